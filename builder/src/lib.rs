@@ -1,0 +1,1 @@
+//! Compiles a kernel crate to PTX with stock rustc and a PTX linker over rustc's own LLVM.

@@ -1,0 +1,1 @@
+//! The macros of the device library: `#[kernel]`, `shared!`, `gpu_println!`.

@@ -1,0 +1,1 @@
+//! The driver seam: the real CUDA driver or the simulator, chosen at run time, behind cust's symbols.

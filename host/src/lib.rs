@@ -1,0 +1,1 @@
+//! The safe host library: memory, streams, events, graphs, typed launches.

@@ -1,0 +1,2 @@
+//! The reference suite's kernels.
+#![no_std]

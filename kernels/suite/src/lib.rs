@@ -1,0 +1,1 @@
+//! The host side of the reference suite: safe functions, CPU oracles, benchmark cases.

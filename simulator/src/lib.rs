@@ -1,0 +1,1 @@
+//! A CUDA driver on the CPU: parses PTX, executes it, checks it.

@@ -1,0 +1,2 @@
+//! Kernels that the end-to-end tests launch.
+#![no_std]

@@ -1,0 +1,3 @@
+//! The developer's commands: `cargo xtask --help` lists them.
+
+fn main() {}
