@@ -1,0 +1,111 @@
+//! What a grid runs in: the memory it may touch, the checks that are on, and the services of the device runtime.
+
+use std::sync::atomic::AtomicU64;
+
+/// An allocation (or another known range) of device-visible memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocationInfo {
+    /// First byte.
+    pub base: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// True after it was freed, while the memory keeps a record of it.
+    pub freed: bool,
+    /// What it is, for reports: "device allocation", "managed", "pinned host memory", "global variable NAME" ...
+    pub what: String,
+}
+
+/// A range in which every access of the stated kind is allowed, without further questions, until the memory's
+/// generation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First address.
+    pub base: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// Whether stores are allowed too.
+    pub writable: bool,
+}
+
+/// Why an access is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessError {
+    /// No allocation contains all of the access.
+    OutOfBounds,
+    /// The allocation was freed.
+    Freed,
+    /// The allocation may only be read.
+    ReadOnly,
+}
+
+/// The device-visible memory. Device addresses are host addresses.
+pub trait DeviceMemory: Sync {
+    /// The reserved arena `[base, base + len)`: any address inside can be read and written without a signal, allocated
+    /// or not.
+    fn arena(&self) -> (u64, u64);
+
+    /// Checks an access and returns the extent around it, which the engine caches. All of the extent must stay readable
+    /// (and writable, where it says so) without a signal at least as long as the kernel runs.
+    fn validate(&self, address: u64, size: u64, write: bool) -> Result<Extent, AccessError>;
+
+    /// The allocation that contains the address, else the nearest one before or after it; for reports.
+    fn nearest(&self, address: u64) -> Option<AllocationInfo>;
+
+    /// Counts changes (allocation, free): when it has moved, cached extents are dropped.
+    fn generation(&self) -> &AtomicU64;
+}
+
+/// Services of the device runtime, called from several threads at once.
+pub trait Runtime: Sync {
+    /// Text printed by `vprintf`, already formatted; one call for each printing thread.
+    fn print(&self, text: &[u8]);
+
+    /// The device-side heap: returns 0 when it is exhausted.
+    fn malloc(&self, size: u64) -> u64;
+
+    /// Frees memory of [`Runtime::malloc`]; false if it is none.
+    fn free(&self, address: u64) -> bool;
+
+    /// Any other external function of the device runtime (`cudaGraphSetConditional`, ...), with its arguments' bits.
+    /// `None` if there is no such function.
+    fn call(&self, name: &str, arguments: &[u64]) -> Option<u64>;
+}
+
+/// Which checks are on. Bounds of shared, local and parameter memory, alignment, and that no access leaves the
+/// known memory are always checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Every global access lies inside one live allocation (otherwise only: inside the arena or a registered range).
+    pub bounds: bool,
+    /// Data races in shared memory.
+    pub races: bool,
+    /// Reads of shared memory that nobody wrote.
+    pub uninitialised: bool,
+    /// Barriers that are executed by a part of a warp or block.
+    pub barriers: bool,
+}
+
+impl Checks {
+    /// All checks.
+    pub const ALL: Checks = Checks { bounds: true, races: true, uninitialised: true, barriers: true };
+    /// Only what protects the process.
+    pub const NONE: Checks = Checks { bounds: false, races: false, uninitialised: false, barriers: false };
+}
+
+/// Everything a grid runs in.
+pub struct Environment<'a> {
+    /// The memory.
+    pub memory: &'a dyn DeviceMemory,
+    /// Printing and device runtime calls.
+    pub runtime: &'a dyn Runtime,
+    /// Checks that are on.
+    pub checks: Checks,
+    /// Seed of everything the scheduler may choose freely; 0 is the plain order.
+    pub seed: u64,
+    /// Worker threads; 0 means one for each core.
+    pub threads: usize,
+    /// Bytes of stack a thread may use beyond what its kernel needs statically (`CU_LIMIT_STACK_SIZE`).
+    pub stack_limit: u32,
+    /// Set by the host to end the grid early (a killed context); polled by the workers.
+    pub cancel: Option<&'a std::sync::atomic::AtomicBool>,
+}

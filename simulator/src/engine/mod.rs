@@ -1,0 +1,15 @@
+//! The execution engine: a parsed PTX module is lowered once into a compact form ([`Module::load`]) and grids of its
+//! kernels are executed on all cores ([`run`]).
+//!
+//! The engine knows nothing of the driver's API. What it needs from it comes through two traits: [`DeviceMemory`]
+//! (which addresses exist) and [`Runtime`] (printing and the calls a kernel makes into the device runtime).
+
+mod environment;
+mod fault;
+mod module;
+mod run;
+
+pub use environment::{AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime};
+pub use fault::{Fault, FaultKind, SourceLocation};
+pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
+pub use run::{Launch, Statistics, run};
