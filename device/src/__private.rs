@@ -1,0 +1,55 @@
+//! What macro expansions need. Not an interface.
+
+pub use bytemuck;
+
+use bytemuck::Pod;
+
+pub use crate::view::{MatrixView, OutputView};
+
+/// The answer of every intrinsic outside of a kernel.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub fn called_on_the_host() -> ! {
+    panic!("this is an intrinsic of the GPU: it works inside a kernel, not on the host")
+}
+
+/// Plain data whose bytes may cross between host and device.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "its bytes are copied between host and device, so it has to be plain old data",
+    note = "give your struct a fixed layout: `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`"
+)]
+pub trait Passable: Copy + 'static {}
+impl<T: Pod> Passable for T {}
+
+/// Fails to compile for what a kernel cannot take.
+pub const fn assert_passable<T: Passable>() {
+    assert!(
+        size_of::<T>() != 0,
+        "a kernel's parameter cannot be zero-sized: PTX has no such parameters"
+    );
+}
+
+/// Lays out a kernel record.
+pub const fn record<const P: u32, const WORDS: usize>(
+    head: [u32; 15],
+    rows: &[[u32; 4]],
+) -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    let mut i = 0;
+    while i < head.len() {
+        words[i] = head[i];
+        i += 1;
+    }
+    let mut row = 0;
+    while row < rows.len() {
+        let mut column = 0;
+        while column < 4 {
+            words[16 + 4 * row + column] = rows[row][column];
+            column += 1;
+        }
+        row += 1;
+    }
+    words
+}

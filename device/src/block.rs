@@ -1,0 +1,132 @@
+//! The block: its place in the grid, its size, and its barriers.
+//!
+//! # The rule of barriers
+//!
+//! A barrier is block-wide: every thread of the block that has not ended must reach it, the same one in the same order.
+//! A barrier under a condition is right only when the condition is the same for all threads of the block. Neither the
+//! compiler nor the hardware checks this (the hardware hangs or pairs the wrong barriers); the simulator does, and says
+//! which threads arrived where.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+use crate::thread;
+
+/// `%ctaid`: the block's position in the grid, as CUDA C++'s `blockIdx`. Any arch.
+///
+/// ```no_run
+/// let (x, y, z) = warpsmith_device::block::idx();
+/// # let _ = (x, y, z);
+/// ```
+#[inline(always)]
+pub fn idx() -> (u32, u32, u32) {
+    (
+        thread::block_idx_x(),
+        thread::block_idx_y(),
+        thread::block_idx_z(),
+    )
+}
+
+/// `%ntid`: the block's extent in threads, as CUDA C++'s `blockDim`. Any arch.
+///
+/// ```no_run
+/// let (x, y, z) = warpsmith_device::block::dim();
+/// # let _ = (x, y, z);
+/// ```
+#[inline(always)]
+pub fn dim() -> (u32, u32, u32) {
+    (
+        thread::block_dim_x(),
+        thread::block_dim_y(),
+        thread::block_dim_z(),
+    )
+}
+
+/// The number of threads in the block.
+///
+/// ```no_run
+/// let threads: u32 = warpsmith_device::block::threads();
+/// # let _ = threads;
+/// ```
+#[inline(always)]
+pub fn threads() -> u32 {
+    let (x, y, z) = dim();
+    x * (y * z)
+}
+
+/// CUDA C++'s `__syncthreads()`: waits for all threads of the block; what each of them wrote before, to shared or
+/// global memory, all of them see after.
+///
+/// Becomes `bar.sync 0;`. Any arch. Threads that have ended are not waited for.
+///
+/// ```no_run
+/// warpsmith_device::block::sync();
+/// ```
+#[inline(always)]
+pub fn sync() {
+    // SAFETY: a barrier touches no memory; that all threads reach it is the rule at the head of this module.
+    on_device! { unsafe { asm!("bar.sync 0;") } }
+}
+
+/// CUDA C++'s `__syncthreads_count()`: [`sync`], and in how many threads `predicate` holds, the same in each.
+///
+/// Becomes `bar.red.popc.u32`. Any arch. Threads that have ended are not counted.
+///
+/// ```no_run
+/// let odd = warpsmith_device::block::sync_count(warpsmith_device::thread::index() % 2 == 1);
+/// # let _ = odd;
+/// ```
+#[inline(always)]
+pub fn sync_count(predicate: bool) -> u32 {
+    on_device! {
+        let count: u32;
+        // SAFETY: as `sync`.
+        unsafe {
+            asm!("{{ .reg .pred %p; setp.ne.u32 %p, {i}, 0; bar.red.popc.u32 {o}, 0, %p; }}",
+                i = in(reg32) u32::from(predicate), o = lateout(reg32) count);
+        }
+        count
+    }
+}
+
+/// CUDA C++'s `__syncthreads_and()`: [`sync`], and whether `predicate` holds in every thread.
+///
+/// Becomes `bar.red.and.pred`. Any arch. Threads that have ended do not count.
+///
+/// ```no_run
+/// let all = warpsmith_device::block::sync_and(true);
+/// # let _ = all;
+/// ```
+#[inline(always)]
+pub fn sync_and(predicate: bool) -> bool {
+    on_device! {
+        let all: u32;
+        // SAFETY: as `sync`.
+        unsafe {
+            asm!("{{ .reg .pred %p; setp.ne.u32 %p, {i}, 0; bar.red.and.pred %p, 0, %p; selp.u32 {o}, 1, 0, %p; }}",
+                i = in(reg32) u32::from(predicate), o = lateout(reg32) all);
+        }
+        all != 0
+    }
+}
+
+/// CUDA C++'s `__syncthreads_or()`: [`sync`], and whether `predicate` holds in any thread.
+///
+/// Becomes `bar.red.or.pred`. Any arch. Threads that have ended do not count.
+///
+/// ```no_run
+/// let any = warpsmith_device::block::sync_or(false);
+/// # let _ = any;
+/// ```
+#[inline(always)]
+pub fn sync_or(predicate: bool) -> bool {
+    on_device! {
+        let any: u32;
+        // SAFETY: as `sync`.
+        unsafe {
+            asm!("{{ .reg .pred %p; setp.ne.u32 %p, {i}, 0; bar.red.or.pred %p, 0, %p; selp.u32 {o}, 1, 0, %p; }}",
+                i = in(reg32) u32::from(predicate), o = lateout(reg32) any);
+        }
+        any != 0
+    }
+}

@@ -1,0 +1,114 @@
+//! What a kernel tells its launcher: types only; the host library gives them meaning.
+//!
+//! On the host, `#[kernel]` turns the function `saxpy` into a type `saxpy` that implements [`Kernel`], and a function
+//! `saxpy()` that gives its value, so that both `module.kernel(saxpy)` and `TypedKernel<saxpy>` name it. The type's
+//! [`Kernel::Parameters`] is a tuple of the marker types below, one per Rust parameter; the host library decides which
+//! arguments it takes for each marker and how they become flat parameters.
+
+use core::marker::PhantomData;
+
+/// A kernel, or one instantiation of a generic one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kernel, or not an instantiation that was asked for",
+    note = "a generic kernel exists for the types in its list only: add yours to `#[kernel(instantiate(...))]`"
+)]
+pub trait Kernel: Copy + Send + Sync + 'static {
+    /// A tuple of markers, one for each parameter of the Rust function.
+    type Parameters;
+    /// The name of the PTX entry.
+    const NAME: &'static str;
+    /// How many parameters the entry has.
+    const FLAT_PARAMETERS: usize;
+    /// What `#[kernel(...)]` said.
+    const ATTRIBUTES: KernelAttributes;
+    /// Whether the function is safe to launch with any arguments of the right types.
+    const SAFE: bool;
+}
+
+/// A kernel that is a safe function.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is an `unsafe` kernel",
+    note = "launch it with `stream.launch_unchecked(...)` in an `unsafe` block, and say why its conditions hold"
+)]
+pub trait SafeKernel: Kernel {}
+
+/// What names a kernel in an expression: the function `saxpy`, an instantiation `reduce::<f32>`, or a value `saxpy()`.
+///
+/// ```
+/// use warpsmith_device::launch::{Kernel, KernelItem};
+/// use warpsmith_device::prelude::*;
+///
+/// #[kernel(instantiate(f32, f64))]
+/// pub fn fill<T: Copy>(value: &T, mut out: PerThread<[T]>) {
+///     if let Some(out) = out.mine() {
+///         *out = *value;
+///     }
+/// }
+///
+/// fn entry<I: KernelItem>(_: I) -> &'static str {
+///     <I::Kernel as Kernel>::NAME
+/// }
+/// assert_eq!(entry(fill::<f64>), "fill__f64");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name a kernel, or names an instantiation that was not asked for",
+    note = "a generic kernel exists for the types in its list only: add yours to `#[kernel(instantiate(...))]`"
+)]
+pub trait KernelItem: Copy {
+    /// The kernel.
+    type Kernel: Kernel;
+}
+
+impl<F, K> KernelItem for F
+where
+    F: Fn() -> K + Copy,
+    K: Kernel,
+{
+    type Kernel = K;
+}
+
+/// The launch-relevant arguments of `#[kernel(...)]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelAttributes {
+    /// `launch_bounds(x, y, z)`: the most threads in a block.
+    pub max_threads: Option<[u32; 3]>,
+    /// The bounds are the block's exact size.
+    pub exact: bool,
+    /// The number of blocks that should fit on a multiprocessor.
+    pub min_blocks: Option<u32>,
+    /// The most registers a thread may use.
+    pub max_registers: Option<u32>,
+    /// Blocks of a cluster, fixed at compile time.
+    pub cluster: Option<[u32; 3]>,
+    /// The largest cluster that may be asked for at launch.
+    pub max_cluster: Option<u32>,
+    /// In how many dimensions the launch may extend: with 1, the grid and the block have y = z = 1, with 2, z = 1.
+    ///
+    /// A launcher has to hold this: views such as `PerThread` number the threads along x only (which costs two
+    /// instructions instead of a dozen), so a launch in more dimensions would hand one element to several threads.
+    pub launch_dimensions: u32,
+}
+
+macro_rules! markers {
+    ($($(#[$documentation:meta])* $name:ident;)*) => {$(
+        $(#[$documentation])*
+        pub struct $name<T: ?Sized>(PhantomData<fn() -> PhantomData<T>>);
+    )*};
+}
+
+markers! {
+    /// `T` by value. Flat: the scalar itself; or, for a struct, its bytes in the parameter space.
+    Value;
+    /// `&[T]`: read by all, written by none while the grid runs. Flat: pointer, length.
+    In;
+    /// `&T`: a single value in device memory. Flat: pointer.
+    InRef;
+    /// A view of `[T]` that the kernel writes through. Flat: pointer, length.
+    Out;
+    /// `Matrix<T>`. Flat: pointer, rows, columns, stride in elements (each `u32`).
+    InMatrix;
+    /// `MatrixOut<T>`. Flat: pointer, rows, columns, stride in elements (each `u32`).
+    OutMatrix;
+    /// `*const T` or `*mut T` of an unsafe kernel. Flat: pointer.
+    RawPtr;
+}

@@ -1,0 +1,121 @@
+//! Where shared memory comes from: marker calls that the PTX linker replaces by `.shared` objects.
+
+use core::marker::PhantomData;
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "C" {
+    /// Replaced, for each call instruction, by a `.shared` object of its own.
+    fn __warpsmith_shared_static(size: usize, align: usize) -> *mut u8;
+    /// Replaced by the base of the block's dynamic shared memory.
+    fn __warpsmith_shared_dynamic(align: usize) -> *mut u8;
+}
+
+/// One shared object for each `T` and `F`.
+#[doc(hidden)]
+#[inline(never)]
+pub fn marker<T, F: Fn()>(_: F) -> *mut T {
+    // SAFETY: the linker replaces the call by an object's address.
+    on_device! { unsafe { __warpsmith_shared_static(const { size_of::<T>() }, const { align_of::<T>() }).cast() } }
+}
+
+/// Whether other threads may still be using the object when a handle to it is made.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    Once,
+    Again,
+}
+
+impl Reuse {
+    #[inline(always)]
+    pub(super) fn wait(self) {
+        if self == Reuse::Again {
+            crate::block::sync();
+        }
+    }
+}
+
+/// A shared object without an interface: all access is through the pointer, with barriers of your own.
+///
+/// ```
+/// use warpsmith_device::prelude::*;
+///
+/// #[kernel(launch_bounds(128, exact))]
+/// pub fn rotate(mut values: PerThread<[u32]>) {
+///     let buffer = shared!(raw [u32; 128]).as_mut_ptr().cast::<u32>();
+///     let own = thread::thread_idx_x() as usize;
+///     let Some(value) = values.mine() else { return };
+///     // SAFETY: each thread writes its own slot, and reads its neighbour's after the barrier. The length is a
+///     // multiple of the block size, so all threads of a block come here.
+///     unsafe {
+///         buffer.add(own).write(*value);
+///         block::sync();
+///         *value = buffer.add((own + 1) % 128).read();
+///     }
+/// }
+/// ```
+pub struct SharedRaw<T> {
+    pointer: *mut T,
+    thread_bound: PhantomData<*mut T>,
+}
+
+impl<T> Clone for SharedRaw<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for SharedRaw<T> {}
+
+impl<T> SharedRaw<T> {
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn __new(pointer: *mut T) -> Self {
+        SharedRaw {
+            pointer,
+            thread_bound: PhantomData,
+        }
+    }
+
+    /// The object's address: the same for all threads of the block; its memory is uninitialised at first.
+    #[inline(always)]
+    pub fn as_mut_ptr(self) -> *mut T {
+        self.pointer
+    }
+}
+
+/// The block's dynamic shared memory, whose size the launch chose, as raw slice of as many `T` as fit.
+///
+/// There is one such region: every call gives the same base, aligned to at least 16 bytes. Becomes the address of an
+/// `.extern .shared` array; the length is `%dynamic_smem_size`. Uninitialised.
+///
+/// ```no_run
+/// let buffer: *mut [f32] = warpsmith_device::shared::dynamic::<f32>();
+/// let length = buffer.len();
+/// # let _ = length;
+/// ```
+#[inline(always)]
+pub fn dynamic<T>() -> *mut [T] {
+    on_device! {
+        // SAFETY: the linker replaces the call by the region's address.
+        let base = unsafe { __warpsmith_shared_dynamic(const { align_of::<T>() }) };
+        core::ptr::slice_from_raw_parts_mut(base.cast(), dynamic_bytes() / const { size_of::<T>() })
+    }
+}
+
+/// `%dynamic_smem_size`: the bytes of dynamic shared memory that the launch asked for. Any arch.
+///
+/// ```no_run
+/// let bytes: usize = warpsmith_device::shared::dynamic_bytes();
+/// # let _ = bytes;
+/// ```
+#[inline(always)]
+pub fn dynamic_bytes() -> usize {
+    on_device! {
+        let bytes: u32;
+        // SAFETY: reading a special register has no conditions.
+        unsafe {
+            core::arch::asm!("mov.u32 {}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
+        }
+        bytes as usize
+    }
+}

@@ -1,0 +1,167 @@
+//! The calling thread: where it stands in its block and in the grid.
+//!
+//! Numbers are unsigned, as in CUDA C++; x varies fastest. The single special registers have `cuda_std`'s names too
+//! (`thread_idx_x()`), and so do `index_1d()`, `index_2d()`, `index_3d()`.
+
+use crate::{block, grid};
+
+/// `%tid`: the thread's position in its block, as CUDA C++'s `threadIdx`. Any arch.
+///
+/// ```no_run
+/// let (x, y, _) = warpsmith_device::thread::idx();
+/// # let _ = (x, y);
+/// ```
+#[inline(always)]
+pub fn idx() -> (u32, u32, u32) {
+    (thread_idx_x(), thread_idx_y(), thread_idx_z())
+}
+
+macro_rules! special_registers {
+    ($($(#[$documentation:meta])* $name:ident = $intrinsic:ident;)*) => {$(
+        $(#[$documentation])*
+        ///
+        /// ```no_run
+        #[doc = concat!("let value: u32 = warpsmith_device::thread::", stringify!($name), "();")]
+        /// # let _ = value;
+        /// ```
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            // SAFETY: reading a special register has no conditions.
+            on_device! { unsafe { core::arch::nvptx::$intrinsic() as u32 } }
+        }
+    )*};
+}
+
+special_registers! {
+    /// `%tid.x`. Any arch.
+    thread_idx_x = _thread_idx_x;
+    /// `%tid.y`. Any arch.
+    thread_idx_y = _thread_idx_y;
+    /// `%tid.z`. Any arch.
+    thread_idx_z = _thread_idx_z;
+    /// `%ntid.x`. Any arch.
+    block_dim_x = _block_dim_x;
+    /// `%ntid.y`. Any arch.
+    block_dim_y = _block_dim_y;
+    /// `%ntid.z`. Any arch.
+    block_dim_z = _block_dim_z;
+    /// `%ctaid.x`. Any arch.
+    block_idx_x = _block_idx_x;
+    /// `%ctaid.y`. Any arch.
+    block_idx_y = _block_idx_y;
+    /// `%ctaid.z`. Any arch.
+    block_idx_z = _block_idx_z;
+    /// `%nctaid.x`. Any arch.
+    grid_dim_x = _grid_dim_x;
+    /// `%nctaid.y`. Any arch.
+    grid_dim_y = _grid_dim_y;
+    /// `%nctaid.z`. Any arch.
+    grid_dim_z = _grid_dim_z;
+}
+
+/// The thread's number in a grid that extends along x: `block_idx.x * block_dim.x + thread_idx.x`, in 64 bits.
+///
+/// Becomes one `mad.wide.u32`. In a launch with more dimensions several threads share a number; see [`linear_index`].
+///
+/// ```no_run
+/// # use warpsmith_device::thread;
+/// fn mine(x: &[f32]) -> Option<&f32> {
+///     x.get(thread::index())
+/// }
+/// # mine(&[]);
+/// ```
+#[inline(always)]
+pub fn index() -> usize {
+    block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
+}
+
+/// [`index`] in 32 bits, for grids of fewer than 2^32 threads along x.
+///
+/// ```no_run
+/// let index: u32 = warpsmith_device::thread::index_1d();
+/// # let _ = index;
+/// ```
+#[inline(always)]
+pub fn index_1d() -> u32 {
+    block_idx_x()
+        .wrapping_mul(block_dim_x())
+        .wrapping_add(thread_idx_x())
+}
+
+/// The thread's position in the grid: `(x, y)`.
+///
+/// ```no_run
+/// let (x, y) = warpsmith_device::thread::index_2d();
+/// # let _ = (x, y);
+/// ```
+#[inline(always)]
+pub fn index_2d() -> (u32, u32) {
+    (
+        index_1d(),
+        block_idx_y()
+            .wrapping_mul(block_dim_y())
+            .wrapping_add(thread_idx_y()),
+    )
+}
+
+/// The thread's position in the grid: `(x, y, z)`.
+///
+/// ```no_run
+/// let (x, y, z) = warpsmith_device::thread::index_3d();
+/// # let _ = (x, y, z);
+/// ```
+#[inline(always)]
+pub fn index_3d() -> (u32, u32, u32) {
+    let (x, y) = index_2d();
+    (
+        x,
+        y,
+        block_idx_z()
+            .wrapping_mul(block_dim_z())
+            .wrapping_add(thread_idx_z()),
+    )
+}
+
+/// The thread's number in its block, x fastest: what the hardware makes warps of.
+///
+/// ```no_run
+/// let in_block: u32 = warpsmith_device::thread::linear_in_block();
+/// # let _ = in_block;
+/// ```
+#[inline(always)]
+pub fn linear_in_block() -> u32 {
+    (thread_idx_z() * block_dim_y() + thread_idx_y()) * block_dim_x() + thread_idx_x()
+}
+
+/// The thread's number in the whole grid whatever its dimensions: all threads of block 0, then of block 1, ...
+///
+/// ```no_run
+/// let number: usize = warpsmith_device::thread::linear_index();
+/// # let _ = number;
+/// ```
+#[inline(always)]
+pub fn linear_index() -> usize {
+    grid::linear_block() as usize * block::threads() as usize + linear_in_block() as usize
+}
+
+/// Whether this is thread (0, 0, 0) of block (0, 0, 0).
+///
+/// ```no_run
+/// if warpsmith_device::thread::is_first() { /* once per grid */ }
+/// ```
+#[inline(always)]
+pub fn is_first() -> bool {
+    let (x, y, z) = idx();
+    let (bx, by, bz) = block::idx();
+    (x | y | z | bx | by | bz) == 0
+}
+
+/// `__syncthreads()`: [`block::sync`] under `cuda_std`'s name.
+///
+/// ```no_run
+/// warpsmith_device::thread::sync_threads();
+/// ```
+#[inline(always)]
+pub fn sync_threads() {
+    block::sync();
+}

@@ -1,0 +1,193 @@
+//! Row-major matrices in global memory: one to read, one in which each thread writes its own element.
+
+use core::marker::PhantomData;
+use core::ops::Index;
+
+use super::MatrixView;
+use crate::thread;
+
+/// A matrix that the whole grid only reads; rows lie `stride` elements apart.
+///
+/// Written as a parameter: `a: Matrix<f32>`. Its loads are `ld.global.nc`, as those of `&[T]`.
+///
+/// ```
+/// use warpsmith_device::prelude::*;
+///
+/// #[kernel]
+/// pub fn transpose_plain(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
+///     let (row, column) = (dst.row(), dst.column());
+///     if let (Some(to), Some(from)) = (dst.mine(), src.get(column, row)) {
+///         *to = *from;
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Matrix<'a, T> {
+    data: &'a [T],
+    rows: u32,
+    columns: u32,
+    stride: u32,
+}
+
+impl<T> MatrixView<T> for Matrix<'_, T> {
+    #[inline(always)]
+    unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self {
+        let length = match rows {
+            0 => 0,
+            rows => (rows as usize - 1) * stride as usize + columns as usize,
+        };
+        // SAFETY: the caller's promise.
+        let data = unsafe { core::slice::from_raw_parts(pointer, length) };
+        Matrix {
+            data,
+            rows,
+            columns,
+            stride,
+        }
+    }
+}
+
+impl<'a, T> Matrix<'a, T> {
+    /// The number of rows.
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// The number of columns.
+    #[inline(always)]
+    pub fn columns(&self) -> usize {
+        self.columns as usize
+    }
+
+    /// How many elements lie between the beginnings of two rows.
+    #[inline(always)]
+    pub fn stride(&self) -> usize {
+        self.stride as usize
+    }
+
+    /// The element, if there is one.
+    #[inline(always)]
+    pub fn get(&self, row: usize, column: usize) -> Option<&'a T> {
+        if row < self.rows() && column < self.columns() {
+            // SAFETY: in bounds.
+            Some(unsafe { self.get_unchecked(row, column) })
+        } else {
+            None
+        }
+    }
+
+    /// The element without a bounds check.
+    ///
+    /// # Safety
+    /// `row < self.rows()` and `column < self.columns()`.
+    #[inline(always)]
+    pub unsafe fn get_unchecked(&self, row: usize, column: usize) -> &'a T {
+        // SAFETY: the caller's promise.
+        unsafe { self.data.get_unchecked(row * self.stride as usize + column) }
+    }
+
+    /// A row as a slice.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline(always)]
+    pub fn row(&self, row: usize) -> &'a [T] {
+        assert!(row < self.rows(), "no such row");
+        &self.data[row * self.stride as usize..][..self.columns()]
+    }
+}
+
+impl<T> Index<(usize, usize)> for Matrix<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, (row, column): (usize, usize)) -> &T {
+        match self.get(row, column) {
+            Some(element) => element,
+            None => outside(),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn outside() -> ! {
+    panic!("matrix index out of bounds")
+}
+
+/// A matrix of which each thread of a two-dimensional launch owns one element: row `block.y * dim.y + thread.y`, column
+/// `block.x * dim.x + thread.x`.
+///
+/// Written as a parameter: `mut c: MatrixOut<f32>`. The launch may extend along x and y; the launcher holds that.
+pub struct MatrixOut<'a, T> {
+    pointer: *mut T,
+    rows: u32,
+    columns: u32,
+    stride: u32,
+    data: PhantomData<&'a mut [T]>,
+}
+
+impl<T> MatrixView<T> for MatrixOut<'_, T> {
+    #[inline(always)]
+    unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self {
+        MatrixOut {
+            pointer,
+            rows,
+            columns,
+            stride,
+            data: PhantomData,
+        }
+    }
+}
+
+impl<T> MatrixOut<'_, T> {
+    /// The number of rows.
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// The number of columns.
+    #[inline(always)]
+    pub fn columns(&self) -> usize {
+        self.columns as usize
+    }
+
+    /// How many elements lie between the beginnings of two rows.
+    #[inline(always)]
+    pub fn stride(&self) -> usize {
+        self.stride as usize
+    }
+
+    /// The row that this thread owns an element of (it may lie past the last one).
+    #[inline(always)]
+    pub fn row(&self) -> usize {
+        thread::block_idx_y() as usize * thread::block_dim_y() as usize
+            + thread::thread_idx_y() as usize
+    }
+
+    /// The column that this thread owns an element of (it may lie past the last one).
+    #[inline(always)]
+    pub fn column(&self) -> usize {
+        thread::index()
+    }
+
+    /// The thread's own element, if the matrix reaches so far.
+    #[inline(always)]
+    pub fn mine(&mut self) -> Option<&mut T> {
+        let (row, column) = (self.row(), self.column());
+        if row < self.rows() && column < self.columns() {
+            // SAFETY: in bounds, and no other thread has this row and column: the launch extends along x and y only.
+            Some(unsafe { &mut *self.pointer.add(row * self.stride as usize + column) })
+        } else {
+            None
+        }
+    }
+
+    /// The first element, for unsafe code with another pattern of writing.
+    #[inline(always)]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.pointer
+    }
+}
