@@ -1,0 +1,245 @@
+//! Runs cargo for the GPU target in an environment of its own and collects the archives that it makes.
+//!
+//! The build may be part of another cargo's build (a `build.rs`), under clippy, rust-analyzer or
+//! `cargo doc`; nothing of that outer build's environment may leak into this one.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{BuildError, IoContext};
+use crate::toolchain::Toolchain;
+
+/// rustc's name of the target.
+pub const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// Flags for every crate compiled for the GPU, `core` included.
+pub(crate) fn base_flags() -> Vec<String> {
+    [
+        // All LLVM optimisation happens in the linker, after convergence is marked.
+        "-Cno-prepopulate-passes",
+        "-Clto=off",
+        // Duplicates barriers into branches before LLVM sees them.
+        "-Zmir-enable-passes=-JumpThreading",
+        "-Copt-level=3",
+        "-Cpanic=abort",
+        "-Cdebuginfo=line-directives-only",
+    ]
+    .map(String::from)
+    .to_vec()
+}
+
+/// One call of cargo.
+pub(crate) struct Invocation<'a> {
+    toolchain: &'a Toolchain,
+    manifest: PathBuf,
+    target_folder: PathBuf,
+    /// Passed to rustc for every device crate.
+    pub rustflags: Vec<String>,
+    /// Extra arguments of cargo.
+    pub arguments: Vec<String>,
+    /// Extra environment.
+    pub environment: Vec<(String, OsString)>,
+}
+
+/// What a build left.
+#[derive(Debug, Default)]
+pub(crate) struct Built {
+    /// The `.rlib` of every device crate, the kernel crate last.
+    pub archives: Vec<PathBuf>,
+    /// Diagnostics (warnings) as rustc printed them.
+    pub warnings: String,
+}
+
+/// Variables of an outer cargo, clippy or coverage tool that change what an inner cargo does.
+const LEAKING: &[&str] = &[
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "RUSTDOCFLAGS",
+    "CARGO_ENCODED_RUSTDOCFLAGS",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER",
+    "CLIPPY_ARGS",
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_BUILD_BUILD_DIR",
+    "CARGO_BUILD_TARGET",
+    "CARGO_MAKEFLAGS",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "RUSTC",
+    "RUSTDOC",
+    "TARGET",
+    "HOST",
+    "OUT_DIR",
+    "OPT_LEVEL",
+    "DEBUG",
+    "PROFILE",
+    "NUM_JOBS",
+    "MIRI_SYSROOT",
+    "__CARGO_DEFAULT_LIB_METADATA",
+];
+
+impl<'a> Invocation<'a> {
+    /// A call for the package of `manifest`, with its own target folder.
+    pub fn new(toolchain: &'a Toolchain, manifest: &Path, target_folder: &Path) -> Invocation<'a> {
+        Invocation {
+            toolchain,
+            manifest: manifest.to_path_buf(),
+            target_folder: target_folder.to_path_buf(),
+            rustflags: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.toolchain.cargo);
+        for (name, _) in std::env::vars_os() {
+            let name_text = name.to_string_lossy();
+            let leaks = LEAKING.contains(&name_text.as_ref())
+                || name_text.starts_with("CARGO_FEATURE_")
+                || name_text.starts_with("CARGO_CFG_")
+                || name_text.starts_with("CARGO_PKG_")
+                || name_text.starts_with("CARGO_MANIFEST_")
+                || name_text.starts_with("CARGO_PROFILE_")
+                || name_text.starts_with("CARGO_TARGET_")
+                || name_text.starts_with("DEP_");
+            if leaks {
+                command.env_remove(&name);
+            }
+        }
+        command
+            .current_dir(self.manifest.parent().unwrap_or(Path::new(".")))
+            .args([
+                "rustc",
+                "--lib",
+                "--release",
+                "--crate-type=rlib",
+                "--target",
+                TARGET,
+            ])
+            .args([
+                "--message-format=json-diagnostic-rendered-ansi",
+                "--manifest-path",
+            ])
+            .arg(&self.manifest)
+            .arg("--target-dir")
+            .arg(&self.target_folder)
+            .args(&self.arguments)
+            .env("RUSTC", &self.toolchain.rustc)
+            // The target and the flags are not stable yet; this covers device builds only.
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_ENCODED_RUSTFLAGS", self.rustflags.join("\x1f"))
+            // Whatever the user's release profile says is about the host.
+            .env("CARGO_PROFILE_RELEASE_LTO", "off")
+            .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
+            .env("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_OPT_LEVEL", "0")
+            .envs(self.environment.iter().map(|(k, v)| (k, v)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs cargo to its end.
+    pub fn run(&self) -> Result<Built, BuildError> {
+        let mut child = self
+            .command()
+            .spawn()
+            .context("cannot run", &self.toolchain.cargo)?;
+        let stderr = child.stderr.take();
+        let stderr = std::thread::spawn(move || {
+            let mut text = String::new();
+            if let Some(mut pipe) = stderr {
+                let _ = pipe.read_to_string(&mut text);
+            }
+            text
+        });
+        let mut built = Built::default();
+        let mut errors = String::new();
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        for line in stdout.lines() {
+            let line = line.context("cannot read the output of", &self.toolchain.cargo)?;
+            let Ok(message) = serde_json::from_str::<serde_json::Value>(&line) else {
+                continue;
+            };
+            match message["reason"].as_str() {
+                Some("compiler-message") => {
+                    let rendered = message["message"]["rendered"].as_str().unwrap_or_default();
+                    let is_error = message["message"]["level"]
+                        .as_str()
+                        .is_some_and(|l| l.starts_with("error"));
+                    if is_error {
+                        &mut errors
+                    } else {
+                        &mut built.warnings
+                    }
+                    .push_str(rendered);
+                }
+                Some("compiler-artifact") => {
+                    let files = message["filenames"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|f| f.as_str());
+                    built.archives.extend(
+                        files
+                            .filter(|f| f.ends_with(".rlib") && f.contains(&format!("/{TARGET}/")))
+                            .map(PathBuf::from),
+                    );
+                }
+                _ => {}
+            }
+        }
+        let status = child
+            .wait()
+            .context("cannot wait for", &self.toolchain.cargo)?;
+        let stderr = stderr.join().unwrap_or_default();
+        if status.success() {
+            return Ok(built);
+        }
+        let diagnostics = if errors.is_empty() { stderr } else { errors };
+        Err(BuildError::Rustc {
+            diagnostics: diagnostics.trim_end().to_owned(),
+            hint: None,
+        })
+    }
+}
+
+/// The source files behind an archive, from the dependency list that cargo writes beside it: those of the
+/// crate and of all its path dependencies.
+pub(crate) fn sources(archive: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    // `deps/libkernels-HASH.rlib` is hard-linked to `libkernels.rlib`, with `libkernels.d` beside it.
+    let list = archive.with_extension("d");
+    let text = std::fs::read_to_string(&list).context("cannot read", &list)?;
+    Ok(parse_dependency_list(&text))
+}
+
+/// Makefile syntax: `target: file file\ with\ spaces ...`.
+fn parse_dependency_list(text: &str) -> Vec<PathBuf> {
+    let Some((_, files)) = text.lines().next().and_then(|line| line.split_once(": ")) else {
+        return Vec::new();
+    };
+    let mut paths = Vec::new();
+    let mut current = String::new();
+    let mut characters = files.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' => current.extend(characters.next()),
+            ' ' => paths.push(std::mem::take(&mut current)),
+            _ => current.push(c),
+        }
+    }
+    paths.push(current);
+    paths
+        .into_iter()
+        .filter(|p| !p.is_empty())
+        .map(PathBuf::from)
+        .collect()
+}

@@ -1,0 +1,65 @@
+//! Moves statics to the address space that their `link_section` names.
+//!
+//! `.nv.shared` becomes shared memory, `.nv.constant` constant memory that the host may overwrite,
+//! `.nv.global` a device global that the host can find by name. Anything else is a private `.global`.
+
+use crate::llvm::{Module, Value};
+
+/// PTX address spaces, as LLVM numbers them.
+pub const GLOBAL: u32 = 1;
+/// Shared memory of a block.
+pub const SHARED: u32 = 3;
+/// Constant memory.
+pub const CONSTANT: u32 = 4;
+
+/// Where a section name puts a static.
+fn space_of(section: &str) -> Option<u32> {
+    match section {
+        ".nv.shared" => Some(SHARED),
+        ".nv.constant" => Some(CONSTANT),
+        ".nv.global" => Some(GLOBAL),
+        _ => None,
+    }
+}
+
+/// True for globals that the host finds by name in the loaded module.
+pub fn is_host_visible(global: Value<'_>) -> bool {
+    matches!(global.address_space(), GLOBAL | CONSTANT)
+}
+
+/// Moves all statics of the module.
+pub fn place(module: &Module<'_>) {
+    for global in module.globals() {
+        if global.is_declaration() || global.name().starts_with("llvm.") {
+            continue;
+        }
+        let Some(space) = global.section().and_then(|s| space_of(&s)) else {
+            continue;
+        };
+        move_to(module, global, space);
+    }
+}
+
+/// Replaces `global` by one of the same type in `space`.
+fn move_to(module: &Module<'_>, global: Value<'_>, space: u32) {
+    let name = global.name();
+    global.set_name("");
+    let moved = module.add_global(&name, global.value_type(), space);
+    moved.set_alignment(global.alignment());
+    match space {
+        // Shared memory has no initial value.
+        SHARED => {
+            moved.set_initialiser(Value::undefined(moved.value_type(), moved));
+            moved.internalise();
+        }
+        _ => {
+            if let Some(value) = global.initialiser() {
+                moved.set_initialiser(value);
+            }
+            moved.set_constant_global(space == CONSTANT);
+            moved.set_externally_initialised();
+        }
+    }
+    global.replace_uses_with(moved.cast_to_generic());
+    global.delete_global();
+}

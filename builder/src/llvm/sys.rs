@@ -1,0 +1,228 @@
+//! The functions of LLVM's C API that the PTX linker uses, bound at run time.
+//!
+//! rustc ships LLVM as a shared library beside its driver, with the C API and the NVPTX target in it.
+//! Nothing links against it: [`Api::load`] opens it with `dlopen` and looks up each function in the list
+//! below. Only this file knows the C signatures; everything else goes through the wrappers in [`super`].
+#![allow(non_snake_case)]
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::path::Path;
+
+/// Opaque handles of the C API. Each is its own type, so that they cannot be mixed up.
+macro_rules! handles {
+    ($($name:ident = $target:ident;)*) => {$(
+        #[repr(C)]
+        pub struct $target { _opaque: [u8; 0] }
+        pub type $name = *mut $target;
+    )*};
+}
+
+handles! {
+    ContextRef = OpaqueContext;
+    ModuleRef = OpaqueModule;
+    ValueRef = OpaqueValue;
+    TypeRef = OpaqueType;
+    BasicBlockRef = OpaqueBasicBlock;
+    BuilderRef = OpaqueBuilder;
+    AttributeRef = OpaqueAttribute;
+    MemoryBufferRef = OpaqueMemoryBuffer;
+    TargetRef = OpaqueTarget;
+    TargetMachineRef = OpaqueTargetMachine;
+    TargetDataRef = OpaqueTargetData;
+    PassOptionsRef = OpaquePassOptions;
+    ErrorRef = OpaqueError;
+    DiagnosticInfoRef = OpaqueDiagnosticInfo;
+    MetadataRef = OpaqueMetadata;
+    UseRef = OpaqueUse;
+}
+
+pub type Bool = c_int;
+pub type DiagnosticHandler = extern "C" fn(DiagnosticInfoRef, *mut c_void);
+pub type FatalErrorHandler = extern "C" fn(*const c_char);
+
+/// Declares the table of function pointers and its loader from one list of signatures.
+macro_rules! api {
+    ($(fn $name:ident($($arg:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        /// One loaded copy of LLVM's C API. It stays loaded for the life of the process.
+        pub struct Api {
+            $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?,)*
+        }
+
+        impl Api {
+            /// Opens `library` and looks up every function of the list.
+            pub fn load(library: &Path) -> Result<Api, libloading::Error> {
+                // SAFETY: rustc's own LLVM library; its initialisers only register LLVM's options and targets.
+                let library = unsafe { libloading::Library::new(library)? };
+                let api = Api {
+                    // SAFETY: the signatures above are those of LLVM's C headers for the version that
+                    // the caller checked (see `toolchain`).
+                    $($name: unsafe {
+                        *library.get::<unsafe extern "C" fn($($arg),*) $(-> $ret)?>(
+                            concat!(stringify!($name), "\0").as_bytes(),
+                        )?
+                    },)*
+                };
+                // LLVM cannot be unloaded: it keeps global state and exit handlers.
+                std::mem::forget(library);
+                Ok(api)
+            }
+        }
+    };
+}
+
+api! {
+    // Context, diagnostics, errors.
+    fn LLVMContextCreate() -> ContextRef;
+    fn LLVMContextDispose(ContextRef);
+    fn LLVMContextSetDiagnosticHandler(ContextRef, DiagnosticHandler, *mut c_void);
+    fn LLVMGetDiagInfoDescription(DiagnosticInfoRef) -> *mut c_char;
+    fn LLVMGetDiagInfoSeverity(DiagnosticInfoRef) -> c_int;
+    fn LLVMDisposeMessage(*mut c_char);
+    fn LLVMGetErrorMessage(ErrorRef) -> *mut c_char;
+    fn LLVMDisposeErrorMessage(*mut c_char);
+    fn LLVMInstallFatalErrorHandler(FatalErrorHandler);
+    fn LLVMParseCommandLineOptions(c_int, *const *const c_char, *const c_char);
+
+    // Bitcode, text, linking.
+    fn LLVMCreateMemoryBufferWithMemoryRangeCopy(*const c_char, usize, *const c_char) -> MemoryBufferRef;
+    fn LLVMDisposeMemoryBuffer(MemoryBufferRef);
+    fn LLVMGetBufferStart(MemoryBufferRef) -> *const c_char;
+    fn LLVMGetBufferSize(MemoryBufferRef) -> usize;
+    fn LLVMParseBitcodeInContext2(ContextRef, MemoryBufferRef, *mut ModuleRef) -> Bool;
+    fn LLVMLinkModules2(ModuleRef, ModuleRef) -> Bool;
+    fn LLVMModuleCreateWithNameInContext(*const c_char, ContextRef) -> ModuleRef;
+    fn LLVMDisposeModule(ModuleRef);
+    fn LLVMPrintModuleToString(ModuleRef) -> *mut c_char;
+    fn LLVMVerifyModule(ModuleRef, c_int, *mut *mut c_char) -> Bool;
+    fn LLVMSetTarget(ModuleRef, *const c_char);
+
+    // Target machine, passes, emission.
+    fn LLVMInitializeNVPTXTargetInfo();
+    fn LLVMInitializeNVPTXTarget();
+    fn LLVMInitializeNVPTXTargetMC();
+    fn LLVMInitializeNVPTXAsmPrinter();
+    fn LLVMGetTargetFromTriple(*const c_char, *mut TargetRef, *mut *mut c_char) -> Bool;
+    fn LLVMCreateTargetMachine(TargetRef, *const c_char, *const c_char, *const c_char, c_int, c_int, c_int) -> TargetMachineRef;
+    fn LLVMDisposeTargetMachine(TargetMachineRef);
+    fn LLVMCreateTargetDataLayout(TargetMachineRef) -> TargetDataRef;
+    fn LLVMSetModuleDataLayout(ModuleRef, TargetDataRef);
+    fn LLVMDisposeTargetData(TargetDataRef);
+    fn LLVMABISizeOfType(TargetDataRef, TypeRef) -> u64;
+    fn LLVMCreatePassBuilderOptions() -> PassOptionsRef;
+    fn LLVMDisposePassBuilderOptions(PassOptionsRef);
+    fn LLVMRunPasses(ModuleRef, *const c_char, TargetMachineRef, PassOptionsRef) -> ErrorRef;
+    fn LLVMTargetMachineEmitToMemoryBuffer(TargetMachineRef, ModuleRef, c_int, *mut *mut c_char, *mut MemoryBufferRef) -> Bool;
+
+    // Walking a module.
+    fn LLVMGetFirstFunction(ModuleRef) -> ValueRef;
+    fn LLVMGetNextFunction(ValueRef) -> ValueRef;
+    fn LLVMGetNamedFunction(ModuleRef, *const c_char) -> ValueRef;
+    fn LLVMGetFirstGlobal(ModuleRef) -> ValueRef;
+    fn LLVMGetNextGlobal(ValueRef) -> ValueRef;
+    fn LLVMGetNamedGlobal(ModuleRef, *const c_char) -> ValueRef;
+    fn LLVMGetFirstBasicBlock(ValueRef) -> BasicBlockRef;
+    fn LLVMGetNextBasicBlock(BasicBlockRef) -> BasicBlockRef;
+    fn LLVMGetFirstInstruction(BasicBlockRef) -> ValueRef;
+    fn LLVMGetNextInstruction(ValueRef) -> ValueRef;
+    fn LLVMGetInstructionOpcode(ValueRef) -> c_int;
+    fn LLVMGetInstructionParent(ValueRef) -> BasicBlockRef;
+    fn LLVMGetBasicBlockParent(BasicBlockRef) -> ValueRef;
+    fn LLVMInstructionEraseFromParent(ValueRef);
+    fn LLVMGetFirstUse(ValueRef) -> UseRef;
+    fn LLVMGetNextUse(UseRef) -> UseRef;
+    fn LLVMGetUser(UseRef) -> ValueRef;
+    fn LLVMReplaceAllUsesWith(ValueRef, ValueRef);
+    fn LLVMGetOperand(ValueRef, c_uint) -> ValueRef;
+    fn LLVMSetOperand(ValueRef, c_uint, ValueRef);
+    fn LLVMGetNumOperands(ValueRef) -> c_int;
+
+    // Values.
+    fn LLVMGetValueName2(ValueRef, *mut usize) -> *const c_char;
+    fn LLVMSetValueName2(ValueRef, *const c_char, usize);
+    fn LLVMTypeOf(ValueRef) -> TypeRef;
+    fn LLVMIsDeclaration(ValueRef) -> Bool;
+    fn LLVMGetLinkage(ValueRef) -> c_int;
+    fn LLVMSetLinkage(ValueRef, c_int);
+    fn LLVMSetVisibility(ValueRef, c_int);
+    fn LLVMGetSection(ValueRef) -> *const c_char;
+    fn LLVMSetSection(ValueRef, *const c_char);
+    fn LLVMGetAlignment(ValueRef) -> c_uint;
+    fn LLVMSetAlignment(ValueRef, c_uint);
+    fn LLVMIsAConstantInt(ValueRef) -> ValueRef;
+    fn LLVMIsAInstruction(ValueRef) -> ValueRef;
+    fn LLVMIsAFunction(ValueRef) -> ValueRef;
+    fn LLVMIsAGlobalVariable(ValueRef) -> ValueRef;
+    fn LLVMIsAInlineAsm(ValueRef) -> ValueRef;
+    fn LLVMConstIntGetZExtValue(ValueRef) -> u64;
+    fn LLVMConstInt(TypeRef, u64, Bool) -> ValueRef;
+    fn LLVMConstNull(TypeRef) -> ValueRef;
+    fn LLVMGetUndef(TypeRef) -> ValueRef;
+    fn LLVMGetAggregateElement(ValueRef, c_uint) -> ValueRef;
+    fn LLVMIsConstantString(ValueRef) -> Bool;
+    fn LLVMGetAsString(ValueRef, *mut usize) -> *const c_char;
+    fn LLVMConstAddrSpaceCast(ValueRef, TypeRef) -> ValueRef;
+
+    // Functions, parameters, calls.
+    fn LLVMGlobalGetValueType(ValueRef) -> TypeRef;
+    fn LLVMAddFunction(ModuleRef, *const c_char, TypeRef) -> ValueRef;
+    fn LLVMDeleteFunction(ValueRef);
+    fn LLVMGetIntrinsicID(ValueRef) -> c_uint;
+    fn LLVMGetFunctionCallConv(ValueRef) -> c_uint;
+    fn LLVMSetFunctionCallConv(ValueRef, c_uint);
+    fn LLVMCountParams(ValueRef) -> c_uint;
+    fn LLVMGetParam(ValueRef, c_uint) -> ValueRef;
+    fn LLVMGetCalledValue(ValueRef) -> ValueRef;
+    fn LLVMGetNumArgOperands(ValueRef) -> c_uint;
+    fn LLVMGetInlineAsmAsmString(ValueRef, *mut usize) -> *const c_char;
+
+    // Attributes.
+    fn LLVMGetEnumAttributeKindForName(*const c_char, usize) -> c_uint;
+    fn LLVMCreateEnumAttribute(ContextRef, c_uint, u64) -> AttributeRef;
+    fn LLVMCreateTypeAttribute(ContextRef, c_uint, TypeRef) -> AttributeRef;
+    fn LLVMCreateStringAttribute(ContextRef, *const c_char, c_uint, *const c_char, c_uint) -> AttributeRef;
+    fn LLVMAddAttributeAtIndex(ValueRef, c_uint, AttributeRef);
+    fn LLVMRemoveEnumAttributeAtIndex(ValueRef, c_uint, c_uint);
+    fn LLVMRemoveStringAttributeAtIndex(ValueRef, c_uint, *const c_char, c_uint);
+    fn LLVMGetEnumAttributeAtIndex(ValueRef, c_uint, c_uint) -> AttributeRef;
+    fn LLVMAddCallSiteAttribute(ValueRef, c_uint, AttributeRef);
+    fn LLVMGetCallSiteEnumAttribute(ValueRef, c_uint, c_uint) -> AttributeRef;
+    fn LLVMRemoveCallSiteEnumAttribute(ValueRef, c_uint, c_uint);
+
+    // Globals.
+    fn LLVMGetInitializer(ValueRef) -> ValueRef;
+    fn LLVMSetInitializer(ValueRef, ValueRef);
+    fn LLVMAddGlobalInAddressSpace(ModuleRef, TypeRef, *const c_char, c_uint) -> ValueRef;
+    fn LLVMDeleteGlobal(ValueRef);
+    fn LLVMSetExternallyInitialized(ValueRef, Bool);
+    fn LLVMSetGlobalConstant(ValueRef, Bool);
+    fn LLVMIsGlobalConstant(ValueRef) -> Bool;
+    fn LLVMGetPointerAddressSpace(TypeRef) -> c_uint;
+
+    // Types.
+    fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
+    fn LLVMArrayType2(TypeRef, u64) -> TypeRef;
+    fn LLVMPointerTypeInContext(ContextRef, c_uint) -> TypeRef;
+    fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
+    fn LLVMFunctionType(TypeRef, *mut TypeRef, c_uint, Bool) -> TypeRef;
+    fn LLVMGetTypeKind(TypeRef) -> c_int;
+    fn LLVMGetReturnType(TypeRef) -> TypeRef;
+
+    // Building and changing instructions.
+    fn LLVMCreateBuilderInContext(ContextRef) -> BuilderRef;
+    fn LLVMDisposeBuilder(BuilderRef);
+    fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
+    fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
+    fn LLVMBuildFence(BuilderRef, c_int, Bool, *const c_char) -> ValueRef;
+    fn LLVMGetOrdering(ValueRef) -> c_int;
+    fn LLVMSetOrdering(ValueRef, c_int);
+    fn LLVMGetAtomicRMWBinOp(ValueRef) -> c_int;
+    fn LLVMIsAtomicSingleThread(ValueRef) -> Bool;
+    fn LLVMGetFastMathFlags(ValueRef) -> c_uint;
+    fn LLVMSetFastMathFlags(ValueRef, c_uint);
+    fn LLVMCanValueUseFastMathFlags(ValueRef) -> Bool;
+    fn LLVMInstructionGetDebugLoc(ValueRef) -> MetadataRef;
+    fn LLVMInstructionSetDebugLoc(ValueRef, MetadataRef);
+    fn LLVMGetDebugLocLine(ValueRef) -> c_uint;
+    fn LLVMGetDebugLocFilename(ValueRef, *mut c_uint) -> *const c_char;
+    fn LLVMGetDebugLocDirectory(ValueRef, *mut c_uint) -> *const c_char;
+}

@@ -1,0 +1,139 @@
+//! The device sysroot: `core`, `alloc` and `compiler_builtins` as unoptimised bitcode for the GPU.
+//!
+//! Built once per toolchain into the user's cache and used for all architectures, because the linker
+//! chooses the processor later.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cache;
+use crate::core_source;
+use crate::device_crate::{self, Invocation};
+use crate::error::{BuildError, IoContext};
+use crate::toolchain::Toolchain;
+
+/// Raised when a change here makes older cached sysroots wrong.
+const FORMAT: u32 = 1;
+
+/// The crates of a device sysroot.
+pub const CRATES: [&str; 3] = ["core", "alloc", "compiler_builtins"];
+
+/// A device sysroot that is ready for use.
+#[derive(Debug, Clone)]
+pub struct DeviceSysroot {
+    /// What rustc gets as `--sysroot`.
+    pub path: PathBuf,
+    /// The archives of [`CRATES`].
+    pub libraries: Vec<PathBuf>,
+}
+
+impl DeviceSysroot {
+    /// The cached sysroot, if it is whole.
+    pub fn find(toolchain: &Toolchain) -> Result<Option<DeviceSysroot>, BuildError> {
+        DeviceSysroot::at(&cache::folder()?.join(name(toolchain)))
+    }
+
+    fn at(path: &Path) -> Result<Option<DeviceSysroot>, BuildError> {
+        let folder = library_folder(path);
+        let mut libraries = Vec::new();
+        for krate in CRATES {
+            match fs::read_dir(&folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|e| e.path())
+                .find(|p| is_rlib_of(p, krate))
+            {
+                Some(library) => libraries.push(library),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(DeviceSysroot {
+            path: path.to_path_buf(),
+            libraries,
+        }))
+    }
+
+    /// The cached sysroot; builds it first where it is missing or damaged.
+    pub fn find_or_build(toolchain: &Toolchain) -> Result<DeviceSysroot, BuildError> {
+        let cache = cache::folder()?;
+        if let Some(found) = DeviceSysroot::find(toolchain)? {
+            return Ok(found);
+        }
+        let source = core_source::find_or_fetch(toolchain)?;
+        let target = cache.join(name(toolchain));
+        if target.exists() {
+            // Under the final name and not whole: somebody deleted files from it.
+            let _lock = cache::lock(&cache.join(format!("{}.lock", name(toolchain))))?;
+            if DeviceSysroot::at(&target)?.is_none() {
+                fs::remove_dir_all(&target).context("cannot remove the damaged", &target)?;
+            }
+        }
+        let path = cache::once(&cache, &name(toolchain), |folder| {
+            eprintln!("warpsmith: building `core` for the GPU (once per toolchain)");
+            build(toolchain, &source, folder)
+        })?;
+        DeviceSysroot::at(&path)?
+            .ok_or_else(|| BuildError::Setup(format!("{} was built incompletely", path.display())))
+    }
+}
+
+fn name(toolchain: &Toolchain) -> String {
+    format!("sysroot-{}-v{FORMAT}", toolchain.key())
+}
+
+fn library_folder(sysroot: &Path) -> PathBuf {
+    sysroot.join("lib/rustlib/nvptx64-nvidia-cuda/lib")
+}
+
+fn is_rlib_of(path: &Path, krate: &str) -> bool {
+    path.file_name()
+        .and_then(|n| n.to_str())
+        .and_then(|n| {
+            n.strip_prefix("lib")?
+                .strip_suffix(".rlib")?
+                .rsplit_once('-')
+        })
+        .is_some_and(|(name, _)| name == krate)
+}
+
+/// Builds into `folder`, which becomes the sysroot.
+fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), BuildError> {
+    let seed = folder.join("seed");
+    fs::create_dir_all(seed.join("src")).context("cannot create", &seed)?;
+    let manifest = seed.join("Cargo.toml");
+    fs::write(&manifest, "[package]\nname = \"sysroot_seed\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n")
+        .context("cannot write", &manifest)?;
+    fs::write(seed.join("src/lib.rs"), "#![no_std]\n").context("cannot write", &seed)?;
+
+    let mut invocation = Invocation::new(toolchain, &manifest, &seed.join("target"));
+    invocation.rustflags = device_crate::base_flags();
+    // Many small codegen units: the linker pulls members of the archives one by one.
+    invocation.rustflags.push("-Ccodegen-units=512".into());
+    // What rustc's own build passes for the standard library.
+    invocation
+        .rustflags
+        .push("-Zforce-unstable-if-unmarked".into());
+    invocation.arguments = vec![
+        format!("-Zbuild-std={}", CRATES.join(",")),
+        "-Zbuild-std-features=compiler-builtins-mem".into(),
+    ];
+    invocation
+        .environment
+        .push(("__CARGO_TESTS_ONLY_SRC_ROOT".into(), source.into()));
+    let built = invocation.run()?;
+
+    let library_folder = library_folder(folder);
+    fs::create_dir_all(&library_folder).context("cannot create", &library_folder)?;
+    for krate in CRATES {
+        let rlib = built
+            .archives
+            .iter()
+            .find(|path| is_rlib_of(path, krate))
+            .ok_or_else(|| BuildError::Setup(format!("cargo built no `{krate}` for the GPU")))?;
+        let to = library_folder.join(rlib.file_name().unwrap_or_default());
+        fs::copy(rlib, &to).context("cannot copy to", &to)?;
+    }
+    fs::remove_dir_all(&seed).context("cannot remove", &seed)?;
+    Ok(())
+}
