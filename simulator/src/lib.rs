@@ -1,9 +1,26 @@
 //! A CUDA driver on the CPU: parses PTX, executes it, checks it.
 //!
+//! The only way in is [`entry_point`]: the driver's C functions by their symbol names. `warpsmith-driver` puts `cust` and the host
+//! library on top of them; `simulator/dropin` exports them as a `libcuda.so.1`.
+//!
 //! | module | what |
 //! | --- | --- |
+//! | [`abi`] | the driver's C interface: types and function lists |
+//! | `api` | the driver's functions, one module a topic |
+//! | `state` | contexts, handles, error codes |
+//! | `streams`, `graph` | asynchronous work and its order |
+//! | `device` | what a simulated device reports about itself |
+//! | [`memory`] | the simulated address space |
 //! | [`ptx`] | lexer, parser, syntax tree; errors with line and column |
 //! | [`engine`] | lowers a parsed module to a compact form and executes it on warps of 32 lanes |
 
+pub mod abi;
+mod api;
+mod device;
 pub mod engine;
+pub mod memory;
 pub mod ptx;
+mod state;
+mod streams;
+
+pub use api::entry_point;

@@ -1,0 +1,76 @@
+//! Devices and what they report.
+
+use super::*;
+use crate::device;
+
+driver_calls! {
+    Ready fn cuDeviceGetCount(count: *mut c_int) {
+        put(count, device::count() as c_int)?;
+    }
+
+    Ready fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) {
+        index(ordinal)?;
+        put(device, ordinal)?;
+    }
+
+    Ready fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice) {
+        let text = device::profile(index(dev)?).name.as_bytes();
+        if name.is_null() || len <= 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        let count = text.len().min(len as usize - 1);
+        core::ptr::copy_nonoverlapping(text.as_ptr().cast(), name, count);
+        name.add(count).write(0);
+    }
+
+    Ready fn cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice) {
+        let device = index(dev)?;
+        let value = device::profile(device).attribute(attrib).ok_or(code::INVALID_VALUE)?;
+        let is_address = attrib == CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID;
+        put(pi, if is_address { value + device as c_int } else { value })?;
+    }
+
+    Ready fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
+        put(bytes, device::profile(index(dev)?).total_memory)?;
+    }
+
+    Ready fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice) {
+        put(uuid, uuid_of(index(dev)?))?;
+    }
+
+    Ready fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice) {
+        put(uuid, uuid_of(index(dev)?))?;
+    }
+
+    Ready fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, dev: CUdevice) {
+        let profile = device::profile(index(dev)?);
+        put(major, profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) as c_int)?;
+        put(minor, profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) as c_int)?;
+    }
+
+    Ready fn cuDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, dev: CUdevice) {
+        let text = format!("0000:00:{:02x}.0\0", 6 + index(dev)?);
+        if pciBusId.is_null() || len < text.len() as c_int {
+            return Err(code::INVALID_VALUE);
+        }
+        core::ptr::copy_nonoverlapping(text.as_ptr().cast(), pciBusId, text.len());
+    }
+
+    Ready fn cuDeviceCanAccessPeer(canAccessPeer: *mut c_int, dev: CUdevice, peerDev: CUdevice) {
+        let (one, other) = (index(dev)?, index(peerDev)?);
+        // All simulated devices share one address space; a device is no peer of itself.
+        put(canAccessPeer, c_int::from(one != other))?;
+    }
+}
+
+/// Checks a device ordinal.
+pub(super) fn index(device: CUdevice) -> Result<usize> {
+    usize::try_from(device).ok().filter(|&index| index < device::count()).ok_or(code::INVALID_DEVICE)
+}
+
+fn uuid_of(device: usize) -> CUuuid {
+    let mut bytes = *b"warpsmith-sim-00";
+    bytes[14] = b'0' + (device / 10) as u8;
+    bytes[15] = b'0' + (device % 10) as u8;
+    CUuuid { bytes: bytes.map(|byte| byte as c_char) }
+}

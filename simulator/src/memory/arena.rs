@@ -1,0 +1,123 @@
+//! One large reservation of address space, handed out by pages, and the table that tells for each page which allocation it is of.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+
+pub(super) const PAGE: usize = 4096;
+const HUGE: usize = 2 << 20;
+const GAP: (usize, usize) = (16 << 10, 16 << 20);
+
+pub(super) struct Arena {
+    base: usize,
+    len: usize,
+    /// One entry a page: 0, or the slot of the allocation.
+    pages: &'static [AtomicU32],
+    room: Mutex<Room>,
+}
+
+struct Room {
+    /// Everything from here on has never been handed out.
+    next: usize,
+    /// Spans that were freed, oldest first; used again only when nothing else is left.
+    freed: VecDeque<(usize, usize)>,
+}
+
+impl Arena {
+    /// Reserves as much as the system grants, up to a terabyte. No memory is committed until it is touched.
+    pub(super) fn reserve() -> Self {
+        for shift in [40, 38, 36, 34, 32, 30] {
+            let len = 1usize << shift;
+            let Some(base) = map(len) else { continue };
+            let Some(table) = map(len / PAGE * size_of::<AtomicU32>()) else { continue };
+            // SAFETY: the mapping is fresh, zeroed, page-aligned, never unmapped, and `AtomicU32` is valid as zeros.
+            let pages = unsafe { std::slice::from_raw_parts(table as *const AtomicU32, len / PAGE) };
+            let room = Mutex::new(Room { next: base + HUGE, freed: VecDeque::new() });
+            return Self { base, len, pages, room };
+        }
+        panic!("the system grants not even a gigabyte of address space");
+    }
+
+    pub(super) fn base(&self) -> usize {
+        self.base
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.base) < self.len
+    }
+
+    /// The slot of the allocation on this page.
+    #[inline]
+    pub(super) fn slot(&self, address: usize) -> Option<u32> {
+        let page = self.pages.get(address.wrapping_sub(self.base) / PAGE)?;
+        match page.load(Ordering::Acquire) {
+            0 => None,
+            slot => Some(slot),
+        }
+    }
+
+    /// Takes room for `len` bytes and a gap behind them.
+    pub(super) fn take(&self, len: usize) -> Option<usize> {
+        let span = span(len)?;
+        let align = if len >= HUGE / 2 { HUGE } else { PAGE };
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = room.next.checked_next_multiple_of(align)?;
+        if let Some(end) = base.checked_add(span)
+            && end <= self.base + self.len
+        {
+            room.next = end;
+            return Some(base);
+        }
+        let index = room.freed.iter().position(|&(base, free)| free >= span && base % align == 0)?;
+        let (base, free) = room.freed.remove(index)?;
+        for page in self.range(base, free) {
+            page.store(0, Ordering::Release);
+        }
+        if free > span {
+            room.freed.push_back((base + span, free - span));
+        }
+        Some(base)
+    }
+
+    pub(super) fn mark(&self, base: usize, len: usize, slot: u32) {
+        for page in self.range(base, len) {
+            page.store(slot, Ordering::Release);
+        }
+    }
+
+    /// Takes memory back. The page table goes on naming the freed allocation.
+    pub(super) fn give_back(&self, base: usize, len: usize) {
+        let pages = len.next_multiple_of(PAGE);
+        // SAFETY: the pages lie in the arena, and nobody holds a reference to memory of the simulated device: kernels and
+        // copies use raw pointers, and read zeros from now on.
+        let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
+        if let Some(span) = span(len) {
+            self.room.lock().unwrap_or_else(PoisonError::into_inner).freed.push_back((base, span));
+        }
+    }
+
+    fn range(&self, base: usize, len: usize) -> &[AtomicU32] {
+        let first = (base - self.base) / PAGE;
+        &self.pages[first..first + len.div_ceil(PAGE)]
+    }
+}
+
+/// An allocation's pages and the gap behind them.
+fn span(len: usize) -> Option<usize> {
+    let gap = (len / 8).clamp(GAP.0, GAP.1);
+    len.checked_add(gap)?.checked_next_multiple_of(PAGE)
+}
+
+fn map(len: usize) -> Option<usize> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: an anonymous mapping at an address of the system's choice touches nobody's memory.
+    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, flags) }.ok()?;
+    Some(address as usize)
+}
