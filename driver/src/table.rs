@@ -15,7 +15,7 @@ macro_rules! table {
         }
 
         impl Functions {
-            fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> Self {
+            pub(super) fn resolve(find: &dyn Fn(&str) -> Option<*const c_void>) -> Self {
                 Self {
                     $($name: match find(stringify!($name)) {
                         // SAFETY: both sources give a function of the type that the symbol's name stands for.

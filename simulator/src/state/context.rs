@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Result, code, lock};
+use super::{Result, code, device_memory, lock};
 use crate::abi::CUresult;
 use crate::device;
 use crate::memory::Memory;
@@ -128,7 +128,7 @@ impl Context {
     pub(crate) fn clear(&self) {
         let memory = Memory::global();
         for (info, _) in memory.of_context(self.id()) {
-            memory.free(info.base, "the end of its context");
+            device_memory::release(info.base, "the end of its context");
         }
         memory.unregister_context(self.id());
         *lock(&self.limits) = Limits::of(self.device);

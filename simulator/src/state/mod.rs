@@ -6,9 +6,9 @@ pub(crate) mod device_memory;
 mod process;
 mod registry;
 
-pub(crate) use context::{Context, Limits, current, current_unchecked, pop, push, set_current};
+pub(crate) use context::{Context, current, current_unchecked, pop, push, set_current};
 pub(crate) use process::{initialise, initialised, primary, registries};
-pub(crate) use registry::{Registries, Registry};
+pub(crate) use registry::Registries;
 
 use crate::abi::CUresult;
 
