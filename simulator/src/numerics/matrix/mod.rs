@@ -1,0 +1,17 @@
+//! Matrix instructions: `wmma`, `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//!
+//! [`layout`] says which element of a matrix each register of each lane holds; [`multiply`] computes D = A * B + C on
+//! fragments; [`exchange`] is the 8 x 8 family that moves halfwords between rows and lanes; [`shape`] holds the list of
+//! shapes and types that exist.
+//!
+//! The layouts of `mma.sync` are published and followed exactly. Those of `wmma` are left open by the manual: here
+//! they are the `mma.sync` layouts continued over larger tiles, the same for C and D, so that elementwise work on
+//! fragments means what CUDA promises.
+
+pub mod exchange;
+pub mod layout;
+pub mod multiply;
+pub mod shape;
+
+/// The 32 lanes of a register, as raw bits.
+pub type Lanes = [u32; 32];
