@@ -13,7 +13,7 @@
 //! | [`memory`] | the simulated address space |
 //! | [`ptx`] | lexer, parser, syntax tree; errors with line and column |
 //! | [`engine`] | lowers a parsed module to a compact form and executes it on warps of 32 lanes |
-| [`numerics`] | the arithmetic of PTX, bit for bit, as pure functions |
+//! | [`numerics`] | the arithmetic of PTX, bit for bit, as pure functions |
 
 pub mod abi;
 mod api;
