@@ -31,9 +31,22 @@ pub const fn assert_passable<T: Passable>() {
     );
 }
 
+/// A `&[T]` parameter, without null checks in `get`.
+///
+/// # Safety
+/// As [`core::slice::from_raw_parts`].
+#[inline(always)]
+pub unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> &'a [T] {
+    // SAFETY: the caller's promise; a slice's pointer is not null.
+    unsafe {
+        core::hint::assert_unchecked(!pointer.is_null());
+        core::slice::from_raw_parts(pointer, length)
+    }
+}
+
 /// Lays out a kernel record.
-pub const fn record<const P: u32, const WORDS: usize>(
-    head: [u32; 15],
+pub const fn record<const WORDS: usize>(
+    head: [u32; 16],
     rows: &[[u32; 4]],
 ) -> [u32; WORDS] {
     let mut words = [0; WORDS];

@@ -26,10 +26,10 @@
 //! same block-wide barriers in the same order** (and every lane named by a mask the same warp operation). The simulator
 //! checks it on every run.
 #![no_std]
+// Inline assembly for this target is unstable too; the builder enables that for every device crate.
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(
-        asm_experimental_arch,
         stdarch_nvptx,
         link_llvm_intrinsics,
         core_float_math

@@ -131,6 +131,8 @@ pub struct MatrixOut<'a, T> {
 impl<T> MatrixView<T> for MatrixOut<'_, T> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { super::assume_valid(pointer) };
         MatrixOut {
             pointer,
             rows,

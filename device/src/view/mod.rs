@@ -28,3 +28,13 @@ pub trait MatrixView<T> {
     /// may be shared.
     unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self;
 }
+
+/// Lets the compiler drop the null checks of `Option<&mut T>`.
+///
+/// # Safety
+/// As [`OutputView::from_raw`]: valid pointers, dangling ones of empty slices included, are not null.
+#[inline(always)]
+unsafe fn assume_valid<T>(pointer: *mut T) {
+    // SAFETY: the caller's promise.
+    unsafe { core::hint::assert_unchecked(!pointer.is_null()) }
+}

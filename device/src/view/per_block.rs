@@ -31,6 +31,8 @@ pub struct PerBlock<'a, T: ?Sized> {
 impl<T> OutputView<T> for PerBlock<'_, [T]> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { super::assume_valid(pointer) };
         PerBlock {
             pointer: pointer.cast(),
             length,

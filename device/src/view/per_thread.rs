@@ -38,6 +38,8 @@ pub struct PerThread<'a, T: ?Sized> {
 impl<T> OutputView<T> for PerThread<'_, [T]> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { super::assume_valid(pointer) };
         PerThread {
             pointer: pointer.cast(),
             length,

@@ -1,2 +1,5 @@
 //! Kernels that the end-to-end tests launch.
 #![no_std]
+
+pub mod basics;
+pub mod warps;

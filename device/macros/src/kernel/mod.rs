@@ -85,7 +85,7 @@ fn device_side(
                 // SAFETY (of the attribute): the linker refuses a second kernel of the same name.
                 #[unsafe(export_name = #name)]
                 #[allow(clippy::too_many_arguments, improper_ctypes_definitions)]
-                pub unsafe extern "C" fn __kernel_entry(#(#flat),*) {
+                pub unsafe extern "ptx-kernel" fn __kernel_entry(#(#flat),*) {
                     // SAFETY: the launcher passes what the record below describes: pointers that are valid for
                     // their lengths, aligned, initialised, and unaliased where a view promises it.
                     unsafe { __kernel_body #arguments (#(#rebuilt),*) }
@@ -120,7 +120,7 @@ fn record(attributes: &Attributes, parameters: &[Parameter]) -> TokenStream {
     let max_cluster = attributes.max_cluster.unwrap_or(0);
     quote! {
         const __WORDS: [u32; 16 + 4 * #count as usize] =
-            ::warpsmith_device::__private::record::<#count, { 16 + 4 * #count as usize }>(
+            ::warpsmith_device::__private::record::<{ 16 + 4 * #count as usize }>(
                 [
                     0x314B_5357, 1, #count, #x, #y, #z, #exact, #min_blocks, #max_registers, #cx, #cy, #cz, #float,
                     #max_cluster, 0, 0,

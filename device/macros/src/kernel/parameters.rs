@@ -279,7 +279,7 @@ impl Parameter {
             Form::Scalar | Form::Raw { .. } => quote! { #ident },
             Form::Half => quote! { ::warpsmith_device::__private::bytemuck::cast(#ident) },
             Form::Struct => quote! { ::core::ptr::read(#ident) },
-            Form::Slice(_) => quote! { ::core::slice::from_raw_parts(#ident, #length) },
+            Form::Slice(_) => quote! { ::warpsmith_device::__private::slice(#ident, #length) },
             Form::Reference(_) => quote! { &*#ident },
             Form::Output { .. } => {
                 quote! { ::warpsmith_device::__private::OutputView::from_raw(#ident, #length) }
