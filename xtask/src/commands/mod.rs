@@ -1,0 +1,11 @@
+//! The commands, one module each.
+
+pub mod bench;
+pub mod build_ptx;
+pub mod bundle;
+pub mod doctor;
+pub mod new;
+pub mod run;
+pub mod setup;
+pub mod simulator;
+pub mod test;

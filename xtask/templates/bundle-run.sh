@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs what the bundle holds on this machine's device.
+#   ./run.sh test [FILTER]     every device test
+#   ./run.sh run [OPTIONS]     every kernel once, each checked against its CPU oracle
+#   ./run.sh bench [OPTIONS]   ours against the nvcc twins and the measured roofs
+# WARPSMITH_DEVICE chooses the device; left out, `cuda` is meant: a bundle is made for a GPU.
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export WARPSMITH_DEVICE=${WARPSMITH_DEVICE:-cuda}
+export WARPSMITH_TWINS=${WARPSMITH_TWINS:-$here/twins}
+what=${1:-}
+[ $# -gt 0 ] && shift
+case $what in
+  test)
+    failed=()
+    passed=0
+    for harness in "$here"/tests/*; do
+      echo "== $(basename "$harness")"
+      if "$harness" "$@"; then passed=$((passed + 1)); else failed+=("$(basename "$harness")"); fi
+    done
+    echo "$passed harnesses passed, ${#failed[@]} failed${failed:+: ${failed[*]}}"
+    [ ${#failed[@]} -eq 0 ]
+    ;;
+  run | bench) exec "$here/suite" "$what" "$@" ;;
+  *)
+    sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,60 @@
+//! Makes a project with `cargo xtask new` in a temporary folder and runs cargo in it, as a user would.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A user's project in a temporary folder; the folder goes when it is dropped.
+pub struct Project {
+    _folder: tempfile::TempDir,
+    /// The project's own folder.
+    pub dir: PathBuf,
+}
+
+impl Project {
+    /// `cargo xtask new DIR`.
+    pub fn new(name: &str) -> Project {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join(name);
+        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .arg("new")
+            .arg(&dir)
+            .output()
+            .expect("xtask starts");
+        assert!(output.status.success(), "`new` failed: {}", text(&output.stderr));
+        Project { _folder: folder, dir }
+    }
+
+    /// Writes a file of the project.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.dir.join(path);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder can be made");
+        std::fs::write(path, text).expect("the file can be written");
+    }
+
+    /// `cargo ARGUMENTS` in the project, on the simulator. The projects of all tests share one target folder, so that the
+    /// libraries are built once.
+    pub fn cargo(&self, arguments: &[&str]) -> Output {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-projects");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            .args(arguments)
+            .arg("--quiet")
+            .current_dir(&self.dir)
+            .env("CARGO_TARGET_DIR", target)
+            .env("WARPSMITH_DEVICE", "simulator");
+        // What the running `cargo test` set for this test must not reach the user's build.
+        for (name, _) in std::env::vars_os() {
+            let name_text = name.to_string_lossy();
+            if name_text.starts_with("CARGO_PKG_") || name_text.starts_with("CARGO_MANIFEST") || name_text == "CUDA_LIBRARY_PATH" {
+                command.env_remove(&name);
+            }
+        }
+        command.output().expect("cargo starts")
+    }
+}
+
+/// Bytes of a program's output as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
