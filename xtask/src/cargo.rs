@@ -106,7 +106,11 @@ fn executable(line: &str) -> Option<Executable> {
 /// A command as a person would type it.
 pub fn display(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
-    words.extend(command.get_args().map(|argument| argument.to_string_lossy().into_owned()));
+    words.extend(
+        command
+            .get_args()
+            .map(|argument| argument.to_string_lossy().into_owned()),
+    );
     words.join(" ")
 }
 
@@ -119,7 +123,10 @@ mod tests {
         let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/kernels/suite#warpsmith-suite@0.1.0",
             "target":{"name":"suite","crate_types":["bin"]},"profile":{"test":false},"filenames":["/t/suite"],"executable":"/t/suite"}"#;
         let found = executable(&line.replace('\n', " ")).expect("an executable");
-        assert_eq!((found.name.as_str(), found.package.as_str()), ("suite", "warpsmith-suite"));
+        assert_eq!(
+            (found.name.as_str(), found.package.as_str()),
+            ("suite", "warpsmith-suite")
+        );
         assert!(!found.is_test);
         assert!(executable(r#"{"reason":"build-finished","success":true}"#).is_none());
         let library = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/xtask#0.1.0","target":{"name":"x","crate_types":["lib"]},

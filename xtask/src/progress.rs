@@ -23,7 +23,11 @@ impl Step {
         if bar.is_hidden() {
             eprintln!("  ... {what}");
         }
-        Step { bar, what, since: Instant::now() }
+        Step {
+            bar,
+            what,
+            since: Instant::now(),
+        }
     }
 
     /// Says what the step is doing now.
@@ -37,7 +41,11 @@ impl Step {
     /// Ends the step with its outcome.
     pub fn finish(self, outcome: &str) {
         self.bar.finish_and_clear();
-        eprintln!("   ok {}: {outcome} ({:.1} s)", self.what, self.since.elapsed().as_secs_f64());
+        eprintln!(
+            "   ok {}: {outcome} ({:.1} s)",
+            self.what,
+            self.since.elapsed().as_secs_f64()
+        );
     }
 }
 

@@ -9,12 +9,25 @@ use support::{Project, text};
 fn a_new_project_builds_and_runs_on_the_simulator() {
     let project = Project::new("fresh");
     let output = project.cargo(&["run"]);
-    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert!(text(&output.stdout).contains("saxpy of 1000000 elements is right"), "{}", text(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    assert!(
+        text(&output.stdout).contains("saxpy of 1000000 elements is right"),
+        "{}",
+        text(&output.stdout)
+    );
     // The kernels compile on the host as well, which is what an editor's checker does.
     let output = project.cargo(&["check"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(!text(&output.stderr).contains("warning"), "{}", text(&output.stderr));
+    assert!(
+        !text(&output.stderr).contains("warning"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
@@ -28,6 +41,13 @@ fn an_existing_folder_is_left_alone() {
         .output()
         .expect("xtask starts");
     assert!(!output.status.success());
-    assert!(text(&output.stderr).contains("exists already"), "{}", text(&output.stderr));
-    assert_eq!(std::fs::read_to_string(kept).expect("the file is still there"), "mine");
+    assert!(
+        text(&output.stderr).contains("exists already"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert_eq!(
+        std::fs::read_to_string(kept).expect("the file is still there"),
+        "mine"
+    );
 }

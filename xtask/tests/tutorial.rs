@@ -11,20 +11,33 @@ use support::{Project, text};
 
 /// What a page asks to be done.
 enum Step {
-    Write { path: String, text: String },
-    Run { arguments: Vec<String>, expected: Vec<String> },
+    Write {
+        path: String,
+        text: String,
+    },
+    Run {
+        arguments: Vec<String>,
+        expected: Vec<String>,
+    },
 }
 
 fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
-        let Some(fence) = line.strip_prefix("```").filter(|fence| !fence.is_empty()) else { continue };
+        let Some(fence) = line.strip_prefix("```").filter(|fence| !fence.is_empty()) else {
+            continue;
+        };
         let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         if let Some(path) = fence.split(',').find_map(|part| part.strip_prefix("file=")) {
-            steps.push(Step::Write { path: path.to_owned(), text: body.join("\n") + "\n" });
+            steps.push(Step::Write {
+                path: path.to_owned(),
+                text: body.join("\n") + "\n",
+            });
         } else if fence == "console" {
-            let call = body[0].strip_prefix("$ cargo ").expect("a console block begins with `$ cargo `");
+            let call = body[0]
+                .strip_prefix("$ cargo ")
+                .expect("a console block begins with `$ cargo `");
             steps.push(Step::Run {
                 arguments: call.split(' ').map(str::to_owned).collect(),
                 expected: body[1..].iter().map(|line| (*line).to_owned()).collect(),
@@ -38,20 +51,33 @@ fn steps(page: &str) -> Vec<Step> {
 fn matches(expected: &[String], actual: &[&str]) -> bool {
     match expected.split_first() {
         None => actual.is_empty(),
-        Some((first, rest)) if first == "..." => (0..=actual.len()).any(|skip| matches(rest, &actual[skip..])),
-        Some((first, rest)) => actual.first().is_some_and(|line| line.trim_end() == first.trim_end()) && matches(rest, &actual[1..]),
+        Some((first, rest)) if first == "..." => {
+            (0..=actual.len()).any(|skip| matches(rest, &actual[skip..]))
+        }
+        Some((first, rest)) => {
+            actual
+                .first()
+                .is_some_and(|line| line.trim_end() == first.trim_end())
+                && matches(rest, &actual[1..])
+        }
     }
 }
 
 fn follow(chapter: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src/tutorial").join(chapter);
-    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../docs/src/tutorial")
+        .join(chapter);
+    let page = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let project = Project::new("first");
     let mut ran = 0;
     for step in steps(&page) {
         match step {
             Step::Write { path, text } => project.write(&path, &text),
-            Step::Run { arguments, expected } => {
+            Step::Run {
+                arguments,
+                expected,
+            } => {
                 let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
                 let output = project.cargo(&arguments);
                 let printed = text(&output.stdout) + &text(&output.stderr);

@@ -40,10 +40,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .with_context(|| format!("could not write in {}", parent.display()))?;
     fill(staging.path(), options.keep_symbols)?;
     if options.dir.exists() {
-        fs::remove_dir_all(&options.dir).with_context(|| format!("could not replace {}", options.dir.display()))?;
+        fs::remove_dir_all(&options.dir)
+            .with_context(|| format!("could not replace {}", options.dir.display()))?;
     }
     let staging = staging.keep();
-    fs::rename(&staging, &options.dir).with_context(|| format!("could not make {}", options.dir.display()))?;
+    fs::rename(&staging, &options.dir)
+        .with_context(|| format!("could not make {}", options.dir.display()))?;
     fs::set_permissions(&options.dir, fs::Permissions::from_mode(0o755))?;
     eprintln!(
         "   ok {}: carry it to the GPU machine and call ./run.sh test, run or bench there",
@@ -83,7 +85,11 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     let mut count = 0;
     for harness in cargo::build(&arguments)? {
         if harness.is_test && harness.name.starts_with("device_") {
-            install(&harness.path, &tests.join(format!("{}.{}", harness.package, harness.name)), keep_symbols)?;
+            install(
+                &harness.path,
+                &tests.join(format!("{}.{}", harness.package, harness.name)),
+                keep_symbols,
+            )?;
             count += 1;
         }
     }
@@ -96,7 +102,10 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     for entry in fs::read_dir(workspace::root().join("kernels").join("twins"))? {
         let path = entry?.path();
         if path.is_file() {
-            fs::copy(&path, twins.join(path.file_name().context("a twin has a name")?))?;
+            fs::copy(
+                &path,
+                twins.join(path.file_name().context("a twin has a name")?),
+            )?;
         }
     }
     let run_sh = staging.join("run.sh");
@@ -107,12 +116,16 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
 
 /// Copies a program, stripped unless told otherwise.
 fn install(from: &Path, to: &Path, keep_symbols: bool) -> Result<()> {
-    fs::copy(from, to).with_context(|| format!("could not copy {} to {}", from.display(), to.display()))?;
+    fs::copy(from, to)
+        .with_context(|| format!("could not copy {} to {}", from.display(), to.display()))?;
     if !keep_symbols {
         // Binutils come with the C linker; without them the bundle is only larger.
         match Command::new("strip").arg(to).status() {
             Ok(status) if status.success() => {}
-            _ => eprintln!("      `strip` did not shrink {}; it stays as it is", to.display()),
+            _ => eprintln!(
+                "      `strip` did not shrink {}; it stays as it is",
+                to.display()
+            ),
         }
     }
     Ok(())

@@ -1,9 +1,6 @@
 //! The commands, one module each.
 
-pub mod bench;
-pub mod build_ptx;
 pub mod bundle;
-pub mod doctor;
 pub mod new;
 pub mod run;
 pub mod setup;

@@ -8,12 +8,30 @@ use std::process::ExitCode;
 
 /// The project's files: where each goes, and its text with `{{...}}` to fill in.
 const FILES: [(&str, &str); 7] = [
-    ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.in")),
-    ("build.rs", include_str!("../../templates/project/build.rs.in")),
-    ("src/kernels.rs", include_str!("../../templates/project/kernels.rs.in")),
-    ("src/main.rs", include_str!("../../templates/project/main.rs.in")),
-    (".cargo/config.toml", include_str!("../../templates/project/config.toml.in")),
-    ("rust-toolchain.toml", include_str!("../../../rust-toolchain.toml")),
+    (
+        "Cargo.toml",
+        include_str!("../../templates/project/Cargo.toml.in"),
+    ),
+    (
+        "build.rs",
+        include_str!("../../templates/project/build.rs.in"),
+    ),
+    (
+        "src/kernels.rs",
+        include_str!("../../templates/project/kernels.rs.in"),
+    ),
+    (
+        "src/main.rs",
+        include_str!("../../templates/project/main.rs.in"),
+    ),
+    (
+        ".cargo/config.toml",
+        include_str!("../../templates/project/config.toml.in"),
+    ),
+    (
+        "rust-toolchain.toml",
+        include_str!("../../../rust-toolchain.toml"),
+    ),
     (".gitignore", "/target/\n"),
 ];
 
@@ -31,7 +49,10 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<ExitCode> {
     let dir = std::path::absolute(&options.dir)?;
     if dir.exists() {
-        bail!("{} exists already: name a folder that does not", dir.display());
+        bail!(
+            "{} exists already: name a folder that does not",
+            dir.display()
+        );
     }
     let name = match &options.name {
         Some(name) => name.clone(),
@@ -42,26 +63,41 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             .to_owned(),
     };
     check_name(&name)?;
-    let parent = dir.parent().context("the root folder cannot be a project")?;
+    let parent = dir
+        .parent()
+        .context("the root folder cannot be a project")?;
     fs::create_dir_all(parent).with_context(|| format!("could not make {}", parent.display()))?;
     let staging = tempfile::Builder::new()
         .prefix(".warpsmith-new-")
         .tempdir_in(parent)
         .with_context(|| format!("could not write in {}", parent.display()))?;
     write_project(staging.path(), &name)?;
-    fs::rename(staging.keep(), &dir).with_context(|| format!("could not make {}", dir.display()))?;
-    println!("Made {}. Now:\n    cd {}\n    cargo run", dir.display(), options.dir.display());
+    fs::rename(staging.keep(), &dir)
+        .with_context(|| format!("could not make {}", dir.display()))?;
+    println!(
+        "Made {}. Now:\n    cd {}\n    cargo run",
+        dir.display(),
+        options.dir.display()
+    );
     Ok(ExitCode::SUCCESS)
 }
 
 /// Cargo's own rule for a package's name, and not a name that would shadow a crate in use.
 fn check_name(name: &str) -> Result<()> {
-    let first_is_letter = name.chars().next().is_some_and(|first| first.is_ascii_alphabetic());
-    let rest_is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let first_is_letter = name
+        .chars()
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic());
+    let rest_is_plain = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !first_is_letter || !rest_is_plain {
-        bail!("`{name}` cannot name a package: it needs a letter first, then letters, digits, `-` or `_`; give another with --name");
+        bail!(
+            "`{name}` cannot name a package: it needs a letter first, then letters, digits, `-` or `_`; give another with --name"
+        );
     }
-    if ["core", "std", "alloc", "test", "kernels"].contains(&name) || name.starts_with("warpsmith") {
+    if ["core", "std", "alloc", "test", "kernels"].contains(&name) || name.starts_with("warpsmith")
+    {
         bail!("`{name}` is taken by a crate that the project uses; give another with --name");
     }
     Ok(())
@@ -70,12 +106,17 @@ fn check_name(name: &str) -> Result<()> {
 /// Fills in the templates.
 fn write_project(folder: &Path, name: &str) -> Result<()> {
     let root = workspace::root();
-    let root = root.to_str().context("the workspace's path is not UTF-8, which Cargo.toml needs")?;
+    let root = root
+        .to_str()
+        .context("the workspace's path is not UTF-8, which Cargo.toml needs")?;
     for (path, text) in FILES {
         let target = folder.join(path);
         fs::create_dir_all(target.parent().context("a file has a folder")?)?;
-        let text = text.replace("{{name}}", name).replace("{{warpsmith}}", root);
-        fs::write(&target, text).with_context(|| format!("could not write {}", target.display()))?;
+        let text = text
+            .replace("{{name}}", name)
+            .replace("{{warpsmith}}", root);
+        fs::write(&target, text)
+            .with_context(|| format!("could not write {}", target.display()))?;
     }
     Ok(())
 }

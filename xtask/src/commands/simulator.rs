@@ -15,15 +15,22 @@ pub struct Options {
 
 /// Builds the library, lays it down under the name that programs load, and prints its folder alone on stdout.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let built = cargo::build(&["build", "--release", "--quiet", "--package", "warpsmith-simulator-dropin"])?
-        .into_iter()
-        .find(|built| built.package == "warpsmith-simulator-dropin")
-        .context("cargo built the drop-in but named no library")?;
+    let built = cargo::build(&[
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "warpsmith-simulator-dropin",
+    ])?
+    .into_iter()
+    .find(|built| built.package == "warpsmith-simulator-dropin")
+    .context("cargo built the drop-in but named no library")?;
     let folder = match &options.into {
         Some(folder) => folder.clone(),
         None => workspace::root().join("target").join("simulator"),
     };
-    std::fs::create_dir_all(&folder).with_context(|| format!("could not make the folder {}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("could not make the folder {}", folder.display()))?;
     let library = folder.join("libcuda.so.1");
     // Written beside and renamed, so that a program starting meanwhile never loads half a library.
     let partial = folder.join(format!(".libcuda.so.1.{}", std::process::id()));
@@ -31,7 +38,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .and_then(|_| std::fs::rename(&partial, &library))
         .with_context(|| format!("could not write {}", library.display()))?;
     let folder = folder.canonicalize().unwrap_or(folder);
-    eprintln!("   ok point a program at it: LD_LIBRARY_PATH={} PROGRAM", folder.display());
+    eprintln!(
+        "   ok point a program at it: LD_LIBRARY_PATH={} PROGRAM",
+        folder.display()
+    );
     println!("{}", folder.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -20,14 +20,22 @@ impl Project {
             .arg(&dir)
             .output()
             .expect("xtask starts");
-        assert!(output.status.success(), "`new` failed: {}", text(&output.stderr));
-        Project { _folder: folder, dir }
+        assert!(
+            output.status.success(),
+            "`new` failed: {}",
+            text(&output.stderr)
+        );
+        Project {
+            _folder: folder,
+            dir,
+        }
     }
 
     /// Writes a file of the project.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.dir.join(path);
-        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder can be made");
+        std::fs::create_dir_all(path.parent().expect("a file has a folder"))
+            .expect("the folder can be made");
         std::fs::write(path, text).expect("the file can be written");
     }
 
@@ -46,7 +54,10 @@ impl Project {
         // What the running `cargo test` set for this test must not reach the user's build.
         for (name, _) in std::env::vars_os() {
             let name_text = name.to_string_lossy();
-            if name_text.starts_with("CARGO_PKG_") || name_text.starts_with("CARGO_MANIFEST") || name_text == "CUDA_LIBRARY_PATH" {
+            if name_text.starts_with("CARGO_PKG_")
+                || name_text.starts_with("CARGO_MANIFEST")
+                || name_text == "CUDA_LIBRARY_PATH"
+            {
                 command.env_remove(&name);
             }
         }
