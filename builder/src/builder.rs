@@ -6,7 +6,7 @@ use crate::arch::{Arch, PtxVersion};
 use crate::cache;
 use crate::device_crate::{self, Invocation};
 use crate::error::{BuildError, IoContext};
-use crate::linker::{self, LinkError, LinkJob};
+use crate::linker::{self, FloatOptions, LinkJob};
 use crate::sysroot::DeviceSysroot;
 use crate::toolchain::Toolchain;
 
@@ -29,6 +29,7 @@ pub struct CudaBuilder {
     ptx_version: Option<PtxVersion>,
     panic: PanicStrategy,
     after_panic: AfterPanic,
+    float: FloatOptions,
     copy_to: Option<PathBuf>,
     cfgs: Vec<String>,
     features: Vec<String>,
@@ -79,6 +80,12 @@ impl CudaBuilder {
             ptx_version: None,
             panic: PanicStrategy::default(),
             after_panic: AfterPanic::default(),
+            float: FloatOptions {
+                fmad: true,
+                ftz: false,
+                approximate_division: false,
+                approximate_square_root: false,
+            },
             copy_to: None,
             cfgs: Vec::new(),
             features: Vec::new(),
@@ -108,6 +115,39 @@ impl CudaBuilder {
     pub fn after_panic(mut self, after: AfterPanic) -> Self {
         self.after_panic = after;
         self
+    }
+
+    /// Whether `a * b + c` becomes one `fma` with one rounding, as nvcc does. Default: on. A kernel overrides it
+    /// with `#[kernel(fmad = false)]`.
+    pub fn fmad(mut self, on: bool) -> Self {
+        self.float.fmad = on;
+        self
+    }
+
+    /// Whether subnormal `f32` numbers are flushed to zero (nvcc's `-ftz`). Default: off.
+    pub fn ftz(mut self, on: bool) -> Self {
+        self.float.ftz = on;
+        self
+    }
+
+    /// Whether `f32` division may be approximate (nvcc's `-prec-div=false`): 2 ulp. Default: off.
+    pub fn approximate_division(mut self, on: bool) -> Self {
+        self.float.approximate_division = on;
+        self
+    }
+
+    /// Whether `f32` square roots may be approximate (nvcc's `-prec-sqrt=false`). Default: off.
+    pub fn approximate_square_root(mut self, on: bool) -> Self {
+        self.float.approximate_square_root = on;
+        self
+    }
+
+    /// All of nvcc's `-use_fast_math` that concerns translation: flush to zero, approximate division and
+    /// square root.
+    pub fn fast_math(self, on: bool) -> Self {
+        self.ftz(on)
+            .approximate_division(on)
+            .approximate_square_root(on)
     }
 
     /// Also writes the PTX to this file.
@@ -154,15 +194,15 @@ impl CudaBuilder {
         }
         let built = invocation.run()?;
 
-        let ptx_version = self.ptx_version.unwrap_or(self.arch.first_ptx());
         let job = LinkJob {
             llvm: &llvm,
             crates: &built.archives,
             libraries: &sysroot.libraries,
-            cpu: self.arch.name().into(),
-            features: ptx_version.feature(),
+            arch: self.arch,
+            ptx_version: self.ptx_version,
+            float: self.float,
         };
-        let ptx = linker::link(&job).map_err(|LinkError::Message(m)| BuildError::Link(m))?;
+        let ptx = linker::link(&job)?;
         let sources = device_crate::sources(
             built
                 .archives

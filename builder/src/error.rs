@@ -14,6 +14,55 @@ pub enum BuildError {
         /// What to do, where we know better than rustc.
         hint: Option<String>,
     },
+    /// Something is used in a kernel that no linked crate defines.
+    #[error("{}", unresolved_text(.0))]
+    UnresolvedSymbols(Vec<UnresolvedSymbol>),
+    /// The crate compiles, and has no kernel.
+    #[error(
+        "`{package}` has no kernels: mark the functions that the host launches with `#[kernel]` (and `pub`)"
+    )]
+    NoKernels {
+        /// The crate.
+        package: String,
+    },
+    /// Two kernels have one name in PTX.
+    #[error("two kernels are called `{name}`, in {}: rename one, or give it another name with `#[kernel(name = \"...\")]`", .crates.join(" and "))]
+    DuplicateKernel {
+        /// The name.
+        name: String,
+        /// The crates that define it.
+        crates: Vec<String>,
+    },
+    /// A kernel uses something that the architecture does not have.
+    #[error(
+        "`{feature}` needs {needs}, and this build is for {arch}{}: build with `.arch(..)` of {needs}, or keep the call away \
+         from {arch} with `#[cfg(warpsmith_arch_at_least = \"..\")]`",
+        used_text(.used_by, .location)
+    )]
+    ArchLacks {
+        /// The instruction or feature.
+        feature: String,
+        /// The architecture that has it.
+        needs: String,
+        /// The build's architecture.
+        arch: crate::Arch,
+        /// The function that uses it.
+        used_by: Option<String>,
+        /// Where, as file and line.
+        location: Option<(String, u32)>,
+    },
+    /// A PTX version was asked for that lacks what a kernel uses or what the architecture needs.
+    #[error(
+        "PTX {asked} was asked for, and {reason} needs PTX {needs}: leave out `.ptx_version(..)`, or raise it"
+    )]
+    PtxVersionTooOld {
+        /// What `.ptx_version(..)` says.
+        asked: crate::PtxVersion,
+        /// What is needed.
+        needs: crate::PtxVersion,
+        /// What needs it.
+        reason: String,
+    },
     /// The PTX linker stopped.
     #[error("{0}")]
     Link(String),
@@ -36,6 +85,49 @@ pub enum BuildError {
     /// An ingredient of the set-up is missing or broken.
     #[error("{0}")]
     Setup(String),
+}
+
+/// A symbol that is used and that no linked crate defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnresolvedSymbol {
+    /// The symbol (a Rust path, where it is one).
+    pub symbol: String,
+    /// The function that uses it.
+    pub used_by: Option<String>,
+    /// Where, as file and line.
+    pub location: Option<(String, u32)>,
+    /// What to do about it.
+    pub way_out: String,
+}
+
+fn used_text(used_by: &Option<String>, location: &Option<(String, u32)>) -> String {
+    let mut text = String::new();
+    if let Some(function) = used_by {
+        text += &format!(" (used by `{function}`");
+        if let Some((file, line)) = location {
+            text += &format!(" at {file}:{line}");
+        }
+        text.push(')');
+    }
+    text
+}
+
+fn unresolved_text(symbols: &[UnresolvedSymbol]) -> String {
+    let lines = symbols.iter().map(|s| {
+        format!(
+            "unresolved symbol `{}`{}\n  {}",
+            s.symbol,
+            used_text(&s.used_by, &s.location),
+            s.way_out
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+impl From<String> for BuildError {
+    fn from(message: String) -> BuildError {
+        BuildError::Link(message)
+    }
 }
 
 fn known_archs() -> String {

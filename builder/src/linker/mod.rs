@@ -5,70 +5,129 @@
 //! after the duties that LLVM's passes must see the result of.
 
 pub mod archive;
-pub mod convergence;
+mod atomics;
+mod convergence;
+mod float;
 mod globals;
+mod records;
+mod requirements;
+mod shared;
+mod symbols;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::llvm::{self, Context, Module, TargetMachine};
+use crate::arch::{Arch, PtxVersion};
+use crate::error::BuildError;
+use crate::llvm::{self, Attribute, Context, Module, TargetMachine};
+
+pub(crate) use float::FloatOptions;
 
 /// What to link, and how.
 #[derive(Debug)]
 pub(crate) struct LinkJob<'a> {
     /// rustc's LLVM library.
     pub llvm: &'a Path,
-    /// Archives taken whole: the kernel crate and its dependencies.
+    /// Archives taken whole: the kernel crate (last) and its dependencies.
     pub crates: &'a [PathBuf],
     /// Archives from which members are pulled by need: `core` and its friends.
     pub libraries: &'a [PathBuf],
-    /// `sm_90a` ...
-    pub cpu: String,
-    /// `+ptx86` ...
-    pub features: String,
-}
-
-/// A failed link.
-#[derive(Debug)]
-pub(crate) enum LinkError {
-    /// Something that a user can mend, already in words.
-    Message(String),
-}
-
-impl From<String> for LinkError {
-    fn from(message: String) -> Self {
-        LinkError::Message(message)
-    }
-}
-
-/// Symbols that the driver resolves when it loads the PTX.
-const DRIVER_SYMBOLS: &[&str] = &["vprintf", "__assertfail", "malloc", "free"];
-
-fn resolved_by_driver(name: &str) -> bool {
-    DRIVER_SYMBOLS.contains(&name) || name.starts_with("cuda")
+    /// The architecture.
+    pub arch: Arch,
+    /// The PTX version, if the user insists on one.
+    pub ptx_version: Option<PtxVersion>,
+    /// Floating-point switches of the build.
+    pub float: FloatOptions,
 }
 
 /// Calling convention of PTX kernels (`.entry`).
 const PTX_KERNEL: u32 = 71;
 
 /// Links and optimises; returns PTX text.
-pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, LinkError> {
-    let api = llvm::load(job.llvm)
-        .map_err(|e| format!("cannot load LLVM from {}: {e}", job.llvm.display()))?;
+pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
+    let api = llvm::load(job.llvm).map_err(|e| {
+        BuildError::Setup(format!("cannot load LLVM from {}: {e}", job.llvm.display()))
+    })?;
     let context = Context::new(api);
-    let machine = TargetMachine::new(&context, &job.cpu, &job.features)?;
     let module = load(&context, job)?;
-    module.set_target(&machine);
+    let records = records::take(&module)?;
+    if !module
+        .functions()
+        .iter()
+        .any(|f| f.calling_convention() == PTX_KERNEL)
+    {
+        let package = job
+            .crates
+            .last()
+            .map(|path| crate_name(path))
+            .unwrap_or_default();
+        return Err(BuildError::NoKernels { package });
+    }
 
-    convergence::mark(&module);
+    // What LLVM's passes must see the result of.
+    shared::place(&module)?;
     globals::place(&module);
+    for record in &records {
+        records::apply(&module, record)?;
+    }
+    convergence::mark(&module);
     internalise(&module);
-    module.run_passes("globaldce", &machine)?;
-    check_symbols(&module)?;
+    module.run_passes("globaldce", None)?;
+    let missing = symbols::unresolved(&module);
+    if !missing.is_empty() {
+        return Err(BuildError::UnresolvedSymbols(missing));
+    }
+    let version = choose_version(&module, &records, job)?;
+    let machine = TargetMachine::new(&context, job.arch.name(), &version.feature())?;
+    module.set_target(&machine);
+    module
+        .verify()
+        .map_err(|e| format!("internal error: the linker made a broken module: {e}"))?;
     dump(&module, "before");
-    module.run_passes("default<O3>", &machine)?;
+
+    module.run_passes(PIPELINE, Some(&machine))?;
+
+    // What must not disturb them.
+    atomics::restore(&module)?;
+    float::apply(&module, job.float, &records);
     dump(&module, "after");
     Ok(module.emit(&machine)?)
+}
+
+/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
+const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+
+/// The oldest PTX version that has what the kernels use, or the user's if it suffices.
+fn choose_version(
+    module: &Module<'_>,
+    records: &[records::Record],
+    job: &LinkJob<'_>,
+) -> Result<PtxVersion, BuildError> {
+    let mut needs = requirements::check(module, job.arch)?;
+    for record in records {
+        let mut attribute = |what, ptx, level| {
+            requirements::attribute(&mut needs, job.arch, &record.kernel, what, ptx, level)
+        };
+        if record
+            .parameters
+            .iter()
+            .any(|p| matches!(p, records::ParameterKind::ByValue { .. }))
+        {
+            attribute("grid_constant", PtxVersion::new(7, 7), 70)?;
+        }
+        if record.cluster[0] != 0 {
+            attribute("cluster dimensions", PtxVersion::new(7, 8), 90)?;
+        }
+    }
+    match job.ptx_version {
+        None => Ok(needs.ptx),
+        Some(asked) if asked >= needs.ptx => Ok(asked),
+        Some(asked) => Err(BuildError::PtxVersionTooOld {
+            asked,
+            needs: needs.ptx,
+            reason: needs.what,
+        }),
+    }
 }
 
 /// With `WARPSMITH_DUMP_IR=DIR`, writes the module's text there: the first thing to look at when PTX surprises.
@@ -84,21 +143,35 @@ fn dump(module: &Module<'_>, stage: &str) {
 }
 
 /// Puts all bitcode that is needed into one module.
-fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, LinkError> {
+fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, BuildError> {
     let module = context.create_module("kernels");
+    let mut kernels: HashMap<String, String> = HashMap::new();
     for path in job.crates {
+        let krate = crate_name(path);
         for (name, bytes) in archive::Archive::open(path)?.bitcode_members()? {
             let part = context.parse_bitcode(&bytes, &name)?;
+            for kernel in part
+                .functions()
+                .iter()
+                .filter(|f| f.calling_convention() == PTX_KERNEL && !f.is_declaration())
+            {
+                if let Some(other) = kernels.insert(kernel.name(), krate.clone()) {
+                    return Err(BuildError::DuplicateKernel {
+                        name: kernel.name(),
+                        crates: vec![other, krate],
+                    });
+                }
+            }
             strip_target(&part);
             module.link(part)?;
         }
     }
     let mut library = archive::Library::open(job.libraries.iter().map(PathBuf::as_path))?;
     let mut asked = HashSet::new();
-    // LLVM itself makes calls of these when it lowers 128-bit arithmetic and memory intrinsics.
     loop {
-        let missing: Vec<String> = undefined(&module)
+        let missing: Vec<String> = symbols::undefined(&module)
             .into_iter()
+            .map(|v| v.name())
             .filter(|name| asked.insert(name.clone()))
             .collect();
         if missing.is_empty() {
@@ -114,25 +187,23 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, LinkE
     }
 }
 
-/// Names that are used and not defined.
-fn undefined(module: &Module<'_>) -> Vec<String> {
-    module
-        .functions()
-        .into_iter()
-        .filter(|f| f.is_declaration() && !f.is_intrinsic())
-        .chain(module.globals().into_iter().filter(|g| g.is_declaration()))
-        .filter(|v| !v.is_unused())
-        .map(|v| v.name())
-        .filter(|name| !name.starts_with("llvm.") && !resolved_by_driver(name))
-        .collect()
+/// `kernels` of `libkernels-0123456789abcdef.rlib`.
+fn crate_name(path: &Path) -> String {
+    let stem = path
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let name = stem.strip_prefix("lib").unwrap_or(&stem);
+    name.rsplit_once('-')
+        .map_or(name, |(name, _)| name)
+        .to_owned()
 }
 
 /// rustc wrote its own default processor on every function; ours is the target machine's.
 fn strip_target(module: &Module<'_>) {
-    use crate::llvm::Attribute::Function;
     for function in module.functions() {
-        function.remove_text(Function, "target-cpu");
-        function.remove_text(Function, "target-features");
+        function.remove_text(Attribute::Function, "target-cpu");
+        function.remove_text(Attribute::Function, "target-features");
     }
 }
 
@@ -157,16 +228,4 @@ fn internalise(module: &Module<'_>) {
             list.delete_global();
         }
     }
-}
-
-/// Stops at symbols that nobody defines.
-fn check_symbols(module: &Module<'_>) -> Result<(), LinkError> {
-    let missing = undefined(module);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(LinkError::Message(format!(
-        "unresolved symbols: {}",
-        missing.join(", ")
-    )))
 }

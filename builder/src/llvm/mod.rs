@@ -6,7 +6,7 @@
 pub mod sys;
 mod value;
 
-pub use value::{Attribute, Value, ValueKind};
+pub use value::{Attribute, Ordering, RmwOperation, Value, ValueKind, fast_math, opcode};
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -262,6 +262,13 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// The type of `size` bytes.
+    pub fn bytes_type(&self, size: u64) -> sys::TypeRef {
+        let api = self.context.api;
+        // SAFETY: types live as long as the context.
+        unsafe { (api.LLVMArrayType2)((api.LLVMInt8TypeInContext)(self.context.raw), size) }
+    }
+
     /// A new declaration of a function.
     pub fn add_function(&self, name: &str, ty: sys::TypeRef) -> Value<'c> {
         let name = cstring(name);
@@ -285,13 +292,18 @@ impl<'c> Module<'c> {
     }
 
     /// Runs a pass pipeline, given in LLVM's textual form.
-    pub fn run_passes(&self, pipeline: &str, machine: &TargetMachine<'c>) -> Result<(), String> {
+    pub fn run_passes(
+        &self,
+        pipeline: &str,
+        machine: Option<&TargetMachine<'c>>,
+    ) -> Result<(), String> {
         let api = self.context.api;
         let text = cstring(pipeline);
+        let machine = machine.map_or(std::ptr::null_mut(), |m| m.raw);
         // SAFETY: all handles live.
         let error = unsafe {
             let options = (api.LLVMCreatePassBuilderOptions)();
-            let error = (api.LLVMRunPasses)(self.raw, text.as_ptr(), machine.raw, options);
+            let error = (api.LLVMRunPasses)(self.raw, text.as_ptr(), machine, options);
             (api.LLVMDisposePassBuilderOptions)(options);
             error
         };

@@ -205,6 +205,7 @@ api! {
     fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
     fn LLVMFunctionType(TypeRef, *mut TypeRef, c_uint, Bool) -> TypeRef;
     fn LLVMGetTypeKind(TypeRef) -> c_int;
+    fn LLVMGetIntTypeWidth(TypeRef) -> c_uint;
     fn LLVMGetReturnType(TypeRef) -> TypeRef;
 
     // Building and changing instructions.
@@ -212,7 +213,8 @@ api! {
     fn LLVMDisposeBuilder(BuilderRef);
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
-    fn LLVMBuildFence(BuilderRef, c_int, Bool, *const c_char) -> ValueRef;
+    fn LLVMBuildNeg(BuilderRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;
     fn LLVMGetOrdering(ValueRef) -> c_int;
     fn LLVMSetOrdering(ValueRef, c_int);
     fn LLVMGetAtomicRMWBinOp(ValueRef) -> c_int;

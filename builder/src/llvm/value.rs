@@ -8,17 +8,50 @@ use super::sys::{self, BasicBlockRef};
 /// Instruction opcodes of the C API that the linker looks at.
 pub mod opcode {
     #![allow(missing_docs)]
-    pub const ALLOCA: i32 = 26;
-    pub const LOAD: i32 = 27;
-    pub const STORE: i32 = 28;
     pub const CALL: i32 = 45;
-    pub const FENCE: i32 = 55;
-    pub const ATOMIC_CMP_XCHG: i32 = 56;
     pub const ATOMIC_RMW: i32 = 57;
     pub const FADD: i32 = 9;
     pub const FSUB: i32 = 11;
     pub const FMUL: i32 = 13;
     pub const FDIV: i32 = 16;
+    pub const FNEG: i32 = 66;
+}
+
+/// Fast-math flags of the C API.
+pub mod fast_math {
+    #![allow(missing_docs)]
+    pub const RECIPROCAL: u32 = 1 << 4;
+    pub const CONTRACT: u32 = 1 << 5;
+    pub const APPROXIMATE: u32 = 1 << 6;
+}
+
+/// Memory order of an atomic instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Ordering {
+    Monotonic,
+    Acquire,
+    Release,
+    AcquireRelease,
+    SequentiallyConsistent,
+}
+
+/// What an atomic read-modify-write does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum RmwOperation {
+    Exchange,
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Max,
+    Min,
+    UnsignedMax,
+    UnsignedMin,
+    FloatAdd,
+    Other,
 }
 
 /// What a value is, as far as the linker cares.
@@ -162,11 +195,6 @@ impl<'c> Value<'c> {
             (self.api().LLVMSetVisibility)(self.raw, DEFAULT);
             (self.api().LLVMSetLinkage)(self.raw, EXTERNAL);
         }
-    }
-
-    /// The raw linkage number of the C API.
-    pub fn linkage(self) -> i32 {
-        unsafe { (self.api().LLVMGetLinkage)(self.raw) }
     }
 
     /// The section it was put into, if any.
@@ -417,11 +445,6 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMInstructionEraseFromParent)(self.raw) }
     }
 
-    /// How many operands it has.
-    pub fn operand_count(self) -> u32 {
-        unsafe { (self.api().LLVMGetNumOperands)(self.raw) }.max(0) as u32
-    }
-
     /// The operand with this number.
     pub fn operand(self, n: u32) -> Option<Value<'c>> {
         self.wrap(unsafe { (self.api().LLVMGetOperand)(self.raw, n) })
@@ -487,6 +510,120 @@ impl<'c> Value<'c> {
                 String::from_utf8_lossy(std::slice::from_raw_parts(file.cast(), len as usize))
                     .into_owned();
             Some((file, line))
+        }
+    }
+
+    // --- Atomics.
+
+    /// The order of an atomic instruction.
+    pub fn ordering(self) -> Ordering {
+        match unsafe { (self.api().LLVMGetOrdering)(self.raw) } {
+            4 => Ordering::Acquire,
+            5 => Ordering::Release,
+            6 => Ordering::AcquireRelease,
+            7 => Ordering::SequentiallyConsistent,
+            _ => Ordering::Monotonic,
+        }
+    }
+
+    /// What an atomic read-modify-write does.
+    pub fn rmw_operation(self) -> RmwOperation {
+        match unsafe { (self.api().LLVMGetAtomicRMWBinOp)(self.raw) } {
+            0 => RmwOperation::Exchange,
+            1 => RmwOperation::Add,
+            2 => RmwOperation::Sub,
+            3 => RmwOperation::And,
+            5 => RmwOperation::Or,
+            6 => RmwOperation::Xor,
+            7 => RmwOperation::Max,
+            8 => RmwOperation::Min,
+            9 => RmwOperation::UnsignedMax,
+            10 => RmwOperation::UnsignedMin,
+            11 => RmwOperation::FloatAdd,
+            _ => RmwOperation::Other,
+        }
+    }
+
+    /// The width of an integer or pointer value.
+    pub fn integer_bits(self) -> Option<u32> {
+        const INTEGER: i32 = 8;
+        const POINTER: i32 = 12;
+        match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
+            INTEGER => Some(unsafe { (self.api().LLVMGetIntTypeWidth)(self.ty()) }),
+            POINTER => Some(64),
+            _ => None,
+        }
+    }
+
+    /// The width of a floating-point value.
+    pub fn float_bits(self) -> Option<u32> {
+        match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
+            1 => Some(16),
+            2 => Some(32),
+            3 => Some(64),
+            _ => None,
+        }
+    }
+
+    /// Puts `-operand` before this instruction.
+    pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
+        let raw = unsafe {
+            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
+            (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
+            let raw = (self.api().LLVMBuildNeg)(builder, operand.raw, c"".as_ptr());
+            (self.api().LLVMDisposeBuilder)(builder);
+            raw
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+
+    /// Puts inline assembly (with side effects) before this instruction, with its source location.
+    pub fn build_asm_before(
+        self,
+        text: &str,
+        constraints: &str,
+        result: sys::TypeRef,
+        arguments: &[Value<'c>],
+    ) -> Value<'c> {
+        let mut types: Vec<_> = arguments.iter().map(|a| a.ty()).collect();
+        let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
+        let raw = unsafe {
+            let ty =
+                (self.api().LLVMFunctionType)(result, types.as_mut_ptr(), types.len() as u32, 0);
+            let asm = (self.api().LLVMGetInlineAsm)(
+                ty,
+                text.as_ptr().cast(),
+                text.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
+                1,
+                0,
+                0,
+                0,
+            );
+            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
+            (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
+            let call = (self.api().LLVMBuildCall2)(
+                builder,
+                ty,
+                asm,
+                values.as_mut_ptr(),
+                values.len() as u32,
+                c"".as_ptr(),
+            );
+            (self.api().LLVMInstructionSetDebugLoc)(
+                call,
+                (self.api().LLVMInstructionGetDebugLoc)(self.raw),
+            );
+            (self.api().LLVMDisposeBuilder)(builder);
+            call
+        };
+        Value {
+            raw,
+            context: self.context,
         }
     }
 
