@@ -95,7 +95,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
 }
 
 /// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
-const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+const PIPELINE: &str = "default<O3>,function(infer-address-spaces,atomic-expand)";
 
 /// The oldest PTX version that has what the kernels use, or the user's if it suffices.
 fn choose_version(

@@ -184,8 +184,12 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
         ParameterKind::ReadOnly => {
             function.add_flag(at, "noalias");
             function.add_flag(at, "readonly");
+            function.add_flag(at, "nonnull");
         }
-        ParameterKind::Unaliased => function.add_flag(at, "noalias"),
+        ParameterKind::Unaliased => {
+            function.add_flag(at, "noalias");
+            function.add_flag(at, "nonnull");
+        }
         ParameterKind::ByValue { size, align } => {
             function.add_type(at, "byval", module.bytes_type(size.max(1).into()));
             function.add_number(at, "align", align.max(1).into());
