@@ -50,17 +50,17 @@ mod device_only;
 
 pub mod arch;
 pub mod block;
+pub mod clock;
 pub mod fence;
 pub mod grid;
+pub mod hint;
 pub mod launch;
+pub mod panic;
 pub mod prelude;
 pub mod shared;
 pub mod thread;
 pub mod view;
 pub mod warp;
-
-#[cfg(target_arch = "nvptx64")]
-mod panic_handler;
 
 #[doc(hidden)]
 pub mod __private;

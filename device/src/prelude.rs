@@ -2,4 +2,4 @@
 
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d};
-pub use crate::{arch, block, fence, grid, kernel, shared, thread, warp};
+pub use crate::{arch, block, clock, fence, grid, kernel, shared, thread, warp};

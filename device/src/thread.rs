@@ -165,3 +165,69 @@ pub fn is_first() -> bool {
 pub fn sync_threads() {
     block::sync();
 }
+
+/// Ends the calling thread. The others go on; block barriers no longer wait for this one.
+///
+/// Becomes `exit;`. Any arch.
+///
+/// ```no_run
+/// warpsmith_device::thread::exit();
+/// ```
+#[inline(always)]
+pub fn exit() -> ! {
+    // SAFETY: the thread's memory is its own; whoever relies on it at a barrier breaks the rule of barriers.
+    on_device! { unsafe { core::arch::asm!("exit;", options(noreturn)) } }
+}
+
+/// CUDA C++'s `__trap()`: aborts the whole grid; the host gets `CUDA_ERROR_LAUNCH_FAILED`, and the context is lost.
+///
+/// Becomes `trap;`. Any arch.
+///
+/// ```no_run
+/// warpsmith_device::thread::trap();
+/// ```
+#[inline(always)]
+pub fn trap() -> ! {
+    // SAFETY: ends everything.
+    on_device! { unsafe { core::arch::asm!("trap;", options(noreturn)) } }
+}
+
+/// CUDA C++'s `__brkpt()`: stops in a debugger.
+///
+/// Becomes `brkpt;`. Any arch.
+///
+/// ```no_run
+/// warpsmith_device::thread::breakpoint();
+/// ```
+#[inline(always)]
+pub fn breakpoint() {
+    // SAFETY: touches no state of the program.
+    on_device! { unsafe { core::arch::asm!("brkpt;") } }
+}
+
+/// CUDA C++'s `__nanosleep()`: suspends the thread for between 0 and twice the given time, at most about a millisecond.
+///
+/// Becomes `nanosleep.u32`. Any arch. Orders nothing.
+///
+/// ```no_run
+/// warpsmith_device::thread::nanosleep(256);
+/// ```
+#[inline(always)]
+pub fn nanosleep(nanoseconds: u32) {
+    // SAFETY: touches no state of the program.
+    on_device! { unsafe { core::arch::asm!("nanosleep.u32 {};", in(reg32) nanoseconds) } }
+}
+
+/// Adds one, for the calling warp, to hardware counter `COUNTER` (0 to 7), for profilers: CUDA C++'s `__prof_trigger()`.
+///
+/// Becomes `pmevent`. Any arch.
+///
+/// ```no_run
+/// warpsmith_device::thread::profiler_event::<3>();
+/// ```
+#[inline(always)]
+pub fn profiler_event<const COUNTER: u32>() {
+    const { assert!(COUNTER < 8, "the counters for applications are 0 to 7") };
+    // SAFETY: touches no state of the program.
+    on_device! { unsafe { core::arch::asm!("pmevent {};", const COUNTER) } }
+}

@@ -19,3 +19,29 @@ pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
 //         *out = view[255 - thread::thread_idx_x() as usize];
 //     }
 // }
+
+/// Panics, in several ways, in the thread whose number is asked for.
+#[kernel]
+pub fn panics(x: &[u32], thread_number: u32, way: u32, mut out: PerThread<[u32]>) {
+    let index = thread::index();
+    if index == thread_number as usize {
+        match way {
+            0 => {
+                let past = x.len() + index;
+                if let Some(out) = out.mine() {
+                    *out = x[past];
+                }
+            }
+            1 => panic!("thread {index} has had enough of {way}"),
+            2 => assert_eq!(x[0], x[0] + 1, "not equal"),
+            _ => {
+                if let Some(out) = out.mine() {
+                    *out = 1 / (x[0] - x[0]);
+                }
+            }
+        }
+    }
+    if let Some(out) = out.mine() {
+        *out = 7;
+    }
+}

@@ -1,0 +1,123 @@
+//! Panics on the device: the record through which they reach the host.
+//!
+//! The first thread of a launch that panics claims the [`PanicRecord`], which lies in host memory, and fills it; every
+//! panicking thread then ends. The host looks at the record at each synchronisation and turns it into an `Err`. The
+//! builder chooses how much of this is compiled in:
+//!
+//! | `warpsmith_panic` | the record has | a panic costs |
+//! | --- | --- | --- |
+//! | `"message"` | message, place, block, thread | calls; where a message has arguments, the formatting code of `core` and a stack |
+//! | `"location"` | place, block, thread | calls |
+//! | `"trap"` | nothing (there is none) | one `trap` instruction |
+//!
+//! and `warpsmith_after_panic` whether the thread then ends alone (`"exit"`: the rest of the grid goes on, and the CUDA
+//! context stays alive) or takes the grid with it (`"trap"`: for kernels in which others would wait for it for ever;
+//! the driver reports `CUDA_ERROR_LAUNCH_FAILED`, and the context is lost).
+
+#[cfg(all(target_arch = "nvptx64", warpsmith_panic = "message"))]
+mod cheap;
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+mod report;
+
+/// The name of the device global that holds the record's address, or 0 when nobody listens.
+pub const RECORD_SYMBOL: &str = "__warpsmith_panic";
+
+/// [`PanicRecord::state`]: nothing has happened.
+pub const EMPTY: u32 = 0;
+/// [`PanicRecord::state`]: a thread is filling the record.
+pub const CLAIMED: u32 = 1;
+/// [`PanicRecord::state`]: the record is complete.
+pub const COMPLETE: u32 = 2;
+
+/// What the first panicking thread leaves for the host; in host memory that the device can reach.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct PanicRecord {
+    /// [`EMPTY`], [`CLAIMED`] or [`COMPLETE`].
+    pub state: u32,
+    /// Not zero: other threads are asked to stop too.
+    pub stop: u32,
+    /// The block's position in the grid.
+    pub block: [u32; 3],
+    /// The thread's position in the block.
+    pub thread: [u32; 3],
+    /// The grid's extent in blocks.
+    pub grid_dim: [u32; 3],
+    /// The block's extent in threads.
+    pub block_dim: [u32; 3],
+    /// The line in the source, from 1; 0 if unknown.
+    pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
+    /// How much of `file` is used.
+    pub file_len: u32,
+    /// How much of `message` is used.
+    pub message_len: u32,
+    /// The source file's path, UTF-8, cut off at the end where it does not fit.
+    pub file: [u8; 256],
+    /// The message, UTF-8, cut off where it does not fit.
+    pub message: [u8; 512],
+}
+
+impl PanicRecord {
+    /// The source file's path.
+    pub fn file(&self) -> &str {
+        valid_prefix(&self.file, self.file_len)
+    }
+
+    /// The message; empty if the build leaves messages out.
+    pub fn message(&self) -> &str {
+        valid_prefix(&self.message, self.message_len)
+    }
+}
+
+/// The text in the first `length` bytes, as far as it is whole characters.
+fn valid_prefix(bytes: &[u8], length: u32) -> &str {
+    let bytes = &bytes[..bytes.len().min(length as usize)];
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => core::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    // Only the place is handed on where messages are left out: then nothing refers to the message's parts, and the
+    // formatting functions, whose addresses are in them, vanish from the program.
+    #[cfg(warpsmith_panic = "location")]
+    report::without_message(info.location());
+    #[cfg(warpsmith_panic = "message")]
+    report::with_message(info.location(), &info.message());
+    end()
+}
+
+#[cfg(all(target_arch = "nvptx64", warpsmith_panic = "trap"))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    crate::thread::trap()
+}
+
+/// What a panicking thread does last.
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+#[inline(always)]
+fn end() -> ! {
+    if cfg!(warpsmith_after_panic = "trap") { crate::thread::trap() } else { crate::thread::exit() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_end_where_a_character_would_be_cut() {
+        let mut record: PanicRecord = bytemuck::Zeroable::zeroed();
+        assert_eq!(record.message(), "");
+        // The last character is cut in its middle.
+        record.message[..5].copy_from_slice(&"aé€".as_bytes()[..5]);
+        record.message_len = 5;
+        assert_eq!(record.message(), "aé");
+        record.message_len = 10_000;
+        assert!(record.message().starts_with("aé"));
+    }
+}

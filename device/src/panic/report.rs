@@ -1,0 +1,141 @@
+//! Fills the panic record from the panicking thread.
+
+use core::panic::Location;
+
+use super::{CLAIMED, COMPLETE, EMPTY, PanicRecord};
+use crate::{block, fence, grid, thread};
+
+/// The address of the host's record; the host sets it after loading the module.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = ".nv.global")]
+#[allow(non_upper_case_globals)]
+static mut __warpsmith_panic: u64 = 0;
+
+/// Records a panic of which only the place is told.
+#[cold]
+#[inline(never)]
+#[cfg(warpsmith_panic = "location")]
+pub(super) fn without_message(location: Option<&Location<'_>>) {
+    if let Some(report) = Report::begin(location) {
+        report.finish();
+    }
+}
+
+/// Records a panic with its message.
+#[cold]
+#[inline(never)]
+#[cfg(warpsmith_panic = "message")]
+pub(super) fn with_message(location: Option<&Location<'_>>, message: &core::panic::PanicMessage<'_>) {
+    let Some(mut report) = Report::begin(location) else { return };
+    match message.as_str() {
+        Some(text) => _ = report.message.push(text.as_bytes()),
+        // Running out of space ends the message, which is what is wanted.
+        None => _ = core::fmt::Write::write_fmt(&mut report.message, format_args!("{message}")),
+    }
+    report.finish();
+}
+
+/// The record, claimed by this thread.
+pub(super) struct Report {
+    record: *mut PanicRecord,
+    /// To be filled by the caller.
+    pub(super) message: Text,
+}
+
+impl Report {
+    /// Claims the record and fills it up to the message, if somebody listens and nobody was faster.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn begin(location: Option<&Location<'_>>) -> Option<Report> {
+        // SAFETY: only the host writes the static, and not while a kernel runs; volatile, because the compiler sees no
+        // write.
+        let record = unsafe { (&raw const __warpsmith_panic).read_volatile() } as *mut PanicRecord;
+        if record.is_null() {
+            return None;
+        }
+        // SAFETY: the host keeps the record alive while kernels of the module may run, and leaves it to the thread that
+        // wins the exchange until the state is complete.
+        unsafe {
+            if exchange(&raw mut (*record).state, EMPTY, CLAIMED) != EMPTY {
+                return None;
+            }
+            (&raw mut (*record).block).write_volatile(block::idx().into());
+            (&raw mut (*record).thread).write_volatile(thread::idx().into());
+            (&raw mut (*record).grid_dim).write_volatile(grid::dim().into());
+            (&raw mut (*record).block_dim).write_volatile(block::dim().into());
+            if let Some(location) = location {
+                (&raw mut (*record).line).write_volatile(location.line());
+                (&raw mut (*record).column).write_volatile(location.column());
+                let mut file = Text::new((&raw mut (*record).file).cast(), 256);
+                // A path's end says more than its beginning.
+                let name = location.file().as_bytes();
+                file.push(name.get(name.len().saturating_sub(256)..).unwrap_or_default());
+                (&raw mut (*record).file_len).write_volatile(file.length);
+            }
+            let message = Text::new((&raw mut (*record).message).cast(), 512);
+            Some(Report { record, message })
+        }
+    }
+
+    /// Gives the record to the host.
+    #[inline(always)]
+    pub(super) fn finish(self) {
+        // SAFETY: as in `begin`; the fences put the state's store after all others, and let the host see it before
+        // the kernel's end.
+        unsafe {
+            (&raw mut (*self.record).message_len).write_volatile(self.message.length);
+            fence::system();
+            (&raw mut (*self.record).state).write_volatile(COMPLETE);
+            fence::system();
+        }
+    }
+}
+
+/// Compare and exchange, visible to the host too; gives what was there.
+///
+/// # Safety
+/// `at` is valid and aligned.
+unsafe fn exchange(at: *mut u32, expected: u32, new: u32) -> u32 {
+    let old: u32;
+    // SAFETY: the caller's promise.
+    unsafe {
+        core::arch::asm!("atom.acq_rel.sys.cas.b32 {o}, [{a}], {e}, {n};",
+            o = out(reg32) old, a = in(reg64) at, e = in(reg32) expected, n = in(reg32) new);
+    }
+    old
+}
+
+/// A text of bounded length in the record.
+pub(super) struct Text {
+    bytes: *mut u8,
+    length: u32,
+    capacity: u32,
+}
+
+impl Text {
+    /// # Safety
+    /// `bytes` is valid for writes of `capacity` bytes for as long as this lives.
+    unsafe fn new(bytes: *mut u8, capacity: u32) -> Text {
+        Text { bytes, length: 0, capacity }
+    }
+
+    /// Appends as much as fits; whether all of it did.
+    pub(super) fn push(&mut self, text: &[u8]) -> bool {
+        for &byte in text {
+            if self.length >= self.capacity {
+                return false;
+            }
+            // SAFETY: below the capacity.
+            unsafe { self.bytes.add(self.length as usize).write_volatile(byte) };
+            self.length += 1;
+        }
+        true
+    }
+}
+
+#[cfg(warpsmith_panic = "message")]
+impl core::fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        if self.push(text.as_bytes()) { Ok(()) } else { Err(core::fmt::Error) }
+    }
+}
