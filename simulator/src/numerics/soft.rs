@@ -356,7 +356,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(6_000))]
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6_000) })]
 
         /// Rounded to nearest, the soft operations are the host's.
         #[test]

@@ -1,0 +1,39 @@
+//! The checks of shared memory: data races by happens-before, and reads of bytes that nobody wrote.
+//!
+//! Nothing here knows about instructions or registers. The engine tells a [`SharedMemory`] of a cluster what its warps do
+//! (accesses, barriers, fences, atomics), and gets [`Finding`]s back, which name both sides by thread and by *site*, a
+//! number that the engine gave to the instruction.
+//!
+//! # The algorithm
+//!
+//! It is FastTrack (Flanagan and Freund, PLDI 2009) with vector clocks compressed the way GPU programs synchronise, as in
+//! BARRACUDA (Eizenberg et al., PLDI 2017): nearly all clocks of a block agree, because barriers make them agree.
+//!
+//! * One counter per cluster gives *epochs*. A thread has a current epoch; whenever it releases (arrives at a barrier,
+//!   synchronises its warp, fences) it moves to a fresh one. An access is known as `(thread, epoch)`.
+//! * What a thread has *seen* is, for every other thread, the epoch below which all accesses are ordered before its own.
+//!   Most of that is three numbers: for all threads of the cluster, of its block, of its warp ([`clock`]). Threads that
+//!   synchronise in smaller groups have explicit entries on top: per lane for parts of a warp, and a shared vector for
+//!   named barriers, locks and flags.
+//! * Shadow memory keeps for each word the last weak write, the last strong write and the reads since ([`shadow`]). An access
+//!   races with what it finds there unless that was seen, or both are *strong* (atomic, volatile, relaxed ...): those are
+//!   allowed to meet. A weak write must not push a strong one out, nor the other way round: forgetting the plain
+//!   initialisation of a histogram, once atomics have touched it, would hide the commonest race there is.
+//! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes.
+//!
+//! Ordering comes from `bar`, `barrier.cluster`, `bar.warp.sync`, mbarriers, and from fences with atomics (release and acquire
+//! patterns), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
+//! order in which the hardware happens to run them promises nothing.
+
+mod clock;
+mod shadow;
+mod shared;
+mod valid;
+
+pub use shared::{Access, Finding, Kind, SharedMemory, Side, Values};
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod oracle;
