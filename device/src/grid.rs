@@ -1,5 +1,6 @@
 //! The grid: how many blocks the launch has.
 
+pub use crate::cooperative::{Arrival, arrive, is_cooperative, sync};
 use crate::thread;
 
 /// `%nctaid`: the grid's extent in blocks, as CUDA C++'s `gridDim`. Any arch.

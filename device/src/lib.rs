@@ -29,17 +29,20 @@
 // Inline assembly for this target is unstable too; the builder enables that for every device crate.
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(
-        stdarch_nvptx,
-        link_llvm_intrinsics,
-        core_float_math
-    )
+    feature(stdarch_nvptx, link_llvm_intrinsics, core_float_math)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 // On the host an intrinsic's arguments go nowhere.
 #![cfg_attr(
     not(target_arch = "nvptx64"),
-    allow(unused_variables, unused_mut, dead_code)
+    allow(
+        unused_variables,
+        unused_mut,
+        unused_unsafe,
+        unused_macros,
+        dead_code,
+        unreachable_code
+    )
 )]
 
 // The macros' expansions name the crate by its full path, here too.
@@ -47,12 +50,18 @@ extern crate self as warpsmith_device;
 
 #[macro_use]
 mod device_only;
+#[macro_use]
+mod instruction;
 
 pub mod arch;
+pub mod atomic;
 pub mod block;
 pub mod clock;
+pub mod cluster;
+mod cooperative;
 pub mod fence;
 pub mod grid;
+pub mod half;
 pub mod hint;
 pub mod launch;
 pub mod panic;
@@ -61,6 +70,7 @@ pub mod shared;
 pub mod thread;
 pub mod view;
 pub mod warp;
+pub mod wmma;
 
 #[doc(hidden)]
 pub mod __private;

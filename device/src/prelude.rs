@@ -1,5 +1,8 @@
 //! `use warpsmith_device::prelude::*;` at the head of a kernel module.
 
+pub use crate::atomic::{AcqRel, Acquire, Atomic, AtomicSlice, Relaxed, Release, SeqCst, scope};
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+pub use crate::cluster;
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d};
 pub use crate::{arch, block, clock, fence, grid, kernel, shared, thread, warp};

@@ -77,6 +77,30 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     }
 }
 
+impl<T, const N: usize> SharedArray<T, N> {
+    /// The array of a phase that has ended.
+    #[inline(always)]
+    pub(super) fn from_pointer(pointer: *mut T) -> Self {
+        SharedArray { pointer }
+    }
+}
+
+impl<T, const N: usize> SharedFilled<T, N> {
+    /// The pointer and the number of elements, for another phase.
+    #[inline(always)]
+    pub(super) fn into_parts(self) -> (*mut T, usize) {
+        (self.pointer, self.length)
+    }
+}
+
+impl<T, const N: usize> SharedView<T, N> {
+    /// The view of a phase that begins: so many elements are initialised, and nobody writes.
+    #[inline(always)]
+    pub(super) fn from_parts(pointer: *mut T, length: usize) -> Self {
+        SharedView { pointer, length }
+    }
+}
+
 impl<T: Element, const N: usize> SharedFilled<T, N> {
     /// Waits for the whole block: from here on everyone reads what all have written. A [`block::sync`].
     #[inline(always)]

@@ -8,15 +8,22 @@
 //!  (to fill)                         (filled)               (all read)  --sync_mut--> SharedOwn --sync--> SharedView
 //! ```
 //!
+//! Besides, [`SharedFilled::sync_atomic`] lets all threads of the block use the elements atomically, and
+//! [`SharedFilled::across_cluster`] lets all blocks of a cluster read each other's arrays.
+//!
 //! Every `sync` is a [`block::sync`](crate::block::sync), with its rule: all threads of the block take the same steps.
 //! A pattern that does not fit uses the raw pointer ([`SharedArray::as_mut_ptr`]) in `unsafe` code, with barriers of its
 //! own.
 
 mod array;
+mod share;
 mod storage;
 mod tile;
 
 pub use array::{SharedArray, SharedFilled, SharedOwn, SharedView};
+pub use share::SharedAtomics;
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+pub use share::{ClusterAtomics, ClusterView};
 #[doc(hidden)]
 pub use storage::{Reuse, marker};
 pub use storage::{SharedRaw, dynamic, dynamic_bytes};

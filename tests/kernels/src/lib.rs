@@ -1,5 +1,14 @@
-//! Kernels that the end-to-end tests launch.
+//! Kernels that the end-to-end tests launch, one module for each part of the device library.
+//!
+//! Each kernel shows one thing, so that its PTX can be read beside the snapshot and its result beside the expectation.
+//! Kernels that need a newer architecture than `sm_70` say so with `cfg(warpsmith_arch_at_least)`; on the host all exist.
 #![no_std]
 
+pub mod atomics;
 pub mod basics;
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+pub mod clusters;
+pub mod cooperative;
+pub mod half;
+pub mod matrix;
 pub mod warps;

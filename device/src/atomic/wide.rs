@@ -1,0 +1,205 @@
+//! Words of 128 bits, and vectors of floats: what sm_90 added.
+
+use super::order::{GridScope, Level, Order, Scope};
+use bytemuck::{Pod, Zeroable};
+
+/// Two `f32` for one atomic addition, aligned to 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C, align(8))]
+pub struct Float2(pub [f32; 2]);
+
+/// Four `f32` for one atomic addition, aligned to 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C, align(16))]
+pub struct Float4(pub [f32; 4]);
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Float2 {}
+    impl Sealed for super::Float4 {}
+}
+
+/// [`Float2`] or [`Float4`]: see [`fetch_add`](AtomicVector::fetch_add).
+pub trait AtomicVector: sealed::Sealed + Pod {
+    /// Adds to the vector at `address` in *global* memory, each element atomically by itself (not the vector as one), and
+    /// returns the old elements. Rounds to nearest even.
+    ///
+    /// PTX: `atom.global.add.v2.f32`, `atom.global.add.v4.f32`, PTX ISA 8.1. Arch: sm_90. CUDA C++: `atomicAdd` of `float2`
+    /// and `float4`. Guide §7.14.1.1.
+    ///
+    /// # Safety
+    /// `address` is aligned to the vector's size, leads to valid global memory, and meanwhile the elements are only used
+    /// atomically in scopes that include each other's threads.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::atomic::*;
+    /// unsafe fn splat(pixel: *mut Float4, colour: Float4) {
+    ///     // SAFETY: the caller vouches for the pixel.
+    ///     unsafe { Float4::fetch_add(pixel, colour, scope::Device, Relaxed) };
+    /// }
+    /// ```
+    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+    unsafe fn fetch_add<S: GridScope, O: Order>(
+        address: *mut Self,
+        value: Self,
+        scope: S,
+        order: O,
+    ) -> Self;
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+mod sm_90 {
+    use super::super::fence::fence;
+    use super::super::instructions::{ordered, scoped};
+    use super::super::order::{LoadOrder, Semantics, SeqCst, StoreOrder};
+    use super::super::traits::ValueInstructions;
+    use super::*;
+
+    macro_rules! emit_add2 {
+        ($semantics:literal, $scope:literal, $address:expr, $value:expr) => {{
+            let (x, y);
+            instruction!(
+                concat!("atom", $semantics, $scope, ".global.add.v2.f32 {{{x}, {y}}}, [{address}], {{{a}, {b}}};"),
+                x = out(reg32) x, y = out(reg32) y,
+                address = in(reg64) global($address),
+                a = in(reg32) $value.0[0], b = in(reg32) $value.0[1],
+                options(nostack),
+            );
+            Float2([x, y])
+        }};
+    }
+    macro_rules! emit_add4 {
+        ($semantics:literal, $scope:literal, $address:expr, $value:expr) => {{
+            let (x, y, z, w);
+            instruction!(
+                concat!("atom", $semantics, $scope,
+                    ".global.add.v4.f32 {{{x}, {y}, {z}, {w}}}, [{address}], {{{a}, {b}, {c}, {d}}};"),
+                x = out(reg32) x, y = out(reg32) y, z = out(reg32) z, w = out(reg32) w,
+                address = in(reg64) global($address),
+                a = in(reg32) $value.0[0], b = in(reg32) $value.0[1],
+                c = in(reg32) $value.0[2], d = in(reg32) $value.0[3],
+                options(nostack),
+            );
+            Float4([x, y, z, w])
+        }};
+    }
+
+    /// The address within global memory of a generic pointer to it.
+    #[inline(always)]
+    fn global<T>(pointer: *mut T) -> u64 {
+        let address: u64;
+        // SAFETY: address arithmetic only.
+        unsafe {
+            instruction!("cvta.to.global.u64 {address}, {pointer};", address = out(reg64) address,
+                pointer = in(reg64) pointer, options(pure, nomem, nostack));
+        }
+        address
+    }
+
+    impl AtomicVector for Float2 {
+        #[inline(always)]
+        unsafe fn fetch_add<S: GridScope, O: Order>(
+            address: *mut Self,
+            value: Self,
+            _: S,
+            _: O,
+        ) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { ordered!(S, O, emit_add2!(address, value)) }
+        }
+    }
+    impl AtomicVector for Float4 {
+        #[inline(always)]
+        unsafe fn fetch_add<S: GridScope, O: Order>(
+            address: *mut Self,
+            value: Self,
+            _: S,
+            _: O,
+        ) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { ordered!(S, O, emit_add4!(address, value)) }
+        }
+    }
+
+    /// The halves of a 128-bit word.
+    #[inline(always)]
+    fn halves(value: u128) -> (u64, u64) {
+        (value as u64, (value >> 64) as u64)
+    }
+
+    #[inline(always)]
+    fn whole(low: u64, high: u64) -> u128 {
+        u128::from(low) | u128::from(high) << 64
+    }
+
+    macro_rules! emit_exchange {
+        ($semantics:literal, $scope:literal, $address:expr, $value:expr) => {{
+            let (low, high): (u64, u64);
+            let (a, b) = halves($value);
+            instruction!(
+                "{{",
+                ".reg .b128 value, old;",
+                "mov.b128 value, {{{a}, {b}}};",
+                concat!("atom", $semantics, $scope, "/*space {address}*/.exch.b128 old, [{address}], value;"),
+                "mov.b128 {{{low}, {high}}}, old;",
+                "}}",
+                low = out(reg64) low, high = out(reg64) high,
+                address = in(reg64) $address, a = in(reg64) a, b = in(reg64) b,
+                options(nostack),
+            );
+            whole(low, high)
+        }};
+    }
+    macro_rules! emit_compare {
+        ($semantics:literal, $scope:literal, $address:expr, $current:expr, $new:expr) => {{
+            let (low, high): (u64, u64);
+            let ((a, b), (c, d)) = (halves($current), halves($new));
+            instruction!(
+                "{{",
+                ".reg .b128 current, value, old;",
+                "mov.b128 current, {{{a}, {b}}};",
+                "mov.b128 value, {{{c}, {d}}};",
+                concat!("atom", $semantics, $scope, "/*space {address}*/.cas.b128 old, [{address}], current, value;"),
+                "mov.b128 {{{low}, {high}}}, old;",
+                "}}",
+                low = out(reg64) low, high = out(reg64) high,
+                address = in(reg64) $address, a = in(reg64) a, b = in(reg64) b, c = in(reg64) c, d = in(reg64) d,
+                options(nostack),
+            );
+            whole(low, high)
+        }};
+    }
+
+    /// `u128`: exchange and compare-and-swap are instructions (PTX ISA 8.3); load and store are made of them.
+    impl ValueInstructions for u128 {
+        #[inline(always)]
+        unsafe fn load<S: Scope, O: LoadOrder>(address: *const Self) -> Self {
+            // A compare-and-swap of equal values changes nothing and returns the word.
+            // SAFETY: the caller vouches for the address.
+            unsafe { Self::compare_and_swap::<S, O>(address.cast_mut(), 0, 0) }
+        }
+        #[inline(always)]
+        unsafe fn store<S: Scope, O: StoreOrder>(address: *mut Self, value: Self) {
+            // SAFETY: the caller vouches for the address.
+            unsafe { Self::swap::<S, O>(address, value) };
+        }
+        #[inline(always)]
+        unsafe fn swap<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
+            // SAFETY: the caller vouches for the address.
+            unsafe { ordered!(S, O, emit_exchange!(address, value)) }
+        }
+        #[inline(always)]
+        unsafe fn compare_and_swap<S: Scope, O: Order>(
+            address: *mut Self,
+            current: Self,
+            new: Self,
+        ) -> Self {
+            // SAFETY: the caller vouches for the address.
+            unsafe { ordered!(S, O, emit_compare!(address, current, new)) }
+        }
+        #[inline(always)]
+        fn same_bits(self, other: Self) -> bool {
+            self == other
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Two more phases of a shared array: all threads use it atomically, and the whole cluster shares its blocks' arrays.
+
+use core::ops::Deref;
+
+use super::{Element, SharedFilled, SharedView};
+use crate::atomic::{Atomic, AtomicValue, scope};
+use crate::block;
+
+/// Filled shared memory that all threads of the block use through atomic operations: a slice of [`Atomic`] words.
+pub struct SharedAtomics<T, const N: usize> {
+    pointer: *mut T,
+    length: usize,
+}
+
+impl<T: Element + AtomicValue, const N: usize> SharedFilled<T, N> {
+    /// Waits for the whole block, and then lets all threads use all elements through atomic operations. A
+    /// [`block::sync`].
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// A histogram of 256 bins, in one block.
+    /// #[kernel(launch_bounds(256, exact))]
+    /// pub fn histogram(values: &[u8], bins: AtomicSlice<'_, u32>) {
+    ///     let local = shared!([u32; 256]).fill_with(|_| 0).sync_atomic();
+    ///     if let Some(&value) = values.get(thread::index()) {
+    ///         local[usize::from(value)].add(1, Relaxed); // red.relaxed.cta.shared.add.u32
+    ///     }
+    ///     let counts = local.sync();
+    ///     let own = thread::linear_in_block() as usize;
+    ///     bins[own].add(counts[own], Relaxed);
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn sync_atomic(self) -> SharedAtomics<T, N> {
+        block::sync();
+        let (pointer, length) = self.into_parts();
+        SharedAtomics { pointer, length }
+    }
+}
+
+impl<T: Element + AtomicValue, const N: usize> SharedAtomics<T, N> {
+    /// Waits for the whole block: from here on everyone reads the result. A [`block::sync`].
+    #[inline(always)]
+    pub fn sync(self) -> SharedView<T, N> {
+        block::sync();
+        SharedView::from_parts(self.pointer, self.length)
+    }
+}
+
+impl<T: Element + AtomicValue, const N: usize> Deref for SharedAtomics<T, N> {
+    type Target = [Atomic<T, scope::Block>];
+
+    #[inline(always)]
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: so many elements are initialised, and until this phase ends all threads use them atomically only.
+        unsafe { core::slice::from_raw_parts(self.pointer.cast(), self.length) }
+    }
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+mod clusters {
+    use super::super::{Element, SharedArray, SharedFilled, SharedView};
+    use crate::atomic::{Atomic, AtomicValue, scope};
+    use crate::cluster;
+
+    /// The arrays of all blocks of the cluster, to read: see [`SharedFilled::across_cluster`].
+    pub struct ClusterView<T, const N: usize> {
+        pointer: *mut T,
+        length: usize,
+    }
+
+    /// The arrays of all blocks of the cluster, for atomic use: see [`SharedFilled::atomic_across_cluster`].
+    pub struct ClusterAtomics<T, const N: usize> {
+        pointer: *mut T,
+        length: usize,
+    }
+
+    /// The array of the block `rank`, given the own one.
+    #[inline(always)]
+    #[track_caller]
+    fn of<T>(pointer: *mut T, rank: u32) -> *mut T {
+        assert!(
+            rank < cluster::blocks(),
+            "the cluster has no block of this rank"
+        );
+        // SAFETY: the handles only hold pointers to shared memory, and the rank was checked just now.
+        unsafe { cluster::map_shared(pointer, rank) }
+    }
+
+    impl<T: Element, const N: usize> SharedFilled<T, N> {
+        /// Waits for the whole cluster, lets `read` read the arrays of all its blocks, and waits again before the array
+        /// can be refilled. Two [`cluster::sync`]. Arch: sm_90.
+        ///
+        /// All threads of the cluster must come here, all blocks with the same object.
+        ///
+        /// ```
+        /// use warpsmith_device::prelude::*;
+        ///
+        /// /// Each block gets the values of the next block of its cluster.
+        /// #[kernel(cluster(4), launch_bounds(64, exact))]
+        /// pub fn rotate(x: &[u32], mut out: PerThread<[u32]>) {
+        ///     let own = thread::linear_in_block() as usize;
+        ///     let value = x.get(thread::index()).copied().unwrap_or(0);
+        ///     let (_, next) = shared!([u32; 64]).write(value).across_cluster(|arrays| {
+        ///         arrays.of((cluster::rank() + 1) % cluster::blocks())[own]
+        ///     });
+        ///     if let Some(out) = out.mine() {
+        ///         *out = next;
+        ///     }
+        /// }
+        /// ```
+        #[inline(always)]
+        pub fn across_cluster<R>(
+            self,
+            read: impl FnOnce(&ClusterView<T, N>) -> R,
+        ) -> (SharedArray<T, N>, R) {
+            let (pointer, length) = self.into_parts();
+            cluster::sync();
+            let result = read(&ClusterView { pointer, length });
+            cluster::sync();
+            (SharedArray::from_pointer(pointer), result)
+        }
+    }
+
+    impl<T, const N: usize> ClusterView<T, N> {
+        /// The array of the block with this rank; the own rank is allowed.
+        ///
+        /// # Panics
+        /// If the cluster has no such block.
+        #[inline(always)]
+        #[track_caller]
+        pub fn of(&self, rank: u32) -> &[T] {
+            // SAFETY: so many elements are initialised in every block, and nobody writes or ends until the cluster's
+            // barrier after this phase, which comes after the borrow.
+            unsafe { core::slice::from_raw_parts(of(self.pointer, rank), self.length) }
+        }
+    }
+
+    impl<T: Element + AtomicValue, const N: usize> SharedFilled<T, N> {
+        /// Waits for the whole cluster, lets `update` use the arrays of all its blocks through atomic operations, and waits
+        /// again before the result can be read. Two [`cluster::sync`]. Arch: sm_90.
+        ///
+        /// All threads of the cluster must come here, all blocks with the same object.
+        ///
+        /// ```
+        /// use warpsmith_device::prelude::*;
+        ///
+        /// /// A histogram of 512 bins, half of them in each of the cluster's two blocks.
+        /// #[kernel(cluster(2), launch_bounds(256, exact))]
+        /// pub fn histogram(values: &[u32], bins: AtomicSlice<'_, u32>) {
+        ///     let counts = shared!([u32; 256]).fill_with(|_| 0).atomic_across_cluster(|arrays| {
+        ///         if let Some(&value) = values.get(thread::index()) {
+        ///             arrays.of(value / 256 % 2)[value as usize % 256].add(1, Relaxed);
+        ///         }
+        ///     });
+        ///     let own = thread::linear_in_block() as usize;
+        ///     bins[cluster::rank() as usize * 256 + own].add(counts.0[own], Relaxed);
+        /// }
+        /// ```
+        #[inline(always)]
+        pub fn atomic_across_cluster<R>(
+            self,
+            update: impl FnOnce(&ClusterAtomics<T, N>) -> R,
+        ) -> (SharedView<T, N>, R) {
+            let (pointer, length) = self.into_parts();
+            cluster::sync();
+            let result = update(&ClusterAtomics { pointer, length });
+            cluster::sync();
+            (SharedView::from_parts(pointer, length), result)
+        }
+    }
+
+    impl<T: AtomicValue, const N: usize> ClusterAtomics<T, N> {
+        /// The words of the block with this rank; the own rank is allowed.
+        ///
+        /// # Panics
+        /// If the cluster has no such block.
+        #[inline(always)]
+        #[track_caller]
+        pub fn of(&self, rank: u32) -> &[Atomic<T, scope::Cluster>] {
+            // SAFETY: so many elements are initialised in every block; until the cluster's barrier after this phase
+            // nobody ends, and all use them atomically only.
+            unsafe { core::slice::from_raw_parts(of(self.pointer, rank).cast(), self.length) }
+        }
+    }
+}
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+pub use clusters::{ClusterAtomics, ClusterView};
