@@ -4,7 +4,7 @@
 //! `cargo doc`; nothing of that outer build's environment may leak into this one.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -35,10 +35,16 @@ pub(crate) struct Invocation<'a> {
     toolchain: &'a Toolchain,
     manifest: PathBuf,
     target_folder: PathBuf,
+    /// Where cargo runs, and so whose configuration it reads.
+    pub folder: PathBuf,
     /// Passed to rustc for every device crate.
     pub rustflags: Vec<String>,
     /// Extra arguments of cargo.
     pub arguments: Vec<String>,
+    /// Passed to rustc for the kernel crate only.
+    pub last_crate_flags: Vec<String>,
+    /// Whether `debug_assert!` and overflow checks are in.
+    pub debug_assertions: bool,
     /// Extra environment.
     pub environment: Vec<(String, OsString)>,
 }
@@ -50,6 +56,27 @@ pub(crate) struct Built {
     pub archives: Vec<PathBuf>,
     /// Diagnostics (warnings) as rustc printed them.
     pub warnings: String,
+    /// The dependency list that cargo wrote beside the kernel crate's archive.
+    dependency_list: Option<PathBuf>,
+}
+
+impl Built {
+    /// The source files of the kernel crate and of all its path dependencies.
+    pub fn sources(&self) -> Result<Vec<PathBuf>, BuildError> {
+        let list = self
+            .dependency_list
+            .as_ref()
+            .ok_or_else(|| BuildError::Setup("cargo built no library".into()))?;
+        let text = std::fs::read_to_string(list).context("cannot read", list)?;
+        // Links (see `module_crate`) lead to the user's own files.
+        let mut sources: Vec<PathBuf> = parse_dependency_list(&text)
+            .into_iter()
+            .map(|p| p.canonicalize().unwrap_or(p))
+            .collect();
+        sources.sort();
+        sources.dedup();
+        Ok(sources)
+    }
 }
 
 /// Variables of an outer cargo, clippy or coverage tool that change what an inner cargo does.
@@ -91,8 +118,11 @@ impl<'a> Invocation<'a> {
             toolchain,
             manifest: manifest.to_path_buf(),
             target_folder: target_folder.to_path_buf(),
+            folder: manifest.parent().unwrap_or(Path::new(".")).to_path_buf(),
             rustflags: Vec::new(),
             arguments: Vec::new(),
+            last_crate_flags: Vec::new(),
+            debug_assertions: false,
             environment: Vec::new(),
         }
     }
@@ -114,7 +144,7 @@ impl<'a> Invocation<'a> {
             }
         }
         command
-            .current_dir(self.manifest.parent().unwrap_or(Path::new(".")))
+            .current_dir(&self.folder)
             .args([
                 "rustc",
                 "--lib",
@@ -131,6 +161,8 @@ impl<'a> Invocation<'a> {
             .arg("--target-dir")
             .arg(&self.target_folder)
             .args(&self.arguments)
+            .arg("--")
+            .args(&self.last_crate_flags)
             .env("RUSTC", &self.toolchain.rustc)
             // The target and the flags are not stable yet; this covers device builds only.
             .env("RUSTC_BOOTSTRAP", "1")
@@ -139,6 +171,15 @@ impl<'a> Invocation<'a> {
             .env("CARGO_PROFILE_RELEASE_LTO", "off")
             .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
+            .env(
+                "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS",
+                self.debug_assertions.to_string(),
+            )
+            .env(
+                "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS",
+                self.debug_assertions.to_string(),
+            )
+            .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
             .env("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_OPT_LEVEL", "0")
             .envs(self.environment.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::null())
@@ -188,11 +229,12 @@ impl<'a> Invocation<'a> {
                         .into_iter()
                         .flatten()
                         .filter_map(|f| f.as_str());
-                    built.archives.extend(
-                        files
-                            .filter(|f| f.ends_with(".rlib") && f.contains(&format!("/{TARGET}/")))
-                            .map(PathBuf::from),
-                    );
+                    let is_device =
+                        |f: &&str| f.ends_with(".rlib") && f.contains(&format!("/{TARGET}/"));
+                    if let Some(archive) = files.filter(is_device).map(PathBuf::from).next() {
+                        built.dependency_list = Some(archive.with_extension("d"));
+                        built.archives.push(archive);
+                    }
                 }
                 _ => {}
             }
@@ -210,15 +252,6 @@ impl<'a> Invocation<'a> {
             hint: None,
         })
     }
-}
-
-/// The source files behind an archive, from the dependency list that cargo writes beside it: those of the
-/// crate and of all its path dependencies.
-pub(crate) fn sources(archive: &Path) -> Result<Vec<PathBuf>, BuildError> {
-    // `deps/libkernels-HASH.rlib` is hard-linked to `libkernels.rlib`, with `libkernels.d` beside it.
-    let list = archive.with_extension("d");
-    let text = std::fs::read_to_string(&list).context("cannot read", &list)?;
-    Ok(parse_dependency_list(&text))
 }
 
 /// Makefile syntax: `target: file file\ with\ spaces ...`.

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 /// A failed device build.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` shows the same text as `Display`, because build scripts end in `.unwrap()`.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// rustc or cargo refused the kernel crate; their diagnostics stand here unchanged.
@@ -82,6 +84,12 @@ pub enum BuildError {
         /// What was asked for.
         name: String,
     },
+    /// ptxas rejects the PTX.
+    #[error("ptxas rejects the PTX:\n{message}")]
+    Ptxas {
+        /// What it wrote.
+        message: String,
+    },
     /// An ingredient of the set-up is missing or broken.
     #[error("{0}")]
     Setup(String),
@@ -136,6 +144,12 @@ fn known_archs() -> String {
         .map(|a| a.name())
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+impl std::fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
 }
 
 fn hint_text(hint: &Option<String>) -> String {

@@ -1,16 +1,34 @@
-//! Compiles a kernel crate to PTX with stock rustc and a PTX linker over rustc's own LLVM.
+//! Compiles kernels written in Rust to PTX, with stock stable rustc and a PTX linker over rustc's own LLVM.
+//!
+//! [`CudaBuilder`] is for `build.rs` and for tools; [`doctor()`] and [`setup`] are for tools such as `xtask`.
+//!
+//! The way of a kernel:
+//!
+//! 1. [`toolchain`] finds rustc and the LLVM library in its sysroot; [`core_source`] finds or fetches the source of
+//!    `core`; [`sysroot`] compiles it for the GPU, once per toolchain, into the user's [`cache`].
+//! 2. cargo compiles the kernel crate to *unoptimised* bitcode.
+//! 3. The linker puts all bitcode into one module, does what rustc cannot (convergence, address spaces, kernel
+//!    attributes, atomics' order, ...), optimises it with LLVM's own pipeline, and writes PTX.
+//! 4. [`ptx`] reads back what each kernel needs; [`ptxas`] asks NVIDIA's assembler, where there is one.
 
 mod arch;
 mod builder;
 pub mod cache;
 pub mod core_source;
 mod device_crate;
+mod doctor;
 mod error;
+mod fingerprint;
 mod linker;
 mod llvm;
+mod module_crate;
+pub mod ptx;
+pub mod ptxas;
+pub mod setup;
 pub mod sysroot;
 pub mod toolchain;
 
 pub use arch::{Arch, PtxVersion};
-pub use builder::{AfterPanic, CudaBuilder, PanicStrategy, PtxOutput};
-pub use error::BuildError;
+pub use builder::{AfterPanic, CudaBuilder, DebugInfo, PanicStrategy, PtxOutput};
+pub use doctor::{Ingredient, doctor};
+pub use error::{BuildError, UnresolvedSymbol};

@@ -38,6 +38,8 @@ pub(crate) struct LinkJob<'a> {
     pub ptx_version: Option<PtxVersion>,
     /// Floating-point switches of the build.
     pub float: FloatOptions,
+    /// Whether PTX names source lines.
+    pub lines: bool,
 }
 
 /// Calling convention of PTX kernels (`.entry`).
@@ -80,6 +82,9 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     let version = choose_version(&module, &records, job)?;
     let machine = TargetMachine::new(&context, job.arch.name(), &version.feature())?;
     module.set_target(&machine);
+    if !job.lines {
+        module.strip_debug_info();
+    }
     module
         .verify()
         .map_err(|e| format!("internal error: the linker made a broken module: {e}"))?;

@@ -85,6 +85,14 @@ fn replace(call: Value<'_>, global: Value<'_>) {
         function.remove_flag(Attribute::Function, "noinline");
         function.remove_flag(Attribute::Function, "optnone");
         function.add_flag(Attribute::Function, "alwaysinline");
+        // rustc repeats `noinline` on calls from other codegen units.
+        for user in function
+            .users()
+            .into_iter()
+            .filter(|u| u.kind() == ValueKind::Instruction && u.is_call())
+        {
+            user.remove_call_flag("noinline");
+        }
     }
     call.replace_uses_with(global.cast_to_generic());
     call.erase();

@@ -291,6 +291,12 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// Takes out all debug information.
+    pub fn strip_debug_info(&self) {
+        // SAFETY: a living module.
+        unsafe { (self.context.api.LLVMStripModuleDebugInfo)(self.raw) };
+    }
+
     /// Runs a pass pipeline, given in LLVM's textual form.
     pub fn run_passes(
         &self,

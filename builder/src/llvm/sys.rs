@@ -94,6 +94,7 @@ api! {
     fn LLVMDisposeModule(ModuleRef);
     fn LLVMPrintModuleToString(ModuleRef) -> *mut c_char;
     fn LLVMVerifyModule(ModuleRef, c_int, *mut *mut c_char) -> Bool;
+    fn LLVMStripModuleDebugInfo(ModuleRef) -> Bool;
     fn LLVMSetTarget(ModuleRef, *const c_char);
 
     // Target machine, passes, emission.

@@ -1,0 +1,154 @@
+//! Remembers what PTX was made from, so that a build with nothing changed reads one file and runs nothing.
+//!
+//! One file per kernel crate and set of options lies in the cache: the PTX, and every input with its size,
+//! time and hash. An input is unchanged when size and time are, or else when its hash is.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache;
+use crate::error::BuildError;
+
+/// The result of a build, with what it was made from.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Remembered {
+    inputs: Vec<Input>,
+    pub ptx: String,
+    pub warnings: String,
+    pub sources: Vec<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Input {
+    path: PathBuf,
+    /// None: the file was not there, and its appearance would be a change.
+    state: Option<State>,
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Eq, Clone, Copy)]
+struct State {
+    size: u64,
+    modified: u128,
+    hash: u64,
+}
+
+/// Names the build: everything that decides the PTX and is not a file.
+pub(crate) fn key(parts: &impl Hash) -> String {
+    let mut hasher = DefaultHasher::new();
+    env!("WARPSMITH_BUILDER_FINGERPRINT").hash(&mut hasher);
+    parts.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn file(key: &str) -> Result<PathBuf, BuildError> {
+    Ok(cache::folder()?.join("ptx").join(format!("{key}.json")))
+}
+
+/// The remembered result, if no input has changed since.
+pub(crate) fn recall(key: &str) -> Option<Remembered> {
+    let text = fs::read(file(key).ok()?).ok()?;
+    let remembered: Remembered = serde_json::from_slice(&text).ok()?;
+    remembered
+        .inputs
+        .iter()
+        .all(unchanged)
+        .then_some(remembered)
+}
+
+/// Remembers a result, unless an input was changed after `started`: then nobody knows which text was compiled.
+pub(crate) fn remember(
+    key: &str,
+    started: SystemTime,
+    sources: &[PathBuf],
+    ptx: &str,
+    warnings: &str,
+) -> Result<(), BuildError> {
+    let inputs: Vec<Input> = inputs(sources)
+        .into_iter()
+        .map(|path| Input {
+            state: state(&path),
+            path,
+        })
+        .collect();
+    let started = nanoseconds(started);
+    if inputs
+        .iter()
+        .any(|i| i.state.is_some_and(|s| s.modified >= started))
+    {
+        return Ok(());
+    }
+    let remembered = Remembered {
+        inputs,
+        ptx: ptx.to_owned(),
+        warnings: warnings.to_owned(),
+        sources: sources.to_vec(),
+    };
+    let text = serde_json::to_vec(&remembered).map_err(|e| BuildError::Setup(e.to_string()))?;
+    cache::write_atomically(&file(key)?, &text)
+}
+
+/// The sources, and every manifest, lock file and cargo configuration that has a say in how they are compiled.
+fn inputs(sources: &[PathBuf]) -> Vec<PathBuf> {
+    let mut all = sources.to_vec();
+    for source in sources {
+        for folder in source.ancestors().skip(1) {
+            for name in [
+                "Cargo.toml",
+                "Cargo.lock",
+                ".cargo/config.toml",
+                ".cargo/config",
+                "rust-toolchain.toml",
+            ] {
+                all.push(folder.join(name));
+            }
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The existing inputs, for cargo to watch.
+pub(crate) fn watched(sources: &[PathBuf]) -> Vec<PathBuf> {
+    inputs(sources)
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+fn unchanged(input: &Input) -> bool {
+    let Ok(metadata) = fs::metadata(&input.path) else {
+        return input.state.is_none();
+    };
+    let Some(old) = input.state else { return false };
+    if metadata.len() != old.size {
+        return false;
+    }
+    modified(&metadata) == old.modified
+        || state(&input.path).is_some_and(|new| new.hash == old.hash)
+}
+
+fn state(path: &Path) -> Option<State> {
+    let metadata = fs::metadata(path).ok()?;
+    let mut hasher = DefaultHasher::new();
+    fs::read(path).ok()?.hash(&mut hasher);
+    Some(State {
+        size: metadata.len(),
+        modified: modified(&metadata),
+        hash: hasher.finish(),
+    })
+}
+
+fn modified(metadata: &fs::Metadata) -> u128 {
+    metadata.modified().map(nanoseconds).unwrap_or(0)
+}
+
+fn nanoseconds(time: SystemTime) -> u128 {
+    time.duration_since(UNIX_EPOCH)
+        .map(|d| d.as_nanos())
+        .unwrap_or(0)
+}
