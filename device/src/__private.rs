@@ -1,6 +1,7 @@
 //! What macro expansions need. Not an interface.
 
 pub use bytemuck;
+pub use warpsmith_macros::__gpu_format;
 
 use bytemuck::Pod;
 
@@ -45,10 +46,7 @@ pub unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> &'a [T] {
 }
 
 /// Lays out a kernel record.
-pub const fn record<const WORDS: usize>(
-    head: [u32; 16],
-    rows: &[[u32; 4]],
-) -> [u32; WORDS] {
+pub const fn record<const WORDS: usize>(head: [u32; 16], rows: &[[u32; 4]]) -> [u32; WORDS] {
     let mut words = [0; WORDS];
     let mut i = 0;
     while i < head.len() {

@@ -5,4 +5,5 @@ pub use crate::atomic::{AcqRel, Acquire, Atomic, AtomicSlice, Relaxed, Release, 
 pub use crate::cluster;
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d};
-pub use crate::{arch, block, clock, fence, grid, kernel, shared, thread, warp};
+pub use crate::{arch, block, clock, fence, grid, shared, thread, warp};
+pub use crate::{gpu_assert, gpu_debug_assert, gpu_print, gpu_println, kernel};

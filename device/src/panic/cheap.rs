@@ -50,20 +50,41 @@ fn two_numbers(texts: [&'static str; 2], numbers: [usize; 2], location: &Locatio
 #[cold]
 #[unsafe(no_mangle)]
 fn __warpsmith_panic_bounds_check(index: usize, len: usize, location: &Location<'_>) -> ! {
-    two_numbers(["index out of bounds: the len is ", " but the index is "], [len, index], location);
+    two_numbers(
+        ["index out of bounds: the len is ", " but the index is "],
+        [len, index],
+        location,
+    );
     super::end()
 }
 
 /// Replaces `core::slice::index::slice_index_fail`.
 #[cold]
 #[unsafe(no_mangle)]
-fn __warpsmith_slice_index_fail(start: usize, end: usize, len: usize, location: &Location<'_>) -> ! {
+fn __warpsmith_slice_index_fail(
+    start: usize,
+    end: usize,
+    len: usize,
+    location: &Location<'_>,
+) -> ! {
     if start > len {
-        two_numbers(["range start index ", " out of range for slice of length "], [start, len], location);
+        two_numbers(
+            ["range start index ", " out of range for slice of length "],
+            [start, len],
+            location,
+        );
     } else if end > len {
-        two_numbers(["range end index ", " out of range for slice of length "], [end, len], location);
+        two_numbers(
+            ["range end index ", " out of range for slice of length "],
+            [end, len],
+            location,
+        );
     } else {
-        two_numbers(["slice index starts at ", " but ends at "], [start, end], location);
+        two_numbers(
+            ["slice index starts at ", " but ends at "],
+            [start, end],
+            location,
+        );
     }
     super::end()
 }

@@ -102,7 +102,11 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 #[inline(always)]
 fn end() -> ! {
-    if cfg!(warpsmith_after_panic = "trap") { crate::thread::trap() } else { crate::thread::exit() }
+    if cfg!(warpsmith_after_panic = "trap") {
+        crate::thread::trap()
+    } else {
+        crate::thread::exit()
+    }
 }
 
 #[cfg(test)]

@@ -25,8 +25,13 @@ pub(super) fn without_message(location: Option<&Location<'_>>) {
 #[cold]
 #[inline(never)]
 #[cfg(warpsmith_panic = "message")]
-pub(super) fn with_message(location: Option<&Location<'_>>, message: &core::panic::PanicMessage<'_>) {
-    let Some(mut report) = Report::begin(location) else { return };
+pub(super) fn with_message(
+    location: Option<&Location<'_>>,
+    message: &core::panic::PanicMessage<'_>,
+) {
+    let Some(mut report) = Report::begin(location) else {
+        return;
+    };
     match message.as_str() {
         Some(text) => _ = report.message.push(text.as_bytes()),
         // Running out of space ends the message, which is what is wanted.
@@ -69,7 +74,10 @@ impl Report {
                 let mut file = Text::new((&raw mut (*record).file).cast(), 256);
                 // A path's end says more than its beginning.
                 let name = location.file().as_bytes();
-                file.push(name.get(name.len().saturating_sub(256)..).unwrap_or_default());
+                file.push(
+                    name.get(name.len().saturating_sub(256)..)
+                        .unwrap_or_default(),
+                );
                 (&raw mut (*record).file_len).write_volatile(file.length);
             }
             let message = Text::new((&raw mut (*record).message).cast(), 512);
@@ -116,7 +124,11 @@ impl Text {
     /// # Safety
     /// `bytes` is valid for writes of `capacity` bytes for as long as this lives.
     unsafe fn new(bytes: *mut u8, capacity: u32) -> Text {
-        Text { bytes, length: 0, capacity }
+        Text {
+            bytes,
+            length: 0,
+            capacity,
+        }
     }
 
     /// Appends as much as fits; whether all of it did.
@@ -136,6 +148,10 @@ impl Text {
 #[cfg(warpsmith_panic = "message")]
 impl core::fmt::Write for Text {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        if self.push(text.as_bytes()) { Ok(()) } else { Err(core::fmt::Error) }
+        if self.push(text.as_bytes()) {
+            Ok(())
+        } else {
+            Err(core::fmt::Error)
+        }
     }
 }

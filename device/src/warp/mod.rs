@@ -16,13 +16,13 @@ mod shuffle;
 mod vote;
 
 pub use collective::{
-    exclusive_scan, inclusive_scan, reduce, reduce_add, reduce_add_signed, reduce_and, reduce_max, reduce_max_signed,
-    reduce_min, reduce_min_signed, reduce_or, reduce_xor,
+    exclusive_scan, inclusive_scan, reduce, reduce_add, reduce_add_signed, reduce_and, reduce_max,
+    reduce_max_signed, reduce_min, reduce_min_signed, reduce_or, reduce_xor,
 };
 pub use matching::{match_all, match_any};
 pub use shuffle::{
-    shuffle, shuffle_down, shuffle_down_in, shuffle_in, shuffle_up, shuffle_up_in, shuffle_xor, shuffle_xor_in,
-    try_shuffle_down, try_shuffle_up,
+    shuffle, shuffle_down, shuffle_down_in, shuffle_in, shuffle_up, shuffle_up_in, shuffle_xor,
+    shuffle_xor_in, try_shuffle_down, try_shuffle_up,
 };
 pub use vote::{active_mask, all, any, ballot, elect, uniform};
 

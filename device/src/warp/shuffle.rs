@@ -44,7 +44,10 @@ const fn control(width: u32, clamp: u32) -> u32 {
 
 /// Refuses widths that the instruction does not have.
 const fn check_width(width: u32) {
-    assert!(width.is_power_of_two() && width <= 32, "a shuffle's width is 1, 2, 4, 8, 16 or 32");
+    assert!(
+        width.is_power_of_two() && width <= 32,
+        "a shuffle's width is 1, 2, 4, 8, 16 or 32"
+    );
 }
 
 macro_rules! shuffles {

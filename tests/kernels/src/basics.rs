@@ -10,15 +10,15 @@ pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
     }
 }
 
-// / Reverses each block's part of the data.
-// #[kernel(launch_bounds(256, exact))]
-// pub fn reverse(x: &[u32], mut out: PerThread<[u32]>) {
-//     let mine = x.get(thread::index()).copied().unwrap_or(0);
-//     let view = shared!([u32; 256]).write(mine).sync();
-//     if let Some(out) = out.mine() {
-//         *out = view[255 - thread::thread_idx_x() as usize];
-//     }
-// }
+/// Reverses each block's part of the data.
+#[kernel(launch_bounds(256, exact))]
+pub fn reverse(x: &[u32], mut out: PerThread<[u32]>) {
+    let mine = x.get(thread::index()).copied().unwrap_or(0);
+    let view = shared!([u32; 256]).write(mine).sync();
+    if let Some(out) = out.mine() {
+        *out = view[255 - thread::thread_idx_x() as usize];
+    }
+}
 
 /// Panics, in several ways, in the thread whose number is asked for.
 #[kernel]
@@ -44,4 +44,29 @@ pub fn panics(x: &[u32], thread_number: u32, way: u32, mut out: PerThread<[u32]>
     if let Some(out) = out.mine() {
         *out = 7;
     }
+}
+
+/// Prints from the threads whose number is below `count`.
+#[kernel]
+pub fn prints(count: u32, x: &[f32]) {
+    let index = thread::index();
+    if index < count as usize {
+        gpu_println!("thread {index}: x = {:.4}, {}", x[index], index % 2 == 0);
+        gpu_print!(
+            "{:>6}|{:<6}|{:#06x}|{:e}|{}|{}\n",
+            -5i8,
+            7u16,
+            255u32,
+            1.5f64,
+            'é',
+            "text"
+        );
+    }
+}
+
+/// One true and one false assertion.
+#[kernel]
+pub fn asserts(number: u32) {
+    gpu_assert!(number > 0);
+    gpu_assert!(number > 5, "five is not enough");
 }
