@@ -22,7 +22,7 @@ fn integers_by_width() {
         4usize
     );
     format_is!(
-        "%x %llX %#010x %llo",
+        "%x %llX %0#10x %llo",
         "{:x} {:X} {:#010x} {:o}",
         1i8,
         2u64,
