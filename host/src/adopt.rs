@@ -1,0 +1,38 @@
+//! `cust` as the owner of handles that it cannot make itself.
+//!
+//! cust strips `NON_BLOCKING` from stream flags and loads modules without a log, so we create those by the driver directly and hand
+//! the handle over; cust then owns and destroys it. Its types have no public constructor from a handle, but are structs of that
+//! single field.
+
+use cust::event::Event;
+use cust::module::Module;
+use cust::stream::Stream;
+
+use crate::raw;
+
+/// Checks what the conversions rest on: a struct as large as its one pointer-sized field has it at offset 0.
+const _: () = {
+    assert!(size_of::<Stream>() == size_of::<raw::CUstream>());
+    assert!(size_of::<Module>() == size_of::<raw::CUmodule>());
+    assert!(size_of::<Event>() == size_of::<raw::CUevent>());
+};
+
+/// # Safety
+/// The handle is valid and nobody else destroys it.
+pub(crate) unsafe fn stream(handle: raw::CUstream) -> Stream {
+    // SAFETY: see the assertion above; the field is a pointer without further conditions.
+    unsafe { core::mem::transmute_copy::<raw::CUstream, Stream>(&handle) }
+}
+
+/// # Safety
+/// The handle is valid and nobody else unloads it.
+pub(crate) unsafe fn module(handle: raw::CUmodule) -> Module {
+    // SAFETY: see the assertion above; the field is a pointer without further conditions.
+    unsafe { core::mem::transmute_copy::<raw::CUmodule, Module>(&handle) }
+}
+
+/// The handle inside one of cust's events, which cust keeps to itself.
+pub(crate) fn event_handle(event: &Event) -> raw::CUevent {
+    // SAFETY: see the assertion above; the event lives on, the handle is a copy.
+    unsafe { core::mem::transmute_copy::<Event, raw::CUevent>(event) }
+}

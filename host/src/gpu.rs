@@ -1,0 +1,407 @@
+//! A device with its primary context, from which everything else comes.
+//!
+//! The context is the driver's *primary* one, which libraries built on the CUDA runtime share. It is held by every object that was
+//! made from it and given back when the last of them is gone, so objects can be dropped in any order. Each call makes it current
+//! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
+
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use cust::context::Context;
+use cust::device::Device;
+use warpsmith_driver::{Backend, Choice};
+
+use crate::device::{Attribute, DeviceChoice, DeviceInfo};
+use crate::error::{Code, Error, Result, report_drop_error};
+use crate::panics::PanicSlot;
+use crate::raw::{self, call};
+use crate::reclaim::Retired;
+use crate::stream::StreamInner;
+
+/// A device, opened. Cheap to clone; usable from any thread.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// assert!(gpu.is_simulator());
+/// println!("{} with compute capability {:?}", gpu.name(), gpu.compute_capability());
+/// # Ok(())
+/// # }
+/// ```
+// covers: BUILD-13, DRV-01, DRV-07
+#[derive(Clone)]
+pub struct Gpu {
+    pub(crate) inner: Arc<GpuInner>,
+}
+
+/// What launches check against, asked for once.
+pub(crate) struct Limits {
+    pub(crate) threads: u32,
+    pub(crate) block: [u32; 3],
+    pub(crate) grid: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) shared_optin: u32,
+    pub(crate) multiprocessors: u32,
+    pub(crate) warps_per_multiprocessor: u32,
+    pub(crate) clusters: bool,
+    pub(crate) cooperative: bool,
+    pub(crate) pools: bool,
+    pub(crate) managed: bool,
+    pub(crate) concurrent_managed: bool,
+}
+
+/// Reasons for a launch to take its slow path ([`GpuInner::attention`]).
+pub(crate) mod attention {
+    /// Synchronise after every launch, to pin a fault to it.
+    pub(crate) const BLOCKING: u32 = 1 << 31;
+    /// The low bits count host accesses to unified memory that no kernel may run beside.
+    pub(crate) const HOST_ACCESSES: u32 = BLOCKING - 1;
+}
+
+pub(crate) struct GpuInner {
+    context: ManuallyDrop<Context>,
+    pub(crate) raw_context: raw::CUcontext,
+    pub(crate) device: raw::CUdevice,
+    pub(crate) choice: DeviceChoice,
+    name: String,
+    capability: (i32, i32),
+    total_memory: usize,
+    pub(crate) limits: Limits,
+    /// Held while the order of a buffer's uses is worked out *and* the work enqueued, whenever more than one stream is involved.
+    order: Mutex<()>,
+    pub(crate) attention: AtomicU32,
+    /// Set by the first fault that costs the context: destructors keep quiet from then on.
+    pub(crate) lost: AtomicBool,
+    pub(crate) streams: Mutex<Vec<Weak<StreamInner>>>,
+    pub(crate) panics: RwLock<Vec<Weak<PanicSlot>>>,
+    pub(crate) host_panics: Mutex<Vec<Box<str>>>,
+    pub(crate) host_panicked: AtomicBool,
+    pub(crate) retired: Mutex<Vec<Retired>>,
+    /// A stream of our own, for frees that must wait for several streams.
+    pub(crate) errands: raw::CUstream,
+}
+
+// SAFETY: the driver's handles may be used from any thread; everything else inside is behind locks or atomics.
+unsafe impl Send for GpuInner {}
+// SAFETY: as above.
+unsafe impl Sync for GpuInner {}
+
+/// The devices that are open, so that opening one again gives the same object.
+static OPEN: Mutex<Vec<Weak<GpuInner>>> = Mutex::new(Vec::new());
+
+/// A lock whose holder cannot leave it half-changed in a way that matters: poisoning is ignored.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start(choice: Choice) -> Result<Backend> {
+    let backend = warpsmith_driver::select(choice)?;
+    cust::init(cust::CudaFlags::empty()).map_err(|error| raw::cust_failed("cuInit", error))?;
+    Ok(backend)
+}
+
+impl Gpu {
+    /// Opens the device that `WARPSMITH_DEVICE` names (`simulator`, `cuda`, `cuda:N`); where it is not set, the first GPU if there
+    /// is one, else the simulator.
+    ///
+    /// # Errors
+    ///
+    /// The variable holds something else, the driver cannot be loaded, or the device does not exist.
+    pub fn open_default() -> Result<Gpu> {
+        match DeviceChoice::from_env()? {
+            Some(choice) => Gpu::open(choice),
+            None => match start(Choice::Default)? {
+                Backend::Simulator => Gpu::open(DeviceChoice::Simulator),
+                Backend::Cuda => Gpu::open(DeviceChoice::Cuda(0)),
+            },
+        }
+    }
+
+    /// Opens this device. A process works with one driver, the machine's or the simulator, so the second kind of device is refused.
+    ///
+    /// # Errors
+    ///
+    /// The driver cannot be loaded or has no such device.
+    pub fn open(choice: DeviceChoice) -> Result<Gpu> {
+        start(match choice {
+            DeviceChoice::Simulator => Choice::Simulator,
+            DeviceChoice::Cuda(_) => Choice::Cuda,
+        })?;
+        let mut open = lock(&OPEN);
+        open.retain(|gpu| gpu.strong_count() > 0);
+        if let Some(inner) = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.choice == choice) {
+            return Ok(Gpu { inner });
+        }
+        let inner = Arc::new(GpuInner::new(choice)?);
+        open.push(Arc::downgrade(&inner));
+        Ok(Gpu { inner })
+    }
+
+    /// The devices of the driver that this process uses (or would use by default).
+    pub fn devices() -> Result<Vec<DeviceInfo>> {
+        let backend = start(Choice::Default)?;
+        let count = Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
+        (0..count)
+            .map(|ordinal| {
+                let device = Device::get_device(ordinal).map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
+                Ok(DeviceInfo {
+                    choice: match backend {
+                        Backend::Simulator => DeviceChoice::Simulator,
+                        Backend::Cuda => DeviceChoice::Cuda(ordinal),
+                    },
+                    name: device.name().map_err(|error| raw::cust_failed("cuDeviceGetName", error))?,
+                    compute_capability: (
+                        device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MAJOR)?,
+                        device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MINOR)?,
+                    ),
+                    total_memory: device.total_memory().map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?,
+                })
+            })
+            .collect()
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> String {
+        self.inner.name.clone()
+    }
+
+    /// Whether this is the simulator.
+    pub fn is_simulator(&self) -> bool {
+        self.inner.choice == DeviceChoice::Simulator
+    }
+
+    /// How this device was chosen.
+    pub fn choice(&self) -> DeviceChoice {
+        self.inner.choice
+    }
+
+    /// The compute capability, `(9, 0)` for Hopper.
+    pub fn compute_capability(&self) -> (i32, i32) {
+        self.inner.capability
+    }
+
+    /// One of the numbers that the device reports about itself.
+    ///
+    /// # Errors
+    ///
+    /// The driver does not know this attribute.
+    pub fn attribute(&self, attribute: Attribute) -> Result<i32> {
+        device_attribute(self.inner.device, attribute)
+    }
+
+    /// The device's memory in bytes.
+    pub fn total_memory(&self) -> usize {
+        self.inner.total_memory
+    }
+
+    /// Bytes of device memory that are free, and in all.
+    pub fn memory_info(&self) -> Result<(usize, usize)> {
+        self.inner.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both results outlive the call.
+        unsafe { call!(cuMemGetInfo_v2(&mut free, &mut total)) }?;
+        Ok((free, total))
+    }
+
+    /// The version of CUDA that the driver supports, `(13, 0)` for example.
+    pub fn driver_version(&self) -> (i32, i32) {
+        let mut version = 0;
+        // SAFETY: the result outlives the call.
+        let _ = unsafe { raw::cuDriverGetVersion(&mut version) };
+        (version / 1000, version % 1000 / 10)
+    }
+
+    /// Bytes of stack that each thread has. Applies to later launches.
+    pub fn stack_size(&self) -> Result<usize> {
+        self.inner.bind()?;
+        let mut bytes = 0;
+        // SAFETY: the result outlives the call.
+        unsafe { call!(cuCtxGetLimit(&mut bytes, raw::CUlimit::CU_LIMIT_STACK_SIZE)) }?;
+        Ok(bytes)
+    }
+
+    /// Sets the stack of each thread, for deep recursion. The driver may round up.
+    // covers: ERROR-06
+    pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
+        self.inner.bind()?;
+        // SAFETY: the limit is a plain number.
+        unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }
+            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of stack for each thread")))
+    }
+
+    /// Waits until the device has done everything that was ever enqueued, in all streams.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function.
+    // covers: STREAM-10
+    pub fn synchronize(&self) -> Result<()> {
+        self.inner.bind()?;
+        // SAFETY: no arguments; the context is current.
+        let done = unsafe { call!(cuCtxSynchronize()) };
+        self.inner.after_wait("cuCtxSynchronize", done)
+    }
+
+    pub(crate) fn same(&self, other: &Arc<GpuInner>) -> bool {
+        Arc::ptr_eq(&self.inner, other)
+    }
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Gpu({}, {})", self.inner.choice, self.inner.name)
+    }
+}
+
+fn device_attribute(device: raw::CUdevice, attribute: Attribute) -> Result<i32> {
+    let mut value = 0;
+    // SAFETY: the result outlives the call; any number may be asked for.
+    unsafe { call!(cuDeviceGetAttribute(&mut value, raw::CUdevice_attribute(attribute.0), device)) }
+        .map_err(|error| error.while_doing(|| format!("{attribute:?}")))?;
+    Ok(value)
+}
+
+impl GpuInner {
+    fn new(choice: DeviceChoice) -> Result<GpuInner> {
+        let count = Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
+        if choice.ordinal() >= count {
+            return Err(Error::misuse(
+                "cuDeviceGet",
+                if count == 0 { Code::NO_DEVICE } else { Code::INVALID_DEVICE },
+                format!("there is no device `{choice}`: the driver shows {count}"),
+                "`Gpu::devices()` lists them; WARPSMITH_DEVICE=simulator needs none",
+            ));
+        }
+        let device = Device::get_device(choice.ordinal()).map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
+        let name = device.name().map_err(|error| raw::cust_failed("cuDeviceGetName", error))?;
+        let total_memory = device.total_memory().map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?;
+        let context = Context::new(device)
+            .map_err(|error| raw::cust_failed("cuDevicePrimaryCtxRetain", error).while_doing(|| format!("opening {choice}")))?;
+        let raw_context = context.as_raw().cast();
+        // cust does not look at what cuCtxSetCurrent answered.
+        // SAFETY: the context was just retained.
+        unsafe { call!(cuCtxSetCurrent(raw_context)) }?;
+        let device = device.as_raw();
+        let get = |attribute| device_attribute(device, attribute).map(|value| value.max(0) as u32);
+        // An attribute that an old driver does not know means that it lacks the feature.
+        let has = |attribute| device_attribute(device, attribute).is_ok_and(|value| value != 0);
+        let limits = Limits {
+            threads: get(Attribute::MAX_THREADS_PER_BLOCK)?,
+            block: [get(Attribute::MAX_BLOCK_DIM_X)?, get(Attribute::MAX_BLOCK_DIM_Y)?, get(Attribute::MAX_BLOCK_DIM_Z)?],
+            grid: [get(Attribute::MAX_GRID_DIM_X)?, get(Attribute::MAX_GRID_DIM_Y)?, get(Attribute::MAX_GRID_DIM_Z)?],
+            shared: get(Attribute::MAX_SHARED_MEMORY_PER_BLOCK)?,
+            shared_optin: get(Attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            multiprocessors: get(Attribute::MULTIPROCESSOR_COUNT)?,
+            warps_per_multiprocessor: get(Attribute::MAX_THREADS_PER_MULTIPROCESSOR)? / get(Attribute::WARP_SIZE)?.max(1),
+            clusters: has(Attribute::CLUSTER_LAUNCH),
+            cooperative: has(Attribute::COOPERATIVE_LAUNCH),
+            pools: has(Attribute::MEMORY_POOLS_SUPPORTED),
+            managed: has(Attribute::MANAGED_MEMORY),
+            concurrent_managed: has(Attribute::CONCURRENT_MANAGED_ACCESS),
+        };
+        let capability = (
+            device_attribute(device, Attribute::COMPUTE_CAPABILITY_MAJOR)?,
+            device_attribute(device, Attribute::COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let mut errands = std::ptr::null_mut();
+        // SAFETY: the result outlives the call; the context is current.
+        unsafe { call!(cuStreamCreateWithPriority(&mut errands, raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0, 0)) }?;
+        // covers: ERROR-03
+        let blocking = std::env::var_os("WARPSMITH_LAUNCH_BLOCKING").is_some_and(|value| value == "1");
+        Ok(GpuInner {
+            context: ManuallyDrop::new(context),
+            raw_context,
+            device,
+            choice,
+            name,
+            capability,
+            total_memory,
+            limits,
+            order: Mutex::new(()),
+            attention: AtomicU32::new(if blocking { attention::BLOCKING } else { 0 }),
+            lost: AtomicBool::new(false),
+            streams: Mutex::new(Vec::new()),
+            panics: RwLock::new(Vec::new()),
+            host_panics: Mutex::new(Vec::new()),
+            host_panicked: AtomicBool::new(false),
+            retired: Mutex::new(Vec::new()),
+            errands,
+        })
+    }
+
+    /// Makes the context current on this thread.
+    // covers: DRV-03
+    #[inline]
+    pub(crate) fn bind(&self) -> Result<()> {
+        let mut current = std::ptr::null_mut();
+        // SAFETY: the result outlives the call.
+        let code = unsafe { raw::cuCtxGetCurrent(&mut current) };
+        if code.0 == 0 && current == self.raw_context { Ok(()) } else { self.bind_slowly() }
+    }
+
+    #[cold]
+    fn bind_slowly(&self) -> Result<()> {
+        // SAFETY: `self` holds the context.
+        unsafe { call!(cuCtxSetCurrent(self.raw_context)) }
+    }
+
+    pub(crate) fn order(&self) -> MutexGuard<'_, ()> {
+        lock(&self.order)
+    }
+
+    /// What every wait for the device ends with: errors in the order of their interest.
+    pub(crate) fn after_wait(&self, call: &'static str, done: Result<()>) -> Result<()> {
+        if let Err(error) = &done
+            && error.code().is_some_and(Code::is_fatal)
+        {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        self.take_kernel_panic()?;
+        done?;
+        if self.host_panicked.swap(false, Ordering::Acquire)
+            && let Some(message) = lock(&self.host_panics).pop()
+        {
+            return Err(Error::HostFunctionPanic { call, message });
+        }
+        self.reclaim();
+        Ok(())
+    }
+
+    /// For destructors: reports what could not be done, unless the context is lost and nothing can.
+    pub(crate) fn report_drop(&self, result: Result<()>) {
+        if let Err(error) = result
+            && !self.lost.load(Ordering::Relaxed)
+            && error.code() != Some(Code::DEINITIALIZED)
+        {
+            report_drop_error(&error);
+        }
+    }
+}
+
+impl Drop for GpuInner {
+    fn drop(&mut self) {
+        if let Err(error) = self.bind() {
+            return self.report_drop(Err(error));
+        }
+        // The last object of this context: nothing else can be in flight that anybody still waits for, but frees and host memory
+        // that waits for its turn may be.
+        // SAFETY: the context is current.
+        let idle = unsafe { call!(cuCtxSynchronize()) };
+        if idle.is_err() {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        self.reclaim_all();
+        // SAFETY: made in `new`, used nowhere any more.
+        let result = unsafe { call!(cuStreamDestroy_v2(self.errands)) };
+        self.report_drop(result);
+        // SAFETY: taken once, here.
+        let context = unsafe { ManuallyDrop::take(&mut self.context) };
+        if let Err((error, context)) = Context::drop(context) {
+            std::mem::forget(context);
+            self.report_drop(Err(raw::cust_failed("cuDevicePrimaryCtxRelease", error)));
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! What can be passed for which kernel parameter, checked by the compiler.
+//!
+//! A kernel's type carries a tuple of markers (`Value<f32>`, `In<f32>`, `Out<f32>`...); a tuple of arguments fits if each element
+//! implements [`Argument`] for the marker at its place. A parameter that is written takes `&mut`, so that one buffer cannot be two
+//! outputs, nor input and output.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawMutPtr, RawPtr, Value};
+
+use crate::error::{Code, LimitError};
+use crate::memory::allocation::Allocation;
+use crate::memory::uses::Access;
+use crate::memory::view::RawView;
+use crate::memory::{DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix, MatrixMut, UnifiedBuffer};
+
+/// The most Rust parameters of a kernel.
+pub(crate) const MOST_PARAMETERS: usize = 16;
+/// A matrix takes four.
+const MOST_FLAT: usize = 4 * MOST_PARAMETERS;
+
+/// The flat parameters of one launch, on the stack.
+pub struct Packer<'a> {
+    pointers: [MaybeUninit<*mut core::ffi::c_void>; MOST_FLAT],
+    words: [MaybeUninit<u64>; MOST_FLAT],
+    flat: usize,
+    uses: [MaybeUninit<Use<'a>>; MOST_PARAMETERS],
+    used: usize,
+    /// The number that the memory's owners are compared with.
+    number: u64,
+    /// Some memory was not used by this stream alone.
+    pub(crate) slow: bool,
+    /// A slice for an `&T` parameter has no element.
+    pub(crate) empty_reference: bool,
+    of: PhantomData<&'a ()>,
+}
+
+/// A use of memory by a launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Use<'a> {
+    pub(crate) allocation: &'a Arc<Allocation>,
+    pub(crate) access: Access,
+    pub(crate) whole: bool,
+}
+
+impl<'a> Packer<'a> {
+    #[inline]
+    pub(crate) fn new(number: u64) -> Packer<'a> {
+        Packer {
+            pointers: [const { MaybeUninit::uninit() }; MOST_FLAT],
+            words: [const { MaybeUninit::uninit() }; MOST_FLAT],
+            flat: 0,
+            uses: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
+            used: 0,
+            number,
+            slow: false,
+            empty_reference: false,
+            of: PhantomData,
+        }
+    }
+
+    /// A parameter that lies somewhere else and outlives the launch call.
+    #[inline]
+    fn by_reference<T>(&mut self, value: &'a T) {
+        self.pointers[self.flat].write(std::ptr::from_ref(value).cast_mut().cast());
+        self.flat += 1;
+    }
+
+    /// A parameter of at most 8 bytes whose value is the low bytes of `word` (the device is little-endian, as the host).
+    #[inline]
+    fn word(&mut self, word: u64) {
+        let place = std::ptr::from_mut(self.words[self.flat].write(word));
+        self.pointers[self.flat].write(place.cast());
+        self.flat += 1;
+    }
+
+    /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type.
+    #[inline]
+    fn memory(&mut self, view: RawView<'a>, write: bool) -> u64 {
+        match view.allocation {
+            Some(allocation) => {
+                self.slow |= !allocation.is_in(self.number);
+                self.uses[self.used].write(Use { allocation, access: view.access(write), whole: view.whole });
+                self.used += 1;
+                view.address
+            }
+            None => 256,
+        }
+    }
+
+    #[inline]
+    fn slice(&mut self, view: RawView<'a>, write: bool) {
+        let address = self.memory(view, write);
+        self.word(address);
+        self.word(view.len as u64);
+    }
+
+    #[inline]
+    fn matrix(&mut self, view: RawView<'a>, shape: crate::memory::Shape, write: bool) {
+        let address = self.memory(view, write);
+        self.word(address);
+        self.word(shape.rows.into());
+        self.word(shape.columns.into());
+        self.word(shape.stride.into());
+    }
+
+    /// The array that the driver takes. `self` must stay where it is until the call is over.
+    #[inline]
+    pub(crate) fn pointers(&mut self) -> *mut *mut core::ffi::c_void {
+        self.pointers.as_mut_ptr().cast()
+    }
+
+    pub(crate) fn flat(&self) -> usize {
+        self.flat
+    }
+
+    #[inline]
+    pub(crate) fn uses(&self) -> &[Use<'a>] {
+        // SAFETY: the first `used` were written.
+        unsafe { std::slice::from_raw_parts(self.uses.as_ptr().cast(), self.used) }
+    }
+
+    #[cold]
+    pub(crate) fn empty_reference_error(kernel: &str) -> crate::Error {
+        crate::Error::Limit(Box::new(LimitError {
+            call: "cuLaunchKernelEx",
+            code: Code::INVALID_VALUE,
+            subject: kernel.into(),
+            what: "the length of memory passed for an `&T` parameter",
+            value: 0,
+            limit: 1,
+            hint: "a reference needs at least one element; here the limit is the least".into(),
+        }))
+    }
+}
+
+/// An argument for the kernel parameter that `M` stands for.
+#[diagnostic::on_unimplemented(
+    message = "the argument `{Self}` does not fit the kernel parameter `{M}`",
+    label = "`{Self}` does not fit `{M}`",
+    note = "`Value<T>` takes a `T`; `In<T>` (`&[T]`) takes `&DeviceBuffer<T>` or a slice of it; `Out<T>` takes `&mut DeviceBuffer<T>` or a mutable slice",
+    note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`"
+)]
+pub trait Argument<M: ?Sized> {
+    #[doc(hidden)]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>);
+}
+
+/// A tuple of arguments for the parameters `P`.
+#[diagnostic::on_unimplemented(
+    message = "these arguments do not fit the kernel's parameters",
+    label = "the kernel takes `{P}`, which `{Self}` does not match in number or types",
+    note = "pass a tuple with one element for each parameter of the kernel; one argument is written `(x,)`"
+)]
+pub trait Arguments<P> {
+    #[doc(hidden)]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>);
+}
+
+impl<T: Pod> Argument<Value<T>> for T {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        packer.by_reference(self);
+    }
+}
+
+macro_rules! readable {
+    ($($kind:ty),*) => {$(
+        impl<T: Pod> Argument<In<T>> for $kind {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.slice(self.raw_view(), false);
+            }
+        }
+
+        impl<T: Pod> Argument<InRef<T>> for $kind {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                let view = self.raw_view();
+                packer.empty_reference |= view.len == 0;
+                let address = packer.memory(view, false);
+                packer.word(address);
+            }
+        }
+
+        impl<T: Pod> Argument<RawPtr<T>> for $kind {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                let address = packer.memory(self.raw_view(), true);
+                packer.word(address);
+            }
+        }
+    )*};
+}
+
+macro_rules! writable {
+    ($($kind:ty),*) => {$(
+        impl<T: Pod> Argument<Out<T>> for $kind {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.slice(self.raw_view(), true);
+            }
+        }
+
+        impl<T: Pod> Argument<RawMutPtr<T>> for $kind {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                let address = packer.memory(self.raw_view(), true);
+                packer.word(address);
+            }
+        }
+    )*};
+}
+
+readable!(&DeviceBuffer<T>, DeviceSlice<'_, T>, &DeviceSlice<'_, T>, &UnifiedBuffer<T>, &MappedBuffer<T>);
+writable!(&mut DeviceBuffer<T>, DeviceSliceMut<'_, T>, &mut DeviceSliceMut<'_, T>, &mut UnifiedBuffer<T>, &mut MappedBuffer<T>);
+
+macro_rules! pointers {
+    ($($marker:ident),*) => {$(
+        impl<T> Argument<$marker<T>> for DevicePointer<T> {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.word(self.address());
+            }
+        }
+    )*};
+}
+
+pointers!(RawPtr, RawMutPtr);
+
+impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        packer.matrix(self.elements.view(), self.shape, false);
+    }
+}
+
+impl<T: Pod> Argument<OutMatrix<T>> for MatrixMut<'_, T> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        packer.matrix(self.elements.view(), self.shape, true);
+    }
+}
+
+macro_rules! tuples {
+    ($($argument:ident $marker:ident $index:tt),*) => {
+        impl<$($argument: Argument<$marker>, $marker),*> Arguments<($($marker,)*)> for ($($argument,)*) {
+            #[inline]
+            #[allow(unused_variables)]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                $(self.$index.pack(packer);)*
+            }
+        }
+    };
+}
+
+tuples!();
+tuples!(A0 M0 0);
+tuples!(A0 M0 0, A1 M1 1);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9, A10 M10 10);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9, A10 M10 10, A11 M11 11);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9, A10 M10 10, A11 M11 11, A12 M12 12);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9, A10 M10 10, A11 M11 11, A12 M12 12, A13 M13 13);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9, A10 M10 10, A11 M11 11, A12 M12 12, A13 M13 13, A14 M14 14);
+tuples!(A0 M0 0, A1 M1 1, A2 M2 2, A3 M3 3, A4 M4 4, A5 M5 5, A6 M6 6, A7 M7 7, A8 M8 8, A9 M9 9, A10 M10 10, A11 M11 11, A12 M12 12, A13 M13 13, A14 M14 14, A15 M15 15);

@@ -1,0 +1,243 @@
+//! A piece of memory that the device can reach, whatever its kind, with what is known about its uses.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::uses::{Access, Attached, NOBODY, Place, Uses};
+use crate::error::{Busy, Code, Error, Result};
+use crate::gpu::{Gpu, GpuInner, lock};
+use crate::raw::{self, call};
+use crate::reclaim::Remains;
+use crate::stream::{Stream, StreamInner};
+
+/// Where memory comes from and so how it goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// From the device's default pool: freed in stream order.
+    Pool,
+    /// Pinned host memory that only copies reach, or that is mapped into the device's address space.
+    Pinned(*mut u8),
+    /// Managed memory.
+    Managed,
+}
+
+pub(crate) struct Allocation {
+    pub(crate) gpu: Arc<GpuInner>,
+    /// The address on the device; for pinned memory that is not mapped, on the host.
+    pub(crate) base: u64,
+    pub(crate) bytes: usize,
+    kind: Kind,
+    /// See [`super::uses`].
+    owner: AtomicU64,
+    uses: Mutex<Uses>,
+    /// Host accesses that are open. Only graphs ask: everything else is kept out by the borrow.
+    pub(crate) host_accesses: AtomicU32,
+}
+
+// SAFETY: the memory behind the addresses is reached only through the checks of this module.
+unsafe impl Send for Allocation {}
+// SAFETY: as above; the fields are behind atomics and locks.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
+    // covers: POOL-02, POOL-09, POOL-12
+    pub(crate) fn in_stream(stream: &Stream, bytes: usize) -> Result<Arc<Allocation>> {
+        let gpu = &stream.inner.gpu;
+        gpu.bind()?;
+        let mut base = 0;
+        // SAFETY: the result outlives the call; the stream is alive.
+        let result = if gpu.limits.pools {
+            unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.inner.raw)) }
+        } else {
+            Err(Error::unsupported("memory in stream order", "a driver since CUDA 11.2 and a device with memory pools"))
+        };
+        result.map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+        let allocation = Allocation::new(gpu, base, bytes, Kind::Pool);
+        lock(&allocation.uses).order(&allocation.owner, &stream.inner, Access::EVERYTHING, true)?;
+        Ok(Arc::new(allocation))
+    }
+
+    /// Pinned host memory, zeroed.
+    // covers: PINNED-01
+    pub(crate) fn pinned(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
+        gpu.inner.bind()?;
+        gpu.inner.reclaim();
+        // SAFETY: freed by the allocation's destructor; zeroed before anybody sees it.
+        let host = unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
+            raw::cust_failed("cuMemAllocHost", error).while_doing(|| format!("{bytes} bytes of pinned host memory"))
+        })?;
+        // SAFETY: `bytes` fresh bytes.
+        unsafe { host.write_bytes(0, bytes) };
+        Ok((Arc::new(Allocation::new(&gpu.inner, host as u64, bytes, Kind::Pinned(host))), host))
+    }
+
+    /// Pinned host memory in the device's address space, zeroed.
+    // covers: PINNED-05
+    pub(crate) fn mapped(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
+        gpu.inner.bind()?;
+        gpu.inner.reclaim();
+        let mut host = std::ptr::null_mut();
+        let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: the result outlives the call.
+        unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }
+            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of mapped host memory")))?;
+        // SAFETY: `bytes` fresh bytes.
+        unsafe { host.cast::<u8>().write_bytes(0, bytes) };
+        let mut device = 0;
+        // SAFETY: just allocated with the flag that this asks for.
+        if let Err(error) = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host, 0)) } {
+            // SAFETY: nobody has seen it.
+            gpu.inner.report_drop(unsafe { call!(cuMemFreeHost(host)) });
+            return Err(error);
+        }
+        let host = host.cast::<u8>();
+        Ok((Arc::new(Allocation::new(&gpu.inner, device, bytes, Kind::Pinned(host))), host))
+    }
+
+    /// Managed memory, zeroed by the device.
+    // covers: UM-05
+    pub(crate) fn managed(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
+        if !gpu.inner.limits.managed {
+            return Err(Error::unsupported("unified memory", "a device with managed memory"));
+        }
+        gpu.inner.bind()?;
+        gpu.inner.reclaim();
+        let mut base = 0;
+        // SAFETY: the result outlives the call.
+        unsafe { call!(cuMemAllocManaged(&mut base, bytes, raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0)) }
+            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
+        let allocation = Arc::new(Allocation::new(&gpu.inner, base, bytes, Kind::Managed));
+        // SAFETY: `bytes` fresh bytes; the wait makes the zeros visible to everybody, also where the host may not touch it yet.
+        unsafe {
+            call!(cuMemsetD8Async(base, 0, bytes, gpu.inner.errands))?;
+            call!(cuStreamSynchronize(gpu.inner.errands))?;
+        }
+        Ok((allocation, base as *mut u8))
+    }
+
+    fn new(gpu: &Arc<GpuInner>, base: u64, bytes: usize, kind: Kind) -> Allocation {
+        Allocation {
+            gpu: gpu.clone(),
+            base,
+            bytes,
+            kind,
+            owner: AtomicU64::new(NOBODY),
+            uses: Mutex::new(Uses::default()),
+            host_accesses: AtomicU32::new(0),
+        }
+    }
+
+    /// The fast path: every use so far was in the stream that goes by this number now.
+    #[inline]
+    pub(crate) fn is_in(&self, number: u64) -> bool {
+        self.owner.load(Ordering::Relaxed) == number
+    }
+
+    /// Puts a use in order. The caller holds the order lock until the work is enqueued.
+    pub(crate) fn order(self: &Arc<Self>, stream: &Place, access: Access, whole: bool) -> Result<()> {
+        if let Some(capture) = stream.capture() {
+            return capture.order(self, stream, access);
+        }
+        lock(&self.uses).order(&self.owner, stream, access, whole)
+    }
+
+    /// Restricts managed memory on a device that cannot share it. The caller holds the order lock.
+    pub(crate) fn attach(&self, attached: Attached) {
+        lock(&self.uses).attached = attached;
+        self.owner.store(NOBODY, Ordering::Release);
+    }
+
+    /// Whether only one stream, or none, can be using it now on a device that cannot share managed memory.
+    pub(crate) fn attached(&self) -> Attached {
+        lock(&self.uses).attached
+    }
+
+    pub(crate) fn is_managed(&self) -> bool {
+        self.kind == Kind::Managed
+    }
+
+    /// From here on views of parts are used independently of each other.
+    pub(crate) fn split(&self) {
+        let _order = self.gpu.order();
+        self.owner.store(NOBODY, Ordering::Release);
+    }
+
+    /// From here on a graph may use it at any time. The caller holds the order lock.
+    pub(crate) fn join_graph(&self) {
+        lock(&self.uses).in_graphs = true;
+        self.owner.store(NOBODY, Ordering::Release);
+    }
+
+    /// Refuses while the device may use the memory; `write` asks for exclusive use. The caller holds the order lock.
+    // covers: UM-06, PINNED-06
+    pub(crate) fn check_host_access(&self, call: &'static str, write: bool) -> Result<()> {
+        let mut uses = lock(&self.uses);
+        if !write && !uses.entries.writes() {
+            return Ok(());
+        }
+        for stream in uses.entries.places() {
+            if !stream.past_is_done()? {
+                return Err(Error::Busy(Box::new(Busy {
+                    call,
+                    reason: "the device may still be using this memory".into(),
+                    hint: "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`",
+                })));
+            }
+        }
+        if write {
+            uses.entries.clear();
+            self.owner.store(NOBODY, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// The stream that a use in `stream` of memory of another device would break.
+    pub(crate) fn check_gpu(&self, call: &'static str, stream: &StreamInner) -> Result<()> {
+        if Arc::ptr_eq(&self.gpu, &stream.gpu) { Ok(()) } else { Err(wrong_gpu(call)) }
+    }
+}
+
+#[cold]
+pub(crate) fn wrong_gpu(call: &'static str) -> Error {
+    Error::misuse(
+        call,
+        Code::INVALID_CONTEXT,
+        "the stream, the kernel and the memory are not all of one device",
+        "make them from the same `Gpu`",
+    )
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let places = lock(&self.uses).entries.places();
+        match self.kind {
+            Kind::Pool => {
+                let freed = self.free_in_order(&places);
+                self.gpu.report_drop(freed);
+            }
+            Kind::Pinned(host) => self.gpu.retire(Remains::Pinned(host), &places),
+            Kind::Managed => self.gpu.retire(Remains::Managed(self.base), &places),
+        }
+    }
+}
+
+impl Allocation {
+    /// Frees in the stream that used the memory; where there were several, in a stream of our own that waits for them.
+    // covers: POOL-04, POOL-07
+    fn free_in_order(&self, places: &[Place]) -> Result<()> {
+        self.gpu.bind()?;
+        let _order = self.gpu.order();
+        if let [only] = places
+            && only.capture().is_none()
+        {
+            // SAFETY: ours; all uses came before in this stream.
+            return unsafe { call!(cuMemFreeAsync(self.base, only.raw)) };
+        }
+        for place in places {
+            place.lead(self.gpu.errands)?;
+        }
+        // SAFETY: ours; all uses come before, by the waits.
+        unsafe { call!(cuMemFreeAsync(self.base, self.gpu.errands)) }
+    }
+}

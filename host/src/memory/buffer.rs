@@ -1,0 +1,172 @@
+//! Device memory that its owner allocates, uses and frees in the order of streams.
+
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::allocation::Allocation;
+use super::slice::{DeviceSlice, DeviceSliceMut};
+use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use super::{Matrix, MatrixMut, bytes_of};
+use crate::error::Result;
+use crate::raw::{self, call};
+use crate::stream::Stream;
+
+/// A slice of plain values in device memory, from the device's default pool.
+///
+/// It is made in a stream ([`Stream::upload`], [`Stream::zeroed`]) and may be used in any: uses in different streams that conflict
+/// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
+/// streams that used it, without waiting. An empty one has no memory and is fine everywhere.
+///
+/// There is no safe way to see memory that was never written.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let (one, two) = (gpu.stream()?, gpu.stream()?);
+/// let mut numbers = one.upload(&[1_u32, 2, 3, 4])?;
+/// // Another stream: it waits for the upload by itself.
+/// two.fill(&mut numbers.slice_mut(1..3), 7)?;
+/// assert_eq!(two.download(&numbers)?, [1, 7, 7, 4]);
+/// # Ok(())
+/// # }
+/// ```
+// covers: MEM-01, POOL-05, POOL-09
+pub struct DeviceBuffer<T: Pod> {
+    allocation: Option<Arc<Allocation>>,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// Uninitialised.
+    pub(crate) fn raw(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
+        stream.inner.refuse_capture("cuMemAllocAsync")?;
+        let bytes = bytes_of::<T>("cuMemAllocAsync", len)?;
+        let allocation = if bytes == 0 { None } else { Some(Allocation::in_stream(stream, bytes)?) };
+        Ok(DeviceBuffer { allocation, len, of: PhantomData })
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A part for reading.
+    ///
+    /// # Panics
+    ///
+    /// The range lies outside of the buffer, as with slices.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
+        DeviceSlice::of(self.raw_view(), range)
+    }
+
+    /// A part for writing. See [`DeviceSliceMut::split_at_mut`] for several at once.
+    ///
+    /// # Panics
+    ///
+    /// The range lies outside of the buffer, as with slices.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut::of(self.raw_view(), range)
+    }
+
+    /// The buffer as a matrix of `rows` rows of `columns` elements, for a kernel's `Matrix` parameter.
+    ///
+    /// # Errors
+    ///
+    /// The buffer is smaller than that.
+    pub fn matrix(&self, rows: usize, columns: usize) -> Result<Matrix<'_, T>> {
+        self.slice(..).matrix(rows, columns)
+    }
+
+    /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
+    pub fn matrix_with_stride(&self, rows: usize, columns: usize, stride: usize) -> Result<Matrix<'_, T>> {
+        self.slice(..).matrix_with_stride(rows, columns, stride)
+    }
+
+    /// The buffer as a matrix to write, for a kernel's `MatrixOut` parameter.
+    pub fn matrix_mut(&mut self, rows: usize, columns: usize) -> Result<MatrixMut<'_, T>> {
+        self.slice_mut(..).matrix_mut(rows, columns)
+    }
+
+    /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
+    pub fn matrix_mut_with_stride(&mut self, rows: usize, columns: usize, stride: usize) -> Result<MatrixMut<'_, T>> {
+        self.slice_mut(..).matrix_mut_with_stride(rows, columns, stride)
+    }
+
+    /// The address, for unsafe kernels and foreign libraries; 0 where it is empty.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_address(self.raw_view().address)
+    }
+}
+
+impl<T: Pod> sealed::Sealed for DeviceBuffer<T> {}
+
+impl<T: Pod> DeviceRead for DeviceBuffer<T> {
+    type Item = T;
+
+    #[inline]
+    fn raw_view(&self) -> RawView<'_> {
+        RawView {
+            allocation: self.allocation.as_ref(),
+            address: self.allocation.as_ref().map_or(0, |allocation| allocation.base),
+            bytes: self.len * size_of::<T>(),
+            len: self.len,
+            whole: true,
+        }
+    }
+}
+
+impl<T: Pod> DeviceWrite for DeviceBuffer<T> {}
+
+impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DeviceBuffer<{}>[{}] at {:?}", std::any::type_name::<T>(), self.len, self.as_device_ptr())
+    }
+}
+
+impl Stream {
+    /// A buffer of zeros.
+    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        let buffer = DeviceBuffer::<T>::raw(self, len)?;
+        let view = buffer.raw_view();
+        if view.bytes > 0 {
+            // SAFETY: the range is ours and its allocation comes before in this stream.
+            unsafe { call!(cuMemsetD8Async(view.address, 0, view.bytes, self.inner.raw)) }?;
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer of `len` times `value`.
+    pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
+        let mut buffer = DeviceBuffer::raw(self, len)?;
+        self.fill(&mut buffer, value)?;
+        Ok(buffer)
+    }
+
+    /// A buffer with a copy of `data`. The data is read before this returns.
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
+        let mut buffer = DeviceBuffer::raw(self, data.len())?;
+        self.upload_into(data, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// A buffer of memory as it is found.
+    ///
+    /// # Safety
+    ///
+    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
+    // covers: POOL-02
+    pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        DeviceBuffer::raw(self, len)
+    }
+}

@@ -1,0 +1,272 @@
+//! Copies and fills, as methods of the stream in which they happen.
+//!
+//! | method | returns when | order |
+//! | --- | --- | --- |
+//! | [`Stream::upload_into`] | the host's data has been read | after the stream's earlier work |
+//! | [`Stream::download`], [`Stream::download_into`] | the data has arrived; everything before in the stream is done | same |
+//! | [`Stream::copy`], [`Stream::fill`] | at once | same |
+//! | [`Stream::copy_from_host`], [`Stream::copy_to_host`] | at once; the pinned memory is closed to the host until it is done | same |
+
+use bytemuck::Pod;
+
+use super::pinned::PinnedBuffer;
+use super::view::{DeviceRead, DeviceWrite, RawView};
+use super::{DeviceBuffer, length_mismatch};
+use crate::error::Result;
+use crate::raw::{self, call};
+use crate::stream::Stream;
+
+impl Stream {
+    /// Copies `data` to the device. Waits until it has been read, which means for the stream's earlier work;
+    /// [`copy_from_host`](Self::copy_from_host) does not.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ, the stream is being captured, or something went wrong on the device before.
+    pub fn upload_into<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(&self, data: &[T], to: &mut D) -> Result<()> {
+        const CALL: &str = "cuMemcpyHtoDAsync";
+        self.inner.refuse_capture(CALL)?;
+        let to = to.raw_view();
+        if data.len() != to.len {
+            return Err(length_mismatch(CALL, data.len(), to.len));
+        }
+        if to.bytes == 0 {
+            return Ok(());
+        }
+        self.in_order(CALL, &[(to, true)], || {
+            // SAFETY: as many bytes on both sides; the source is borrowed until the wait below.
+            unsafe { call!(cuMemcpyHtoDAsync_v2(to.address, data.as_ptr().cast(), to.bytes, self.inner.raw)) }
+        })?;
+        // Not only for ordinary memory that the driver stages: the slice may be page-locked (a `HostRead` is), or the system may let
+        // the device read pageable memory itself. Then the copy is still running when the call returns.
+        self.wait_for_borrowed_host_memory()
+    }
+
+    /// The contents of a buffer or a slice, on the host. Waits for the stream.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong on the device before, a kernel's panic for example; or the stream is being captured.
+    pub fn download<S: DeviceRead + ?Sized>(&self, from: &S) -> Result<Vec<S::Item>> {
+        let mut data = vec![bytemuck::Zeroable::zeroed(); from.raw_view().len];
+        self.download_into(from, &mut data)?;
+        Ok(data)
+    }
+
+    /// As [`download`](Self::download), into memory that is there already.
+    pub fn download_into<S: DeviceRead + ?Sized>(&self, from: &S, data: &mut [S::Item]) -> Result<()> {
+        const CALL: &str = "cuMemcpyDtoHAsync";
+        self.inner.refuse_capture(CALL)?;
+        let from = from.raw_view();
+        if from.len != data.len() {
+            return Err(length_mismatch(CALL, from.len, data.len()));
+        }
+        if from.bytes == 0 {
+            return self.synchronize();
+        }
+        self.in_order(CALL, &[(from, false)], || {
+            // SAFETY: as many bytes on both sides; the destination is borrowed until the wait below.
+            unsafe { call!(cuMemcpyDtoHAsync_v2(data.as_mut_ptr().cast(), from.address, from.bytes, self.inner.raw)) }
+        })?;
+        self.wait_for_borrowed_host_memory()
+    }
+
+    /// Copies from device memory to device memory.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ.
+    pub fn copy<S, D>(&self, from: &S, to: &mut D) -> Result<()>
+    where
+        S: DeviceRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
+        const CALL: &str = "cuMemcpyDtoDAsync";
+        let (from, to) = (from.raw_view(), to.raw_view());
+        if from.len != to.len {
+            return Err(length_mismatch(CALL, from.len, to.len));
+        }
+        if to.bytes == 0 {
+            return Ok(());
+        }
+        self.in_order(CALL, &[(from, false), (to, true)], || {
+            // SAFETY: as many bytes on both sides, both alive until their last use.
+            unsafe { call!(cuMemcpyDtoDAsync_v2(to.address, from.address, to.bytes, self.inner.raw)) }
+        })
+    }
+
+    /// Sets every element to `value`.
+    // covers: MEM-18
+    pub fn fill<D: DeviceWrite + ?Sized>(&self, to: &mut D, value: D::Item) -> Result<()> {
+        const CALL: &str = "cuMemsetAsync";
+        let to = to.raw_view();
+        if to.bytes == 0 {
+            return Ok(());
+        }
+        let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
+            // Wider than the driver's patterns and not a repetition of one: lay one element down by a copy, then double it.
+            return self.fill_by_doubling(to, &value);
+        };
+        self.in_order(CALL, &[(to, true)], || pattern.set(to, self.inner.raw))
+    }
+
+    fn fill_by_doubling<T: Pod>(&self, to: RawView<'_>, value: &T) -> Result<()> {
+        const CALL: &str = "cuMemcpyHtoDAsync";
+        self.inner.refuse_capture(CALL)?;
+        self.in_order(CALL, &[(to, true)], || {
+            let bytes = bytemuck::bytes_of(value);
+            // SAFETY: the first element; the source is borrowed until the wait below.
+            unsafe { call!(cuMemcpyHtoDAsync_v2(to.address, bytes.as_ptr().cast(), bytes.len(), self.inner.raw)) }?;
+            let mut done = bytes.len();
+            while done < to.bytes {
+                let next = done.min(to.bytes - done);
+                // SAFETY: both parts lie in the range and do not overlap.
+                unsafe { call!(cuMemcpyDtoDAsync_v2(to.address + done as u64, to.address, next, self.inner.raw)) }?;
+                done += next;
+            }
+            Ok(())
+        })?;
+        self.wait_for_borrowed_host_memory()
+    }
+
+    /// Starts a copy from page-locked memory to the device and returns. Until it is done the memory cannot be had for writing.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ, or the stream is being captured (see [`Graph::upload`](crate::Graph::upload)).
+    // covers: STREAM-05, STREAM-21
+    pub fn copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(&self, from: &PinnedBuffer<T>, to: &mut D) -> Result<()> {
+        const CALL: &str = "cuMemcpyHtoDAsync";
+        self.inner.refuse_capture(CALL)?;
+        let (from, to) = (from.memory.view(), to.raw_view());
+        if from.len != to.len {
+            return Err(length_mismatch(CALL, from.len, to.len));
+        }
+        if to.bytes == 0 {
+            return Ok(());
+        }
+        self.in_order(CALL, &[(from, false), (to, true)], || {
+            // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not write it meanwhile.
+            unsafe { call!(cuMemcpyHtoDAsync_v2(to.address, from.address as *const _, to.bytes, self.inner.raw)) }
+        })
+    }
+
+    /// Starts a copy from the device to page-locked memory and returns. Until it is done the memory is closed to the host.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ, or the stream is being captured.
+    pub fn copy_to_host<S: DeviceRead + ?Sized>(&self, from: &S, to: &mut PinnedBuffer<S::Item>) -> Result<()> {
+        const CALL: &str = "cuMemcpyDtoHAsync";
+        self.inner.refuse_capture(CALL)?;
+        let (from, to) = (from.raw_view(), to.memory.view());
+        if from.len != to.len {
+            return Err(length_mismatch(CALL, from.len, to.len));
+        }
+        if to.bytes == 0 {
+            return Ok(());
+        }
+        self.in_order(CALL, &[(from, false), (to, true)], || {
+            // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not touch it meanwhile.
+            unsafe { call!(cuMemcpyDtoHAsync_v2(to.address as *mut _, from.address, to.bytes, self.inner.raw)) }
+        })
+    }
+
+    /// A copy of the buffer in device memory.
+    pub fn duplicate<S: DeviceRead + ?Sized>(&self, from: &S) -> Result<DeviceBuffer<S::Item>> {
+        let mut copy = DeviceBuffer::raw(self, from.raw_view().len)?;
+        self.copy(from, &mut copy)?;
+        Ok(copy)
+    }
+
+    /// Enqueues work after all that its memory's earlier uses conflict with.
+    fn in_order(&self, call: &'static str, uses: &[(RawView<'_>, bool)], enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
+        let stream = &self.inner;
+        stream.gpu.bind()?;
+        let number = stream.current_number();
+        let mut fast = true;
+        for (view, _) in uses {
+            if let Some(allocation) = view.allocation {
+                allocation.check_gpu(call, stream)?;
+                fast &= allocation.is_in(number);
+            }
+        }
+        if fast {
+            return enqueue();
+        }
+        let _order = stream.gpu.order();
+        for (view, write) in uses {
+            if let Some(allocation) = view.allocation {
+                allocation.order(stream, view.access(*write), view.whole)?;
+            }
+        }
+        enqueue()
+    }
+
+    /// Whatever the result: when this returns the device does not touch the borrowed host memory any more.
+    fn wait_for_borrowed_host_memory(&self) -> Result<()> {
+        self.synchronize()
+    }
+}
+
+/// A fill that the driver has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pattern {
+    D8(u8),
+    D16(u16),
+    D32(u32),
+}
+
+impl Pattern {
+    /// The narrowest pattern whose repetition is `bytes`.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Pattern> {
+        let repeats = |n: usize| bytes.len() % n == 0 && bytes.chunks(n).all(|chunk| chunk == &bytes[..n]);
+        if repeats(1) {
+            Some(Pattern::D8(bytes[0]))
+        } else if repeats(2) {
+            Some(Pattern::D16(u16::from_ne_bytes([bytes[0], bytes[1]])))
+        } else if repeats(4) {
+            Some(Pattern::D32(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
+        } else {
+            None
+        }
+    }
+
+    /// Bytes of one repetition, and its value.
+    pub(crate) fn element(self) -> (u32, u32) {
+        match self {
+            Pattern::D8(value) => (1, value.into()),
+            Pattern::D16(value) => (2, value.into()),
+            Pattern::D32(value) => (4, value),
+        }
+    }
+
+    fn set(self, to: RawView<'_>, stream: raw::CUstream) -> Result<()> {
+        let (address, bytes) = (to.address, to.bytes);
+        // The driver wants the address aligned to the pattern. It is: views start at a multiple of the element size from an aligned
+        // base, and the pattern divides the element size.
+        // SAFETY: the range is the view's, which is alive until its last use.
+        unsafe {
+            match self {
+                Pattern::D8(value) => call!(cuMemsetD8Async(address, value, bytes, stream)),
+                Pattern::D16(value) => call!(cuMemsetD16Async(address, value, bytes / 2, stream)),
+                Pattern::D32(value) => call!(cuMemsetD32Async(address, value, bytes / 4, stream)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        assert_eq!(Pattern::of(&0_u64.to_ne_bytes()), Some(Pattern::D8(0)));
+        assert_eq!(Pattern::of(&[1, 2, 1, 2]), Some(Pattern::D16(u16::from_ne_bytes([1, 2]))));
+        assert_eq!(Pattern::of(&1.5_f32.to_ne_bytes()), Some(Pattern::D32(1.5_f32.to_bits())));
+        assert_eq!(Pattern::of(&1.1_f64.to_ne_bytes()), None);
+        assert_eq!(Pattern::of(&[1, 2, 3]), None);
+        assert_eq!(Pattern::of(&[7, 7, 7]), Some(Pattern::D8(7)));
+    }
+}

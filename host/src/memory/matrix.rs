@@ -1,0 +1,125 @@
+//! Device memory seen as a matrix, for kernels with `Matrix` and `MatrixOut` parameters.
+
+use bytemuck::Pod;
+
+use super::slice::{DeviceSlice, DeviceSliceMut};
+use crate::error::{Code, Error, Result};
+
+/// Device memory as a matrix to read: `rows` rows of `columns` elements, `stride` elements from row to row.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let buffer = gpu.stream()?.zeroed::<f32>(12)?;
+/// let matrix = buffer.matrix(3, 4)?;
+/// assert_eq!((matrix.rows(), matrix.columns(), matrix.stride()), (3, 4, 4));
+/// assert!(buffer.matrix(4, 4).is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Matrix<'a, T: Pod> {
+    pub(crate) elements: DeviceSlice<'a, T>,
+    pub(crate) shape: Shape,
+}
+
+/// Device memory as a matrix to write.
+pub struct MatrixMut<'a, T: Pod> {
+    pub(crate) elements: DeviceSliceMut<'a, T>,
+    pub(crate) shape: Shape,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shape {
+    pub(crate) rows: u32,
+    pub(crate) columns: u32,
+    pub(crate) stride: u32,
+}
+
+impl Shape {
+    fn new(len: usize, rows: usize, columns: usize, stride: usize) -> Result<Shape> {
+        let invalid = |message: String, hint: &str| Err(Error::misuse("matrix", Code::INVALID_VALUE, message, hint));
+        let (Ok(r), Ok(c), Ok(s)) = (u32::try_from(rows), u32::try_from(columns), u32::try_from(stride)) else {
+            return invalid(format!("{rows} x {columns} with stride {stride} does not fit in 32 bits"), "kernels index matrices with 32 bits");
+        };
+        if stride < columns {
+            return invalid(format!("a stride of {stride} is less than {columns} columns"), "the stride counts elements, not bytes");
+        }
+        // At most 2^64 - 1, so no overflow.
+        let needed = if rows == 0 || columns == 0 { 0 } else { (rows as u64 - 1) * stride as u64 + columns as u64 };
+        if needed > len as u64 {
+            return invalid(
+                format!("{rows} x {columns} with stride {stride} needs {needed} elements, the memory has {len}"),
+                "use a larger buffer or a smaller matrix",
+            );
+        }
+        Ok(Shape { rows: r, columns: c, stride: s })
+    }
+}
+
+impl<'a, T: Pod> DeviceSlice<'a, T> {
+    /// The part as a matrix of `rows` rows of `columns` elements.
+    pub fn matrix(&self, rows: usize, columns: usize) -> Result<Matrix<'a, T>> {
+        self.matrix_with_stride(rows, columns, columns)
+    }
+
+    /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
+    pub fn matrix_with_stride(&self, rows: usize, columns: usize, stride: usize) -> Result<Matrix<'a, T>> {
+        Ok(Matrix { shape: Shape::new(self.len(), rows, columns, stride)?, elements: *self })
+    }
+}
+
+impl<'a, T: Pod> DeviceSliceMut<'a, T> {
+    /// The part as a matrix to write.
+    pub fn matrix_mut(self, rows: usize, columns: usize) -> Result<MatrixMut<'a, T>> {
+        self.matrix_mut_with_stride(rows, columns, columns)
+    }
+
+    /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
+    pub fn matrix_mut_with_stride(self, rows: usize, columns: usize, stride: usize) -> Result<MatrixMut<'a, T>> {
+        Ok(MatrixMut { shape: Shape::new(self.len(), rows, columns, stride)?, elements: self })
+    }
+}
+
+macro_rules! extents {
+    ($name:ident) => {
+        impl<T: Pod> $name<'_, T> {
+            /// Rows.
+            pub fn rows(&self) -> usize {
+                self.shape.rows as usize
+            }
+
+            /// Columns.
+            pub fn columns(&self) -> usize {
+                self.shape.columns as usize
+            }
+
+            /// Elements from row to row.
+            pub fn stride(&self) -> usize {
+                self.shape.stride as usize
+            }
+        }
+    };
+}
+
+extents!(Matrix);
+extents!(MatrixMut);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_checked() {
+        assert!(Shape::new(12, 3, 4, 4).is_ok());
+        assert!(Shape::new(11, 3, 4, 4).is_err());
+        // The last row needs no padding.
+        assert!(Shape::new(14, 3, 4, 5).is_ok());
+        assert!(Shape::new(12, 3, 4, 3).is_err());
+        assert!(Shape::new(0, 0, 4, 4).is_ok());
+        assert!(Shape::new(usize::MAX, 1 << 33, 1, 1).is_err());
+        assert!(Shape::new(100, u32::MAX as usize, u32::MAX as usize, u32::MAX as usize).is_err());
+    }
+}

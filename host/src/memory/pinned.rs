@@ -1,0 +1,142 @@
+//! Page-locked host memory: for copies that overlap kernels, and mapped for kernels themselves.
+
+use bytemuck::Pod;
+
+use super::allocation::Allocation;
+use super::bytes_of;
+use super::host::{HostMemory, HostRead, HostWrite};
+use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use crate::error::Result;
+use crate::gpu::Gpu;
+
+/// Page-locked host memory, the host's side of copies that overlap kernels
+/// ([`Stream::copy_from_host`](crate::Stream::copy_from_host), [`Stream::copy_to_host`](crate::Stream::copy_to_host)).
+/// It starts zeroed.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let mut numbers = gpu.pinned::<u32>(3)?;
+/// numbers.host_mut()?.copy_from_slice(&[1, 2, 3]);
+/// let mut buffer = stream.zeroed::<u32>(3)?;
+/// stream.copy_from_host(&numbers, &mut buffer)?;   // returns at once
+/// stream.copy_to_host(&buffer, &mut numbers)?;
+/// stream.synchronize()?;                           // until here the host is kept out
+/// assert_eq!(*numbers.host()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+// covers: PINNED-01
+pub struct PinnedBuffer<T: Pod> {
+    pub(crate) memory: HostMemory<T>,
+}
+
+/// Page-locked host memory that kernels reach over the bus ("zero copy"). It starts zeroed.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let mut flags = gpu.mapped::<u32>(4)?;
+/// stream.fill(&mut flags, 5)?;      // a kernel would take `&mut flags` just so
+/// stream.synchronize()?;
+/// assert_eq!(*flags.host()?, [5; 4]);
+/// # Ok(())
+/// # }
+/// ```
+// covers: PINNED-05, PINNED-06
+pub struct MappedBuffer<T: Pod> {
+    memory: HostMemory<T>,
+}
+
+impl Gpu {
+    /// Page-locked host memory for `len` elements, zeroed.
+    pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedBuffer<T>> {
+        let bytes = bytes_of::<T>("cuMemAllocHost", len)?;
+        let memory = if bytes == 0 { None } else { Some(Allocation::pinned(self, bytes)?) };
+        Ok(PinnedBuffer { memory: HostMemory::new(memory, len) })
+    }
+
+    /// Page-locked host memory for `len` elements that kernels can reach, zeroed.
+    pub fn mapped<T: Pod>(&self, len: usize) -> Result<MappedBuffer<T>> {
+        let bytes = bytes_of::<T>("cuMemHostAlloc", len)?;
+        let memory = if bytes == 0 { None } else { Some(Allocation::mapped(self, bytes)?) };
+        Ok(MappedBuffer { memory: HostMemory::new(memory, len) })
+    }
+}
+
+/// The host's side of the three kinds.
+macro_rules! host_side {
+    ($name:ident, $what:literal) => {
+        impl<T: Pod> $name<T> {
+            /// Elements.
+            pub fn len(&self) -> usize {
+                self.memory.len()
+            }
+
+            /// Whether it has no elements.
+            pub fn is_empty(&self) -> bool {
+                self.memory.len() == 0
+            }
+
+            /// The memory for the host to read.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Busy`](crate::Error::Busy) while the device may be writing it: wait for the stream first.
+            pub fn host(&self) -> Result<HostRead<'_, T>> {
+                self.memory.read(concat!($what, "::host"))
+            }
+
+            /// The memory for the host to write.
+            ///
+            /// # Errors
+            ///
+            /// [`Error::Busy`](crate::Error::Busy) while the device may be using it: wait for the stream first.
+            pub fn host_mut(&mut self) -> Result<HostWrite<'_, T>> {
+                self.memory.write(concat!($what, "::host_mut"))
+            }
+        }
+
+        impl<T: Pod> std::fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}<{}>[{}]", $what, std::any::type_name::<T>(), self.len())
+            }
+        }
+    };
+}
+pub(super) use host_side;
+
+/// The device's side of mapped and unified memory.
+macro_rules! device_side {
+    ($name:ident) => {
+        impl<T: Pod> $name<T> {
+            /// The address on the device, for unsafe kernels and foreign libraries; 0 where it is empty.
+            pub fn as_device_ptr(&self) -> DevicePointer<T> {
+                DevicePointer::from_address(self.memory.view().address)
+            }
+        }
+
+        impl<T: Pod> sealed::Sealed for $name<T> {}
+
+        impl<T: Pod> DeviceRead for $name<T> {
+            type Item = T;
+
+            fn raw_view(&self) -> RawView<'_> {
+                self.memory.view()
+            }
+        }
+
+        impl<T: Pod> DeviceWrite for $name<T> {}
+    };
+}
+pub(super) use device_side;
+
+host_side!(PinnedBuffer, "PinnedBuffer");
+host_side!(MappedBuffer, "MappedBuffer");
+device_side!(MappedBuffer);

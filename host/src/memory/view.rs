@@ -1,0 +1,101 @@
+//! What all memory that the device can reach has in common: the traits by which copies and launches take it.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::allocation::Allocation;
+use super::uses::Access;
+
+/// A range of an allocation. Without an allocation it is empty.
+#[derive(Clone, Copy)]
+pub struct RawView<'a> {
+    pub(crate) allocation: Option<&'a Arc<Allocation>>,
+    pub(crate) address: u64,
+    pub(crate) bytes: usize,
+    /// Elements.
+    pub(crate) len: usize,
+    /// No view of another part of the allocation exists beside this one, except for reading.
+    pub(crate) whole: bool,
+}
+
+impl RawView<'_> {
+    pub(crate) fn access(&self, write: bool) -> Access {
+        let start = self.allocation.map_or(0, |allocation| self.address - allocation.base);
+        Access { start, end: start + self.bytes as u64, write }
+    }
+}
+
+pub(crate) mod sealed {
+    /// Keeps the traits to this crate: their implementations promise that an address is what it says.
+    pub trait Sealed {}
+}
+
+/// Memory that the device can read: buffers and their slices.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory that the device can read",
+    note = "device memory is a `DeviceBuffer`, `DeviceSlice`, `UnifiedBuffer` or `MappedBuffer`; `stream.upload(&data)` makes one of host data"
+)]
+pub trait DeviceRead: sealed::Sealed {
+    /// The elements.
+    type Item: Pod;
+    #[doc(hidden)]
+    fn raw_view(&self) -> RawView<'_>;
+}
+
+/// Memory that the device can write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory that the device can write",
+    note = "device memory is a `DeviceBuffer`, `DeviceSliceMut`, `UnifiedBuffer` or `MappedBuffer`"
+)]
+pub trait DeviceWrite: DeviceRead {}
+
+/// An address on the device, for unsafe kernels that take raw pointers. It keeps nothing alive and is put in no order.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let buffer = gpu.stream()?.upload(&[1.0_f32])?;
+/// assert_eq!(buffer.as_device_ptr().address() % 256, 0);
+/// # Ok(())
+/// # }
+/// ```
+// covers: MEM-13
+pub struct DevicePointer<T> {
+    address: u64,
+    of: PhantomData<*mut T>,
+}
+
+// SAFETY: only a number; what it points to is the business of the unsafe code that uses it.
+unsafe impl<T> Send for DevicePointer<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for DevicePointer<T> {}
+
+impl<T> Clone for DevicePointer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for DevicePointer<T> {}
+
+impl<T> DevicePointer<T> {
+    /// From an address, of another library's memory for example.
+    pub const fn from_address(address: u64) -> Self {
+        DevicePointer { address, of: PhantomData }
+    }
+
+    /// The address.
+    pub const fn address(self) -> u64 {
+        self.address
+    }
+}
+
+impl<T> std::fmt::Debug for DevicePointer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#x}", self.address)
+    }
+}

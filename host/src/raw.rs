@@ -1,0 +1,37 @@
+//! Calls of the driver with whole-number result codes, turned into errors.
+
+pub(crate) use warpsmith_driver::raw::*;
+
+use crate::error::{Code, DriverError, Error, Result, general_hint};
+
+/// `call!(cuFoo(a, b))` calls the driver and gives `Result<()>`. For use inside `unsafe { }`, whose comment says why the call is sound.
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        $crate::raw::check(stringify!($function), $crate::raw::$function($($argument),*))
+    };
+}
+pub(crate) use call;
+
+#[inline]
+pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
+    if code.0 == 0 { Ok(()) } else { Err(failed(call, Code(code.0))) }
+}
+
+/// The error for a code, with the simulator's report where the code is a fault's.
+#[cold]
+pub(crate) fn failed(call: &'static str, code: Code) -> Error {
+    let report = if code.is_fatal() || code == Code::UNKNOWN { warpsmith_driver::simulator_report() } else { None };
+    let hint = if report.is_some() { None } else { general_hint(code) };
+    Error::Driver(Box::new(DriverError { call, code, context: None, hint, report }))
+}
+
+/// The error for a failure that `cust` reports. Its enum has no room for codes newer than CUDA 11.4; the driver seam hands it 999
+/// for those, so what is lost is the number, nothing else.
+#[cold]
+pub(crate) fn cust_failed(call: &'static str, error: cust::error::CudaError) -> Error {
+    let code = match error {
+        cust::error::CudaError::InvalidMemoryAllocation => Code::INVALID_VALUE,
+        other => Code(other as u32),
+    };
+    failed(call, code)
+}
