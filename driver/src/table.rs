@@ -58,32 +58,29 @@ impl Table {
     }
 }
 
-/// The symbols that `cust_raw` declares as coming from a CUDA library.
+/// The symbols that `cust_raw` declares as coming from a CUDA library, for `cust` alone (see [`known_to_cust`]).
 macro_rules! exported_jumps {
     ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
         $(
             #[allow(non_snake_case, missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments)]
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
-                match backend::table() {
-                    // SAFETY: the caller keeps the contract of the driver function of this name.
-                    Some(table) => unsafe { (table.established.$name)($($argument),*) },
-                    None => CUresult::CUDA_ERROR_NO_DEVICE,
-                }
+                // SAFETY: the caller keeps the contract of the driver function of this name.
+                known_to_cust(unsafe { super::jumps::$name($($argument),*) })
             }
         )*
     };
 }
 
 macro_rules! plain_jumps {
-    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
+    ($($table:ident: fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
         $(
             #[allow(non_snake_case, missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments)]
             #[inline]
-            pub unsafe fn $name($($argument: $kind),*) -> $result {
+            pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
                 match backend::table() {
                     // SAFETY: the caller keeps the contract of the driver function of this name.
-                    Some(table) => unsafe { (table.newer.$name)($($argument),*) },
+                    Some(table) => unsafe { (table.$table.$name)($($argument),*) },
                     None => CUresult::CUDA_ERROR_NO_DEVICE,
                 }
             }
@@ -91,9 +88,53 @@ macro_rules! plain_jumps {
     };
 }
 
+macro_rules! established_jumps {
+    ($(fn $name:ident($($arguments:tt)*) -> $result:ty;)*) => {
+        plain_jumps! { $(established: fn $name($($arguments)*) -> $result;)* }
+    };
+}
+
+macro_rules! newer_jumps {
+    ($(fn $name:ident($($arguments:tt)*) -> $result:ty;)*) => {
+        plain_jumps! { $(newer: fn $name($($arguments)*) -> $result;)* }
+    };
+}
+
 /// The functions themselves.
 pub(crate) mod jumps {
     use super::*;
+    warpsmith_simulator::for_each_established_function!(established_jumps);
+    warpsmith_simulator::for_each_newer_function!(newer_jumps);
+}
+
+/// The same for the linker.
+mod symbols {
+    use super::*;
     warpsmith_simulator::for_each_established_function!(exported_jumps);
-    warpsmith_simulator::for_each_newer_function!(plain_jumps);
+}
+
+/// In `cust_raw` a result code is a Rust enum of CUDA 11.4's codes: any other value in it is undefined behaviour. So a newer code
+/// becomes `CUDA_ERROR_UNKNOWN` on its way to `cust`; who calls through [`crate::raw`] sees it as it is.
+fn known_to_cust(code: CUresult) -> CUresult {
+    match code.0 {
+        0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400 | 401 | 500 | 600 | 700..=705 | 708..=720 | 800..=809
+        | 900..=911 | 999 => code,
+        _ => CUresult::CUDA_ERROR_UNKNOWN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cust_sees_no_code_that_its_enum_lacks() {
+        // covers: ERROR-01
+        for code in [9, 46, 225, 402, 706, 721, 912, 1000, u32::MAX] {
+            assert_eq!(known_to_cust(CUresult(code)), CUresult::CUDA_ERROR_UNKNOWN, "{code}");
+        }
+        for code in [0, 1, 200, 700, 720, 911, 999] {
+            assert_eq!(known_to_cust(CUresult(code)), CUresult(code));
+        }
+    }
 }
