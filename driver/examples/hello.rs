@@ -6,7 +6,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let backend = warpsmith_driver::select(warpsmith_driver::Choice::Default)?;
     let _context = cust::quick_init()?;
     let device = cust::device::Device::get_device(0)?;
-    println!("{} on {backend:?}, {} MiB", device.name()?, device.total_memory()? >> 20);
+    println!(
+        "{} on {backend:?}, {} MiB",
+        device.name()?,
+        device.total_memory()? >> 20
+    );
 
     let numbers: Vec<u32> = (0..1000).collect();
     let buffer = DeviceBuffer::from_slice(&numbers)?;

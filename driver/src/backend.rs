@@ -32,7 +32,9 @@ pub enum Backend {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SelectError {
     /// Another driver was chosen before, and handles of it may exist.
-    #[error("this process already runs on {chosen:?}; it cannot change to {wanted:?} any more: choose before the first driver call")]
+    #[error(
+        "this process already runs on {chosen:?}; it cannot change to {wanted:?} any more: choose before the first driver call"
+    )]
     AlreadyChosen {
         /// What runs.
         chosen: Backend,
@@ -40,7 +42,9 @@ pub enum SelectError {
         wanted: Backend,
     },
     /// `libcuda.so.1` cannot be loaded.
-    #[error("the CUDA driver cannot be loaded: {0}; is an NVIDIA driver installed? `WARPSMITH_DEVICE=simulator` needs none")]
+    #[error(
+        "the CUDA driver cannot be loaded: {0}; is an NVIDIA driver installed? `WARPSMITH_DEVICE=simulator` needs none"
+    )]
     NoDriver(String),
     /// `WARPSMITH_DEVICE` holds something else than a device.
     #[error("WARPSMITH_DEVICE is `{0}`; it may be `simulator`, `cuda` or `cuda:N`")]
@@ -75,14 +79,20 @@ pub fn select(choice: Choice) -> Result<Backend, SelectError> {
     let loaded = LOADED.get_or_init(|| load(wanted));
     match loaded {
         Ok(loaded) if loaded.backend == wanted => Ok(wanted),
-        Ok(loaded) => Err(SelectError::AlreadyChosen { chosen: loaded.backend, wanted }),
+        Ok(loaded) => Err(SelectError::AlreadyChosen {
+            chosen: loaded.backend,
+            wanted,
+        }),
         Err(error) => Err(error.clone()),
     }
 }
 
 /// Which driver answers, if one has been chosen already.
 pub fn backend() -> Option<Backend> {
-    LOADED.get().and_then(|loaded| loaded.as_ref().ok()).map(|loaded| loaded.backend)
+    LOADED
+        .get()
+        .and_then(|loaded| loaded.as_ref().ok())
+        .map(|loaded| loaded.backend)
 }
 
 /// Whether the machine's own driver loads, starts, and shows at least one device. Chooses nothing.
@@ -90,8 +100,12 @@ pub fn cuda_available() -> bool {
     let Ok(library) = library() else { return false };
     // SAFETY: the two symbols have these types in every version of the driver.
     unsafe {
-        let Ok(init) = library.get::<unsafe extern "C" fn(c_uint) -> c_uint>(b"cuInit\0") else { return false };
-        let Ok(count) = library.get::<unsafe extern "C" fn(*mut c_int) -> c_uint>(b"cuDeviceGetCount\0") else {
+        let Ok(init) = library.get::<unsafe extern "C" fn(c_uint) -> c_uint>(b"cuInit\0") else {
+            return false;
+        };
+        let Ok(count) =
+            library.get::<unsafe extern "C" fn(*mut c_int) -> c_uint>(b"cuDeviceGetCount\0")
+        else {
             return false;
         };
         let mut devices = 0;
@@ -108,7 +122,10 @@ pub(crate) fn table() -> Option<&'static Table> {
                 eprintln!("warpsmith: {error}");
                 return None;
             }
-            LOADED.get().and_then(|loaded| loaded.as_ref().ok()).map(|loaded| &loaded.table)
+            LOADED
+                .get()
+                .and_then(|loaded| loaded.as_ref().ok())
+                .map(|loaded| &loaded.table)
         }
     }
 }
@@ -124,11 +141,20 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
 fn from_environment() -> Result<Backend, SelectError> {
     match std::env::var("WARPSMITH_DEVICE") {
         Ok(value) if value == "simulator" => Ok(Backend::Simulator),
-        Ok(value) if value == "cuda" || value.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok()) => {
+        Ok(value)
+            if value == "cuda"
+                || value
+                    .strip_prefix("cuda:")
+                    .is_some_and(|n| n.parse::<u32>().is_ok()) =>
+        {
             Ok(Backend::Cuda)
         }
         Ok(value) if !value.is_empty() => Err(SelectError::BadVariable(value)),
-        _ => Ok(if cuda_available() { Backend::Cuda } else { Backend::Simulator }),
+        _ => Ok(if cuda_available() {
+            Backend::Cuda
+        } else {
+            Backend::Simulator
+        }),
     }
 }
 
@@ -147,7 +173,8 @@ fn load(backend: Backend) -> Result<Loaded, SelectError> {
 fn library() -> &'static Result<Library, SelectError> {
     static LIBRARY: OnceLock<Result<Library, SelectError>> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let name = std::env::var_os("WARPSMITH_CUDA_LIBRARY").unwrap_or_else(|| "libcuda.so.1".into());
+        let name =
+            std::env::var_os("WARPSMITH_CUDA_LIBRARY").unwrap_or_else(|| "libcuda.so.1".into());
         // SAFETY: loading the driver runs its constructors, which expect to run in any process.
         unsafe { Library::new(&name) }.map_err(|error| SelectError::NoDriver(error.to_string()))
     })
@@ -162,13 +189,16 @@ fn find_in_library(library: &Library, name: &str) -> Option<*const c_void> {
         return Some(found.into_raw().cast_const());
     }
     let &(_, base, version) = PINNED.iter().find(|(symbol, ..)| *symbol == name)?;
-    type GetProcAddress = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_uint) -> c_uint;
+    type GetProcAddress =
+        unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_uint) -> c_uint;
     let base = CString::new(base).ok()?;
     let mut address = core::ptr::null_mut();
     let mut status = 0;
     // SAFETY: the symbol has this type since CUDA 12; all pointers outlive the call.
     let result = unsafe {
-        let get = library.get::<GetProcAddress>(b"cuGetProcAddress_v2\0").ok()?;
+        let get = library
+            .get::<GetProcAddress>(b"cuGetProcAddress_v2\0")
+            .ok()?;
         get(base.as_ptr(), &mut address, version, 0, &mut status)
     };
     (result == 0 && !address.is_null()).then_some(address.cast_const())
@@ -179,7 +209,11 @@ const PINNED: &[(&str, &str, c_int)] = &[
     ("cuLaunchKernelEx", "cuLaunchKernelEx", 11060),
     ("cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000),
     ("cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2col", 12000),
-    ("cuGraphConditionalHandleCreate", "cuGraphConditionalHandleCreate", 12030),
+    (
+        "cuGraphConditionalHandleCreate",
+        "cuGraphConditionalHandleCreate",
+        12030,
+    ),
     ("cuMemPrefetchAsync", "cuMemPrefetchAsync", 8000),
     ("cuMemPrefetchAsync_v2", "cuMemPrefetchAsync", 12020),
     ("cuMemAdvise", "cuMemAdvise", 8000),
@@ -192,7 +226,15 @@ const PINNED: &[(&str, &str, c_int)] = &[
     ("cuStreamGetCaptureInfo_v2", "cuStreamGetCaptureInfo", 11030),
     ("cuStreamGetCaptureInfo_v3", "cuStreamGetCaptureInfo", 12030),
     ("cuGraphInstantiateWithParams", "cuGraphInstantiate", 12000),
-    ("cuStreamBeginCaptureToGraph", "cuStreamBeginCaptureToGraph", 12030),
+    (
+        "cuStreamBeginCaptureToGraph",
+        "cuStreamBeginCaptureToGraph",
+        12030,
+    ),
     ("cuGraphNodeSetParams", "cuGraphNodeSetParams", 12020),
-    ("cuGraphExecNodeSetParams", "cuGraphExecNodeSetParams", 12020),
+    (
+        "cuGraphExecNodeSetParams",
+        "cuGraphExecNodeSetParams",
+        12020,
+    ),
 ];

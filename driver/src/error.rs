@@ -11,7 +11,8 @@ pub fn name(code: CUresult) -> String {
 
 /// The driver's one-line description of a code.
 pub fn description(code: CUresult) -> String {
-    ask(code, raw::cuGetErrorString).unwrap_or_else(|| "an error code that this driver does not describe".to_owned())
+    ask(code, raw::cuGetErrorString)
+        .unwrap_or_else(|| "an error code that this driver does not describe".to_owned())
 }
 
 type Lookup = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
@@ -24,5 +25,9 @@ fn ask(code: CUresult, lookup: Lookup) -> Option<String> {
         return None;
     }
     // SAFETY: the driver returns a string that lives as long as it does.
-    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    Some(
+        unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned(),
+    )
 }

@@ -26,9 +26,16 @@ pub fn simulator_report() -> Option<String> {
 /// Changes a setting of the simulator by its name (`checks`, `seed`, `stderr`, ...: see the simulator's documentation). `false` where
 /// the process does not run on a simulator, or it knows no such setting or value.
 pub fn configure_simulator(setting: &str, value: &str) -> bool {
-    let Some(address) = backend::symbol("warpsmithSimulatorConfigure") else { return false };
-    let (Ok(setting), Ok(value)) = (CString::new(setting), CString::new(value)) else { return false };
+    let Some(address) = backend::symbol("warpsmithSimulatorConfigure") else {
+        return false;
+    };
+    let (Ok(setting), Ok(value)) = (CString::new(setting), CString::new(value)) else {
+        return false;
+    };
     type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> u32;
     // SAFETY: the simulator's symbol has this type; both strings outlive the call.
-    unsafe { core::mem::transmute::<*const c_void, Configure>(address)(setting.as_ptr(), value.as_ptr()) == 0 }
+    unsafe {
+        core::mem::transmute::<*const c_void, Configure>(address)(setting.as_ptr(), value.as_ptr())
+            == 0
+    }
 }

@@ -54,7 +54,10 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn resolve(find: impl Fn(&str) -> Option<*const c_void>) -> Self {
-        Self { established: established::Functions::resolve(&find), newer: newer::Functions::resolve(&find) }
+        Self {
+            established: established::Functions::resolve(&find),
+            newer: newer::Functions::resolve(&find),
+        }
     }
 }
 
@@ -117,8 +120,21 @@ mod symbols {
 /// becomes `CUDA_ERROR_UNKNOWN` on its way to `cust`; who calls through [`crate::raw`] sees it as it is.
 fn known_to_cust(code: CUresult) -> CUresult {
     match code.0 {
-        0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400 | 401 | 500 | 600 | 700..=705 | 708..=720 | 800..=809
-        | 900..=911 | 999 => code,
+        0..=8
+        | 34
+        | 100..=102
+        | 200..=202
+        | 205..=224
+        | 300..=304
+        | 400
+        | 401
+        | 500
+        | 600
+        | 700..=705
+        | 708..=720
+        | 800..=809
+        | 900..=911
+        | 999 => code,
         _ => CUresult::CUDA_ERROR_UNKNOWN,
     }
 }
@@ -131,7 +147,11 @@ mod tests {
     fn cust_sees_no_code_that_its_enum_lacks() {
         // covers: ERROR-01
         for code in [9, 46, 225, 402, 706, 721, 912, 1000, u32::MAX] {
-            assert_eq!(known_to_cust(CUresult(code)), CUresult::CUDA_ERROR_UNKNOWN, "{code}");
+            assert_eq!(
+                known_to_cust(CUresult(code)),
+                CUresult::CUDA_ERROR_UNKNOWN,
+                "{code}"
+            );
         }
         for code in [0, 1, 200, 700, 720, 911, 999] {
             assert_eq!(known_to_cust(CUresult(code)), CUresult(code));

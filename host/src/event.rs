@@ -54,9 +54,19 @@ impl Gpu {
 impl Event {
     fn new(gpu: &Gpu, timing: bool) -> Result<Event> {
         gpu.inner.bind()?;
-        let flags = if timing { cust::event::EventFlags::DEFAULT } else { cust::event::EventFlags::DISABLE_TIMING };
-        let inner = cust::event::Event::new(flags).map_err(|error| raw::cust_failed("cuEventCreate", error))?;
-        Ok(Event { gpu: gpu.inner.clone(), inner: ManuallyDrop::new(inner), timing, capture: AtomicU64::new(0) })
+        let flags = if timing {
+            cust::event::EventFlags::DEFAULT
+        } else {
+            cust::event::EventFlags::DISABLE_TIMING
+        };
+        let inner = cust::event::Event::new(flags)
+            .map_err(|error| raw::cust_failed("cuEventCreate", error))?;
+        Ok(Event {
+            gpu: gpu.inner.clone(),
+            inner: ManuallyDrop::new(inner),
+            timing,
+            capture: AtomicU64::new(0),
+        })
     }
 
     /// Whether everything before the mark is done; true for an event that was never recorded. Does not wait.
@@ -104,7 +114,14 @@ impl Event {
         self.gpu.bind()?;
         let mut milliseconds = 0.0_f32;
         // SAFETY: both events are alive.
-        unsafe { call!(cuEventElapsedTime(&mut milliseconds, start.raw(), self.raw())) }.map_err(|error| {
+        unsafe {
+            call!(cuEventElapsedTime(
+                &mut milliseconds,
+                start.raw(),
+                self.raw()
+            ))
+        }
+        .map_err(|error| {
             let why = match error.code() {
                 Some(Code::NOT_READY) => "one of the events is not complete: wait for it first",
                 Some(Code::INVALID_HANDLE) => "one of the events was never recorded",
@@ -112,7 +129,9 @@ impl Event {
             };
             error.while_doing(|| why.into())
         })?;
-        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) * 1e-3))
+        Ok(Duration::from_secs_f64(
+            f64::from(milliseconds.max(0.0)) * 1e-3,
+        ))
     }
 
     pub(crate) fn raw(&self) -> raw::CUevent {
@@ -120,7 +139,11 @@ impl Event {
     }
 
     pub(crate) fn check_gpu(&self, call: &'static str, stream: &StreamInner) -> Result<()> {
-        if Arc::ptr_eq(&self.gpu, &stream.gpu) { Ok(()) } else { Err(wrong_gpu(call)) }
+        if Arc::ptr_eq(&self.gpu, &stream.gpu) {
+            Ok(())
+        } else {
+            Err(wrong_gpu(call))
+        }
     }
 
     pub(crate) fn capture(&self) -> u64 {
@@ -153,13 +176,16 @@ impl Drop for Event {
         let event = unsafe { ManuallyDrop::take(&mut self.inner) };
         if let Err((error, event)) = cust::event::Event::drop(event) {
             std::mem::forget(event);
-            self.gpu.report_drop(Err(raw::cust_failed("cuEventDestroy", error)));
+            self.gpu
+                .report_drop(Err(raw::cust_failed("cuEventDestroy", error)));
         }
     }
 }
 
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Event").field("timing", &self.timing).finish_non_exhaustive()
+        f.debug_struct("Event")
+            .field("timing", &self.timing)
+            .finish_non_exhaustive()
     }
 }

@@ -57,8 +57,10 @@ pub(crate) struct Limits {
 pub(crate) mod attention {
     /// Synchronise after every launch, to pin a fault to it.
     pub(crate) const BLOCKING: u32 = 1 << 31;
+    /// There is unified memory on a device that cannot share it: every launch looks at [`HOST_ACCESSES`] under the order lock.
+    pub(crate) const UNSHARED: u32 = 1 << 30;
     /// The low bits count host accesses to unified memory that no kernel may run beside.
-    pub(crate) const HOST_ACCESSES: u32 = BLOCKING - 1;
+    pub(crate) const HOST_ACCESSES: u32 = UNSHARED - 1;
 }
 
 pub(crate) struct GpuInner {
@@ -73,6 +75,8 @@ pub(crate) struct GpuInner {
     /// Held while the order of a buffer's uses is worked out *and* the work enqueued, whenever more than one stream is involved.
     order: Mutex<()>,
     pub(crate) attention: AtomicU32,
+    /// Captures under way.
+    pub(crate) captures: AtomicU32,
     /// Set by the first fault that costs the context: destructors keep quiet from then on.
     pub(crate) lost: AtomicBool,
     pub(crate) streams: Mutex<Vec<Weak<StreamInner>>>,
@@ -132,7 +136,11 @@ impl Gpu {
         })?;
         let mut open = lock(&OPEN);
         open.retain(|gpu| gpu.strong_count() > 0);
-        if let Some(inner) = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.choice == choice) {
+        if let Some(inner) = open
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|gpu| gpu.choice == choice)
+        {
             return Ok(Gpu { inner });
         }
         let inner = Arc::new(GpuInner::new(choice)?);
@@ -143,21 +151,27 @@ impl Gpu {
     /// The devices of the driver that this process uses (or would use by default).
     pub fn devices() -> Result<Vec<DeviceInfo>> {
         let backend = start(Choice::Default)?;
-        let count = Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
+        let count =
+            Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
         (0..count)
             .map(|ordinal| {
-                let device = Device::get_device(ordinal).map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
+                let device = Device::get_device(ordinal)
+                    .map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
                 Ok(DeviceInfo {
                     choice: match backend {
                         Backend::Simulator => DeviceChoice::Simulator,
                         Backend::Cuda => DeviceChoice::Cuda(ordinal),
                     },
-                    name: device.name().map_err(|error| raw::cust_failed("cuDeviceGetName", error))?,
+                    name: device
+                        .name()
+                        .map_err(|error| raw::cust_failed("cuDeviceGetName", error))?,
                     compute_capability: (
                         device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MAJOR)?,
                         device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MINOR)?,
                     ),
-                    total_memory: device.total_memory().map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?,
+                    total_memory: device
+                        .total_memory()
+                        .map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?,
                 })
             })
             .collect()
@@ -228,25 +242,31 @@ impl Gpu {
     pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
         self.inner.bind()?;
         // SAFETY: the limit is a plain number.
-        unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of stack for each thread")))
+        unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }.map_err(|error| {
+            error.while_doing(|| format!("{bytes} bytes of stack for each thread"))
+        })
     }
 
     /// Waits until the device has done everything that was ever enqueued, in all streams.
     ///
     /// # Errors
     ///
-    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function.
-    // covers: STREAM-10
+    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function. While a stream is
+    /// being captured the device cannot be waited for; the attempt is refused and leaves the capture as it is.
+    // covers: STREAM-10, GRAPH-33
     pub fn synchronize(&self) -> Result<()> {
+        if self.inner.captures.load(Ordering::Acquire) != 0 {
+            return Err(Error::misuse(
+                "cuCtxSynchronize",
+                Code::STREAM_CAPTURE_UNSUPPORTED,
+                "a stream is being captured, which cannot be waited for",
+                "wait for the streams that are not",
+            ));
+        }
         self.inner.bind()?;
         // SAFETY: no arguments; the context is current.
         let done = unsafe { call!(cuCtxSynchronize()) };
         self.inner.after_wait("cuCtxSynchronize", done)
-    }
-
-    pub(crate) fn same(&self, other: &Arc<GpuInner>) -> bool {
-        Arc::ptr_eq(&self.inner, other)
     }
 }
 
@@ -259,27 +279,45 @@ impl std::fmt::Debug for Gpu {
 fn device_attribute(device: raw::CUdevice, attribute: Attribute) -> Result<i32> {
     let mut value = 0;
     // SAFETY: the result outlives the call; any number may be asked for.
-    unsafe { call!(cuDeviceGetAttribute(&mut value, raw::CUdevice_attribute(attribute.0), device)) }
-        .map_err(|error| error.while_doing(|| format!("{attribute:?}")))?;
+    unsafe {
+        call!(cuDeviceGetAttribute(
+            &mut value,
+            raw::CUdevice_attribute(attribute.0),
+            device
+        ))
+    }
+    .map_err(|error| error.while_doing(|| format!("{attribute:?}")))?;
     Ok(value)
 }
 
 impl GpuInner {
     fn new(choice: DeviceChoice) -> Result<GpuInner> {
-        let count = Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
+        let count =
+            Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
         if choice.ordinal() >= count {
             return Err(Error::misuse(
                 "cuDeviceGet",
-                if count == 0 { Code::NO_DEVICE } else { Code::INVALID_DEVICE },
+                if count == 0 {
+                    Code::NO_DEVICE
+                } else {
+                    Code::INVALID_DEVICE
+                },
                 format!("there is no device `{choice}`: the driver shows {count}"),
                 "`Gpu::devices()` lists them; WARPSMITH_DEVICE=simulator needs none",
             ));
         }
-        let device = Device::get_device(choice.ordinal()).map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
-        let name = device.name().map_err(|error| raw::cust_failed("cuDeviceGetName", error))?;
-        let total_memory = device.total_memory().map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?;
-        let context = Context::new(device)
-            .map_err(|error| raw::cust_failed("cuDevicePrimaryCtxRetain", error).while_doing(|| format!("opening {choice}")))?;
+        let device = Device::get_device(choice.ordinal())
+            .map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
+        let name = device
+            .name()
+            .map_err(|error| raw::cust_failed("cuDeviceGetName", error))?;
+        let total_memory = device
+            .total_memory()
+            .map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?;
+        let context = Context::new(device).map_err(|error| {
+            raw::cust_failed("cuDevicePrimaryCtxRetain", error)
+                .while_doing(|| format!("opening {choice}"))
+        })?;
         let raw_context = context.as_raw().cast();
         // cust does not look at what cuCtxSetCurrent answered.
         // SAFETY: the context was just retained.
@@ -290,12 +328,21 @@ impl GpuInner {
         let has = |attribute| device_attribute(device, attribute).is_ok_and(|value| value != 0);
         let limits = Limits {
             threads: get(Attribute::MAX_THREADS_PER_BLOCK)?,
-            block: [get(Attribute::MAX_BLOCK_DIM_X)?, get(Attribute::MAX_BLOCK_DIM_Y)?, get(Attribute::MAX_BLOCK_DIM_Z)?],
-            grid: [get(Attribute::MAX_GRID_DIM_X)?, get(Attribute::MAX_GRID_DIM_Y)?, get(Attribute::MAX_GRID_DIM_Z)?],
+            block: [
+                get(Attribute::MAX_BLOCK_DIM_X)?,
+                get(Attribute::MAX_BLOCK_DIM_Y)?,
+                get(Attribute::MAX_BLOCK_DIM_Z)?,
+            ],
+            grid: [
+                get(Attribute::MAX_GRID_DIM_X)?,
+                get(Attribute::MAX_GRID_DIM_Y)?,
+                get(Attribute::MAX_GRID_DIM_Z)?,
+            ],
             shared: get(Attribute::MAX_SHARED_MEMORY_PER_BLOCK)?,
             shared_optin: get(Attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             multiprocessors: get(Attribute::MULTIPROCESSOR_COUNT)?,
-            warps_per_multiprocessor: get(Attribute::MAX_THREADS_PER_MULTIPROCESSOR)? / get(Attribute::WARP_SIZE)?.max(1),
+            warps_per_multiprocessor: get(Attribute::MAX_THREADS_PER_MULTIPROCESSOR)?
+                / get(Attribute::WARP_SIZE)?.max(1),
             clusters: has(Attribute::CLUSTER_LAUNCH),
             cooperative: has(Attribute::COOPERATIVE_LAUNCH),
             pools: has(Attribute::MEMORY_POOLS_SUPPORTED),
@@ -308,9 +355,16 @@ impl GpuInner {
         );
         let mut errands = std::ptr::null_mut();
         // SAFETY: the result outlives the call; the context is current.
-        unsafe { call!(cuStreamCreateWithPriority(&mut errands, raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0, 0)) }?;
+        unsafe {
+            call!(cuStreamCreateWithPriority(
+                &mut errands,
+                raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0,
+                0
+            ))
+        }?;
         // covers: ERROR-03
-        let blocking = std::env::var_os("WARPSMITH_LAUNCH_BLOCKING").is_some_and(|value| value == "1");
+        let blocking =
+            std::env::var_os("WARPSMITH_LAUNCH_BLOCKING").is_some_and(|value| value == "1");
         Ok(GpuInner {
             context: ManuallyDrop::new(context),
             raw_context,
@@ -322,6 +376,7 @@ impl GpuInner {
             limits,
             order: Mutex::new(()),
             attention: AtomicU32::new(if blocking { attention::BLOCKING } else { 0 }),
+            captures: AtomicU32::new(0),
             lost: AtomicBool::new(false),
             streams: Mutex::new(Vec::new()),
             panics: RwLock::new(Vec::new()),
@@ -339,7 +394,11 @@ impl GpuInner {
         let mut current = std::ptr::null_mut();
         // SAFETY: the result outlives the call.
         let code = unsafe { raw::cuCtxGetCurrent(&mut current) };
-        if code.0 == 0 && current == self.raw_context { Ok(()) } else { self.bind_slowly() }
+        if code.0 == 0 && current == self.raw_context {
+            Ok(())
+        } else {
+            self.bind_slowly()
+        }
     }
 
     #[cold]

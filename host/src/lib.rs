@@ -1,1 +1,93 @@
-//! The safe host library: memory, streams, events, graphs, typed launches.
+//! The host side of GPU programs: devices, memory, streams, typed launches, graphs, safely and on `cust`.
+//!
+//! ```no_run
+//! # use warpsmith_device::prelude::*;
+//! # #[kernel]
+//! # pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {}
+//! # const PTX: &str = "";
+//! use warpsmith_host::prelude::*;
+//!
+//! # fn main() -> Result<()> {
+//! let gpu = Gpu::open_default()?;                  // a GPU, or the simulator
+//! let saxpy = gpu.load(PTX)?.kernel(saxpy)?;
+//! let stream = gpu.stream()?;
+//! let x = stream.upload(&[1.0, 2.0, 3.0])?;
+//! let mut y = stream.upload(&[1.0, 1.0, 1.0])?;
+//! stream.launch(&saxpy, Grid::cover(3, 256), (2.0, &x, &mut y))?;
+//! assert_eq!(stream.download(&y)?, [3.0, 5.0, 7.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What safe code cannot do
+//!
+//! Read memory that nobody wrote; use memory after it was freed or free it while it is used; let two uses of memory race, in one
+//! stream or in several, by the host or by graphs; pass a kernel arguments of the wrong number or type, or one buffer twice where it
+//! is written; break a context by dropping things in the wrong order or on the wrong thread. None of this depends on destructors
+//! being run. What remains are errors, and each says what to do: see [`Error`].
+//!
+//! Raw pointers, foreign PTX and `unsafe fn` kernels are launched by `unsafe` calls.
+//!
+//! # What is cust and what is not
+//!
+//! [`cust`](https://docs.rs/cust) starts the driver, lists devices, holds the primary context, and owns streams, events, modules and
+//! pinned memory. The rest goes to the driver by way of `warpsmith_driver`, for one of these reasons:
+//! - the result code matters: `cust` keeps codes in a Rust enum of CUDA 11.4, so a newer code reaches it as `CUDA_ERROR_UNKNOWN` (the
+//!   driver seam sees to that). Launches, waits, queries, copies, graphs and captures can answer any code;
+//! - `cust` has it wrong for us: it removes `NON_BLOCKING` from streams (we create them and hand them over), its event waits consume the
+//!   event, its context does not look at whether it became current;
+//! - `cust` lacks it: logs of the PTX compiler, launch attributes, function attributes, advice, prefetch, attachment, graphs, captures.
+//!
+//! # Threads
+//!
+//! Everything but graphs under construction can be shared between threads. Each call makes the context current on its thread if it is
+//! not. Objects may be dropped in any order and on any thread; the context goes with the last of them.
+
+mod adopt;
+mod device;
+mod error;
+mod event;
+mod global;
+mod gpu;
+mod graph;
+mod host_function;
+mod launch;
+mod memory;
+mod module;
+mod panics;
+mod raw;
+mod reclaim;
+mod stream;
+
+pub use device::{Attribute, DeviceChoice, DeviceInfo};
+pub use error::{
+    Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, KernelPanic, LimitError,
+    Misuse, NotFound, PtxError, Result, Unsupported, set_drop_error_hook,
+};
+pub use event::Event;
+pub use global::Global;
+pub use gpu::Gpu;
+pub use graph::{Capture, Condition, Graph, GraphBuilder, GraphExec, Node};
+pub use launch::{
+    Argument, Arguments, Dim3, FunctionAttributes, Grid, Occupancy, TypedKernel, UntypedKernel,
+};
+pub use memory::{
+    Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
+    DeviceWrite, HostRead, HostWrite, Location, MappedBuffer, Matrix, MatrixMut, PinnedBuffer,
+    UnifiedBuffer,
+};
+pub use module::{Module, ModuleOptions};
+pub use stream::{Stream, StreamOptions};
+
+/// What a program needs, and the markers that describe parameters of foreign PTX.
+pub mod prelude {
+    pub use crate::{
+        Advice, Attach, Attribute, Code, Condition, DeviceBuffer, DeviceChoice, DevicePointer,
+        DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3, Error, Event, Global, Gpu,
+        Graph, GraphExec, Grid, Location, MappedBuffer, Module, ModuleOptions, PinnedBuffer,
+        Result, Stream, StreamOptions, TypedKernel, UnifiedBuffer, UntypedKernel,
+    };
+    pub use warpsmith_device::launch::{
+        In, InMatrix, InRef, Kernel, Out, OutMatrix, RawPtr, SafeKernel, Value,
+    };
+}

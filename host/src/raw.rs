@@ -14,15 +14,33 @@ pub(crate) use call;
 
 #[inline]
 pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
-    if code.0 == 0 { Ok(()) } else { Err(failed(call, Code(code.0))) }
+    if code.0 == 0 {
+        Ok(())
+    } else {
+        Err(failed(call, Code(code.0)))
+    }
 }
 
 /// The error for a code, with the simulator's report where the code is a fault's.
 #[cold]
 pub(crate) fn failed(call: &'static str, code: Code) -> Error {
-    let report = if code.is_fatal() || code == Code::UNKNOWN { warpsmith_driver::simulator_report() } else { None };
-    let hint = if report.is_some() { None } else { general_hint(code) };
-    Error::Driver(Box::new(DriverError { call, code, context: None, hint, report }))
+    let report = if code.is_fatal() || code == Code::UNKNOWN {
+        warpsmith_driver::simulator_report()
+    } else {
+        None
+    };
+    let hint = if report.is_some() {
+        None
+    } else {
+        general_hint(code)
+    };
+    Error::Driver(Box::new(DriverError {
+        call,
+        code,
+        context: None,
+        hint,
+        report,
+    }))
 }
 
 /// The error for a failure that `cust` reports. Its enum has no room for codes newer than CUDA 11.4; the driver seam hands it 999

@@ -59,7 +59,10 @@ impl GpuInner {
     pub(crate) fn live_streams(&self) -> Vec<Arc<StreamInner>> {
         let mut streams = lock(&self.streams);
         streams.retain(|stream| stream.strong_count() > 0);
-        streams.iter().filter_map(std::sync::Weak::upgrade).collect()
+        streams
+            .iter()
+            .filter_map(std::sync::Weak::upgrade)
+            .collect()
     }
 
     /// Frees what is free by now.
@@ -92,7 +95,9 @@ impl GpuInner {
 impl Retired {
     fn is_done(&self) -> bool {
         // SAFETY: the events are ours, recorded outside of any capture. An error means that the context is lost: free then too.
-        self.events.iter().all(|&event| unsafe { raw::cuEventQuery(event) } != raw::CUresult::CUDA_ERROR_NOT_READY)
+        self.events.iter().all(
+            |&event| unsafe { raw::cuEventQuery(event) } != raw::CUresult::CUDA_ERROR_NOT_READY,
+        )
     }
 
     fn free(self, gpu: &GpuInner) {
@@ -112,10 +117,12 @@ impl Remains {
                 .map_err(|error| raw::cust_failed("cuMemFreeHost", error)),
             // SAFETY: allocated by cuMemAllocManaged, and no longer in use.
             Remains::Managed(pointer) => unsafe { call!(cuMemFree_v2(pointer)) },
-            Remains::Module(module) => cust::module::Module::drop(module).map_err(|(error, module)| {
-                std::mem::forget(module);
-                raw::cust_failed("cuModuleUnload", error)
-            }),
+            Remains::Module(module) => {
+                cust::module::Module::drop(module).map_err(|(error, module)| {
+                    std::mem::forget(module);
+                    raw::cust_failed("cuModuleUnload", error)
+                })
+            }
             Remains::Value(_) => Ok(()),
         };
         gpu.report_drop(result);

@@ -37,7 +37,10 @@ pub struct StreamOptions {
 
 impl Default for StreamOptions {
     fn default() -> Self {
-        StreamOptions { non_blocking: true, priority: 0 }
+        StreamOptions {
+            non_blocking: true,
+            priority: 0,
+        }
     }
 }
 
@@ -110,31 +113,46 @@ impl Gpu {
     /// A new stream with these options.
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
         self.inner.bind()?;
-        let flags = if options.non_blocking { raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0 } else { 0 };
+        let flags = if options.non_blocking {
+            raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0
+        } else {
+            0
+        };
         let mut handle = std::ptr::null_mut();
         // SAFETY: the result outlives the call.
-        unsafe { call!(cuStreamCreateWithPriority(&mut handle, flags, options.priority)) }?;
+        unsafe {
+            call!(cuStreamCreateWithPriority(
+                &mut handle,
+                flags,
+                options.priority
+            ))
+        }?;
         // SAFETY: just made, given to cust alone.
         let owner = ManuallyDrop::new(unsafe { adopt::stream(handle) });
         let event = || {
             cust::event::Event::new(cust::event::EventFlags::DISABLE_TIMING)
                 .map_err(|error| raw::cust_failed("cuEventCreate", error))
         };
-        let inner = Arc::new(StreamInner {
-            gpu: self.inner.clone(),
-            raw: handle,
-            owner,
-            number: 0,
-            current_number: AtomicU64::new(0),
-            mark: event()?,
-            before_capture: event()?,
-            capture: Mutex::new(None),
-        }
-        .numbered());
+        let inner = Arc::new(
+            StreamInner {
+                gpu: self.inner.clone(),
+                raw: handle,
+                owner,
+                number: 0,
+                current_number: AtomicU64::new(0),
+                mark: event()?,
+                before_capture: event()?,
+                capture: Mutex::new(None),
+            }
+            .numbered(),
+        );
         let mut streams = lock(&self.inner.streams);
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(&inner));
-        Ok(Stream { inner, _unique: PhantomData })
+        Ok(Stream {
+            inner,
+            _unique: PhantomData,
+        })
     }
 
     /// The least and the greatest priority of streams; the greatest is the smaller number.
@@ -150,7 +168,9 @@ impl Gpu {
 impl Stream {
     /// The device.
     pub fn gpu(&self) -> Gpu {
-        Gpu { inner: self.inner.gpu.clone() }
+        Gpu {
+            inner: self.inner.gpu.clone(),
+        }
     }
 
     /// The driver's handle (`CUstream`), for calls of libraries that take one. What those do with memory of this crate is not put in
@@ -162,7 +182,10 @@ impl Stream {
     /// The priority that the driver gave it.
     pub fn priority(&self) -> Result<i32> {
         self.inner.gpu.bind()?;
-        self.inner.owner.get_priority().map_err(|error| raw::cust_failed("cuStreamGetPriority", error))
+        self.inner
+            .owner
+            .get_priority()
+            .map_err(|error| raw::cust_failed("cuStreamGetPriority", error))
     }
 
     /// Waits until everything in this stream is done.
@@ -188,7 +211,11 @@ impl Stream {
         // SAFETY: the stream is alive.
         match unsafe { call!(cuStreamQuery(self.inner.raw)) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            done => self.inner.gpu.after_wait("cuStreamQuery", done).map(|()| true),
+            done => self
+                .inner
+                .gpu
+                .after_wait("cuStreamQuery", done)
+                .map(|()| true),
         }
     }
 
@@ -220,9 +247,18 @@ impl Stream {
         let there = event.capture();
         if here != there {
             let (code, message) = match (here, there) {
-                (0, _) => (Code::STREAM_CAPTURE_ISOLATION, "the event belongs to a capture that this stream is no part of"),
-                (_, 0) => (Code::STREAM_CAPTURE_ISOLATION, "this stream is being captured and the event is not part of the capture"),
-                _ => (Code::STREAM_CAPTURE_MERGE, "the event belongs to another capture"),
+                (0, _) => (
+                    Code::STREAM_CAPTURE_ISOLATION,
+                    "the event belongs to a capture that this stream is no part of",
+                ),
+                (_, 0) => (
+                    Code::STREAM_CAPTURE_ISOLATION,
+                    "this stream is being captured and the event is not part of the capture",
+                ),
+                _ => (
+                    Code::STREAM_CAPTURE_MERGE,
+                    "the event belongs to another capture",
+                ),
             };
             return Err(Error::misuse(
                 "cuStreamWaitEvent",
@@ -279,7 +315,12 @@ impl StreamInner {
 
     fn before_capture_now(&self) -> Result<()> {
         // SAFETY: both are alive; the stream is not captured yet.
-        unsafe { call!(cuEventRecord(adopt::event_handle(&self.before_capture), self.raw)) }
+        unsafe {
+            call!(cuEventRecord(
+                adopt::event_handle(&self.before_capture),
+                self.raw
+            ))
+        }
     }
 
     pub(crate) fn refuse_capture(&self, call: &'static str) -> Result<()> {
@@ -347,7 +388,12 @@ impl StreamInner {
         }
         let mut event = std::ptr::null_mut();
         // SAFETY: the result outlives the call.
-        unsafe { call!(cuEventCreate(&mut event, raw::CUevent_flags::CU_EVENT_DISABLE_TIMING.0)) }?;
+        unsafe {
+            call!(cuEventCreate(
+                &mut event,
+                raw::CUevent_flags::CU_EVENT_DISABLE_TIMING.0
+            ))
+        }?;
         let stream = if self.current_number() == CAPTURED {
             self.lead(self.gpu.errands)?;
             self.gpu.errands
@@ -369,7 +415,8 @@ impl Drop for StreamInner {
         let stream = unsafe { ManuallyDrop::take(&mut self.owner) };
         if let Err((error, stream)) = cust::stream::Stream::drop(stream) {
             std::mem::forget(stream);
-            self.gpu.report_drop(Err(raw::cust_failed("cuStreamDestroy", error)));
+            self.gpu
+                .report_drop(Err(raw::cust_failed("cuStreamDestroy", error)));
         }
     }
 }

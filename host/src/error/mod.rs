@@ -7,8 +7,8 @@ mod hook;
 use std::fmt::{self, Display, Write as _};
 
 pub use code::Code;
-pub use hook::{DropErrorHook, set_drop_error_hook};
 pub(crate) use hook::report_drop_error;
+pub use hook::{DropErrorHook, set_drop_error_hook};
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T> = core::result::Result<T, Error>;
@@ -57,7 +57,9 @@ pub enum Error {
     #[error(transparent)]
     Unsupported(Box<Unsupported>),
     /// A function that a stream or a graph called on the host panicked.
-    #[error("{call}: a host function panicked: {message}\n  hint: the stream went on after it; results may be incomplete")]
+    #[error(
+        "{call}: a host function panicked: {message}\n  hint: the stream went on after it; results may be incomplete"
+    )]
     HostFunctionPanic {
         /// The synchronising call that reports it.
         call: &'static str,
@@ -152,7 +154,13 @@ pub struct PtxError {
 
 impl Display for PtxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.call, self.code, self.code.description())?;
+        write!(
+            f,
+            "{}: {}: {}",
+            self.call,
+            self.code,
+            self.code.description()
+        )?;
         for line in self.log.lines().filter(|line| !line.trim().is_empty()) {
             write!(f, "\n  | {line}")?;
         }
@@ -190,12 +198,23 @@ pub struct KernelPanic {
 
 impl Display for KernelPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = if self.message.is_empty() { "(message not compiled in)" } else { &self.message };
+        let message = if self.message.is_empty() {
+            "(message not compiled in)"
+        } else {
+            &self.message
+        };
         write!(
             f,
             "kernel `{}` panicked at {}:{}:{}: {message}\n  in block {:?} thread {:?} of grid {:?} block {:?}\n  \
              hint: the thread ended there and the context is still usable; what the grid wrote is incomplete",
-            self.kernel, self.file, self.line, self.column, self.block, self.thread, self.grid_dim, self.block_dim
+            self.kernel,
+            self.file,
+            self.line,
+            self.column,
+            self.block,
+            self.thread,
+            self.grid_dim,
+            self.block_dim
         )
     }
 }
@@ -217,14 +236,27 @@ pub struct NotFound {
 
 impl Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: the module has no {} `{}`", self.call, Code::NOT_FOUND, self.what, self.name)?;
-        let close = self.present.iter().min_by_key(|have| distance(have, &self.name));
+        write!(
+            f,
+            "{}: {}: the module has no {} `{}`",
+            self.call,
+            Code::NOT_FOUND,
+            self.what,
+            self.name
+        )?;
+        let close = self
+            .present
+            .iter()
+            .min_by_key(|have| distance(have, &self.name));
         match close {
             Some(close) if distance(close, &self.name) <= 1 + self.name.len() / 3 => {
                 write!(f, "\n  hint: did you mean `{close}`?")
             }
             Some(_) => write!(f, "\n  hint: it has {}", list(&self.present)),
-            None => write!(f, "\n  hint: it has none at all; was the right file built into PTX?"),
+            None => write!(
+                f,
+                "\n  hint: it has none at all; was the right file built into PTX?"
+            ),
         }
     }
 }
@@ -244,7 +276,14 @@ pub struct Busy {
 
 impl Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}\n  hint: {}", self.call, Code::NOT_READY, self.reason, self.hint)
+        write!(
+            f,
+            "{}: {}: {}\n  hint: {}",
+            self.call,
+            Code::NOT_READY,
+            self.reason,
+            self.hint
+        )
     }
 }
 
@@ -265,11 +304,18 @@ pub struct GraphUpdateError {
 
 impl Display for GraphUpdateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cuGraphExecUpdate: {}: {} (result {})", self.code, self.reason, self.result)?;
+        write!(
+            f,
+            "cuGraphExecUpdate: {}: {} (result {})",
+            self.code, self.reason, self.result
+        )?;
         if let Some(node) = self.node {
             write!(f, ", at {node:?}")?;
         }
-        write!(f, "\n  hint: instantiate the new graph instead; the old executable graph still works as it was")
+        write!(
+            f,
+            "\n  hint: instantiate the new graph instead; the old executable graph still works as it was"
+        )
     }
 }
 
@@ -311,7 +357,13 @@ pub struct Unsupported {
 
 impl Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\n  hint: it needs {}", self.what, Code::NOT_SUPPORTED, self.needs)
+        write!(
+            f,
+            "{}: {}\n  hint: it needs {}",
+            self.what,
+            Code::NOT_SUPPORTED,
+            self.needs
+        )
     }
 }
 
@@ -371,30 +423,58 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn misuse(call: &'static str, code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error::Invalid(Box::new(Misuse { call, code, message: message.into(), hint: hint.into() }))
+    pub(crate) fn misuse(
+        call: &'static str,
+        code: Code,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Error {
+        Error::Invalid(Box::new(Misuse {
+            call,
+            code,
+            message: message.into(),
+            hint: hint.into(),
+        }))
     }
 
     #[cold]
     pub(crate) fn unsupported(what: impl Into<String>, needs: impl Into<String>) -> Error {
-        Error::Unsupported(Box::new(Unsupported { what: what.into(), needs: needs.into() }))
+        Error::Unsupported(Box::new(Unsupported {
+            what: what.into(),
+            needs: needs.into(),
+        }))
     }
 }
 
 /// What to do about a code, where there is something general to say.
 pub(crate) fn general_hint(code: Code) -> Option<String> {
     let hint = match code {
-        Code::OUT_OF_MEMORY => "free buffers or use smaller ones; `gpu.memory_info()` says what is left",
+        Code::OUT_OF_MEMORY => {
+            "free buffers or use smaller ones; `gpu.memory_info()` says what is left"
+        }
         Code::NO_DEVICE => "set WARPSMITH_DEVICE=simulator to run without a GPU",
-        Code::LAUNCH_OUT_OF_RESOURCES => "use smaller blocks, or bound the registers with `launch_bounds`",
-        Code::ILLEGAL_ADDRESS | Code::MISALIGNED_ADDRESS | Code::LAUNCH_FAILED | Code::INVALID_ADDRESS_SPACE => {
+        Code::LAUNCH_OUT_OF_RESOURCES => {
+            "use smaller blocks, or bound the registers with `launch_bounds`"
+        }
+        Code::ILLEGAL_ADDRESS
+        | Code::MISALIGNED_ADDRESS
+        | Code::LAUNCH_FAILED
+        | Code::INVALID_ADDRESS_SPACE => {
             "the context is lost: start the process anew; run it with WARPSMITH_DEVICE=simulator to see kernel, thread and line"
         }
-        Code::CONTEXT_IS_DESTROYED => "an earlier fault destroyed the context; look at the first error",
-        Code::INVALID_CLUSTER_SIZE => "8 blocks are portable; 16 need `kernel.set_non_portable_cluster(true)`; the grid must be a multiple of the cluster",
-        Code::COOPERATIVE_LAUNCH_TOO_LARGE => "`kernel.max_cooperative_blocks(..)` says how many blocks fit at once",
+        Code::CONTEXT_IS_DESTROYED => {
+            "an earlier fault destroyed the context; look at the first error"
+        }
+        Code::INVALID_CLUSTER_SIZE => {
+            "8 blocks are portable; 16 need `kernel.set_non_portable_cluster(true)`; the grid must be a multiple of the cluster"
+        }
+        Code::COOPERATIVE_LAUNCH_TOO_LARGE => {
+            "`kernel.max_cooperative_blocks(..)` says how many blocks fit at once"
+        }
         Code::STREAM_CAPTURE_INVALIDATED => "look at the first error inside the capture",
-        Code::NOT_SUPPORTED => "the driver or the device is too old for this, or the simulator does not have it",
+        Code::NOT_SUPPORTED => {
+            "the driver or the device is too old for this, or the simulator does not have it"
+        }
         _ => return None,
     };
     Some(hint.into())
@@ -434,21 +514,45 @@ mod tests {
     #[test]
     fn a_misspelt_name_gets_a_suggestion() {
         // covers: DRV-13
-        let error = NotFound { call: "cuModuleGetFunction", what: "kernel", name: "saxpi".into(), present: vec!["dot".into(), "saxpy".into()] };
-        assert!(error.to_string().ends_with("did you mean `saxpy`?"), "{error}");
-        let error = NotFound { name: "transposition".into(), ..error };
-        assert!(error.to_string().ends_with("it has `dot`, `saxpy`"), "{error}");
+        let error = NotFound {
+            call: "cuModuleGetFunction",
+            what: "kernel",
+            name: "saxpi".into(),
+            present: vec!["dot".into(), "saxpy".into()],
+        };
+        assert!(
+            error.to_string().ends_with("did you mean `saxpy`?"),
+            "{error}"
+        );
+        let error = NotFound {
+            name: "transposition".into(),
+            ..error
+        };
+        assert!(
+            error.to_string().ends_with("it has `dot`, `saxpy`"),
+            "{error}"
+        );
     }
 
     #[test]
     fn errors_are_two_words() {
-        assert!(size_of::<Error>() <= 4 * size_of::<usize>(), "{}", size_of::<Error>());
+        assert!(
+            size_of::<Error>() <= 4 * size_of::<usize>(),
+            "{}",
+            size_of::<Error>()
+        );
     }
 
     #[test]
     fn unknown_codes_stay_numbers() {
         // covers: ERROR-01
-        let error = DriverError { call: "cuFoo", code: Code(9999), context: None, hint: None, report: None };
+        let error = DriverError {
+            call: "cuFoo",
+            code: Code(9999),
+            context: None,
+            hint: None,
+            report: None,
+        };
         assert_eq!(error.to_string(), "cuFoo: unknown driver code 9999");
     }
 }

@@ -9,13 +9,16 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawMutPtr, RawPtr, Value};
+use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
 
 use crate::error::{Code, LimitError};
 use crate::memory::allocation::Allocation;
 use crate::memory::uses::Access;
 use crate::memory::view::RawView;
-use crate::memory::{DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix, MatrixMut, UnifiedBuffer};
+use crate::memory::{
+    DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
+    MatrixMut, UnifiedBuffer,
+};
 
 /// The most Rust parameters of a kernel.
 pub(crate) const MOST_PARAMETERS: usize = 16;
@@ -83,7 +86,11 @@ impl<'a> Packer<'a> {
         match view.allocation {
             Some(allocation) => {
                 self.slow |= !allocation.is_in(self.number);
-                self.uses[self.used].write(Use { allocation, access: view.access(write), whole: view.whole });
+                self.uses[self.used].write(Use {
+                    allocation,
+                    access: view.access(write),
+                    whole: view.whole,
+                });
                 self.used += 1;
                 view.address
             }
@@ -111,10 +118,6 @@ impl<'a> Packer<'a> {
     #[inline]
     pub(crate) fn pointers(&mut self) -> *mut *mut core::ffi::c_void {
         self.pointers.as_mut_ptr().cast()
-    }
-
-    pub(crate) fn flat(&self) -> usize {
-        self.flat
     }
 
     #[inline]
@@ -205,7 +208,7 @@ macro_rules! writable {
             }
         }
 
-        impl<T: Pod> Argument<RawMutPtr<T>> for $kind {
+        impl<T: Pod> Argument<RawPtr<T>> for $kind {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let address = packer.memory(self.raw_view(), true);
@@ -215,8 +218,20 @@ macro_rules! writable {
     )*};
 }
 
-readable!(&DeviceBuffer<T>, DeviceSlice<'_, T>, &DeviceSlice<'_, T>, &UnifiedBuffer<T>, &MappedBuffer<T>);
-writable!(&mut DeviceBuffer<T>, DeviceSliceMut<'_, T>, &mut DeviceSliceMut<'_, T>, &mut UnifiedBuffer<T>, &mut MappedBuffer<T>);
+readable!(
+    &DeviceBuffer<T>,
+    DeviceSlice<'_, T>,
+    &DeviceSlice<'_, T>,
+    &UnifiedBuffer<T>,
+    &MappedBuffer<T>
+);
+writable!(
+    &mut DeviceBuffer<T>,
+    DeviceSliceMut<'_, T>,
+    &mut DeviceSliceMut<'_, T>,
+    &mut UnifiedBuffer<T>,
+    &mut MappedBuffer<T>
+);
 
 macro_rules! pointers {
     ($($marker:ident),*) => {$(
@@ -229,7 +244,7 @@ macro_rules! pointers {
     )*};
 }
 
-pointers!(RawPtr, RawMutPtr);
+pointers!(RawPtr);
 
 impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
     #[inline]

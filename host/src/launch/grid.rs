@@ -22,7 +22,9 @@ pub struct Dim3 {
 impl Dim3 {
     /// `x * y * z`, which fits in 128 bits always and in 64 for every grid that a device takes.
     pub const fn count(self) -> u64 {
-        (self.x as u64).saturating_mul(self.y as u64).saturating_mul(self.z as u64)
+        (self.x as u64)
+            .saturating_mul(self.y as u64)
+            .saturating_mul(self.z as u64)
     }
 
     pub(crate) const fn array(self) -> [u32; 3] {
@@ -80,7 +82,13 @@ pub struct Grid {
 impl Grid {
     /// `blocks` blocks of `threads` threads: each a number, a pair or a triple.
     pub fn new(blocks: impl Into<Dim3>, threads: impl Into<Dim3>) -> Grid {
-        Grid { blocks: blocks.into(), threads: threads.into(), shared: 0, cluster: None, cooperative: false }
+        Grid {
+            blocks: blocks.into(),
+            threads: threads.into(),
+            shared: 0,
+            cluster: None,
+            cooperative: false,
+        }
     }
 
     /// As many blocks of `threads` threads as `n` elements need with a thread each. `n = 0` gives an empty grid, which no device
@@ -91,27 +99,46 @@ impl Grid {
 
     /// As many blocks as `size` elements in x and y need.
     pub fn cover_2d(size: (usize, usize), threads: (u32, u32)) -> Grid {
-        Grid::new((blocks(size.0, threads.0), blocks(size.1, threads.1)), threads)
+        Grid::new(
+            (blocks(size.0, threads.0), blocks(size.1, threads.1)),
+            threads,
+        )
     }
 
     /// As many blocks as `size` elements in x, y and z need.
     pub fn cover_3d(size: (usize, usize, usize), threads: (u32, u32, u32)) -> Grid {
-        Grid::new((blocks(size.0, threads.0), blocks(size.1, threads.1), blocks(size.2, threads.2)), threads)
+        Grid::new(
+            (
+                blocks(size.0, threads.0),
+                blocks(size.1, threads.1),
+                blocks(size.2, threads.2),
+            ),
+            threads,
+        )
     }
 
     /// Bytes of dynamic shared memory for each block. More than 48 KB needs an opt-in by the kernel, which the launch does by itself.
     pub fn shared_bytes(self, bytes: u32) -> Grid {
-        Grid { shared: bytes, ..self }
+        Grid {
+            shared: bytes,
+            ..self
+        }
     }
 
     /// Groups the blocks into clusters of this size (Hopper and later); the grid must be a multiple of it in each dimension.
     pub fn cluster(self, cluster: impl Into<Dim3>) -> Grid {
-        Grid { cluster: Some(cluster.into()), ..self }
+        Grid {
+            cluster: Some(cluster.into()),
+            ..self
+        }
     }
 
     /// Launches all blocks at once, so that the grid can synchronise; it must fit on the device as a whole.
     pub fn cooperative(self) -> Grid {
-        Grid { cooperative: true, ..self }
+        Grid {
+            cooperative: true,
+            ..self
+        }
     }
 
     /// The grid's size in blocks.
@@ -132,7 +159,11 @@ impl Grid {
 
 /// `n / threads` rounded up; beyond 32 bits `u32::MAX`, which every device refuses.
 fn blocks(n: usize, threads: u32) -> u32 {
-    if threads == 0 { 0 } else { u32::try_from(n.div_ceil(threads as usize)).unwrap_or(u32::MAX) }
+    if threads == 0 {
+        0
+    } else {
+        u32::try_from(n.div_ceil(threads as usize)).unwrap_or(u32::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -141,10 +172,20 @@ mod tests {
 
     #[test]
     fn covering_rounds_up_and_never_wraps() {
-        for (n, expected) in [(0, 0), (1, 1), (255, 1), (256, 1), (257, 2), (usize::MAX, u32::MAX)] {
+        for (n, expected) in [
+            (0, 0),
+            (1, 1),
+            (255, 1),
+            (256, 1),
+            (257, 2),
+            (usize::MAX, u32::MAX),
+        ] {
             assert_eq!(Grid::cover(n, 256).blocks, Dim3::from(expected), "{n}");
         }
         assert!(Grid::cover(5, 0).is_empty());
-        assert_eq!(Grid::cover_3d((9, 8, 7), (8, 8, 8)).blocks, Dim3::from((2, 1, 1)));
+        assert_eq!(
+            Grid::cover_3d((9, 8, 7), (8, 8, 8)).blocks,
+            Dim3::from((2, 1, 1))
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::uses::{Access, Attached, NOBODY, Place, Uses};
 use crate::error::{Busy, Code, Error, Result};
-use crate::gpu::{Gpu, GpuInner, lock};
+use crate::gpu::{Gpu, GpuInner, attention, lock};
 use crate::raw::{self, call};
 use crate::reclaim::Remains;
 use crate::stream::{Stream, StreamInner};
@@ -50,7 +50,10 @@ impl Allocation {
         let result = if gpu.limits.pools {
             unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.inner.raw)) }
         } else {
-            Err(Error::unsupported("memory in stream order", "a driver since CUDA 11.2 and a device with memory pools"))
+            Err(Error::unsupported(
+                "memory in stream order",
+                "a driver since CUDA 11.2 and a device with memory pools",
+            ))
         };
         result.map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         let allocation = Allocation::new(gpu, base, bytes, Kind::Pool);
@@ -65,11 +68,20 @@ impl Allocation {
         gpu.inner.reclaim();
         // SAFETY: freed by the allocation's destructor; zeroed before anybody sees it.
         let host = unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
-            raw::cust_failed("cuMemAllocHost", error).while_doing(|| format!("{bytes} bytes of pinned host memory"))
+            raw::cust_failed("cuMemAllocHost", error)
+                .while_doing(|| format!("{bytes} bytes of pinned host memory"))
         })?;
         // SAFETY: `bytes` fresh bytes.
         unsafe { host.write_bytes(0, bytes) };
-        Ok((Arc::new(Allocation::new(&gpu.inner, host as u64, bytes, Kind::Pinned(host))), host))
+        Ok((
+            Arc::new(Allocation::new(
+                &gpu.inner,
+                host as u64,
+                bytes,
+                Kind::Pinned(host),
+            )),
+            host,
+        ))
     }
 
     /// Pinned host memory in the device's address space, zeroed.
@@ -80,8 +92,9 @@ impl Allocation {
         let mut host = std::ptr::null_mut();
         let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
         // SAFETY: the result outlives the call.
-        unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of mapped host memory")))?;
+        unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }.map_err(|error| {
+            error.while_doing(|| format!("{bytes} bytes of mapped host memory"))
+        })?;
         // SAFETY: `bytes` fresh bytes.
         unsafe { host.cast::<u8>().write_bytes(0, bytes) };
         let mut device = 0;
@@ -92,22 +105,44 @@ impl Allocation {
             return Err(error);
         }
         let host = host.cast::<u8>();
-        Ok((Arc::new(Allocation::new(&gpu.inner, device, bytes, Kind::Pinned(host))), host))
+        Ok((
+            Arc::new(Allocation::new(
+                &gpu.inner,
+                device,
+                bytes,
+                Kind::Pinned(host),
+            )),
+            host,
+        ))
     }
 
     /// Managed memory, zeroed by the device.
     // covers: UM-05
     pub(crate) fn managed(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
         if !gpu.inner.limits.managed {
-            return Err(Error::unsupported("unified memory", "a device with managed memory"));
+            return Err(Error::unsupported(
+                "unified memory",
+                "a device with managed memory",
+            ));
         }
         gpu.inner.bind()?;
         gpu.inner.reclaim();
         let mut base = 0;
         // SAFETY: the result outlives the call.
-        unsafe { call!(cuMemAllocManaged(&mut base, bytes, raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0)) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
+        unsafe {
+            call!(cuMemAllocManaged(
+                &mut base,
+                bytes,
+                raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0
+            ))
+        }
+        .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
         let allocation = Arc::new(Allocation::new(&gpu.inner, base, bytes, Kind::Managed));
+        if !gpu.inner.limits.concurrent_managed {
+            gpu.inner
+                .attention
+                .fetch_or(attention::UNSHARED, Ordering::AcqRel);
+        }
         // SAFETY: `bytes` fresh bytes; the wait makes the zeros visible to everybody, also where the host may not touch it yet.
         unsafe {
             call!(cuMemsetD8Async(base, 0, bytes, gpu.inner.errands))?;
@@ -135,7 +170,12 @@ impl Allocation {
     }
 
     /// Puts a use in order. The caller holds the order lock until the work is enqueued.
-    pub(crate) fn order(self: &Arc<Self>, stream: &Place, access: Access, whole: bool) -> Result<()> {
+    pub(crate) fn order(
+        self: &Arc<Self>,
+        stream: &Place,
+        access: Access,
+        whole: bool,
+    ) -> Result<()> {
         if let Some(capture) = stream.capture() {
             return capture.order(self, stream, access);
         }
@@ -151,6 +191,10 @@ impl Allocation {
     /// Whether only one stream, or none, can be using it now on a device that cannot share managed memory.
     pub(crate) fn attached(&self) -> Attached {
         lock(&self.uses).attached
+    }
+
+    pub(crate) fn is_pinned(&self) -> bool {
+        matches!(self.kind, Kind::Pinned(host) if host as u64 == self.base)
     }
 
     pub(crate) fn is_managed(&self) -> bool {
@@ -194,7 +238,11 @@ impl Allocation {
 
     /// The stream that a use in `stream` of memory of another device would break.
     pub(crate) fn check_gpu(&self, call: &'static str, stream: &StreamInner) -> Result<()> {
-        if Arc::ptr_eq(&self.gpu, &stream.gpu) { Ok(()) } else { Err(wrong_gpu(call)) }
+        if Arc::ptr_eq(&self.gpu, &stream.gpu) {
+            Ok(())
+        } else {
+            Err(wrong_gpu(call))
+        }
     }
 }
 

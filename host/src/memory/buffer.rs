@@ -11,7 +11,7 @@ use super::slice::{DeviceSlice, DeviceSliceMut};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use super::{Matrix, MatrixMut, bytes_of};
 use crate::error::Result;
-use crate::raw::{self, call};
+use crate::raw::call;
 use crate::stream::Stream;
 
 /// A slice of plain values in device memory, from the device's default pool.
@@ -47,8 +47,16 @@ impl<T: Pod> DeviceBuffer<T> {
     pub(crate) fn raw(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         stream.inner.refuse_capture("cuMemAllocAsync")?;
         let bytes = bytes_of::<T>("cuMemAllocAsync", len)?;
-        let allocation = if bytes == 0 { None } else { Some(Allocation::in_stream(stream, bytes)?) };
-        Ok(DeviceBuffer { allocation, len, of: PhantomData })
+        let allocation = if bytes == 0 {
+            None
+        } else {
+            Some(Allocation::in_stream(stream, bytes)?)
+        };
+        Ok(DeviceBuffer {
+            allocation,
+            len,
+            of: PhantomData,
+        })
     }
 
     /// Elements.
@@ -89,7 +97,12 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
-    pub fn matrix_with_stride(&self, rows: usize, columns: usize, stride: usize) -> Result<Matrix<'_, T>> {
+    pub fn matrix_with_stride(
+        &self,
+        rows: usize,
+        columns: usize,
+        stride: usize,
+    ) -> Result<Matrix<'_, T>> {
         self.slice(..).matrix_with_stride(rows, columns, stride)
     }
 
@@ -99,8 +112,14 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
-    pub fn matrix_mut_with_stride(&mut self, rows: usize, columns: usize, stride: usize) -> Result<MatrixMut<'_, T>> {
-        self.slice_mut(..).matrix_mut_with_stride(rows, columns, stride)
+    pub fn matrix_mut_with_stride(
+        &mut self,
+        rows: usize,
+        columns: usize,
+        stride: usize,
+    ) -> Result<MatrixMut<'_, T>> {
+        self.slice_mut(..)
+            .matrix_mut_with_stride(rows, columns, stride)
     }
 
     /// The address, for unsafe kernels and foreign libraries; 0 where it is empty.
@@ -118,7 +137,10 @@ impl<T: Pod> DeviceRead for DeviceBuffer<T> {
     fn raw_view(&self) -> RawView<'_> {
         RawView {
             allocation: self.allocation.as_ref(),
-            address: self.allocation.as_ref().map_or(0, |allocation| allocation.base),
+            address: self
+                .allocation
+                .as_ref()
+                .map_or(0, |allocation| allocation.base),
             bytes: self.len * size_of::<T>(),
             len: self.len,
             whole: true,
@@ -130,7 +152,13 @@ impl<T: Pod> DeviceWrite for DeviceBuffer<T> {}
 
 impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DeviceBuffer<{}>[{}] at {:?}", std::any::type_name::<T>(), self.len, self.as_device_ptr())
+        write!(
+            f,
+            "DeviceBuffer<{}>[{}] at {:?}",
+            std::any::type_name::<T>(),
+            self.len,
+            self.as_device_ptr()
+        )
     }
 }
 

@@ -23,7 +23,11 @@ impl Stream {
     /// # Errors
     ///
     /// The lengths differ, the stream is being captured, or something went wrong on the device before.
-    pub fn upload_into<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(&self, data: &[T], to: &mut D) -> Result<()> {
+    pub fn upload_into<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
+        &self,
+        data: &[T],
+        to: &mut D,
+    ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
         self.inner.refuse_capture(CALL)?;
         let to = to.raw_view();
@@ -35,7 +39,14 @@ impl Stream {
         }
         self.in_order(CALL, &[(to, true)], || {
             // SAFETY: as many bytes on both sides; the source is borrowed until the wait below.
-            unsafe { call!(cuMemcpyHtoDAsync_v2(to.address, data.as_ptr().cast(), to.bytes, self.inner.raw)) }
+            unsafe {
+                call!(cuMemcpyHtoDAsync_v2(
+                    to.address,
+                    data.as_ptr().cast(),
+                    to.bytes,
+                    self.inner.raw
+                ))
+            }
         })?;
         // Not only for ordinary memory that the driver stages: the slice may be page-locked (a `HostRead` is), or the system may let
         // the device read pageable memory itself. Then the copy is still running when the call returns.
@@ -54,7 +65,11 @@ impl Stream {
     }
 
     /// As [`download`](Self::download), into memory that is there already.
-    pub fn download_into<S: DeviceRead + ?Sized>(&self, from: &S, data: &mut [S::Item]) -> Result<()> {
+    pub fn download_into<S: DeviceRead + ?Sized>(
+        &self,
+        from: &S,
+        data: &mut [S::Item],
+    ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
         self.inner.refuse_capture(CALL)?;
         let from = from.raw_view();
@@ -66,7 +81,14 @@ impl Stream {
         }
         self.in_order(CALL, &[(from, false)], || {
             // SAFETY: as many bytes on both sides; the destination is borrowed until the wait below.
-            unsafe { call!(cuMemcpyDtoHAsync_v2(data.as_mut_ptr().cast(), from.address, from.bytes, self.inner.raw)) }
+            unsafe {
+                call!(cuMemcpyDtoHAsync_v2(
+                    data.as_mut_ptr().cast(),
+                    from.address,
+                    from.bytes,
+                    self.inner.raw
+                ))
+            }
         })?;
         self.wait_for_borrowed_host_memory()
     }
@@ -91,7 +113,14 @@ impl Stream {
         }
         self.in_order(CALL, &[(from, false), (to, true)], || {
             // SAFETY: as many bytes on both sides, both alive until their last use.
-            unsafe { call!(cuMemcpyDtoDAsync_v2(to.address, from.address, to.bytes, self.inner.raw)) }
+            unsafe {
+                call!(cuMemcpyDtoDAsync_v2(
+                    to.address,
+                    from.address,
+                    to.bytes,
+                    self.inner.raw
+                ))
+            }
         })
     }
 
@@ -116,12 +145,26 @@ impl Stream {
         self.in_order(CALL, &[(to, true)], || {
             let bytes = bytemuck::bytes_of(value);
             // SAFETY: the first element; the source is borrowed until the wait below.
-            unsafe { call!(cuMemcpyHtoDAsync_v2(to.address, bytes.as_ptr().cast(), bytes.len(), self.inner.raw)) }?;
+            unsafe {
+                call!(cuMemcpyHtoDAsync_v2(
+                    to.address,
+                    bytes.as_ptr().cast(),
+                    bytes.len(),
+                    self.inner.raw
+                ))
+            }?;
             let mut done = bytes.len();
             while done < to.bytes {
                 let next = done.min(to.bytes - done);
                 // SAFETY: both parts lie in the range and do not overlap.
-                unsafe { call!(cuMemcpyDtoDAsync_v2(to.address + done as u64, to.address, next, self.inner.raw)) }?;
+                unsafe {
+                    call!(cuMemcpyDtoDAsync_v2(
+                        to.address + done as u64,
+                        to.address,
+                        next,
+                        self.inner.raw
+                    ))
+                }?;
                 done += next;
             }
             Ok(())
@@ -135,7 +178,11 @@ impl Stream {
     ///
     /// The lengths differ, or the stream is being captured (see [`Graph::upload`](crate::Graph::upload)).
     // covers: STREAM-05, STREAM-21
-    pub fn copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(&self, from: &PinnedBuffer<T>, to: &mut D) -> Result<()> {
+    pub fn copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
+        &self,
+        from: &PinnedBuffer<T>,
+        to: &mut D,
+    ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
         self.inner.refuse_capture(CALL)?;
         let (from, to) = (from.memory.view(), to.raw_view());
@@ -147,7 +194,14 @@ impl Stream {
         }
         self.in_order(CALL, &[(from, false), (to, true)], || {
             // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not write it meanwhile.
-            unsafe { call!(cuMemcpyHtoDAsync_v2(to.address, from.address as *const _, to.bytes, self.inner.raw)) }
+            unsafe {
+                call!(cuMemcpyHtoDAsync_v2(
+                    to.address,
+                    from.address as *const _,
+                    to.bytes,
+                    self.inner.raw
+                ))
+            }
         })
     }
 
@@ -156,7 +210,11 @@ impl Stream {
     /// # Errors
     ///
     /// The lengths differ, or the stream is being captured.
-    pub fn copy_to_host<S: DeviceRead + ?Sized>(&self, from: &S, to: &mut PinnedBuffer<S::Item>) -> Result<()> {
+    pub fn copy_to_host<S: DeviceRead + ?Sized>(
+        &self,
+        from: &S,
+        to: &mut PinnedBuffer<S::Item>,
+    ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
         self.inner.refuse_capture(CALL)?;
         let (from, to) = (from.raw_view(), to.memory.view());
@@ -168,7 +226,14 @@ impl Stream {
         }
         self.in_order(CALL, &[(from, false), (to, true)], || {
             // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not touch it meanwhile.
-            unsafe { call!(cuMemcpyDtoHAsync_v2(to.address as *mut _, from.address, to.bytes, self.inner.raw)) }
+            unsafe {
+                call!(cuMemcpyDtoHAsync_v2(
+                    to.address as *mut _,
+                    from.address,
+                    to.bytes,
+                    self.inner.raw
+                ))
+            }
         })
     }
 
@@ -180,7 +245,12 @@ impl Stream {
     }
 
     /// Enqueues work after all that its memory's earlier uses conflict with.
-    fn in_order(&self, call: &'static str, uses: &[(RawView<'_>, bool)], enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn in_order(
+        &self,
+        call: &'static str,
+        uses: &[(RawView<'_>, bool)],
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let stream = &self.inner;
         stream.gpu.bind()?;
         let number = stream.current_number();
@@ -220,13 +290,16 @@ pub(crate) enum Pattern {
 impl Pattern {
     /// The narrowest pattern whose repetition is `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Option<Pattern> {
-        let repeats = |n: usize| bytes.len() % n == 0 && bytes.chunks(n).all(|chunk| chunk == &bytes[..n]);
+        let repeats =
+            |n: usize| bytes.len() % n == 0 && bytes.chunks(n).all(|chunk| chunk == &bytes[..n]);
         if repeats(1) {
             Some(Pattern::D8(bytes[0]))
         } else if repeats(2) {
             Some(Pattern::D16(u16::from_ne_bytes([bytes[0], bytes[1]])))
         } else if repeats(4) {
-            Some(Pattern::D32(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
+            Some(Pattern::D32(u32::from_ne_bytes([
+                bytes[0], bytes[1], bytes[2], bytes[3],
+            ])))
         } else {
             None
         }
@@ -263,8 +336,14 @@ mod tests {
     #[test]
     fn patterns() {
         assert_eq!(Pattern::of(&0_u64.to_ne_bytes()), Some(Pattern::D8(0)));
-        assert_eq!(Pattern::of(&[1, 2, 1, 2]), Some(Pattern::D16(u16::from_ne_bytes([1, 2]))));
-        assert_eq!(Pattern::of(&1.5_f32.to_ne_bytes()), Some(Pattern::D32(1.5_f32.to_bits())));
+        assert_eq!(
+            Pattern::of(&[1, 2, 1, 2]),
+            Some(Pattern::D16(u16::from_ne_bytes([1, 2])))
+        );
+        assert_eq!(
+            Pattern::of(&1.5_f32.to_ne_bytes()),
+            Some(Pattern::D32(1.5_f32.to_bits()))
+        );
         assert_eq!(Pattern::of(&1.1_f64.to_ne_bytes()), None);
         assert_eq!(Pattern::of(&[1, 2, 3]), None);
         assert_eq!(Pattern::of(&[7, 7, 7]), Some(Pattern::D8(7)));

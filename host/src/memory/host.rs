@@ -31,8 +31,16 @@ impl<T: Pod> HostMemory<T> {
     /// The memory must hold `len` initialised values at `pointer`.
     pub(crate) fn new(memory: Option<(Arc<Allocation>, *mut u8)>, len: usize) -> HostMemory<T> {
         match memory {
-            Some((allocation, pointer)) => HostMemory { allocation: Some(allocation), pointer: pointer.cast(), len },
-            None => HostMemory { allocation: None, pointer: std::ptr::dangling_mut(), len },
+            Some((allocation, pointer)) => HostMemory {
+                allocation: Some(allocation),
+                pointer: pointer.cast(),
+                len,
+            },
+            None => HostMemory {
+                allocation: None,
+                pointer: std::ptr::dangling_mut(),
+                len,
+            },
         }
     }
 
@@ -43,7 +51,10 @@ impl<T: Pod> HostMemory<T> {
     pub(crate) fn view(&self) -> RawView<'_> {
         RawView {
             allocation: self.allocation.as_ref(),
-            address: self.allocation.as_ref().map_or(0, |allocation| allocation.base),
+            address: self
+                .allocation
+                .as_ref()
+                .map_or(0, |allocation| allocation.base),
             bytes: self.len * size_of::<T>(),
             len: self.len,
             whole: true,
@@ -51,18 +62,32 @@ impl<T: Pod> HostMemory<T> {
     }
 
     pub(crate) fn read(&self, call: &'static str) -> Result<HostRead<'_, T>> {
-        let access = self.allocation.as_ref().map(|allocation| HostAccess::begin(allocation, call, false)).transpose()?;
+        let access = self
+            .allocation
+            .as_ref()
+            .map(|allocation| HostAccess::begin(allocation, call, false))
+            .transpose()?;
         // SAFETY: `len` initialised values; the device writes them no more, and nobody lets it while the guard lives: launches need
         // `&mut`, graphs ask for open accesses.
         let values = unsafe { std::slice::from_raw_parts(self.pointer, self.len) };
-        Ok(HostRead { values, _access: access })
+        Ok(HostRead {
+            values,
+            _access: access,
+        })
     }
 
     pub(crate) fn write(&mut self, call: &'static str) -> Result<HostWrite<'_, T>> {
-        let access = self.allocation.as_ref().map(|allocation| HostAccess::begin(allocation, call, true)).transpose()?;
+        let access = self
+            .allocation
+            .as_ref()
+            .map(|allocation| HostAccess::begin(allocation, call, true))
+            .transpose()?;
         // SAFETY: as above, and the device does not read them either.
         let values = unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) };
-        Ok(HostWrite { values, _access: access })
+        Ok(HostWrite {
+            values,
+            _access: access,
+        })
     }
 }
 
@@ -78,7 +103,9 @@ impl HostAccess {
         let _order = gpu.order();
         allocation.check_host_access(call, write)?;
         // covers: UM-01
-        let keeps_kernels_out = allocation.is_managed() && !gpu.limits.concurrent_managed && allocation.attached() == Attached::ToAll;
+        let keeps_kernels_out = allocation.is_managed()
+            && !gpu.limits.concurrent_managed
+            && allocation.attached() == Attached::ToAll;
         if keeps_kernels_out {
             gpu.attention.fetch_add(1, Ordering::AcqRel);
             for stream in gpu.live_streams() {
@@ -93,7 +120,10 @@ impl HostAccess {
             }
         }
         allocation.host_accesses.fetch_add(1, Ordering::AcqRel);
-        Ok(HostAccess { allocation: allocation.clone(), keeps_kernels_out })
+        Ok(HostAccess {
+            allocation: allocation.clone(),
+            keeps_kernels_out,
+        })
     }
 }
 
@@ -101,7 +131,10 @@ impl Drop for HostAccess {
     fn drop(&mut self) {
         self.allocation.host_accesses.fetch_sub(1, Ordering::AcqRel);
         if self.keeps_kernels_out {
-            debug_assert!(self.allocation.gpu.attention.load(Ordering::Relaxed) & attention::HOST_ACCESSES != 0);
+            debug_assert!(
+                self.allocation.gpu.attention.load(Ordering::Relaxed) & attention::HOST_ACCESSES
+                    != 0
+            );
             self.allocation.gpu.attention.fetch_sub(1, Ordering::AcqRel);
         }
     }

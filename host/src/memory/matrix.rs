@@ -40,22 +40,44 @@ pub(crate) struct Shape {
 
 impl Shape {
     fn new(len: usize, rows: usize, columns: usize, stride: usize) -> Result<Shape> {
-        let invalid = |message: String, hint: &str| Err(Error::misuse("matrix", Code::INVALID_VALUE, message, hint));
-        let (Ok(r), Ok(c), Ok(s)) = (u32::try_from(rows), u32::try_from(columns), u32::try_from(stride)) else {
-            return invalid(format!("{rows} x {columns} with stride {stride} does not fit in 32 bits"), "kernels index matrices with 32 bits");
+        let invalid = |message: String, hint: &str| {
+            Err(Error::misuse("matrix", Code::INVALID_VALUE, message, hint))
+        };
+        let (Ok(r), Ok(c), Ok(s)) = (
+            u32::try_from(rows),
+            u32::try_from(columns),
+            u32::try_from(stride),
+        ) else {
+            return invalid(
+                format!("{rows} x {columns} with stride {stride} does not fit in 32 bits"),
+                "kernels index matrices with 32 bits",
+            );
         };
         if stride < columns {
-            return invalid(format!("a stride of {stride} is less than {columns} columns"), "the stride counts elements, not bytes");
+            return invalid(
+                format!("a stride of {stride} is less than {columns} columns"),
+                "the stride counts elements, not bytes",
+            );
         }
         // At most 2^64 - 1, so no overflow.
-        let needed = if rows == 0 || columns == 0 { 0 } else { (rows as u64 - 1) * stride as u64 + columns as u64 };
+        let needed = if rows == 0 || columns == 0 {
+            0
+        } else {
+            (rows as u64 - 1) * stride as u64 + columns as u64
+        };
         if needed > len as u64 {
             return invalid(
-                format!("{rows} x {columns} with stride {stride} needs {needed} elements, the memory has {len}"),
+                format!(
+                    "{rows} x {columns} with stride {stride} needs {needed} elements, the memory has {len}"
+                ),
                 "use a larger buffer or a smaller matrix",
             );
         }
-        Ok(Shape { rows: r, columns: c, stride: s })
+        Ok(Shape {
+            rows: r,
+            columns: c,
+            stride: s,
+        })
     }
 }
 
@@ -66,8 +88,16 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     }
 
     /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
-    pub fn matrix_with_stride(&self, rows: usize, columns: usize, stride: usize) -> Result<Matrix<'a, T>> {
-        Ok(Matrix { shape: Shape::new(self.len(), rows, columns, stride)?, elements: *self })
+    pub fn matrix_with_stride(
+        &self,
+        rows: usize,
+        columns: usize,
+        stride: usize,
+    ) -> Result<Matrix<'a, T>> {
+        Ok(Matrix {
+            shape: Shape::new(self.len(), rows, columns, stride)?,
+            elements: *self,
+        })
     }
 }
 
@@ -78,8 +108,16 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     }
 
     /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
-    pub fn matrix_mut_with_stride(self, rows: usize, columns: usize, stride: usize) -> Result<MatrixMut<'a, T>> {
-        Ok(MatrixMut { shape: Shape::new(self.len(), rows, columns, stride)?, elements: self })
+    pub fn matrix_mut_with_stride(
+        self,
+        rows: usize,
+        columns: usize,
+        stride: usize,
+    ) -> Result<MatrixMut<'a, T>> {
+        Ok(MatrixMut {
+            shape: Shape::new(self.len(), rows, columns, stride)?,
+            elements: self,
+        })
     }
 }
 

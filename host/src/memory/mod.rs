@@ -34,12 +34,17 @@ use crate::error::{Code, Error, Result};
 
 /// The bytes of `len` elements.
 pub(crate) fn bytes_of<T>(call: &'static str, len: usize) -> Result<usize> {
-    let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize);
+    let bytes = len
+        .checked_mul(size_of::<T>())
+        .filter(|&bytes| bytes <= isize::MAX as usize);
     bytes.ok_or_else(|| {
         Error::misuse(
             call,
             Code::OUT_OF_MEMORY,
-            format!("{len} elements of {} bytes are more than an address space", size_of::<T>()),
+            format!(
+                "{len} elements of {} bytes are more than an address space",
+                size_of::<T>()
+            ),
             "look at how the length was computed",
         )
     })

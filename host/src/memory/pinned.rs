@@ -58,15 +58,27 @@ impl Gpu {
     /// Page-locked host memory for `len` elements, zeroed.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedBuffer<T>> {
         let bytes = bytes_of::<T>("cuMemAllocHost", len)?;
-        let memory = if bytes == 0 { None } else { Some(Allocation::pinned(self, bytes)?) };
-        Ok(PinnedBuffer { memory: HostMemory::new(memory, len) })
+        let memory = if bytes == 0 {
+            None
+        } else {
+            Some(Allocation::pinned(self, bytes)?)
+        };
+        Ok(PinnedBuffer {
+            memory: HostMemory::new(memory, len),
+        })
     }
 
     /// Page-locked host memory for `len` elements that kernels can reach, zeroed.
     pub fn mapped<T: Pod>(&self, len: usize) -> Result<MappedBuffer<T>> {
         let bytes = bytes_of::<T>("cuMemHostAlloc", len)?;
-        let memory = if bytes == 0 { None } else { Some(Allocation::mapped(self, bytes)?) };
-        Ok(MappedBuffer { memory: HostMemory::new(memory, len) })
+        let memory = if bytes == 0 {
+            None
+        } else {
+            Some(Allocation::mapped(self, bytes)?)
+        };
+        Ok(MappedBuffer {
+            memory: HostMemory::new(memory, len),
+        })
     }
 }
 
@@ -105,7 +117,13 @@ macro_rules! host_side {
 
         impl<T: Pod> std::fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{}<{}>[{}]", $what, std::any::type_name::<T>(), self.len())
+                write!(
+                    f,
+                    "{}<{}>[{}]",
+                    $what,
+                    std::any::type_name::<T>(),
+                    self.len()
+                )
             }
         }
     };

@@ -2,11 +2,9 @@
 
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::allocation::Allocation;
 use super::view::{DeviceRead, DeviceWrite, RawView, sealed};
 
 /// A part of device memory for reading.
@@ -38,22 +36,38 @@ pub struct DeviceSliceMut<'a, T: Pod> {
 fn narrow<'a, T>(view: RawView<'a>, range: impl RangeBounds<usize>) -> RawView<'a> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
-        Bound::Excluded(&start) => start.checked_add(1).expect("the range starts behind the last index"),
+        Bound::Excluded(&start) => start
+            .checked_add(1)
+            .expect("the range starts behind the last index"),
         Bound::Unbounded => 0,
     };
     let end = match range.end_bound() {
-        Bound::Included(&end) => end.checked_add(1).expect("the range ends behind the last index"),
+        Bound::Included(&end) => end
+            .checked_add(1)
+            .expect("the range ends behind the last index"),
         Bound::Excluded(&end) => end,
         Bound::Unbounded => view.len,
     };
-    assert!(start <= end && end <= view.len, "range {start}..{end} of device memory with {} elements", view.len);
+    assert!(
+        start <= end && end <= view.len,
+        "range {start}..{end} of device memory with {} elements",
+        view.len
+    );
     let bytes = (end - start) * size_of::<T>();
-    RawView { address: view.address + (start * size_of::<T>()) as u64, bytes, len: end - start, ..view }
+    RawView {
+        address: view.address + (start * size_of::<T>()) as u64,
+        bytes,
+        len: end - start,
+        ..view
+    }
 }
 
 impl<'a, T: Pod> DeviceSlice<'a, T> {
     pub(crate) fn of(view: RawView<'a>, range: impl RangeBounds<usize>) -> Self {
-        DeviceSlice { view: narrow::<T>(view, range), of: PhantomData }
+        DeviceSlice {
+            view: narrow::<T>(view, range),
+            of: PhantomData,
+        }
     }
 
     /// Elements.
@@ -82,7 +96,10 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     pub(crate) fn of(view: RawView<'a>, range: impl RangeBounds<usize>) -> Self {
-        DeviceSliceMut { view: narrow::<T>(view, range), of: PhantomData }
+        DeviceSliceMut {
+            view: narrow::<T>(view, range),
+            of: PhantomData,
+        }
     }
 
     /// Elements.
@@ -137,17 +154,18 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         if let Some(allocation) = self.view.allocation {
             allocation.split();
         }
-        let view = RawView { whole: false, ..self.view };
-        (DeviceSliceMut::of(view, ..middle), DeviceSliceMut::of(view, middle..))
+        let view = RawView {
+            whole: false,
+            ..self.view
+        };
+        (
+            DeviceSliceMut::of(view, ..middle),
+            DeviceSliceMut::of(view, middle..),
+        )
     }
 
     pub(crate) fn view(&self) -> RawView<'a> {
         self.view
-    }
-
-    #[allow(dead_code)]
-    pub(crate) fn allocation(&self) -> Option<&'a Arc<Allocation>> {
-        self.view.allocation
     }
 }
 

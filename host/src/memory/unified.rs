@@ -5,8 +5,8 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::bytes_of;
 use super::host::{HostMemory, HostRead, HostWrite};
-use super::uses::Attached;
 use super::pinned::{device_side, host_side};
+use super::uses::Attached;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -85,8 +85,14 @@ impl Gpu {
     /// The device has no unified memory, or there is not enough.
     pub fn unified<T: Pod>(&self, len: usize) -> Result<UnifiedBuffer<T>> {
         let bytes = bytes_of::<T>("cuMemAllocManaged", len)?;
-        let memory = if bytes == 0 { None } else { Some(Allocation::managed(self, bytes)?) };
-        Ok(UnifiedBuffer { memory: HostMemory::new(memory, len) })
+        let memory = if bytes == 0 {
+            None
+        } else {
+            Some(Allocation::managed(self, bytes)?)
+        };
+        Ok(UnifiedBuffer {
+            memory: HostMemory::new(memory, len),
+        })
     }
 }
 
@@ -96,7 +102,9 @@ device_side!(UnifiedBuffer);
 impl<T: Pod> UnifiedBuffer<T> {
     /// Tells the driver how the memory will be used.
     pub fn advise(&self, advice: Advice) -> Result<()> {
-        let Some(allocation) = &self.memory.allocation else { return Ok(()) };
+        let Some(allocation) = &self.memory.allocation else {
+            return Ok(());
+        };
         let gpu = &allocation.gpu;
         let place = |location| match location {
             Location::Device => gpu.device,
@@ -104,15 +112,37 @@ impl<T: Pod> UnifiedBuffer<T> {
         };
         let (advice, device) = match advice {
             Advice::ReadMostly => (raw::CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY, gpu.device),
-            Advice::NotReadMostly => (raw::CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY, gpu.device),
-            Advice::Prefer(location) => (raw::CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION, place(location)),
-            Advice::PreferNothing => (raw::CUmem_advise::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, gpu.device),
-            Advice::AccessedBy(location) => (raw::CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY, place(location)),
-            Advice::NotAccessedBy(location) => (raw::CUmem_advise::CU_MEM_ADVISE_UNSET_ACCESSED_BY, place(location)),
+            Advice::NotReadMostly => (
+                raw::CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY,
+                gpu.device,
+            ),
+            Advice::Prefer(location) => (
+                raw::CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                place(location),
+            ),
+            Advice::PreferNothing => (
+                raw::CUmem_advise::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
+                gpu.device,
+            ),
+            Advice::AccessedBy(location) => (
+                raw::CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY,
+                place(location),
+            ),
+            Advice::NotAccessedBy(location) => (
+                raw::CUmem_advise::CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                place(location),
+            ),
         };
         gpu.bind()?;
         // SAFETY: the range is ours; advice changes no contents.
-        unsafe { call!(cuMemAdvise(allocation.base, allocation.bytes, advice, device)) }
+        unsafe {
+            call!(cuMemAdvise(
+                allocation.base,
+                allocation.bytes,
+                advice,
+                device
+            ))
+        }
     }
 
     /// Says which work on the device may use the memory from here on in `stream`. The stream is waited for, because that is when it
@@ -122,7 +152,9 @@ impl<T: Pod> UnifiedBuffer<T> {
     ///
     /// The memory is in use.
     pub fn attach(&mut self, stream: &Stream, attach: Attach) -> Result<()> {
-        let Some(allocation) = &self.memory.allocation else { return Ok(()) };
+        let Some(allocation) = &self.memory.allocation else {
+            return Ok(());
+        };
         allocation.check_gpu("cuStreamAttachMemAsync", &stream.inner)?;
         stream.inner.refuse_capture("cuStreamAttachMemAsync")?;
         allocation.gpu.bind()?;
@@ -135,7 +167,14 @@ impl<T: Pod> UnifiedBuffer<T> {
             let _order = allocation.gpu.order();
             allocation.check_host_access("UnifiedBuffer::attach", true)?;
             // SAFETY: the range is ours and idle. A length of 0 means all of it.
-            unsafe { call!(cuStreamAttachMemAsync(stream.inner.raw, allocation.base, 0, flags.0)) }?;
+            unsafe {
+                call!(cuStreamAttachMemAsync(
+                    stream.inner.raw,
+                    allocation.base,
+                    0,
+                    flags.0
+                ))
+            }?;
             if !allocation.gpu.limits.concurrent_managed {
                 allocation.attach(match attach {
                     Attach::Global => Attached::ToAll,
@@ -152,7 +191,9 @@ impl Stream {
     /// Moves unified memory to where it will be used next, after the earlier work of this stream and before the later.
     // covers: UM-21
     pub fn prefetch<T: Pod>(&self, buffer: &UnifiedBuffer<T>, to: Location) -> Result<()> {
-        let Some(allocation) = &buffer.memory.allocation else { return Ok(()) };
+        let Some(allocation) = &buffer.memory.allocation else {
+            return Ok(());
+        };
         allocation.check_gpu("cuMemPrefetchAsync", &self.inner)?;
         self.inner.refuse_capture("cuMemPrefetchAsync")?;
         allocation.gpu.bind()?;
@@ -163,6 +204,13 @@ impl Stream {
         let _order = allocation.gpu.order();
         allocation.order(&self.inner, buffer.raw_view().access(false), false)?;
         // SAFETY: the range is ours; moving it changes no contents.
-        unsafe { call!(cuMemPrefetchAsync(allocation.base, allocation.bytes, device, self.inner.raw)) }
+        unsafe {
+            call!(cuMemPrefetchAsync(
+                allocation.base,
+                allocation.bytes,
+                device,
+                self.inner.raw
+            ))
+        }
     }
 }

@@ -32,7 +32,11 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) const EVERYTHING: Access = Access { start: 0, end: u64::MAX, write: true };
+    pub(crate) const EVERYTHING: Access = Access {
+        start: 0,
+        end: u64::MAX,
+        write: true,
+    };
 
     pub(crate) fn conflicts(&self, other: &Access) -> bool {
         (self.write || other.write) && self.start < other.end && other.start < self.end
@@ -71,8 +75,14 @@ impl<P: Clone + PartialEq> Entries<P> {
     pub(crate) fn add(&mut self, place: &P, access: Access) {
         if access.write {
             // Everything that this write covers comes before it: whoever follows the write follows those too.
-            self.list.retain(|(_, earlier)| !(access.start <= earlier.start && earlier.end <= access.end));
-        } else if self.list.iter().any(|(other, earlier)| other == place && earlier.covers(&access)) {
+            self.list.retain(|(_, earlier)| {
+                !(access.start <= earlier.start && earlier.end <= access.end)
+            });
+        } else if self
+            .list
+            .iter()
+            .any(|(other, earlier)| other == place && earlier.covers(&access))
+        {
             return;
         }
         self.list.push((place.clone(), access));
@@ -99,7 +109,10 @@ impl<P: Clone + PartialEq> Entries<P> {
     /// The only place, if there is only one.
     fn only(&self) -> Option<&P> {
         let (first, _) = self.list.first()?;
-        self.list.iter().all(|(place, _)| place == first).then_some(first)
+        self.list
+            .iter()
+            .all(|(place, _)| place == first)
+            .then_some(first)
     }
 
     pub(crate) fn writes(&self) -> bool {
@@ -132,7 +145,13 @@ pub(crate) enum Attached {
 impl Uses {
     /// Puts an access by work that is about to be enqueued in `stream` after all that it conflicts with. `whole` promises that no
     /// view of a part of the memory exists beside the one that is used.
-    pub(crate) fn order(&mut self, owner: &AtomicU64, stream: &Place, access: Access, whole: bool) -> Result<()> {
+    pub(crate) fn order(
+        &mut self,
+        owner: &AtomicU64,
+        stream: &Place,
+        access: Access,
+        whole: bool,
+    ) -> Result<()> {
         self.check_attachment(stream)?;
         if self.entries.len() >= MOST {
             for other in self.entries.before(stream, &Access::EVERYTHING) {
@@ -146,7 +165,10 @@ impl Uses {
             }
             self.entries.add(stream, access);
         }
-        let sole = whole && !self.in_graphs && self.attached == Attached::ToAll && self.entries.only().is_some();
+        let sole = whole
+            && !self.in_graphs
+            && self.attached == Attached::ToAll
+            && self.entries.only().is_some();
         if sole {
             self.entries.clear();
             self.entries.add(stream, Access::EVERYTHING);
@@ -174,11 +196,19 @@ mod tests {
     use super::*;
 
     fn read(start: u64, end: u64) -> Access {
-        Access { start, end, write: false }
+        Access {
+            start,
+            end,
+            write: false,
+        }
     }
 
     fn write(start: u64, end: u64) -> Access {
-        Access { start, end, write: true }
+        Access {
+            start,
+            end,
+            write: true,
+        }
     }
 
     #[test]
@@ -233,7 +263,11 @@ mod tests {
             for i in 0..30 {
                 let place = next(4);
                 let start = next(6);
-                let access = Access { start, end: start + 1 + next(4), write: next(2) == 0 };
+                let access = Access {
+                    start,
+                    end: start + 1 + next(4),
+                    write: next(2) == 0,
+                };
                 let mut mine = std::collections::HashSet::new();
                 let mut places = entries.before(&place, &access);
                 places.push(place);
@@ -245,7 +279,10 @@ mod tests {
                     }
                 }
                 for (j, (_, earlier)) in all.iter().enumerate() {
-                    assert!(!earlier.conflicts(&access) || mine.contains(&j), "access {i} does not follow {j}");
+                    assert!(
+                        !earlier.conflicts(&access) || mine.contains(&j),
+                        "access {i} does not follow {j}"
+                    );
                 }
                 entries.add(&place, access);
                 all.push((place, access));

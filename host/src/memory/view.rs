@@ -22,8 +22,14 @@ pub struct RawView<'a> {
 
 impl RawView<'_> {
     pub(crate) fn access(&self, write: bool) -> Access {
-        let start = self.allocation.map_or(0, |allocation| self.address - allocation.base);
-        Access { start, end: start + self.bytes as u64, write }
+        let start = self
+            .allocation
+            .map_or(0, |allocation| self.address - allocation.base);
+        Access {
+            start,
+            end: start + self.bytes as u64,
+            write,
+        }
     }
 }
 
@@ -85,7 +91,10 @@ impl<T> Copy for DevicePointer<T> {}
 impl<T> DevicePointer<T> {
     /// From an address, of another library's memory for example.
     pub const fn from_address(address: u64) -> Self {
-        DevicePointer { address, of: PhantomData }
+        DevicePointer {
+            address,
+            of: PhantomData,
+        }
     }
 
     /// The address.

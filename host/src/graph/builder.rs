@@ -1,0 +1,612 @@
+//! Adding nodes to a graph or to the body of a conditional node.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use warpsmith_device::launch::{Kernel, SafeKernel, Value};
+
+use super::{Contents, Node, check_same, next_number, null_node};
+use crate::error::{Code, Error, Result};
+use crate::gpu::{Gpu, GpuInner};
+use crate::host_function::{Repeated, run_repeated};
+use crate::launch::kernel::{KernelInner, TypedKernel, UntypedKernel};
+use crate::launch::{Argument, Arguments, Grid, LaunchAttributes, Packer, UNKNOWN, check};
+use crate::memory::allocation::Allocation;
+use crate::memory::copy::Pattern;
+use crate::memory::uses::{Access, Entries};
+use crate::memory::view::RawView;
+use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer, length_mismatch};
+use crate::raw::{self, call};
+
+/// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.
+///
+/// Each method adds one node. Its edges: after every earlier node that uses the same memory in a conflicting way, and whatever
+/// [`depend`](Self::depend) adds.
+pub struct GraphBuilder {
+    pub(crate) gpu: Arc<GpuInner>,
+    pub(crate) raw: raw::CUgraph,
+    pub(crate) number: u64,
+    pub(crate) contents: Contents,
+    /// The uses of memory, by the allocation's address. The contents keep the allocations, so no address is used twice.
+    uses: HashMap<u64, Entries<Node>>,
+    /// Nodes of which it is not known what they use: every new node follows them.
+    before_all: Vec<Node>,
+    in_body: bool,
+    unused_conditions: Vec<u64>,
+}
+
+/// A number on the device that decides whether a body runs. Kernels that take it as a `u64` set it by
+/// `cudaGraphSetConditional(handle, value)`; anything but 0 means yes.
+// covers: COND-01
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Condition {
+    handle: raw::CUgraphConditionalHandle,
+    graph: u64,
+}
+
+impl Argument<Value<u64>> for Condition {
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        <u64 as Argument<Value<u64>>>::pack(&self.handle, packer);
+    }
+}
+
+impl GraphBuilder {
+    pub(crate) fn new(gpu: &Arc<GpuInner>, raw: raw::CUgraph) -> GraphBuilder {
+        GraphBuilder {
+            gpu: gpu.clone(),
+            raw,
+            number: next_number(),
+            contents: Contents::default(),
+            uses: HashMap::new(),
+            before_all: Vec::new(),
+            in_body: false,
+            unused_conditions: Vec::new(),
+        }
+    }
+
+    /// For a graph whose nodes were captured: what is added later comes after them.
+    pub(crate) fn follow_captured_nodes(&mut self, contents: Contents) -> Result<()> {
+        self.contents = contents;
+        self.before_all = self
+            .raw_nodes()?
+            .into_iter()
+            .map(|node| Node::new(node, self.number))
+            .collect();
+        Ok(())
+    }
+
+    /// Adds the launch of a safe kernel.
+    ///
+    /// The arguments are looked at now: scalars are copied, buffers are kept.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Stream::launch`](crate::Stream::launch).
+    // covers: GRAPH-04
+    pub fn kernel<K, A>(
+        &mut self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<Node>
+    where
+        K: SafeKernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut packer = Packer::new(0);
+        arguments.pack(&mut packer);
+        self.add_kernel(&kernel.inner, &K::ATTRIBUTES, grid, &mut packer)
+    }
+
+    /// Adds the launch of any kernel.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold at each launch of the graph.
+    pub unsafe fn kernel_unchecked<K, A>(
+        &mut self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<Node>
+    where
+        K: Kernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut packer = Packer::new(0);
+        arguments.pack(&mut packer);
+        self.add_kernel(&kernel.inner, &K::ATTRIBUTES, grid, &mut packer)
+    }
+
+    /// Adds the launch of a kernel of foreign PTX.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
+    pub unsafe fn kernel_untyped<P, A>(
+        &mut self,
+        kernel: &UntypedKernel<P>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<Node>
+    where
+        A: Arguments<P>,
+    {
+        let mut packer = Packer::new(0);
+        arguments.pack(&mut packer);
+        self.add_kernel(&kernel.inner, &UNKNOWN, grid, &mut packer)
+    }
+
+    fn add_kernel(
+        &mut self,
+        kernel: &Arc<KernelInner>,
+        attributes: &warpsmith_device::launch::KernelAttributes,
+        grid: Grid,
+        packer: &mut Packer<'_>,
+    ) -> Result<Node> {
+        check_same("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
+        check(kernel, attributes, &grid, packer)?;
+        let uses: Vec<_> = packer
+            .uses()
+            .iter()
+            .map(|used| (used.allocation.clone(), used.access))
+            .collect();
+        let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
+            func: kernel.function,
+            gridDimX: grid.blocks.x,
+            gridDimY: grid.blocks.y,
+            gridDimZ: grid.blocks.z,
+            blockDimX: grid.threads.x,
+            blockDimY: grid.threads.y,
+            blockDimZ: grid.threads.z,
+            sharedMemBytes: grid.shared,
+            kernelParams: packer.pointers(),
+            ..Default::default()
+        };
+        let node = self.add(&uses, |node, graph, before, count| {
+            // SAFETY: dependencies and parameters outlive the call, which copies them.
+            unsafe {
+                call!(cuGraphAddKernelNode_v2(
+                    node,
+                    graph,
+                    before,
+                    count,
+                    &parameters
+                ))
+            }
+        })?;
+        let launch = LaunchAttributes::new(&grid);
+        for attribute in &launch.list[..launch.count as usize] {
+            // SAFETY: the node was just made; the value outlives the call.
+            unsafe {
+                call!(cuGraphKernelNodeSetAttribute(
+                    node.raw(),
+                    attribute.id,
+                    &attribute.value
+                ))
+            }
+            .map_err(|error| error.while_doing(|| format!("kernel `{}`", kernel.name)))?;
+        }
+        self.contents.kernels.push((kernel.clone(), grid));
+        Ok(node)
+    }
+
+    /// Adds a copy from device memory to device memory.
+    // covers: GRAPH-06
+    pub fn copy<S, D>(&mut self, from: &S, to: &mut D) -> Result<Node>
+    where
+        S: DeviceRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
+        self.add_copy(from.raw_view(), to.raw_view())
+    }
+
+    /// Adds a copy from page-locked host memory, which is read at each launch.
+    pub fn copy_from_host<T: bytemuck::Pod, D: DeviceWrite<Item = T> + ?Sized>(
+        &mut self,
+        from: &PinnedBuffer<T>,
+        to: &mut D,
+    ) -> Result<Node> {
+        self.outside_of_bodies("a copy from host memory")?;
+        self.add_copy(from.memory.view(), to.raw_view())
+    }
+
+    /// Adds a copy to page-locked host memory. The host gets at it after waiting for a launch.
+    pub fn copy_to_host<S: DeviceRead + ?Sized>(
+        &mut self,
+        from: &S,
+        to: &mut PinnedBuffer<S::Item>,
+    ) -> Result<Node> {
+        self.outside_of_bodies("a copy to host memory")?;
+        self.add_copy(from.raw_view(), to.memory.view())
+    }
+
+    /// Adds a copy of `data`, the same at each launch.
+    pub fn upload<T: bytemuck::Pod, D: DeviceWrite<Item = T> + ?Sized>(
+        &mut self,
+        data: &[T],
+        to: &mut D,
+    ) -> Result<Node> {
+        let mut pinned = Gpu {
+            inner: self.gpu.clone(),
+        }
+        .pinned(data.len())?;
+        pinned.host_mut()?.copy_from_slice(data);
+        self.copy_from_host(&pinned, to)
+    }
+
+    fn add_copy(&mut self, from: RawView<'_>, to: RawView<'_>) -> Result<Node> {
+        if from.len != to.len {
+            return Err(length_mismatch("cuGraphAddMemcpyNode", from.len, to.len));
+        }
+        let (Some(source), Some(destination)) = (from.allocation, to.allocation) else {
+            return self.empty();
+        };
+        if to.bytes == 0 {
+            return self.empty();
+        }
+        for allocation in [source, destination] {
+            check_same("cuGraphAddMemcpyNode", &self.gpu, &allocation.gpu)?;
+        }
+        let uses = [
+            (source.clone(), from.access(false)),
+            (destination.clone(), to.access(true)),
+        ];
+        let mut copy = raw::CUDA_MEMCPY3D {
+            WidthInBytes: to.bytes,
+            Height: 1,
+            Depth: 1,
+            ..Default::default()
+        };
+        if source.is_pinned() {
+            copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.srcHost = from.address as *const _;
+        } else {
+            copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.srcDevice = from.address;
+        }
+        if destination.is_pinned() {
+            copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.dstHost = to.address as *mut _;
+        } else {
+            copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.dstDevice = to.address;
+        }
+        let context = self.gpu.raw_context;
+        self.add(&uses, |node, graph, before, count| {
+            // SAFETY: dependencies and parameters outlive the call; both ranges are kept by the graph.
+            unsafe {
+                call!(cuGraphAddMemcpyNode(
+                    node, graph, before, count, &copy, context
+                ))
+            }
+        })
+    }
+
+    /// Adds setting every element to `value`.
+    ///
+    /// # Errors
+    ///
+    /// The value is wider than 4 bytes and no repetition of a narrower pattern, which no memset can write.
+    // covers: GRAPH-07
+    pub fn fill<D: DeviceWrite + ?Sized>(&mut self, to: &mut D, value: D::Item) -> Result<Node> {
+        const CALL: &str = "cuGraphAddMemsetNode";
+        let to = to.raw_view();
+        let Some(allocation) = to.allocation.filter(|_| to.bytes > 0) else {
+            return self.empty();
+        };
+        check_same(CALL, &self.gpu, &allocation.gpu)?;
+        let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "a memset writes patterns of 1, 2 or 4 bytes, which this value is not made of",
+                "copy from a filled buffer instead",
+            ));
+        };
+        let (element, value) = pattern.element();
+        let parameters = raw::CUDA_MEMSET_NODE_PARAMS {
+            dst: to.address,
+            pitch: to.bytes,
+            value,
+            elementSize: element,
+            width: to.bytes / element as usize,
+            height: 1,
+        };
+        let context = self.gpu.raw_context;
+        self.add(
+            &[(allocation.clone(), to.access(true))],
+            |node, graph, before, count| {
+                // SAFETY: dependencies and parameters outlive the call; the range is kept by the graph.
+                unsafe {
+                    call!(cuGraphAddMemsetNode(
+                        node,
+                        graph,
+                        before,
+                        count,
+                        &parameters,
+                        context
+                    ))
+                }
+            },
+        )
+    }
+
+    /// Adds a call of a function on the host, at each launch. See [`Stream::host_fn`](crate::Stream::host_fn) for what it may do.
+    // covers: GRAPH-05
+    pub fn host(&mut self, function: impl Fn() + Send + Sync + 'static) -> Result<Node> {
+        self.outside_of_bodies("a host function")?;
+        let value = Arc::new(Repeated::new(&self.gpu, function));
+        let parameters = raw::CUDA_HOST_NODE_PARAMS {
+            fn_: Some(run_repeated),
+            userData: Arc::as_ptr(&value).cast_mut().cast(),
+        };
+        let node = self.add(&[], |node, graph, before, count| {
+            // SAFETY: dependencies and parameters outlive the call; the contents keep the function.
+            unsafe { call!(cuGraphAddHostNode(node, graph, before, count, &parameters)) }
+        })?;
+        self.contents.values.push(value);
+        Ok(node)
+    }
+
+    /// Adds a node that does nothing, as a joint of edges.
+    // covers: GRAPH-08
+    pub fn empty(&mut self) -> Result<Node> {
+        self.add(&[], |node, graph, before, count| {
+            // SAFETY: the dependencies outlive the call.
+            unsafe { call!(cuGraphAddEmptyNode(node, graph, before, count)) }
+        })
+    }
+
+    /// Lets `after` wait for `before`.
+    ///
+    /// # Errors
+    ///
+    /// A node belongs to another graph, the edge exists, or it would close a circle.
+    // covers: GRAPH-13
+    pub fn depend(&mut self, before: Node, after: Node) -> Result<()> {
+        const CALL: &str = "cuGraphAddDependencies";
+        for node in [before, after] {
+            if node.graph() != self.number {
+                return Err(Error::misuse(
+                    CALL,
+                    Code::INVALID_VALUE,
+                    format!("{node:?} belongs to another graph"),
+                    "use this graph's nodes",
+                ));
+            }
+        }
+        self.gpu.bind()?;
+        self.add_edge(before, after)
+    }
+
+    fn add_edge(&self, before: Node, after: Node) -> Result<()> {
+        let (from, to) = (before.raw(), after.raw());
+        // SAFETY: both nodes are this graph's, and alive: no method removes nodes.
+        unsafe { call!(cuGraphAddDependencies(self.raw, &from, &to, 1)) }
+            .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))
+    }
+
+    /// A condition, to be used by one [`while_loop`](Self::while_loop) or [`if_then`](Self::if_then) of this same graph or body.
+    /// Each launch begins with the value `start`.
+    // covers: COND-02
+    pub fn condition(&mut self, start: u32) -> Result<Condition> {
+        self.gpu.bind()?;
+        let mut handle = 0;
+        // SAFETY: the result outlives the call; graph and context are alive.
+        unsafe {
+            call!(cuGraphConditionalHandleCreate(
+                &mut handle,
+                self.raw,
+                self.gpu.raw_context,
+                start,
+                raw::CU_GRAPH_COND_ASSIGN_DEFAULT
+            ))
+        }?;
+        self.unused_conditions.push(handle);
+        Ok(Condition {
+            handle,
+            graph: self.number,
+        })
+    }
+
+    /// Adds a loop: while the condition is not 0, tested before each pass, the body runs. The body needs a kernel that sets the
+    /// condition to 0 at some time.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::prelude::*;
+    /// # #[kernel]
+    /// # pub fn halve(mut x: PerThread<[f32]>, until: f32, again: u64) {}
+    /// # const PTX: &str = "";
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open_default()?;
+    /// # let (stream, kernel) = (gpu.stream()?, gpu.load(PTX)?.kernel(halve)?);
+    /// # let mut x = stream.upload(&[8.0_f32])?;
+    /// let mut graph = gpu.graph()?;
+    /// let again = graph.condition(1)?;
+    /// graph.while_loop(again, |body| {
+    ///     body.kernel(&kernel, Grid::new(1, 1), (&mut x, 1.0, again))?;
+    ///     Ok(())
+    /// })?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    // covers: COND-04, COND-06
+    pub fn while_loop(
+        &mut self,
+        condition: Condition,
+        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+    ) -> Result<Node> {
+        self.conditional(
+            condition,
+            raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE,
+            body,
+        )
+    }
+
+    /// Adds a branch: the body runs once if the condition is not 0.
+    // covers: COND-05
+    pub fn if_then(
+        &mut self,
+        condition: Condition,
+        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+    ) -> Result<Node> {
+        self.conditional(
+            condition,
+            raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
+            body,
+        )
+    }
+
+    fn conditional(
+        &mut self,
+        condition: Condition,
+        kind: raw::CUgraphConditionalNodeType,
+        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+    ) -> Result<Node> {
+        const CALL: &str = "cuGraphAddNode";
+        if condition.graph != self.number {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "the condition belongs to another graph or body",
+                "make it by `condition` of the builder that the node is added to",
+            ));
+        }
+        let Some(place) = self
+            .unused_conditions
+            .iter()
+            .position(|&handle| handle == condition.handle)
+        else {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "the condition already decides about another node",
+                "make one for each node",
+            ));
+        };
+        self.gpu.bind()?;
+        let mut parameters = raw::CUgraphNodeParams {
+            type_: raw::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+            ..Default::default()
+        };
+        parameters.__bindgen_anon_1.conditional = raw::CUDA_CONDITIONAL_NODE_PARAMS {
+            handle: condition.handle,
+            type_: kind,
+            size: 1,
+            phGraph_out: std::ptr::null_mut(),
+            ctx: self.gpu.raw_context,
+        };
+        let mut node = null_node();
+        let before: Vec<raw::CUgraphNode> = self.before_all.iter().map(|node| node.raw()).collect();
+        // SAFETY: result, dependencies and parameters outlive the call.
+        unsafe {
+            call!(cuGraphAddNode_v2(
+                &mut node,
+                self.raw,
+                before.as_ptr(),
+                std::ptr::null(),
+                before.len(),
+                &mut parameters
+            ))
+        }?;
+        self.unused_conditions.swap_remove(place);
+        let node = Node::new(node, self.number);
+        // SAFETY: the driver wrote the array of one body, which belongs to the node.
+        let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
+        let mut builder = GraphBuilder {
+            in_body: true,
+            ..GraphBuilder::new(&self.gpu, inner)
+        };
+        let result = body(&mut builder);
+        // Whatever the closure says: nodes that were added will run.
+        let contents = std::mem::take(&mut builder.contents);
+        for (allocation, access) in &contents.memory {
+            for before in self.follow(node, allocation, *access) {
+                self.add_edge(before, node)?;
+            }
+        }
+        self.contents.absorb(contents);
+        result?;
+        Ok(node)
+    }
+
+    fn outside_of_bodies(&self, what: &str) -> Result<()> {
+        if !self.in_body {
+            return Ok(());
+        }
+        // covers: COND-08
+        Err(Error::misuse(
+            "cuGraphAddNode",
+            Code::NOT_SUPPORTED,
+            format!("the body of a loop or a branch cannot hold {what}"),
+            "bodies hold kernels, copies and fills of device memory, empty nodes, loops and branches",
+        ))
+    }
+
+    /// Adds a node after all that it must follow.
+    fn add(
+        &mut self,
+        uses: &[(Arc<Allocation>, Access)],
+        make: impl FnOnce(
+            *mut raw::CUgraphNode,
+            raw::CUgraph,
+            *const raw::CUgraphNode,
+            usize,
+        ) -> Result<()>,
+    ) -> Result<Node> {
+        self.gpu.bind()?;
+        // The node has no name yet; none of the earlier ones has this.
+        let new = Node::new(null_node(), self.number);
+        let mut before = self.before_all.clone();
+        for (allocation, access) in uses {
+            if let Some(entries) = self.uses.get(&allocation.base) {
+                for node in entries.before(&new, access) {
+                    if !before.contains(&node) {
+                        before.push(node);
+                    }
+                }
+            }
+        }
+        let before: Vec<raw::CUgraphNode> = before.into_iter().map(Node::raw).collect();
+        let mut node = null_node();
+        make(&mut node, self.raw, before.as_ptr(), before.len())?;
+        let node = Node::new(node, self.number);
+        for (allocation, access) in uses {
+            self.follow(node, allocation, *access);
+        }
+        for (allocation, access) in uses {
+            self.contents.uses(allocation, *access);
+        }
+        Ok(node)
+    }
+
+    /// Notes a node's use; gives the nodes that it must follow.
+    fn follow(&mut self, node: Node, allocation: &Arc<Allocation>, access: Access) -> Vec<Node> {
+        {
+            let _order = self.gpu.order();
+            allocation.join_graph();
+        }
+        let entries = self.uses.entry(allocation.base).or_default();
+        let before = entries.before(&node, &access);
+        entries.add(&node, access);
+        before
+    }
+
+    pub(crate) fn raw_nodes(&self) -> Result<Vec<raw::CUgraphNode>> {
+        self.gpu.bind()?;
+        let mut count = 0;
+        // SAFETY: asks for the number only.
+        unsafe { call!(cuGraphGetNodes(self.raw, std::ptr::null_mut(), &mut count)) }?;
+        let mut nodes = vec![null_node(); count];
+        if count > 0 {
+            // SAFETY: room for `count` nodes.
+            unsafe { call!(cuGraphGetNodes(self.raw, nodes.as_mut_ptr(), &mut count)) }?;
+            nodes.truncate(count);
+        }
+        Ok(nodes)
+    }
+}
