@@ -12,6 +12,7 @@ mod globals;
 mod records;
 mod requirements;
 mod shared;
+mod spaces;
 mod symbols;
 
 use std::collections::{HashMap, HashSet};
@@ -94,6 +95,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
 
     // What must not disturb them.
     atomics::restore(&module)?;
+    spaces::place(&module)?;
     float::apply(&module, job.float, &records);
     dump(&module, "after");
     Ok(module.emit(&machine)?)

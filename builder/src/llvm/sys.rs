@@ -150,6 +150,10 @@ api! {
     fn LLVMGetAlignment(ValueRef) -> c_uint;
     fn LLVMSetAlignment(ValueRef, c_uint);
     fn LLVMIsAConstantInt(ValueRef) -> ValueRef;
+    fn LLVMIsAConstantExpr(ValueRef) -> ValueRef;
+    fn LLVMGetConstOpcode(ValueRef) -> c_int;
+    fn LLVMIsAArgument(ValueRef) -> ValueRef;
+    fn LLVMGetParamParent(ValueRef) -> ValueRef;
     fn LLVMIsAInstruction(ValueRef) -> ValueRef;
     fn LLVMIsAFunction(ValueRef) -> ValueRef;
     fn LLVMIsAGlobalVariable(ValueRef) -> ValueRef;
@@ -175,6 +179,8 @@ api! {
     fn LLVMGetCalledValue(ValueRef) -> ValueRef;
     fn LLVMGetNumArgOperands(ValueRef) -> c_uint;
     fn LLVMGetInlineAsmAsmString(ValueRef, *mut usize) -> *const c_char;
+    fn LLVMGetInlineAsmConstraintString(ValueRef, *mut usize) -> *const c_char;
+    fn LLVMGetInlineAsmHasSideEffects(ValueRef) -> Bool;
 
     // Attributes.
     fn LLVMGetEnumAttributeKindForName(*const c_char, usize) -> c_uint;
@@ -186,6 +192,8 @@ api! {
     fn LLVMRemoveStringAttributeAtIndex(ValueRef, c_uint, *const c_char, c_uint);
     fn LLVMGetEnumAttributeAtIndex(ValueRef, c_uint, c_uint) -> AttributeRef;
     fn LLVMAddCallSiteAttribute(ValueRef, c_uint, AttributeRef);
+    fn LLVMGetCallSiteAttributeCount(ValueRef, c_uint) -> c_uint;
+    fn LLVMGetCallSiteAttributes(ValueRef, c_uint, *mut AttributeRef);
     fn LLVMGetCallSiteEnumAttribute(ValueRef, c_uint, c_uint) -> AttributeRef;
     fn LLVMRemoveCallSiteEnumAttribute(ValueRef, c_uint, c_uint);
 
@@ -215,6 +223,7 @@ api! {
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
     fn LLVMBuildNeg(BuilderRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildAddrSpaceCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;
     fn LLVMGetOrdering(ValueRef) -> c_int;
     fn LLVMSetOrdering(ValueRef, c_int);

@@ -9,6 +9,11 @@ use super::sys::{self, BasicBlockRef};
 pub mod opcode {
     #![allow(missing_docs)]
     pub const CALL: i32 = 45;
+    pub const GET_ELEMENT_POINTER: i32 = 29;
+    pub const BIT_CAST: i32 = 41;
+    pub const PHI: i32 = 44;
+    pub const SELECT: i32 = 46;
+    pub const ADDRESS_SPACE_CAST: i32 = 60;
     pub const ATOMIC_RMW: i32 = 57;
     pub const FADD: i32 = 9;
     pub const FSUB: i32 = 11;
@@ -472,6 +477,91 @@ impl<'c> Value<'c> {
             let start = (self.api().LLVMGetInlineAsmAsmString)(self.raw, &mut len);
             String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
         }
+    }
+
+    /// The operand constraints of an inline-assembly value, separated by commas.
+    pub fn asm_constraints(self) -> String {
+        let mut len = 0;
+        unsafe {
+            let start = (self.api().LLVMGetInlineAsmConstraintString)(self.raw, &mut len);
+            String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
+        }
+    }
+
+    /// The opcode of a constant expression, `None` for other values.
+    pub fn constant_opcode(self) -> Option<i32> {
+        unsafe {
+            (!(self.api().LLVMIsAConstantExpr)(self.raw).is_null())
+                .then(|| (self.api().LLVMGetConstOpcode)(self.raw))
+        }
+    }
+
+    /// How many operands an instruction or constant expression has.
+    pub fn operand_count(self) -> u32 {
+        unsafe { (self.api().LLVMGetNumOperands)(self.raw) as u32 }
+    }
+
+    /// The function whose parameter this is, `None` for other values.
+    pub fn parameter_of(self) -> Option<Value<'c>> {
+        unsafe {
+            if (self.api().LLVMIsAArgument)(self.raw).is_null() {
+                return None;
+            }
+            self.wrap((self.api().LLVMGetParamParent)(self.raw))
+        }
+    }
+
+    /// Puts a copy of this call of inline assembly before it, with another template, and the pointer argument
+    /// `n` cast to an address space. Flags of the call are kept.
+    pub fn build_asm_copy_before(self, text: &str, n: u32, space: u32) -> Option<Value<'c>> {
+        let asm = self.callee()?;
+        let mut arguments: Vec<_> = (0..self.argument_count())
+            .map(|i| self.operand(i).map(|v| v.raw))
+            .collect::<Option<_>>()?;
+        let constraints = asm.asm_constraints();
+        let api = self.api();
+        let call = unsafe {
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            if space != 0 {
+                let pointer = (api.LLVMPointerTypeInContext)(self.context.raw, space);
+                let argument = &mut arguments[n as usize];
+                *argument = (api.LLVMBuildAddrSpaceCast)(builder, *argument, pointer, c"".as_ptr());
+            }
+            let mut types: Vec<_> = arguments.iter().map(|&a| (api.LLVMTypeOf)(a)).collect();
+            let ty =
+                (api.LLVMFunctionType)(self.ty(), types.as_mut_ptr(), types.len() as u32, 0);
+            let asm = (api.LLVMGetInlineAsm)(
+                ty,
+                text.as_ptr().cast(),
+                text.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
+                (api.LLVMGetInlineAsmHasSideEffects)(asm.raw),
+                0,
+                0,
+                0,
+            );
+            let call = (api.LLVMBuildCall2)(
+                builder,
+                ty,
+                asm,
+                arguments.as_mut_ptr(),
+                arguments.len() as u32,
+                c"".as_ptr(),
+            );
+            (api.LLVMInstructionSetDebugLoc)(call, (api.LLVMInstructionGetDebugLoc)(self.raw));
+            let at = Attribute::Function.index();
+            let count = (api.LLVMGetCallSiteAttributeCount)(self.raw, at) as usize;
+            let mut flags = vec![std::ptr::null_mut(); count];
+            (api.LLVMGetCallSiteAttributes)(self.raw, at, flags.as_mut_ptr());
+            for flag in flags {
+                (api.LLVMAddCallSiteAttribute)(call, at, flag);
+            }
+            (api.LLVMDisposeBuilder)(builder);
+            call
+        };
+        self.wrap(call)
     }
 
     /// Adds a flag attribute to a call.

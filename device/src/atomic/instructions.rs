@@ -44,7 +44,7 @@ macro_rules! emit_load {
     ($semantics:literal, $scope:literal, $type:literal, $class:ident, $address:expr) => {{
         let value;
         instruction!(
-            concat!("ld", $semantics, $scope, "/*space {address}*/", $type, " {value}, [{address}];"),
+            concat!("ld", $semantics, $scope, "/*space={address}*/", $type, " {value}, [{address}];"),
             value = out($class) value,
             address = in(reg64) $address,
             options(nostack, readonly),
@@ -56,7 +56,7 @@ macro_rules! emit_load {
 macro_rules! emit_store {
     ($semantics:literal, $scope:literal, $type:literal, $class:ident, $address:expr, $value:expr) => {
         instruction!(
-            concat!("st", $semantics, $scope, "/*space {address}*/", $type, " [{address}], {value};"),
+            concat!("st", $semantics, $scope, "/*space={address}*/", $type, " [{address}], {value};"),
             address = in(reg64) $address,
             value = in($class) $value,
             options(nostack),
@@ -68,7 +68,7 @@ macro_rules! emit_atom {
     ($semantics:literal, $scope:literal, $operation:literal, $class:ident, $address:expr, $value:expr) => {{
         let old;
         instruction!(
-            concat!("atom", $semantics, $scope, "/*space {address}*/", $operation, " {old}, [{address}], {value};"),
+            concat!("atom", $semantics, $scope, "/*space={address}*/", $operation, " {old}, [{address}], {value};"),
             old = out($class) old,
             address = in(reg64) $address,
             value = in($class) $value,
@@ -83,7 +83,7 @@ macro_rules! emit_cas {
      $address:expr, $current:expr, $new:expr) => {{
         let old;
         instruction!(
-            concat!("atom", $semantics, $scope, "/*space {address}*/", $operation, " {old}, [{address}], {current}, {new};"),
+            concat!("atom", $semantics, $scope, "/*space={address}*/", $operation, " {old}, [{address}], {current}, {new};"),
             old = out($class) old,
             address = in(reg64) $address,
             current = in($class) $current,
@@ -97,7 +97,7 @@ macro_rules! emit_cas {
 macro_rules! emit_red {
     ($semantics:literal, $scope:literal, $operation:literal, $class:ident, $address:expr, $value:expr) => {
         instruction!(
-            concat!("red", $semantics, $scope, "/*space {address}*/", $operation, " [{address}], {value};"),
+            concat!("red", $semantics, $scope, "/*space={address}*/", $operation, " [{address}], {value};"),
             address = in(reg64) $address,
             value = in($class) $value,
             options(nostack),

@@ -112,7 +112,7 @@ macro_rules! load {
         // SAFETY: zero is a value of every register type; all registers are written below.
         let mut registers: Self::Registers = unsafe { core::mem::zeroed() };
         instruction!(
-            concat!($text, "/*space {address}*/", $type, " {{", holes!($($i)*), "}}, [{address}], {stride};"),
+            concat!($text, "/*space={address}*/", $type, " {{", holes!($($i)*), "}}, [{address}], {stride};"),
             $(out($class) registers[$i],)*
             address = in(reg64) $source,
             stride = in(reg32) $stride,
@@ -125,7 +125,7 @@ macro_rules! load {
 macro_rules! store {
     ($text:expr, $type:literal, $class:ident ($($i:tt)*), $registers:expr, $target:expr, $stride:expr) => {
         instruction!(
-            concat!($text, "/*space {address}*/", $type, " [{address}], {{", holes!($($i)*), "}}, {stride};"),
+            concat!($text, "/*space={address}*/", $type, " [{address}], {{", holes!($($i)*), "}}, {stride};"),
             $(in($class) $registers[$i],)*
             address = in(reg64) $target,
             stride = in(reg32) $stride,

@@ -16,7 +16,7 @@ macro_rules! operand {
                 // SAFETY: the caller vouches for the tile.
                 unsafe {
                     instruction!(
-                        concat!($text, "/*space {address}*/", $element, " {{{register}}}, [{address}], {stride};"),
+                        concat!($text, "/*space={address}*/", $element, " {{{register}}}, [{address}], {stride};"),
                         register = out(reg32) register,
                         address = in(reg64) source,
                         stride = in(reg32) stride,
