@@ -7,6 +7,7 @@
 use crate::arch::{Arch, PtxVersion};
 use crate::error::BuildError;
 use crate::linker::convergence::instructions;
+use crate::linker::spaces;
 use crate::llvm::{Module, Value, ValueKind};
 
 /// The need of one family of instructions.
@@ -222,7 +223,10 @@ pub(crate) fn check(module: &Module<'_>, arch: Arch) -> Result<Requirement, Buil
                 continue;
             };
             match callee.kind() {
-                ValueKind::InlineAsm => check_asm(&callee.asm_text(), call, arch, &mut highest)?,
+                ValueKind::InlineAsm => {
+                    let text = spaces::without_marks(&callee.asm_text());
+                    check_asm(&text, call, arch, &mut highest)?
+                }
                 ValueKind::Function if callee.is_intrinsic() => {
                     check_intrinsic(&callee.name(), call, arch, &mut highest)?
                 }

@@ -36,7 +36,10 @@ fn rewrite(call: Value<'_>, asm: Value<'_>) -> Result<(), BuildError> {
         return Ok(());
     };
     let constraints = asm.asm_constraints();
-    let outputs = constraints.split(',').filter(|c| c.starts_with('=')).count() as u32;
+    let outputs = constraints
+        .split(',')
+        .filter(|c| c.starts_with('='))
+        .count() as u32;
     let broken = || BuildError::Link(format!("the state space mark in `{text}` names no pointer"));
     let argument = operand.checked_sub(outputs).ok_or_else(broken)?;
     let pointer = call.operand(argument).ok_or_else(broken)?;
@@ -60,6 +63,11 @@ fn marked_operand(text: &str) -> Option<(u32, usize)> {
     let rest = &text[text.find(MARK)? + MARK.len()..];
     let end = rest.find("}*/")?;
     Some((rest[..end].parse().ok()?, MARK.len() + end + "}*/".len()))
+}
+
+/// A template as it is when nothing is known.
+pub(crate) fn without_marks(text: &str) -> String {
+    replace_marks(text, "")
 }
 
 fn replace_marks(text: &str, name: &str) -> String {
@@ -114,9 +122,7 @@ fn space_of<'c>(pointer: Value<'c>, seen: &mut HashSet<Value<'c>>) -> Space {
         _ => pointer.constant_opcode(),
     };
     let sources = match opcode {
-        Some(
-            opcode::ADDRESS_SPACE_CAST | opcode::BIT_CAST | opcode::GET_ELEMENT_POINTER,
-        ) => 0..1,
+        Some(opcode::ADDRESS_SPACE_CAST | opcode::BIT_CAST | opcode::GET_ELEMENT_POINTER) => 0..1,
         Some(opcode::SELECT) => 1..3,
         Some(opcode::PHI) => 0..pointer.operand_count(),
         _ => return Space::Unknown,

@@ -529,8 +529,7 @@ impl<'c> Value<'c> {
                 *argument = (api.LLVMBuildAddrSpaceCast)(builder, *argument, pointer, c"".as_ptr());
             }
             let mut types: Vec<_> = arguments.iter().map(|&a| (api.LLVMTypeOf)(a)).collect();
-            let ty =
-                (api.LLVMFunctionType)(self.ty(), types.as_mut_ptr(), types.len() as u32, 0);
+            let ty = (api.LLVMFunctionType)(self.ty(), types.as_mut_ptr(), types.len() as u32, 0);
             let asm = (api.LLVMGetInlineAsm)(
                 ty,
                 text.as_ptr().cast(),
