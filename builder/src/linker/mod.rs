@@ -7,6 +7,7 @@
 pub mod archive;
 mod atomics;
 mod convergence;
+mod copies;
 mod float;
 mod globals;
 mod records;
@@ -73,6 +74,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     for record in &records {
         records::apply(&module, record)?;
     }
+    copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);
     module.run_passes("globaldce", None)?;
@@ -94,6 +96,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
+    copies::widen(&module);
     atomics::restore(&module)?;
     spaces::place(&module)?;
     float::apply(&module, job.float, &records);

@@ -113,6 +113,9 @@ const NEEDS: &[Need] = &[
     need("clusterlaunchcontrol", "", (8, 6), 100),
     // Clusters.
     need("barrier.cluster", "", (7, 8), 90),
+    need("barrier.cluster", ".release", (8, 0), 90),
+    need("barrier.cluster", ".acquire", (8, 0), 90),
+    need("barrier.cluster", ".relaxed", (8, 0), 90),
     need("mapa", "", (7, 8), 90),
     need("getctarank", "", (7, 8), 90),
     need("", ".shared::cluster", (7, 8), 90),

@@ -194,6 +194,7 @@ api! {
     fn LLVMAddCallSiteAttribute(ValueRef, c_uint, AttributeRef);
     fn LLVMGetCallSiteAttributeCount(ValueRef, c_uint) -> c_uint;
     fn LLVMGetCallSiteAttributes(ValueRef, c_uint, *mut AttributeRef);
+    fn LLVMGetEnumAttributeValue(AttributeRef) -> u64;
     fn LLVMGetCallSiteEnumAttribute(ValueRef, c_uint, c_uint) -> AttributeRef;
     fn LLVMRemoveCallSiteEnumAttribute(ValueRef, c_uint, c_uint);
 
@@ -209,6 +210,8 @@ api! {
 
     // Types.
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
+    fn LLVMInt32TypeInContext(ContextRef) -> TypeRef;
+    fn LLVMVectorType(TypeRef, c_uint) -> TypeRef;
     fn LLVMArrayType2(TypeRef, u64) -> TypeRef;
     fn LLVMPointerTypeInContext(ContextRef, c_uint) -> TypeRef;
     fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
@@ -222,6 +225,8 @@ api! {
     fn LLVMDisposeBuilder(BuilderRef);
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
+    fn LLVMBuildLoad2(BuilderRef, TypeRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildStore(BuilderRef, ValueRef, ValueRef) -> ValueRef;
     fn LLVMBuildNeg(BuilderRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildAddrSpaceCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;

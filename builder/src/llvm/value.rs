@@ -654,6 +654,44 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The alignment that a call promises for a pointer argument; 1 if it says nothing.
+    pub fn call_parameter_alignment(self, n: u32) -> u64 {
+        unsafe {
+            let attribute = (self.api().LLVMGetCallSiteEnumAttribute)(
+                self.raw,
+                Attribute::Parameter(n).index(),
+                self.attribute_kind("align"),
+            );
+            if attribute.is_null() {
+                1
+            } else {
+                (self.api().LLVMGetEnumAttributeValue)(attribute)
+            }
+        }
+    }
+
+    /// Puts a load of four words from operand 1 and a store of them to operand 0 before this call, aligned to 16.
+    pub fn build_vector_copy_before(self) {
+        let api = self.api();
+        unsafe {
+            let (to, from) = (
+                (api.LLVMGetOperand)(self.raw, 0),
+                (api.LLVMGetOperand)(self.raw, 1),
+            );
+            let words = (api.LLVMVectorType)((api.LLVMInt32TypeInContext)(self.context.raw), 4);
+            let location = (api.LLVMInstructionGetDebugLoc)(self.raw);
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            let load = (api.LLVMBuildLoad2)(builder, words, from, c"".as_ptr());
+            let store = (api.LLVMBuildStore)(builder, load, to);
+            (api.LLVMDisposeBuilder)(builder);
+            for access in [load, store] {
+                (api.LLVMSetAlignment)(access, 16);
+                (api.LLVMInstructionSetDebugLoc)(access, location);
+            }
+        }
+    }
+
     /// Puts `-operand` before this instruction.
     pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
         let raw = unsafe {

@@ -66,6 +66,12 @@ impl<'a, T> Matrix<'a, T> {
         self.stride as usize
     }
 
+    /// The first element, for unsafe code with another pattern of reading (16 bytes at a time, say).
+    #[inline(always)]
+    pub fn as_ptr(&self) -> *const T {
+        self.data.as_ptr()
+    }
+
     /// The element, if there is one.
     #[inline(always)]
     pub fn get(&self, row: usize, column: usize) -> Option<&'a T> {

@@ -6,10 +6,12 @@
 mod matrix;
 mod per_block;
 mod per_thread;
+mod per_thread_vectors;
 
 pub use matrix::{Matrix, MatrixOut};
 pub use per_block::PerBlock;
 pub use per_thread::{PerThread, PerThread3d, Strided};
+pub use per_thread_vectors::PerThreadVectors;
 
 /// How `#[kernel]` rebuilds a pointer-and-length view.
 #[doc(hidden)]

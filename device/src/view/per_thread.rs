@@ -61,6 +61,12 @@ impl<T> PerThread<'_, [T]> {
         self.length == 0
     }
 
+    /// The first element, for unsafe code with another pattern of writing.
+    #[inline(always)]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.pointer.cast()
+    }
+
     /// The element with the thread's own number, [`thread::index`]; `None` when the slice is shorter.
     #[inline(always)]
     pub fn mine(&mut self) -> Option<&mut T> {

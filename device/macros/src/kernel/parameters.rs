@@ -210,7 +210,7 @@ fn path_form(ty: &Type, path: &syn::TypePath) -> syn::Result<Form> {
     };
     match name.as_str() {
         // The launch may have so many dimensions that the view's elements still belong to one thread each.
-        "PerThread" => Ok(output(slice_element()?, 1)),
+        "PerThread" | "PerThreadVectors" => Ok(output(slice_element()?, 1)),
         "PerThread3d" => Ok(output(slice_element()?, 3)),
         "PerBlock" => Ok(output(slice_element()?, 3)),
         "AtomicSlice" => Ok(output(element()?, 3)),

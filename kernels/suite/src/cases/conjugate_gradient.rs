@@ -1,0 +1,178 @@
+//! A sparse linear system, solved in one launch.
+
+use crate::case::{Case, Problem, Roof, Work};
+use crate::check::Verified;
+use crate::launch_pair;
+use crate::random::Fill;
+use crate::session::{Pair, Session, Who};
+use anyhow::Result;
+use warpsmith_host::prelude::*;
+use warpsmith_kernels as kernels;
+
+pub(super) const CASE: Case = Case {
+    name: "conjugate_gradient",
+    summary: "a sparse system in one cooperative grid",
+    unit: "unknowns",
+    simulator_size: 3_000,
+    gpu_size: 1 << 22,
+    ragged: &[1, 2, 31, 257, 1025],
+    twin: "conjugate_gradient",
+    entries: &["conjugate_gradient"],
+    prepare: |session, n| Ok(Box::new(Solver::new(session, n)?)),
+};
+
+/// The recurrence's residual, relative to the right-hand side, at which the kernel stops.
+const GOAL: f64 = 1e-4;
+const MAX_ITERATIONS: u32 = 200;
+
+struct Solver {
+    kernel: Pair<kernels::conjugate_gradient::conjugate_gradient>,
+    matrix: Matrix,
+    starts: DeviceBuffer<u32>,
+    columns: DeviceBuffer<u32>,
+    values: DeviceBuffer<f32>,
+    b: DeviceBuffer<f32>,
+    x: DeviceBuffer<f32>,
+    r: DeviceBuffer<f32>,
+    p: DeviceBuffer<f32>,
+    ap: DeviceBuffer<f32>,
+    partials: DeviceBuffer<f64>,
+    report: DeviceBuffer<f64>,
+    blocks: u32,
+    iterations: f64,
+}
+
+/// A symmetric positive definite matrix in compressed rows.
+struct Matrix {
+    starts: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Matrix {
+    /// The five-point Laplacian of a grid of about `sqrt(n)` columns, its last row perhaps partial, with a diagonal
+    /// raised by 0.5 to 1.5: the condition number is at most 17, so some twenty iterations do.
+    fn laplacian(n: usize) -> Matrix {
+        let width = (n as f64).sqrt().ceil() as usize;
+        let mut matrix = Matrix { starts: vec![0], columns: Vec::with_capacity(5 * n), values: Vec::with_capacity(5 * n) };
+        for i in 0..n {
+            let mut entry = |column: usize, value: f32| {
+                matrix.columns.push(column as u32);
+                matrix.values.push(value);
+            };
+            if i >= width {
+                entry(i - width, -1.0);
+            }
+            if i % width > 0 {
+                entry(i - 1, -1.0);
+            }
+            entry(i, 5.0 + 0.5 * f32::draw(1, i as u64));
+            if i % width + 1 < width && i + 1 < n {
+                entry(i + 1, -1.0);
+            }
+            if i + width < n {
+                entry(i + width, -1.0);
+            }
+            matrix.starts.push(matrix.columns.len() as u32);
+        }
+        matrix
+    }
+
+    fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+        range.map(|i| (self.columns[i] as usize, f64::from(self.values[i])))
+    }
+}
+
+impl Solver {
+    fn new(session: &Session, n: usize) -> Result<Solver> {
+        let kernel = session.pair(kernels::conjugate_gradient::conjugate_gradient, "conjugate_gradient")?;
+        let threads = kernels::conjugate_gradient::THREADS;
+        let mut resident = kernel.ours.max_cooperative_blocks(threads, 0)?;
+        if let Some(twin) = &kernel.twin {
+            resident = resident.min(twin.max_cooperative_blocks(threads, 0)?);
+        }
+        let wanted = super::persistent_blocks(session, 8, n.div_ceil(threads as usize))?;
+        let blocks = wanted.min(resident);
+        let matrix = Matrix::laplacian(n);
+        let stream = &session.stream;
+        Ok(Solver {
+            kernel,
+            starts: stream.upload(&matrix.starts)?,
+            columns: stream.upload(&matrix.columns)?,
+            values: stream.upload(&matrix.values)?,
+            b: stream.zeroed(n)?,
+            x: stream.zeroed(n)?,
+            r: stream.zeroed(n)?,
+            p: stream.zeroed(n)?,
+            ap: stream.zeroed(n)?,
+            partials: stream.zeroed(2 * blocks as usize)?,
+            report: stream.zeroed(2)?,
+            matrix,
+            blocks,
+            iterations: 0.0,
+        })
+    }
+}
+
+impl Problem for Solver {
+    fn shape(&self) -> String {
+        format!("{} unknowns", self.b.len())
+    }
+
+    fn work(&self) -> Work {
+        // An iteration reads the matrix, reads or writes p three times, ap twice, x and r four and three times.
+        let n = self.b.len() as f64;
+        let iteration = 8.0 * self.values.len() as f64 + 4.0 * n + 12.0 * 4.0 * n;
+        Work { bytes: iteration * self.iterations.max(1.0), flops: 0.0, roof: Roof::Copy }
+    }
+
+    fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
+        session.randomise(&mut self.b, seed)?;
+        session.stream.fill(&mut self.x, f32::NAN)?;
+        Ok(session.stream.fill(&mut self.report, f64::NAN)?)
+    }
+
+    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+        let grid = Grid::new(self.blocks, kernels::conjugate_gradient::THREADS).cooperative();
+        let arguments = (
+            &self.starts,
+            &self.columns,
+            &self.values,
+            &self.b,
+            &mut self.x,
+            &mut self.r,
+            &mut self.p,
+            &mut self.ap,
+            &mut self.partials,
+            &mut self.report,
+            GOAL,
+            MAX_ITERATIONS,
+        );
+        launch_pair!(session, who, self.kernel, grid, arguments);
+        Ok(())
+    }
+
+    fn verify(&mut self, session: &Session) -> Result<Result<Verified, String>> {
+        let (b, x) = (session.stream.download(&self.b)?, session.stream.download(&self.x)?);
+        let report = session.stream.download(&self.report)?;
+        self.iterations = report[0];
+        let (mut residual, mut norm) = (0.0, 0.0);
+        for (i, &b) in b.iter().enumerate() {
+            let ax: f64 = self.matrix.row(i).map(|(column, value)| value * f64::from(x[column])).sum();
+            residual += (f64::from(b) - ax).powi(2);
+            norm += f64::from(b).powi(2);
+        }
+        let relative = (residual / norm).sqrt();
+        // The true residual drifts from the recurrence's by some roundoffs an iteration, of |a| |x| <= 10 * 2 |b|:
+        // 20 iterations * 6e-8 * 20 = 2.4e-5 at most, so a quarter of the goal more.
+        let bound = 1.25 * GOAL;
+        if !(relative <= bound) {
+            return Ok(Err(format!("the residual is {relative:.3e} of the right-hand side, more than {bound:.3e}")));
+        }
+        if !(report[0] >= 1.0 && report[0] < f64::from(MAX_ITERATIONS)) {
+            return Ok(Err(format!("{} iterations are not between 1 and {MAX_ITERATIONS}", report[0])));
+        }
+        Ok(Ok(Verified { elements: x.len() as u64, worst: relative / bound }))
+    }
+}

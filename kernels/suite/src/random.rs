@@ -1,0 +1,73 @@
+//! Random inputs: the same values from the device and from the host (see `warpsmith_kernels::random`).
+
+use crate::session::Session;
+use anyhow::Result;
+use half::f16;
+use warpsmith_host::prelude::*;
+use warpsmith_kernels as kernels;
+use warpsmith_kernels::random::{bits, unit};
+
+/// The kernels that fill buffers.
+pub struct Kernels {
+    units: TypedKernel<kernels::fill_unit>,
+    halves: TypedKernel<kernels::fill_unit_f16>,
+    words: TypedKernel<kernels::fill_bits>,
+}
+
+impl Kernels {
+    pub(crate) fn new(module: &Module) -> Result<Kernels> {
+        Ok(Kernels {
+            units: module.kernel(kernels::fill_unit)?,
+            halves: module.kernel(kernels::fill_unit_f16)?,
+            words: module.kernel(kernels::fill_bits)?,
+        })
+    }
+}
+
+/// A type that the suite draws inputs of.
+pub trait Fill: bytemuck::Pod {
+    /// Element `index` of the sequence `seed`.
+    fn draw(seed: u64, index: u64) -> Self;
+    /// Fills `buffer` on the device.
+    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<Self>, seed: u64) -> Result<()>;
+
+    /// Fills `buffer` with the sequence `seed`.
+    fn fill(session: &Session, buffer: &mut DeviceBuffer<Self>, seed: u64) -> Result<()> {
+        if session.gpu.is_simulator() || buffer.len() < 1024 {
+            let values: Vec<Self> = (0..buffer.len() as u64).map(|i| Self::draw(seed, i)).collect();
+            session.stream.upload_into(&values, buffer)?;
+            return Ok(());
+        }
+        Self::fill_on_device(session, buffer, seed)
+    }
+}
+
+impl Fill for f32 {
+    fn draw(seed: u64, index: u64) -> f32 {
+        unit(seed, index)
+    }
+    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<f32>, seed: u64) -> Result<()> {
+        let grid = Grid::cover(buffer.len(), 256);
+        Ok(session.stream.launch(&session.fill.units, grid, (seed, buffer))?)
+    }
+}
+
+impl Fill for f16 {
+    fn draw(seed: u64, index: u64) -> f16 {
+        f16::from_f32(unit(seed, index))
+    }
+    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<f16>, seed: u64) -> Result<()> {
+        let grid = Grid::cover(buffer.len(), 256);
+        Ok(session.stream.launch(&session.fill.halves, grid, (seed, buffer))?)
+    }
+}
+
+impl Fill for u32 {
+    fn draw(seed: u64, index: u64) -> u32 {
+        bits(seed, index)
+    }
+    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u32>, seed: u64) -> Result<()> {
+        let grid = Grid::cover(buffer.len(), 256);
+        Ok(session.stream.launch(&session.fill.words, grid, (seed, buffer))?)
+    }
+}
