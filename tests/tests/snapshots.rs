@@ -1,0 +1,193 @@
+//! The PTX that each intrinsic became. `cargo insta review` shows a change; `INSTA_UPDATE=always` takes it.
+//!
+//! A snapshot holds the instructions that the intrinsics stand for, with registers unnumbered, kernel by kernel; what the compiler
+//! puts around them is left out.
+
+use warpsmith_tests::ptx::{SM_70, SM_80, SM_90, kernels, report};
+
+const MEMORY: &[&str] = &[
+    "atom",
+    "red",
+    "fence",
+    "ld.relaxed",
+    "ld.acquire",
+    "st.relaxed",
+    "st.release",
+    "st.volatile",
+    "mov.b128",
+    "ld.shared",
+    "st.shared",
+    "bar.",
+];
+
+// covers: ATOM-02, ATOM-04, ATOM-05, ATOM-06, ATOM-07, ATOM-08, ATOM-10, ATOM-11, ATOM-12, ATOM-13, ATOM-14, ATOM-15, ATOM-17, ATOM-18
+// covers: FENCE-02, FENCE-03, FENCE-04, FENCE-06, FENCE-07
+#[test]
+fn atomics() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "operations_u32",
+            "operations_i32",
+            "operations_u64",
+            "operations_i64",
+            "reductions_u32",
+            "reductions_i64",
+            "add_f32",
+            "add_f64",
+            "add_f16",
+            "add_bf16",
+            "count_bounded",
+            "count_u16",
+            "count_u128",
+            "add_vectors",
+            "orders",
+            "scopes",
+            "fences",
+            "shared_histogram",
+            "last_block_sums",
+            "locked_increment",
+        ],
+        MEMORY,
+    ));
+}
+
+#[test]
+fn atomics_of_sm_70() {
+    insta::assert_snapshot!(report(
+        SM_70,
+        &["operations_u32", "add_f16", "count_u16", "orders", "fences"],
+        MEMORY
+    ));
+}
+
+// covers: MODEL-08, DSMEM-01, DSMEM-02
+#[test]
+fn clusters() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &kernels(SM_90, "cluster_"),
+        &[
+            "mov.u32 %r, %cluster",
+            "mov.u32 %r, %ncluster",
+            "mov.pred",
+            "barrier",
+            "mapa",
+            "getctarank",
+            "red",
+            "ld.b32"
+        ],
+    ));
+}
+
+// covers: CG-10
+#[test]
+fn grid_barrier() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &["arrive_and_wait"],
+        &[
+            "mov.u32 %r, %envreg",
+            "bar.",
+            "atom",
+            "red",
+            "ld.acquire",
+            "ld.relaxed"
+        ],
+    ));
+}
+
+const HALF: &[&str] = &[
+    "add.rn",
+    "sub.rn",
+    "mul.rn",
+    "fma.rn",
+    "neg",
+    "abs",
+    "min.f16",
+    "max.f16",
+    "min.bf16",
+    "max.bf16",
+    "setp.eq.f16",
+    "setp.ne.f16",
+    "setp.lt.f16",
+    "setp.le.f16",
+    "setp.gt.f16",
+    "setp.ge.f16",
+    "setp.eq.bf16",
+    "setp.ne.bf16",
+    "setp.lt.bf16",
+    "setp.le.bf16",
+    "setp.gt.bf16",
+    "setp.ge.bf16",
+    "setp.lt.f32",
+    "setp.le.f32",
+    "setp.eq.f32",
+    "cvt.r",
+    "cvt.f32",
+];
+
+// covers: MATH-30, WMMA-09
+#[test]
+fn half() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "f16_operation",
+            "f16x2_operation",
+            "bf16_operation",
+            "bf16x2_operation",
+            "f16_from_f32",
+            "f16_to_others",
+            "f16_from_integers",
+            "bf16_conversions",
+            "bf16_integers",
+        ],
+        HALF,
+    ));
+}
+
+#[test]
+fn half_of_older_architectures() {
+    insta::assert_snapshot!(
+        "half_of_sm_80",
+        report(
+            SM_80,
+            &[
+                "bf16_operation",
+                "bf16x2_operation",
+                "bf16_conversions",
+                "f16x2_operation"
+            ],
+            HALF
+        )
+    );
+    insta::assert_snapshot!(
+        "half_of_sm_70",
+        report(SM_70, &["f16_operation", "f16x2_operation"], HALF)
+    );
+}
+
+// covers: WMMA-01, WMMA-02, WMMA-03, WMMA-05, WMMA-14
+#[test]
+fn matrix() {
+    insta::assert_snapshot!(report(SM_90, &kernels(SM_90, "wmma_"), &["wmma"]));
+}
+
+/// Fragments stay in registers, and state spaces are found.
+#[test]
+fn fragments_use_no_local_memory() {
+    for kernel in kernels(SM_90, "wmma_") {
+        let body = warpsmith_tests::ptx::instructions(SM_90, kernel);
+        assert!(
+            !body
+                .iter()
+                .any(|line| line.contains("%SP") || line.contains(".local")),
+            "{kernel} uses local memory: {body:#?}"
+        );
+    }
+    assert!(
+        !SM_90.contains("space="),
+        "a state space mark is left in the PTX"
+    );
+}
