@@ -9,6 +9,8 @@
 //! | `api` | the driver's functions, one module a topic |
 //! | `state` | contexts, handles, error codes |
 //! | `streams`, `graph` | asynchronous work and its order |
+//! | `module`, `pool`, `runtime` | loaded code, stream-ordered memory, what kernels call |
+//! | `settings`, `report` | the simulator's own switches, and what it says about faults |
 //! | `device` | what a simulated device reports about itself |
 //! | [`memory`] | the simulated address space |
 //! | [`ptx`] | lexer, parser, syntax tree; errors with line and column |
@@ -21,9 +23,15 @@ mod api;
 pub mod check;
 mod device;
 pub mod engine;
+mod graph;
 pub mod memory;
 pub mod numerics;
+mod module;
+mod pool;
 pub mod ptx;
+mod report;
+mod runtime;
+mod settings;
 mod state;
 mod streams;
 

@@ -51,6 +51,7 @@ driver_calls! {
         if dptr == 0 {
             return Ok(());
         }
+        crate::graph::guard_unsafe_call()?;
         let wanted = |kind| matches!(kind, Kind::Device | Kind::Managed | Kind::Pool(_));
         device_memory::free(&context, dptr as usize, wanted, "cuMemFree")?;
     }
@@ -129,6 +130,7 @@ driver_calls! {
 }
 
 fn allocate(context: &Context, no_result: bool, bytes: usize, kind: Kind, by: &'static str) -> Result<usize> {
+    crate::graph::guard_unsafe_call()?;
     if no_result || bytes == 0 {
         return Err(code::INVALID_VALUE);
     }

@@ -53,12 +53,25 @@ macro_rules! driver_calls {
     };
 }
 
+mod capture;
 mod context;
 mod copy;
 mod device;
 mod error;
+mod event;
+mod fill;
+mod function;
+mod graph;
+mod graph_exec;
+mod graph_nodes;
 mod init;
+mod launch;
+mod managed;
 mod memory;
+mod module;
+mod pool;
+mod private;
+mod stream;
 mod symbols;
 
 /// Which form of a function is asked for.
@@ -137,8 +150,27 @@ fn implemented(name: &str) -> Option<*const c_void> {
 }
 
 fn find(name: &str, variant: Variant) -> Option<*const c_void> {
-    const TOPICS: &[fn(&str, Variant) -> Option<*const c_void>] =
-        &[context::find, copy::find, device::find, error::find, init::find, memory::find];
+    const TOPICS: &[fn(&str, Variant) -> Option<*const c_void>] = &[
+        capture::find,
+        context::find,
+        copy::find,
+        device::find,
+        error::find,
+        event::find,
+        fill::find,
+        function::find,
+        graph::find,
+        graph_exec::find,
+        graph_nodes::find,
+        init::find,
+        launch::find,
+        managed::find,
+        memory::find,
+        module::find,
+        pool::find,
+        private::find,
+        stream::find,
+    ];
     TOPICS.iter().find_map(|topic| topic(name, variant))
 }
 

@@ -51,6 +51,15 @@ pub(crate) fn profile(_device: usize) -> &'static Profile {
     &h200::PROFILE
 }
 
+/// A device's compute capability.
+pub(crate) fn compute_capability(device: usize) -> (u32, u32) {
+    let profile = profile(device);
+    (
+        profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+    )
+}
+
 /// Bytes of device memory in use, by device.
 static USED: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 

@@ -1,13 +1,15 @@
 //! Contexts, and each thread's stack of current ones.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Result, code, device_memory, lock};
+use super::{Result, code, device_memory, lock, registries};
 use crate::abi::CUresult;
 use crate::device;
 use crate::memory::Memory;
+use crate::streams::{self, Lane, Stream};
 
 /// The settings of `cuCtxSetLimit`.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,19 @@ pub(crate) struct Context {
     pub(crate) limits: Mutex<Limits>,
     pub(crate) cache_config: AtomicU32,
     pub(crate) shared_config: AtomicU32,
+    /// Tells running kernels to end.
+    pub(crate) cancel: AtomicBool,
+    /// Held while work is issued, so that the rules between default and other streams see one order.
+    pub(crate) order: Mutex<()>,
+    /// The lanes of all streams that may have work, and whether each waits for the legacy stream.
+    pub(crate) lanes: Mutex<Vec<(Arc<Lane>, bool)>>,
+    pub(crate) legacy: Mutex<Option<Arc<Stream>>>,
+    /// Counts resets.
+    epoch: AtomicU64,
+    /// Bytes of the device heap in use.
+    pub(crate) heap_used: AtomicUsize,
+    /// What kernels have printed since the last synchronisation.
+    output: Mutex<Vec<u8>>,
 }
 
 impl Context {
@@ -71,6 +86,13 @@ impl Context {
             limits: Mutex::new(Limits::of(device)),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(0),
+            cancel: AtomicBool::new(false),
+            order: Mutex::new(()),
+            lanes: Mutex::default(),
+            legacy: Mutex::new(None),
+            epoch: AtomicU64::new(0),
+            heap_used: AtomicUsize::new(0),
+            output: Mutex::default(),
         }
     }
 
@@ -124,15 +146,58 @@ impl Context {
         self.clear();
     }
 
+    /// How often the context has been reset.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Acquire)
+    }
+
     /// Ends all work and frees everything that belongs to the context; what a fault has spoilt is whole again.
     pub(crate) fn clear(&self) {
+        self.cancel.store(true, Ordering::Release);
+        streams::settle(self);
+        self.drain_output();
+        let (id, all) = (self.id(), registries());
+        drop(all.execs.drain(|exec| exec.context == id));
+        drop(all.streams.drain(|stream| stream.context_id == id));
+        drop(all.events.drain(|event| event.context == id));
+        drop(all.functions.drain(|function| function.context == id));
+        drop(all.modules.drain(|module| module.context == id));
+        lock(&self.lanes).clear();
+        *lock(&self.legacy) = None;
         let memory = Memory::global();
-        for (info, _) in memory.of_context(self.id()) {
+        for (info, _) in memory.of_context(id) {
             device_memory::release(info.base, "the end of its context");
         }
-        memory.unregister_context(self.id());
+        memory.unregister_context(id);
         *lock(&self.limits) = Limits::of(self.device);
+        self.heap_used.store(0, Ordering::Release);
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.cancel.store(false, Ordering::Release);
         self.sticky.store(0, Ordering::Release);
+    }
+
+    /// Keeps what a kernel prints until the next synchronisation. What exceeds the buffer pushes the oldest out.
+    pub(crate) fn print(&self, text: &[u8]) {
+        let most = lock(&self.limits).printf_fifo;
+        let mut output = lock(&self.output);
+        output.extend_from_slice(text);
+        if output.len() > most {
+            let excess = output.len() - most;
+            output.drain(..excess);
+        }
+    }
+
+    /// Writes out what kernels have printed.
+    pub(crate) fn drain_output(&self) {
+        let text = std::mem::take(&mut *lock(&self.output));
+        if !text.is_empty() {
+            let mut stdout = std::io::stdout().lock();
+            let _ = stdout.write_all(&text).and_then(|()| stdout.flush());
+        }
     }
 }
 

@@ -39,16 +39,20 @@ pub(crate) fn free(context: &Context, base: usize, wanted: impl Fn(Kind) -> bool
 /// Frees at once, and gives the bytes back to the device.
 pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
     let (info, detail) = Memory::global().free(base, by)?;
-    if counts(detail.kind) {
-        device::give_memory(detail.device, info.len);
+    match detail.kind {
+        Kind::Pool(pool) => crate::pool::returned(pool, info.len),
+        kind if counts(kind) => device::give_memory(detail.device, info.len),
+        _ => {}
     }
     Some(())
 }
 
 /// Waits for all work of a context.
-pub(crate) fn settle(_context: &Context) {}
+pub(crate) fn settle(context: &Context) {
+    crate::streams::settle(context);
+}
 
-/// Whether a kind takes memory of the device rather than of the host. Managed memory may exceed the device's.
+/// Whether a kind takes memory of the device by itself: managed memory may exceed the device's, and pools keep their own book.
 fn counts(kind: Kind) -> bool {
-    matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Global)
+    matches!(kind, Kind::Device | Kind::Global)
 }

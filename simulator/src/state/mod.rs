@@ -8,7 +8,7 @@ mod registry;
 
 pub(crate) use context::{Context, current, current_unchecked, pop, push, set_current};
 pub(crate) use process::{initialise, initialised, primary, registries};
-pub(crate) use registry::Registries;
+pub(crate) use registry::{Registries, Registry};
 
 use crate::abi::CUresult;
 

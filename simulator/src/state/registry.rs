@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Context, Result, code};
+use crate::graph::{Exec, Graph, Node, UserObject};
+use crate::module::{Function, Module};
+use crate::pool::Pool;
+use crate::streams::{Event, Stream};
 
 /// All live objects of one kind.
 pub(crate) struct Registry<T> {
@@ -61,4 +65,13 @@ impl<T> Registry<T> {
 #[derive(Default)]
 pub(crate) struct Registries {
     pub(crate) contexts: Registry<Context>,
+    pub(crate) streams: Registry<Stream>,
+    pub(crate) events: Registry<Event>,
+    pub(crate) modules: Registry<Module>,
+    pub(crate) functions: Registry<Function>,
+    pub(crate) graphs: Registry<Graph>,
+    pub(crate) nodes: Registry<Node>,
+    pub(crate) execs: Registry<Exec>,
+    pub(crate) objects: Registry<UserObject>,
+    pub(crate) pools: Registry<Pool>,
 }

@@ -1,23 +1,16 @@
-//! Streams: ordered work on threads of its own.
+//! Streams: what a program enqueues, in order, on lanes that progress at the same time; events; and the default streams.
+//!
+//! The legacy default stream waits for all blocking streams of its context and they for it; a non-blocking stream takes no part in
+//! that. What a stream does is an [`Operation`], which it executes, or, while it captures, appends to a graph.
 
-use std::cell::Cell;
+mod event;
+mod lane;
+mod operation;
+mod stream;
+mod transfer;
 
-thread_local! {
-    static PER_THREAD: Cell<u32> = const { Cell::new(0) };
-}
-
-/// While one lives, the null stream means the calling thread's own default stream.
-pub(crate) struct PerThreadDefault(());
-
-impl PerThreadDefault {
-    pub(crate) fn enter() -> Self {
-        PER_THREAD.set(PER_THREAD.get() + 1);
-        Self(())
-    }
-}
-
-impl Drop for PerThreadDefault {
-    fn drop(&mut self) {
-        PER_THREAD.set(PER_THREAD.get() - 1);
-    }
-}
+pub(crate) use event::{Event, Recording};
+pub(crate) use lane::{Lane, Mark};
+pub(crate) use operation::{HostCall, Launch, Operation};
+pub(crate) use stream::{PerThreadDefault, Stream, find, legacy, settle};
+pub(crate) use transfer::{Fill, Place, Transfer};

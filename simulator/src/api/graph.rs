@@ -1,0 +1,307 @@
+//! Graphs: creation, edges, queries, user objects, DOT.
+
+use core::ffi::CStr;
+use std::sync::Arc;
+
+use super::*;
+use crate::graph::{self, Edge, Graph, Node, PLAIN_EDGE, UserObject};
+use crate::state::registries;
+use crate::streams::Operation;
+
+driver_calls! {
+    Ready fn cuGraphCreate(phGraph: *mut CUgraph, flags: c_uint) {
+        if phGraph.is_null() || flags != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        phGraph.write(Graph::create(false).handle as CUgraph);
+    }
+
+    Ready fn cuGraphDestroy(hGraph: CUgraph) {
+        let graph = registries().graphs.get(hGraph)?;
+        if graph.owned {
+            // Child graphs and conditional bodies end with their node.
+            return Err(code::INVALID_VALUE);
+        }
+        registries().graphs.remove(hGraph)?;
+        graph.clear();
+    }
+
+    Ready fn cuGraphClone(phGraphClone: *mut CUgraph, originalGraph: CUgraph) {
+        let original = registries().graphs.get(originalGraph)?;
+        if phGraphClone.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let (copy, map) = original.duplicate(false);
+        super::graph_nodes::remember_clone(&copy, map);
+        phGraphClone.write(copy.handle as CUgraph);
+    }
+
+    Ready fn cuGraphNodeFindInClone(phNode: *mut CUgraphNode, hOriginalNode: CUgraphNode, hClonedGraph: CUgraph) {
+        let graph = registries().graphs.get(hClonedGraph)?;
+        let node = super::graph_nodes::find_in_clone(&graph, hOriginalNode as usize).ok_or(code::INVALID_VALUE)?;
+        put(phNode, node as CUgraphNode)?;
+    }
+
+    Ready fn cuGraphDestroyNode(hNode: CUgraphNode) {
+        let node = registries().nodes.get(hNode)?;
+        registries().graphs.get(node.graph as CUgraph)?.remove(&node);
+    }
+
+    Ready fn cuGraphNodeGetType(hNode: CUgraphNode, r#type: *mut CUgraphNodeType) {
+        put(r#type, registries().nodes.get(hNode)?.kind())?;
+    }
+
+    Ready fn cuGraphAddDependencies(hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, numDependencies: usize) {
+        registries().graphs.get(hGraph)?.connect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
+    }
+
+    Ready fn cuGraphAddDependencies_v2(
+        hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edgeData: *const CUgraphEdgeData,
+        numDependencies: usize,
+    ) {
+        registries().graphs.get(hGraph)?.connect(&edges(from, to, edgeData, numDependencies)?)?;
+    }
+
+    Ready fn cuGraphRemoveDependencies(
+        hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, numDependencies: usize,
+    ) {
+        registries().graphs.get(hGraph)?.disconnect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
+    }
+
+    Ready fn cuGraphRemoveDependencies_v2(
+        hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edgeData: *const CUgraphEdgeData,
+        numDependencies: usize,
+    ) {
+        registries().graphs.get(hGraph)?.disconnect(&edges(from, to, edgeData, numDependencies)?)?;
+    }
+
+    Ready fn cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize) {
+        let all = registries().graphs.get(hGraph)?.nodes();
+        list(&all.iter().map(|node| node.handle as CUgraphNode).collect::<Vec<_>>(), nodes, numNodes)?;
+    }
+
+    Ready fn cuGraphGetRootNodes(hGraph: CUgraph, rootNodes: *mut CUgraphNode, numRootNodes: *mut usize) {
+        let graph = registries().graphs.get(hGraph)?;
+        let edges = graph.edges();
+        let roots = graph.nodes().into_iter().map(|node| node.handle);
+        let roots = roots.filter(|&handle| edges.iter().all(|edge| edge.to != handle));
+        list(&roots.map(|handle| handle as CUgraphNode).collect::<Vec<_>>(), rootNodes, numRootNodes)?;
+    }
+
+    Ready fn cuGraphGetEdges(hGraph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, numEdges: *mut usize) {
+        list_edges(&registries().graphs.get(hGraph)?.edges(), from, to, core::ptr::null_mut(), numEdges)?;
+    }
+
+    Ready fn cuGraphGetEdges_v2(
+        hGraph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numEdges: *mut usize,
+    ) {
+        list_edges(&registries().graphs.get(hGraph)?.edges(), from, to, edgeData, numEdges)?;
+    }
+
+    Ready fn cuGraphNodeGetDependencies(hNode: CUgraphNode, dependencies: *mut CUgraphNode, numDependencies: *mut usize) {
+        let edges = edges_at(hNode, |edge| edge.to)?;
+        list_edges(&edges, dependencies, core::ptr::null_mut(), core::ptr::null_mut(), numDependencies)?;
+    }
+
+    Ready fn cuGraphNodeGetDependencies_v2(
+        hNode: CUgraphNode, dependencies: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numDependencies: *mut usize,
+    ) {
+        let edges = edges_at(hNode, |edge| edge.to)?;
+        list_edges(&edges, dependencies, core::ptr::null_mut(), edgeData, numDependencies)?;
+    }
+
+    Ready fn cuGraphNodeGetDependentNodes(
+        hNode: CUgraphNode, dependentNodes: *mut CUgraphNode, numDependentNodes: *mut usize,
+    ) {
+        let edges = edges_at(hNode, |edge| edge.from)?;
+        list_edges(&edges, core::ptr::null_mut(), dependentNodes, core::ptr::null_mut(), numDependentNodes)?;
+    }
+
+    Ready fn cuGraphNodeGetDependentNodes_v2(
+        hNode: CUgraphNode, dependentNodes: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numDependentNodes: *mut usize,
+    ) {
+        let edges = edges_at(hNode, |edge| edge.from)?;
+        list_edges(&edges, core::ptr::null_mut(), dependentNodes, edgeData, numDependentNodes)?;
+    }
+
+    Ready fn cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: *mut CUgraph) {
+        match registries().nodes.get(hNode)?.operation() {
+            Operation::Child(child) => put(phGraph, child.handle as CUgraph)?,
+            _ => return Err(code::INVALID_VALUE),
+        }
+    }
+
+    Ready fn cuGraphConditionalHandleCreate(
+        pHandle_out: *mut CUgraphConditionalHandle, hGraph: CUgraph, ctx: CUcontext, defaultLaunchValue: c_uint, flags: c_uint,
+    ) {
+        let graph = registries().graphs.get(hGraph)?;
+        if !ctx.is_null() {
+            super::context::find_context(ctx)?;
+        }
+        if pHandle_out.is_null() || flags > CU_GRAPH_COND_ASSIGN_DEFAULT {
+            return Err(code::INVALID_VALUE);
+        }
+        let assign = flags == CU_GRAPH_COND_ASSIGN_DEFAULT;
+        pHandle_out.write(graph::create_condition(&graph, defaultLaunchValue, assign));
+    }
+
+    Ready fn cuGraphDebugDotPrint(hGraph: CUgraph, path: *const c_char, flags: c_uint) {
+        let graph = registries().graphs.get(hGraph)?;
+        if path.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let path = CStr::from_ptr(path).to_str().map_err(|_| code::INVALID_VALUE)?;
+        std::fs::write(path, graph::print_dot(&graph, flags & 1 != 0)).map_err(|_| code::OPERATING_SYSTEM)?;
+    }
+
+    Ready fn cuUserObjectCreate(
+        object_out: *mut CUuserObject, ptr: *mut c_void, destroy: CUhostFn, initialRefcount: c_uint, flags: c_uint,
+    ) {
+        let no_sync = CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0;
+        if object_out.is_null() || destroy.is_none() || initialRefcount == 0 || flags != no_sync {
+            return Err(code::INVALID_VALUE);
+        }
+        let object = registries().objects.add(|handle| UserObject::new(handle, ptr, destroy));
+        object.retain(initialRefcount as usize);
+        object_out.write(object.handle as CUuserObject);
+    }
+
+    Ready fn cuUserObjectRetain(object: CUuserObject, count: c_uint) {
+        if count == 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        registries().objects.get(object)?.retain(count as usize);
+    }
+
+    Ready fn cuUserObjectRelease(object: CUuserObject, count: c_uint) {
+        release(object, count)?;
+    }
+
+    Ready fn cuGraphRetainUserObject(graph: CUgraph, object: CUuserObject, count: c_uint, flags: c_uint) {
+        let graph = registries().graphs.get(graph)?;
+        let found = registries().objects.get(object)?;
+        let move_in = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
+        if count == 0 || flags & !move_in != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        graph.add_object(&found, count as usize);
+        if flags & move_in != 0 {
+            release(object, count)?;
+        }
+    }
+
+    Ready fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: c_uint) {
+        let graph = registries().graphs.get(graph)?;
+        let held = graph.objects().into_iter().find(|held| held.handle == object as usize).ok_or(code::INVALID_VALUE)?;
+        if !graph.remove_object(&held, count as usize) {
+            return Err(code::INVALID_VALUE);
+        }
+    }
+}
+
+/// Takes references of the program's; an object of which it has none left is known to its graphs alone.
+fn release(object: CUuserObject, count: c_uint) -> Result {
+    let found: Arc<UserObject> = registries().objects.get(object)?;
+    match found.release(count as usize) {
+        Some(false) => Ok(()),
+        Some(true) => registries().objects.remove(object).map(drop),
+        None => Err(code::INVALID_VALUE),
+    }
+}
+
+/// # Safety
+///
+/// The arrays are null or valid for `count` entries.
+pub(super) unsafe fn dependencies(
+    nodes: *const CUgraphNode,
+    data: *const CUgraphEdgeData,
+    count: usize,
+) -> Result<Vec<(usize, CUgraphEdgeData)>> {
+    if nodes.is_null() && count > 0 {
+        return Err(code::INVALID_VALUE);
+    }
+    // SAFETY: the caller's contract.
+    let entry = |i| unsafe { (nodes.add(i).read() as usize, if data.is_null() { PLAIN_EDGE } else { data.add(i).read() }) };
+    Ok((0..count).map(entry).collect())
+}
+
+/// # Safety
+///
+/// The arrays are null or valid for `count` entries.
+unsafe fn edges(
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    data: *const CUgraphEdgeData,
+    count: usize,
+) -> Result<Vec<Edge>> {
+    if (from.is_null() || to.is_null()) && count > 0 {
+        return Err(code::INVALID_VALUE);
+    }
+    // SAFETY: the caller's contract.
+    let entry = |i| unsafe {
+        Edge {
+            from: from.add(i).read() as usize,
+            to: to.add(i).read() as usize,
+            data: if data.is_null() { PLAIN_EDGE } else { data.add(i).read() },
+        }
+    };
+    Ok((0..count).map(entry).collect())
+}
+
+fn edges_at(node: CUgraphNode, end: fn(&Edge) -> usize) -> Result<Vec<Edge>> {
+    let node: Arc<Node> = registries().nodes.get(node)?;
+    let graph = registries().graphs.get(node.graph as CUgraph)?;
+    Ok(graph.edges().into_iter().filter(|edge| end(edge) == node.handle).collect())
+}
+
+/// Answers a list in the driver's way: with a null array only the number, else up to as many entries as the caller has room for.
+///
+/// # Safety
+///
+/// `to` is null or valid for `*count` entries.
+unsafe fn list<T: Copy>(from: &[T], to: *mut T, count: *mut usize) -> Result {
+    if count.is_null() {
+        return Err(code::INVALID_VALUE);
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        if !to.is_null() {
+            let room = count.read();
+            core::ptr::copy_nonoverlapping(from.as_ptr(), to, room.min(from.len()));
+            // What the caller has room for beyond the list is cleared.
+            (from.len()..room).for_each(|i| to.add(i).write_bytes(0, 1));
+        }
+        count.write(from.len());
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// The arrays are null or valid for `*count` entries.
+unsafe fn list_edges(
+    edges: &[Edge],
+    from: *mut CUgraphNode,
+    to: *mut CUgraphNode,
+    data: *mut CUgraphEdgeData,
+    count: *mut usize,
+) -> Result {
+    if count.is_null() {
+        return Err(code::INVALID_VALUE);
+    }
+    if data.is_null() && edges.iter().any(|edge| !edge.is_plain()) {
+        return Err(code::LOSSY_QUERY);
+    }
+    // SAFETY: the caller's contract; each list gets the caller's room anew.
+    unsafe {
+        let room = count.read();
+        let froms: Vec<CUgraphNode> = edges.iter().map(|edge| edge.from as CUgraphNode).collect();
+        let tos: Vec<CUgraphNode> = edges.iter().map(|edge| edge.to as CUgraphNode).collect();
+        let datas: Vec<CUgraphEdgeData> = edges.iter().map(|edge| edge.data).collect();
+        list(&froms, from, count)?;
+        count.write(room);
+        list(&tos, to, count)?;
+        count.write(room);
+        list(&datas, data, count)
+    }
+}

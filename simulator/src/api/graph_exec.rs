@@ -1,0 +1,228 @@
+//! Executable graphs: instantiation, launch, updates of the whole and of single nodes.
+
+use super::*;
+use crate::graph::{self, Exec, Problem};
+use crate::state::{current, registries};
+use crate::streams::{self, Operation, Transfer};
+
+const KNOWN_FLAGS: u64 = 15;
+const DEVICE_LAUNCH: u64 = 4;
+
+driver_calls! {
+    Ready fn cuGraphInstantiate(
+        phGraphExec: *mut CUgraphExec, hGraph: CUgraph, phErrorNode: *mut CUgraphNode, logBuffer: *mut c_char,
+        bufferSize: usize,
+    ) {
+        instantiate_with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize)?;
+    }
+
+    Ready fn cuGraphInstantiate_v2(
+        phGraphExec: *mut CUgraphExec, hGraph: CUgraph, phErrorNode: *mut CUgraphNode, logBuffer: *mut c_char,
+        bufferSize: usize,
+    ) {
+        instantiate_with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize)?;
+    }
+
+    Ready fn cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) {
+        instantiate(phGraphExec, hGraph, flags)?.map_err(|problem| problem.code)?;
+    }
+
+    Ready fn cuGraphInstantiateWithParams(
+        phGraphExec: *mut CUgraphExec, hGraph: CUgraph, instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+    ) {
+        let parameters = instantiateParams.as_mut().ok_or(code::INVALID_VALUE)?;
+        parameters.hErrNode_out = core::ptr::null_mut();
+        parameters.result_out = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_ERROR;
+        match instantiate(phGraphExec, hGraph, parameters.flags)? {
+            Ok(()) => parameters.result_out = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_SUCCESS,
+            Err(problem) => {
+                parameters.result_out = problem.result;
+                parameters.hErrNode_out = problem.node as CUgraphNode;
+                return Err(problem.code);
+            }
+        }
+    }
+
+    Ready fn cuGraphExecDestroy(hGraphExec: CUgraphExec) {
+        // A launch that is running holds what it needs.
+        registries().execs.remove(hGraphExec)?;
+    }
+
+    Ready fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, flags: *mut cuuint64_t) {
+        put(flags, registries().execs.get(hGraphExec)?.flags)?;
+    }
+
+    Ready fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) {
+        registries().execs.get(hGraph)?;
+        super::stream::issue_nothing(&streams::find(hStream)?)?;
+    }
+
+    Ready fn cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) {
+        let exec = registries().execs.get(hGraphExec)?;
+        let stream = streams::find(hStream)?;
+        // A launch cannot be captured: nodes of a graph are what a capture holds, not executable graphs.
+        graph::unsupported_while_capturing(&stream)?;
+        graph::refuse_implicit(&stream, &*stream.context()?)?;
+        if exec.context != stream.context_id {
+            return Err(code::INVALID_HANDLE);
+        }
+        exec.launch(&stream)?;
+    }
+
+    Ready fn cuGraphExecUpdate(
+        hGraphExec: CUgraphExec, hGraph: CUgraph, hErrorNode_out: *mut CUgraphNode,
+        updateResult_out: *mut CUgraphExecUpdateResult,
+    ) {
+        let (outcome, node, _) = update(hGraphExec, hGraph)?;
+        put(updateResult_out, outcome)?;
+        put(hErrorNode_out, node as CUgraphNode)?;
+        refused(outcome)?;
+    }
+
+    Ready fn cuGraphExecUpdate_v2(
+        hGraphExec: CUgraphExec, hGraph: CUgraph, resultInfo: *mut CUgraphExecUpdateResultInfo,
+    ) {
+        let (outcome, node, from) = update(hGraphExec, hGraph)?;
+        put(resultInfo, CUgraphExecUpdateResultInfo {
+            result: outcome,
+            errorNode: node as CUgraphNode,
+            errorFromNode: from as CUgraphNode,
+        })?;
+        refused(outcome)?;
+    }
+
+    Ready fn cuGraphExecKernelNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    ) {
+        let parameters = super::copy::parameters(nodeParams)?;
+        set(hGraphExec, hNode, |old| super::graph_nodes::kernel(parameters, Some(old)))?;
+    }
+
+    Ready fn cuGraphExecKernelNodeSetParams_v2(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
+    ) {
+        let parameters = super::copy::parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
+        set(hGraphExec, hNode, |old| super::graph_nodes::kernel(parameters, Some(old)))?;
+    }
+
+    Ready fn cuGraphExecMemcpyNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
+    ) {
+        let _ = ctx;
+        let copy = Transfer::three_dimensional(super::copy::parameters(copyParams)?)?;
+        set(hGraphExec, hNode, |_| Ok(Operation::Copy(copy)))?;
+    }
+
+    Ready fn cuGraphExecMemsetNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, memsetParams: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext,
+    ) {
+        let _ = ctx;
+        let parameters = super::copy::parameters(memsetParams)?;
+        set(hGraphExec, hNode, |_| super::graph_nodes::memset(parameters))?;
+    }
+
+    Ready fn cuGraphExecHostNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_HOST_NODE_PARAMS,
+    ) {
+        let parameters = super::copy::parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| super::graph_nodes::host(parameters))?;
+    }
+
+    Ready fn cuGraphExecChildGraphNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, childGraph: CUgraph) {
+        let exec = registries().execs.get(hGraphExec)?;
+        let child = registries().graphs.get(childGraph)?;
+        exec.set_child(hNode as usize, &child)?;
+    }
+
+    Ready fn cuGraphExecEventRecordNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
+        let event = registries().events.get(event)?;
+        set(hGraphExec, hNode, |_| Ok(Operation::EventRecord(event)))?;
+    }
+
+    Ready fn cuGraphExecEventWaitNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
+        let event = registries().events.get(event)?;
+        set(hGraphExec, hNode, |_| Ok(Operation::EventWait(event)))?;
+    }
+
+    Ready fn cuGraphExecNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) {
+        let given = super::copy::parameters(nodeParams)?;
+        if given.type_ == CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH {
+            let child = registries().graphs.get(given.__bindgen_anon_1.graph.graph)?;
+            registries().execs.get(hGraphExec)?.set_child(hNode as usize, &child)?;
+        } else {
+            set(hGraphExec, hNode, |old| super::graph_nodes::from_any(given, old))?;
+        }
+    }
+
+    Ready fn cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: c_uint) {
+        registries().execs.get(hGraphExec)?.set_enabled(hNode as usize, isEnabled != 0)?;
+    }
+
+    Ready fn cuGraphNodeGetEnabled(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: *mut c_uint) {
+        put(isEnabled, c_uint::from(registries().execs.get(hGraphExec)?.is_enabled(hNode as usize)?))?;
+    }
+}
+
+/// # Safety
+///
+/// `to` is null or valid for writing.
+unsafe fn instantiate(to: *mut CUgraphExec, graph: CUgraph, flags: u64) -> Result<core::result::Result<(), Problem>> {
+    let context = current()?;
+    let graph = registries().graphs.get(graph)?;
+    if to.is_null() || flags & !KNOWN_FLAGS != 0 || graph.owned {
+        return Err(code::INVALID_VALUE);
+    }
+    if flags & DEVICE_LAUNCH != 0 {
+        return Err(code::NOT_SUPPORTED);
+    }
+    let plan = match graph::compile(&graph) {
+        Ok(plan) => plan,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let exec = registries().execs.add(|handle| Exec::new(handle, context.id(), flags, plan, graph.objects()));
+    // SAFETY: not null, so valid by the caller's contract.
+    unsafe { to.write(exec.handle as CUgraphExec) };
+    Ok(Ok(()))
+}
+
+/// # Safety
+///
+/// Pointers are null or valid for what they are for.
+unsafe fn instantiate_with_log(
+    to: *mut CUgraphExec,
+    graph: CUgraph,
+    error_node: *mut CUgraphNode,
+    log: *mut c_char,
+    size: usize,
+) -> Result {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let outcome = instantiate(to, graph, 0)?;
+        if !log.is_null() && size > 0 {
+            let text = outcome.as_ref().err().map_or(String::new(), |problem| format!("{:?}", problem.result));
+            let count = text.len().min(size - 1);
+            core::ptr::copy_nonoverlapping(text.as_ptr().cast(), log, count);
+            log.add(count).write(0);
+        }
+        if let (Err(problem), false) = (&outcome, error_node.is_null()) {
+            error_node.write(problem.node as CUgraphNode);
+        }
+        outcome.map_err(|problem| problem.code)
+    }
+}
+
+type Outcome = CUgraphExecUpdateResult;
+
+fn update(exec: CUgraphExec, graph: CUgraph) -> Result<(Outcome, usize, usize)> {
+    let (exec, graph) = (registries().execs.get(exec)?, registries().graphs.get(graph)?);
+    Ok(graph::update(&exec, &graph).err().unwrap_or((Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS, 0, 0)))
+}
+
+fn refused(outcome: Outcome) -> Result {
+    if outcome == Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS { Ok(()) } else { Err(code::GRAPH_EXEC_UPDATE_FAILURE) }
+}
+
+/// Changes one node of an executable graph to what `make` makes of its present operation.
+fn set(exec: CUgraphExec, node: CUgraphNode, make: impl FnOnce(&Operation) -> Result<Operation>) -> Result {
+    registries().execs.get(exec)?.set_operation(node as usize, make)
+}

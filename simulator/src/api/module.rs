@@ -1,0 +1,273 @@
+//! Modules: loading with JIT options and logs, functions and variables by name; libraries, which are modules without a context.
+
+use core::ffi::CStr;
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU32};
+
+use super::*;
+use crate::module::{self, Function, Log, Module};
+use crate::state::{Context, current, lock, registries};
+
+driver_calls! {
+    Ready fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) {
+        load(module, image, JitOptions::none())?;
+    }
+
+    Ready fn cuModuleLoadDataEx(
+        module: *mut CUmodule, image: *const c_void, numOptions: c_uint, options: *mut CUjit_option,
+        optionValues: *mut *mut c_void,
+    ) {
+        let options = JitOptions::new(numOptions, options, optionValues)?;
+        load(module, image, options)?;
+    }
+
+    Ready fn cuModuleLoadFatBinary(module: *mut CUmodule, fatCubin: *const c_void) {
+        load(module, fatCubin, JitOptions::none())?;
+    }
+
+    Ready fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char) {
+        current()?;
+        if fname.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let name = CStr::from_ptr(fname).to_str().map_err(|_| code::INVALID_VALUE)?;
+        let mut bytes = std::fs::read(name).map_err(|_| code::FILE_NOT_FOUND)?;
+        bytes.push(0);
+        load(module, bytes.as_ptr().cast(), JitOptions::none())?;
+    }
+
+    Ready fn cuModuleUnload(hmod: CUmodule) {
+        let context = current()?;
+        let module = registries().modules.get(hmod)?;
+        crate::state::device_memory::settle(&context);
+        context.drain_output();
+        registries().modules.remove(hmod)?;
+        registries().functions.drain(|function| function.module == module.handle);
+        for &base in &module.variables {
+            crate::state::device_memory::release(base, "cuModuleUnload");
+        }
+    }
+
+    Ready fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char) {
+        let context = current()?;
+        let module = registries().modules.get(hmod)?;
+        if name.is_null() || hfunc.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let name = CStr::from_ptr(name).to_str().map_err(|_| code::NOT_FOUND)?;
+        hfunc.write(function(&context, &module, name)?.handle as CUfunction);
+    }
+
+    Ready fn cuModuleGetFunctionCount(count: *mut c_uint, r#mod: CUmodule) {
+        let module = registries().modules.get(r#mod)?;
+        put(count, module.code.kernels().count() as c_uint)?;
+    }
+
+    Ready fn cuModuleEnumerateFunctions(functions: *mut CUfunction, numFunctions: c_uint, r#mod: CUmodule) {
+        let context = current()?;
+        let module = registries().modules.get(r#mod)?;
+        if functions.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let mut names: Vec<_> = module.code.kernels().map(|kernel| kernel.name.clone()).collect();
+        names.sort();
+        for (index, name) in names.iter().take(numFunctions as usize).enumerate() {
+            functions.add(index).write(function(&context, &module, name)?.handle as CUfunction);
+        }
+    }
+
+    Ready fn cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char) {
+        current()?;
+        let module = registries().modules.get(hmod)?;
+        if name.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let name = CStr::from_ptr(name).to_str().map_err(|_| code::NOT_FOUND)?;
+        let variable = module.code.global(name).ok_or(code::NOT_FOUND)?;
+        if !dptr.is_null() {
+            dptr.write(variable.address);
+        }
+        if !bytes.is_null() {
+            bytes.write(variable.size as usize);
+        }
+    }
+
+    Ready fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) {
+        let eager = std::env::var("CUDA_MODULE_LOADING").is_ok_and(|value| value == "EAGER");
+        put(mode, if eager {
+            CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING
+        } else {
+            CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING
+        })?;
+    }
+}
+
+/// The function of a name; the same handle each time.
+fn function(context: &Context, module: &Module, name: &str) -> Result<Arc<Function>> {
+    let mut functions = lock(&module.functions);
+    if let Some(function) = functions.get(name) {
+        return Ok(Arc::clone(function));
+    }
+    let kernel = Arc::clone(module.code.kernel(name).ok_or(code::NOT_FOUND)?);
+    let function = registries().functions.add(|handle| Function {
+        handle,
+        module: module.handle,
+        context: module.context,
+        device: context.device,
+        ptx_version: module.code.ptx_version,
+        target: module::parse_target(&module.code.target).map_or(0, |(number, _)| number),
+        c_name: CString::new(kernel.name.as_str()).unwrap_or_default(),
+        // Static and dynamic shared memory together stay below 48 KiB until the program says otherwise.
+        max_dynamic_shared: AtomicI32::new((49152 - kernel.static_shared.min(49152)) as i32),
+        carveout: AtomicI32::new(-1),
+        non_portable_cluster: AtomicI32::new(0),
+        cluster_scheduling: AtomicI32::new(0),
+        cache_config: AtomicU32::new(0),
+        kernel,
+    });
+    functions.insert(name.to_owned(), Arc::clone(&function));
+    Ok(function)
+}
+
+/// The options of a JIT compilation: two parallel arrays of the caller's.
+struct JitOptions<'a> {
+    keys: &'a [CUjit_option],
+    values: &'a mut [*mut c_void],
+}
+
+impl JitOptions<'_> {
+    fn none() -> Self {
+        Self { keys: &[], values: &mut [] }
+    }
+
+    /// # Safety
+    ///
+    /// The arrays are valid for `count` entries, or null.
+    unsafe fn new(count: c_uint, keys: *mut CUjit_option, values: *mut *mut c_void) -> Result<Self> {
+        if count == 0 {
+            return Ok(Self::none());
+        }
+        if keys.is_null() || values.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        // SAFETY: the caller's contract.
+        unsafe {
+            Ok(Self {
+                keys: core::slice::from_raw_parts(keys, count as usize),
+                values: core::slice::from_raw_parts_mut(values, count as usize),
+            })
+        }
+    }
+
+    fn index(&self, key: CUjit_option) -> Option<usize> {
+        self.keys.iter().position(|other| *other == key)
+    }
+
+    /// Writes a log into its buffer and the number of bytes into the slot of its size.
+    ///
+    /// # Safety
+    ///
+    /// A buffer among the options is as large as its size option says.
+    unsafe fn write_log(&mut self, buffer: CUjit_option, size: CUjit_option, text: &str) {
+        let (Some(buffer), Some(size)) = (self.index(buffer), self.index(size)) else { return };
+        let (to, room) = (self.values[buffer].cast::<u8>(), self.values[size] as usize);
+        if to.is_null() || room == 0 {
+            return;
+        }
+        let count = text.len().min(room - 1);
+        // SAFETY: `count + 1 <= room`, and the caller's contract.
+        unsafe {
+            core::ptr::copy_nonoverlapping(text.as_ptr(), to, count);
+            to.add(count).write(0);
+        }
+        self.values[size] = if text.is_empty() { core::ptr::null_mut() } else { (count + 1) as *mut c_void };
+    }
+}
+
+/// # Safety
+///
+/// `image` is a C string, or starts with the magic number of a binary; the options keep their contract.
+unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<'_>) -> Result {
+    let context = current()?;
+    if to.is_null() || image.is_null() {
+        return Err(code::INVALID_VALUE);
+    }
+    crate::graph::guard_unsafe_call()?;
+    let start = std::time::Instant::now();
+    // SAFETY: the caller's contract.
+    let outcome = unsafe { ptx_text(image) }.and_then(|ptx| module::load(&context, &ptx));
+    let mut log = Log::default();
+    let verbose = options.index(CUjit_option::CU_JIT_LOG_VERBOSE).is_some_and(|index| !options.values[index].is_null());
+    match &outcome {
+        Ok(module) if verbose => {
+            let mut kernels: Vec<_> = module.code.kernels().collect();
+            kernels.sort_by(|a, b| a.name.cmp(&b.name));
+            for kernel in kernels {
+                log.remarks += &format!(
+                    "ptxas info    : Function properties for {}: {} registers (estimated), {} bytes smem, {} bytes lmem\n",
+                    kernel.name, kernel.registers, kernel.static_shared, kernel.local_bytes
+                );
+            }
+        }
+        Ok(_) => {}
+        Err(failure) => log.errors.clone_from(&failure.text),
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        use CUjit_option as Option;
+        options.write_log(
+            Option::CU_JIT_ERROR_LOG_BUFFER, Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, &log.errors,
+        );
+        options.write_log(
+            Option::CU_JIT_INFO_LOG_BUFFER, Option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, &log.remarks,
+        );
+    }
+    if let Some(index) = options.index(CUjit_option::CU_JIT_WALL_TIME) {
+        // A float in the slot itself.
+        options.values[index] = (start.elapsed().as_secs_f32() * 1e3).max(1e-6).to_bits() as usize as *mut c_void;
+    }
+    match outcome {
+        Ok(module) => {
+            // SAFETY: not null, so valid by the caller's contract.
+            unsafe { to.write(module.handle as CUmodule) };
+            Ok(())
+        }
+        Err(failure) => {
+            crate::report::note(&failure.text);
+            Err(failure.code)
+        }
+    }
+}
+
+/// # Safety
+///
+/// `image` is a C string, or starts with the magic number of a binary.
+unsafe fn ptx_text(image: *const c_void) -> core::result::Result<String, module::Failure> {
+    const ELF: [u8; 4] = *b"\x7fELF";
+    const FATBIN: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+    const FATBIN_WRAPPER: [u8; 4] = [0xb1, 0x43, 0x62, 0x46];
+    let refuse = |code, text: &str| Err(module::Failure { code, text: text.to_owned() });
+    let mut magic = [0u8; 4];
+    for (index, byte) in magic.iter_mut().enumerate() {
+        // SAFETY: a C string is read up to its end, a binary up to its magic number's.
+        *byte = unsafe { image.cast::<u8>().add(index).read() };
+        if *byte == 0 {
+            break;
+        }
+    }
+    match magic {
+        ELF => refuse(code::NO_BINARY_FOR_GPU, "the image is a cubin; the simulator executes PTX only"),
+        FATBIN | FATBIN_WRAPPER => {
+            refuse(code::NO_BINARY_FOR_GPU, "the image is a fat binary; the simulator takes PTX text only")
+        }
+        _ => {
+            // SAFETY: no binary, so a C string by the caller's contract.
+            let text = unsafe { CStr::from_ptr(image.cast()) };
+            match text.to_str() {
+                Ok(text) => Ok(text.to_owned()),
+                Err(_) => refuse(code::INVALID_IMAGE, "the image is neither PTX text nor a known binary"),
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Streams, and waiting for a whole context.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::device;
+use crate::graph;
+use crate::state::{current, registries};
+use crate::streams::{self, HostCall, Operation, Stream};
+
+driver_calls! {
+    Ready fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) {
+        create(phStream, Flags, 0)?;
+    }
+
+    Ready fn cuStreamCreateWithPriority(phStream: *mut CUstream, flags: c_uint, priority: c_int) {
+        create(phStream, flags, priority)?;
+    }
+
+    Ready fn cuStreamDestroy_v2(hStream: CUstream) {
+        let stream = registries().streams.get(hStream)?;
+        if graph::is_capturing(&stream) {
+            // A stream that disappears from its capture cannot be joined any more.
+            let _ = graph::unsupported_while_capturing(&stream);
+        }
+        registries().streams.remove(hStream)?;
+    }
+
+    Ready fn cuStreamSynchronize(hStream: CUstream) {
+        let stream = streams::find(hStream)?;
+        graph::refuse_synchronous(&stream, &*stream.context()?)?;
+        stream.synchronize()?;
+    }
+
+    Ready fn cuStreamQuery(hStream: CUstream) {
+        let stream = streams::find(hStream)?;
+        graph::refuse_synchronous(&stream, &*stream.context()?)?;
+        if !stream.query()? {
+            return Err(code::NOT_READY);
+        }
+        stream.synchronize()?;
+    }
+
+    Ready fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int) {
+        put(priority, streams::find(hStream)?.priority)?;
+    }
+
+    Ready fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint) {
+        put(flags, streams::find(hStream)?.flags)?;
+    }
+
+    Ready fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) {
+        put(streamId, streams::find(hStream)?.handle as c_ulonglong)?;
+    }
+
+    Ready fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext) {
+        put(pctx, streams::find(hStream)?.context()?.handle as CUcontext)?;
+    }
+
+    Ready fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) {
+        put(device, streams::find(hStream)?.context()?.device as CUdevice)?;
+    }
+
+    Ready fn cuStreamCopyAttributes(dst: CUstream, src: CUstream) {
+        streams::find(dst)?;
+        streams::find(src)?;
+    }
+
+    Ready fn cuStreamAddCallback(hStream: CUstream, callback: CUstreamCallback, userData: *mut c_void, flags: c_uint) {
+        let Some(callback) = callback else { return Err(code::INVALID_VALUE) };
+        if flags != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        let stream = streams::find(hStream)?;
+        graph::unsupported_while_capturing(&stream)?;
+        let context = stream.context()?;
+        let worker = Arc::clone(&context);
+        let (handle, data) = (hStream as usize, HostCall { function: None, data: userData });
+        // Other than a host function, a callback is called in an error state too, and told of it.
+        stream.issue_with(&context, Vec::new(), Box::new(move || {
+            let status = worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
+            let data = data;
+            super::as_host_function(|| unsafe { callback(handle as CUstream, status, data.data) });
+        }));
+    }
+
+    Ready fn cuStreamAttachMemAsync(hStream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) {
+        let stream = streams::find(hStream)?;
+        graph::unsupported_while_capturing(&stream)?;
+        super::managed::attach(&stream, dptr as usize, length, flags)?;
+    }
+
+    Ready fn cuCtxSynchronize() {
+        let context = current()?;
+        graph::refuse_waiting_for_context(&context)?;
+        streams::settle(&context);
+        context.drain_output();
+        crate::pool::after_synchronisation(context.device);
+        context.check()?;
+    }
+
+    Ready fn cuCtxSynchronize_v2(ctx: CUcontext) {
+        let context = super::context::find_context(ctx)?;
+        context.check()?;
+        graph::refuse_waiting_for_context(&context)?;
+        streams::settle(&context);
+        context.drain_output();
+        context.check()?;
+    }
+}
+
+/// # Safety
+///
+/// `to` is null or valid for writing.
+unsafe fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Result {
+    let context = current()?;
+    if to.is_null() || flags & !CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0 {
+        return Err(code::INVALID_VALUE);
+    }
+    let (least, greatest) = device::profile(context.device).priorities;
+    let priority = priority.clamp(greatest, least);
+    let stream = registries().streams.add(|handle| Stream::new(handle, &context, flags, priority));
+    // SAFETY: not null, so valid by the caller's contract.
+    unsafe { to.write(stream.handle as CUstream) };
+    Ok(())
+}
+
+/// Issues an operation that frees or allocates nothing and takes no time: for calls whose order alone matters.
+pub(super) fn issue_nothing(stream: &Arc<Stream>) -> Result {
+    stream.perform(Operation::Empty).map(drop)
+}

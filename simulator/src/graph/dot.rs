@@ -1,0 +1,64 @@
+//! A graph as a picture: the DOT text of `cuGraphDebugDotPrint`.
+
+use std::fmt::Write;
+
+use super::template::{Graph, Node};
+use crate::streams::Operation;
+
+/// The DOT text: one line a node, one line an edge, child graphs and bodies as clusters.
+pub(crate) fn print(graph: &Graph, verbose: bool) -> String {
+    let mut text = String::from("digraph dot {\n");
+    cluster(&mut text, graph, "graph", verbose);
+    text.push_str("}\n");
+    text
+}
+
+fn cluster(text: &mut String, graph: &Graph, title: &str, verbose: bool) {
+    let nodes = graph.nodes();
+    let number = |handle: usize| nodes.iter().position(|node| node.handle == handle).unwrap_or(usize::MAX);
+    let id = graph.handle;
+    let _ = writeln!(text, "subgraph cluster_{id} {{\nlabel=\"{title}_{id}\" graph[style=\"dashed\"];");
+    for (index, node) in nodes.iter().enumerate() {
+        let _ = writeln!(text, "\"graph_{id}_node_{index}\"[shape=\"rectangle\" label=\"{index}\\n{}\"];", label(node, verbose));
+    }
+    for edge in graph.edges() {
+        let style = if edge.is_plain() { "" } else { " [style=\"dashed\"]" };
+        let (from, to) = (number(edge.from), number(edge.to));
+        let _ = writeln!(text, "\"graph_{id}_node_{from}\" -> \"graph_{id}_node_{to}\"{style};");
+    }
+    text.push_str("}\n");
+    for node in &nodes {
+        let inner = match node.operation() {
+            Operation::Child(child) => vec![child],
+            Operation::Conditional(conditional) => conditional.bodies,
+            _ => continue,
+        };
+        inner.iter().for_each(|inner| cluster(text, inner, "body", verbose));
+    }
+}
+
+fn label(node: &Node, verbose: bool) -> String {
+    let operation = node.operation();
+    let name = match &operation {
+        Operation::Empty => "EMPTY".to_owned(),
+        Operation::Kernel(launch) => launch.function.kernel.name.replace('"', "'"),
+        Operation::Copy(copy) => format!("MEMCPY\\n{} bytes", copy.bytes()),
+        Operation::StagedCopy(copy, _) => format!("MEMCPY\\n{} bytes", copy.bytes()),
+        Operation::Fill(fill) => format!("MEMSET\\n{} x {} elements", fill.width, fill.height),
+        Operation::Host(_) => "HOST".to_owned(),
+        Operation::Child(child) => format!("GRAPH\\n{} nodes", child.nodes().len()),
+        Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
+        Operation::EventWait(_) => "EVENT_WAIT".to_owned(),
+        Operation::Conditional(conditional) => format!("CONDITIONAL\\n{:?}", conditional.kind).to_uppercase(),
+        Operation::Allocate { bytes, .. } => format!("MEM_ALLOC\\n{bytes} bytes"),
+        Operation::Free(_) => "MEM_FREE".to_owned(),
+    };
+    match &operation {
+        Operation::Kernel(launch) if verbose => {
+            format!("{name}\\ngrid {:?}\\nblock {:?}\\n{} bytes shared", launch.grid, launch.block, launch.shared)
+        }
+        Operation::Fill(fill) if verbose => format!("{name}\\naddress {:#x}\\nvalue {}", fill.address, fill.value),
+        Operation::Copy(copy) if verbose => format!("{name}\\n{:#x} from {:#x}", copy.to.address, copy.from.address),
+        _ => name,
+    }
+}

@@ -1,0 +1,41 @@
+//! Loaded modules: their kernels as functions with attributes, and their variables in device memory.
+
+mod load;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI32, AtomicU32};
+use std::sync::{Arc, Mutex};
+
+pub(crate) use load::{Failure, Log, load, parse_target};
+
+use crate::engine;
+
+/// A loaded module.
+pub(crate) struct Module {
+    pub(crate) handle: usize,
+    pub(crate) context: u64,
+    pub(crate) code: engine::Module,
+    /// Where its variables were placed.
+    pub(crate) variables: Vec<usize>,
+    /// The functions handed out so far, by name.
+    pub(crate) functions: Mutex<HashMap<String, Arc<Function>>>,
+}
+
+/// A kernel with what the program has set for it.
+pub(crate) struct Function {
+    pub(crate) handle: usize,
+    pub(crate) module: usize,
+    pub(crate) context: u64,
+    pub(crate) device: usize,
+    pub(crate) kernel: Arc<engine::Kernel>,
+    /// (major, minor) of the PTX's version, and of its target.
+    pub(crate) ptx_version: (u32, u32),
+    pub(crate) target: u32,
+    /// The name as a C string, for `cuFuncGetName`.
+    pub(crate) c_name: std::ffi::CString,
+    pub(crate) max_dynamic_shared: AtomicI32,
+    pub(crate) carveout: AtomicI32,
+    pub(crate) non_portable_cluster: AtomicI32,
+    pub(crate) cluster_scheduling: AtomicI32,
+    pub(crate) cache_config: AtomicU32,
+}
