@@ -33,8 +33,17 @@ struct Book {
 
 impl Pool {
     pub(crate) fn new(handle: usize, device: usize, is_default: bool, max_size: usize) -> Self {
-        let book = Book { reuse: [true; 3], ..Book::default() };
-        Self { handle, device, is_default, max_size, book: Mutex::new(book) }
+        let book = Book {
+            reuse: [true; 3],
+            ..Book::default()
+        };
+        Self {
+            handle,
+            device,
+            is_default,
+            max_size,
+            book: Mutex::new(book),
+        }
     }
 
     /// Takes memory for an allocation of a context and gives its address.
@@ -43,21 +52,38 @@ impl Pool {
         if book.destroyed || (self.max_size > 0 && book.used + bytes > self.max_size) {
             return Err(code::OUT_OF_MEMORY);
         }
-        let cached = book.reserved - book.used;
-        let more = bytes.saturating_sub(cached);
-        if bytes > device::memory_info(self.device).0.saturating_add(cached) || !device::take_memory(self.device, more) {
+        if !self.reserve(&mut book, bytes) {
             return Err(code::OUT_OF_MEMORY);
         }
         let kind = Kind::Pool(self.handle as u64);
-        let Some(base) = Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync") else {
-            device::give_memory(self.device, more);
+        let Some(base) =
+            Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync")
+        else {
+            book.used -= bytes;
             return Err(code::OUT_OF_MEMORY);
         };
+        Ok(base)
+    }
+
+    /// Takes bytes into the book: cached ones first, then the device's.
+    fn reserve(&self, book: &mut Book, bytes: usize) -> bool {
+        let cached = book.reserved - book.used;
+        let more = bytes.saturating_sub(cached);
+        if bytes > device::memory_info(self.device).0.saturating_add(cached)
+            || !device::take_memory(self.device, more)
+        {
+            return false;
+        }
         book.reserved += more;
         book.used += bytes;
         book.reserved_high = book.reserved_high.max(book.reserved);
         book.used_high = book.used_high.max(book.used);
-        Ok(base)
+        true
+    }
+
+    /// Takes bytes for memory that has its address already.
+    fn take(&self, bytes: usize) -> bool {
+        self.reserve(&mut lock(&self.book), bytes)
     }
 
     fn give_back(&self, bytes: usize) {
@@ -86,9 +112,15 @@ impl Pool {
     pub(crate) fn attribute(&self, attribute: CUmemPool_attribute) -> Result<u64> {
         let book = *lock(&self.book);
         Ok(match attribute {
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => u64::from(book.reuse[0]),
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => u64::from(book.reuse[1]),
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => u64::from(book.reuse[2]),
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
+                u64::from(book.reuse[0])
+            }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
+                u64::from(book.reuse[1])
+            }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
+                u64::from(book.reuse[2])
+            }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => book.release_threshold,
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => book.reserved as u64,
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => book.reserved_high as u64,
@@ -101,13 +133,25 @@ impl Pool {
     pub(crate) fn set_attribute(&self, attribute: CUmemPool_attribute, value: u64) -> Result {
         let mut book = lock(&self.book);
         match attribute {
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => book.reuse[0] = value != 0,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => book.reuse[1] = value != 0,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => book.reuse[2] = value != 0,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => book.release_threshold = value,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
+                book.reuse[0] = value != 0
+            }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
+                book.reuse[1] = value != 0
+            }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
+                book.reuse[2] = value != 0
+            }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {
+                book.release_threshold = value
+            }
             // A watermark can only be reset, and then is the present value.
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if value == 0 => book.reserved_high = book.reserved,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH if value == 0 => book.used_high = book.used,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if value == 0 => {
+                book.reserved_high = book.reserved
+            }
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH if value == 0 => {
+                book.used_high = book.used
+            }
             _ => return Err(code::INVALID_VALUE),
         }
         Ok(())
@@ -127,10 +171,18 @@ struct Pools {
 fn of_device(device: usize) -> Result<&'static Pools> {
     static POOLS: OnceLock<Vec<Pools>> = OnceLock::new();
     let make = |device| {
-        let default = registries().pools.add(|handle| Pool::new(handle, device, true, 0));
-        Pools { current: Mutex::new(Arc::clone(&default)), default }
+        let default = registries()
+            .pools
+            .add(|handle| Pool::new(handle, device, true, 0));
+        Pools {
+            current: Mutex::new(Arc::clone(&default)),
+            default,
+        }
     };
-    POOLS.get_or_init(|| (0..device::count()).map(make).collect()).get(device).ok_or(code::INVALID_DEVICE)
+    POOLS
+        .get_or_init(|| (0..device::count()).map(make).collect())
+        .get(device)
+        .ok_or(code::INVALID_DEVICE)
 }
 
 /// The pool that a device always has.
@@ -165,11 +217,39 @@ pub(crate) fn destroy(pool: &Pool) -> Result {
 
 /// Frees stream-ordered memory, or plain device memory that was given to a stream to free. `false` if it is none or already free.
 pub(crate) fn free_now(address: usize) -> bool {
-    let Some(info) = Memory::global().find(address) else { return false };
+    let Some(info) = Memory::global().find(address) else {
+        return false;
+    };
     if info.base != address || info.state == State::Freed {
         return false;
     }
     crate::state::device_memory::release(address, "cuMemFreeAsync").is_some()
+}
+
+/// Brings an allocation that a graph made, and freed at its last launch, back to life at its address.
+pub(crate) fn allocate_again(address: usize) -> core::result::Result<(), String> {
+    let memory = Memory::global();
+    let gone = || format!("the graph's allocation at {address:#x} is not known any more");
+    let (info, detail) = memory.detail(address).ok_or_else(gone)?;
+    if info.state == State::Live {
+        // The first launch: the address came from the capture.
+        return Ok(());
+    }
+    let Kind::Pool(pool) = detail.kind else {
+        return Err(gone());
+    };
+    let pool = registries()
+        .pools
+        .get(pool as usize as *mut ())
+        .map_err(|_| gone())?;
+    if !pool.take(info.len) {
+        return Err(format!(
+            "no memory for the graph's allocation of {} bytes",
+            info.len
+        ));
+    }
+    memory.revive(address);
+    Ok(())
 }
 
 /// Notes in its pool that memory has been freed.
@@ -177,7 +257,10 @@ pub(crate) fn returned(pool: u64, bytes: usize) {
     let known: &Registry<Pool> = &registries().pools;
     if let Ok(pool) = known.get(pool as usize as *mut ()) {
         pool.give_back(bytes);
-    } else if let Some(pool) = lock(ORPHANS.get_or_init(Mutex::default)).iter().find(|orphan| orphan.handle as u64 == pool) {
+    } else if let Some(pool) = lock(ORPHANS.get_or_init(Mutex::default))
+        .iter()
+        .find(|orphan| orphan.handle as u64 == pool)
+    {
         pool.give_back(bytes);
     }
 }

@@ -24,13 +24,26 @@ impl Runtime for DeviceRuntime<'_> {
     }
 
     fn malloc(&self, size: u64) -> u64 {
-        let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else { return 0 };
+        let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
+            return 0;
+        };
         let limit = lock(&self.context.limits).malloc_heap;
         let room = |used: usize| used.checked_add(size).filter(|&sum| sum <= limit);
-        if self.context.heap_used.fetch_update(Ordering::AcqRel, Ordering::Acquire, room).is_err() {
+        if self
+            .context
+            .heap_used
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
+            .is_err()
+        {
             return 0;
         }
-        let made = Memory::global().allocate(size, Kind::Internal, self.context.id(), self.context.device, "malloc in a kernel");
+        let made = Memory::global().allocate(
+            size,
+            Kind::Internal,
+            self.context.id(),
+            self.context.device,
+            "malloc in a kernel",
+        );
         made.unwrap_or(0) as u64
     }
 
@@ -39,9 +52,13 @@ impl Runtime for DeviceRuntime<'_> {
             return true;
         }
         let memory = Memory::global();
-        let is_heap = memory.detail(address as usize).is_some_and(|(info, detail)| {
-            info.base as u64 == address && info.state == State::Live && detail.kind == Kind::Internal
-        });
+        let is_heap = memory
+            .detail(address as usize)
+            .is_some_and(|(info, detail)| {
+                info.base as u64 == address
+                    && info.state == State::Live
+                    && detail.kind == Kind::Internal
+            });
         if !is_heap {
             return false;
         }

@@ -57,7 +57,10 @@ pub(crate) fn get() -> Settings {
 
 /// Changes one setting; `false` if there is no such setting or value.
 pub(crate) fn configure(name: &str, value: &str) -> bool {
-    cell().write().unwrap_or_else(PoisonError::into_inner).set(name, value)
+    cell()
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .set(name, value)
 }
 
 impl Settings {
@@ -68,7 +71,10 @@ impl Settings {
             "threads" => value.parse().ok().map(|threads| self.threads = threads),
             "stderr" => parse_switch(value).map(|on| self.stderr = on),
             "launch_blocking" => parse_switch(value).map(|on| self.launch_blocking = on),
-            "iterations" => value.parse().ok().map(|iterations| self.iterations = iterations),
+            "iterations" => value
+                .parse()
+                .ok()
+                .map(|iterations| self.iterations = iterations),
             _ => None,
         }
         .is_some()
@@ -85,7 +91,11 @@ fn parse_switch(value: &str) -> Option<bool> {
 
 fn parse_checks(value: &str) -> Option<Checks> {
     let mut checks = Checks::NONE;
-    for name in value.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in value
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
         match name {
             "all" => checks = Checks::ALL,
             "none" => checks = Checks::NONE,
@@ -107,7 +117,14 @@ mod tests {
     fn checks_are_named_singly_or_together() {
         assert_eq!(parse_checks("all"), Some(Checks::ALL));
         assert_eq!(parse_checks("none"), Some(Checks::NONE));
-        assert_eq!(parse_checks("races, bounds"), Some(Checks { races: true, bounds: true, ..Checks::NONE }));
+        assert_eq!(
+            parse_checks("races, bounds"),
+            Some(Checks {
+                races: true,
+                bounds: true,
+                ..Checks::NONE
+            })
+        );
         assert_eq!(parse_checks("race"), None);
     }
 }

@@ -4,7 +4,9 @@
 mod functions;
 mod types;
 
-pub use core::ffi::{c_char, c_int, c_longlong, c_short, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
+pub use core::ffi::{
+    c_char, c_int, c_longlong, c_short, c_uchar, c_uint, c_ulonglong, c_ushort, c_void,
+};
 pub use types::*;
 
 /// The legacy default stream by its explicit handle.

@@ -22,7 +22,7 @@ driver_calls! {
     ) {
         let stream = streams::find(hStream)?;
         let graph = registries().graphs.get(hGraph)?;
-        let after = super::graph::dependencies(dependencies, dependencyData, numDependencies)?;
+        let after = crate::api::graph::dependencies(dependencies, dependencyData, numDependencies)?;
         let nodes = graph.nodes();
         if after.iter().any(|(handle, _)| nodes.iter().all(|node| node.handle != *handle)) {
             return Err(code::INVALID_VALUE);
@@ -75,7 +75,7 @@ driver_calls! {
     Ready fn cuStreamUpdateCaptureDependencies(
         hStream: CUstream, dependencies: *mut CUgraphNode, numDependencies: usize, flags: c_uint,
     ) {
-        let after = super::graph::dependencies(dependencies, core::ptr::null(), numDependencies)?;
+        let after = crate::api::graph::dependencies(dependencies, core::ptr::null(), numDependencies)?;
         update(hStream, &after, flags)?;
     }
 
@@ -83,7 +83,7 @@ driver_calls! {
         hStream: CUstream, dependencies: *mut CUgraphNode, dependencyData: *const CUgraphEdgeData, numDependencies: usize,
         flags: c_uint,
     ) {
-        let after = super::graph::dependencies(dependencies, dependencyData, numDependencies)?;
+        let after = crate::api::graph::dependencies(dependencies, dependencyData, numDependencies)?;
         update(hStream, &after, flags)?;
     }
 
@@ -140,7 +140,11 @@ unsafe fn lend(
         static LENT: RefCell<(Vec<CUgraphNode>, Vec<CUgraphEdgeData>)> = const { RefCell::new((Vec::new(), Vec::new())) };
     }
     LENT.with_borrow_mut(|lent| {
-        lent.0 = information.frontier.iter().map(|&(node, _)| node as CUgraphNode).collect();
+        lent.0 = information
+            .frontier
+            .iter()
+            .map(|&(node, _)| node as CUgraphNode)
+            .collect();
         lent.1 = information.frontier.iter().map(|&(_, data)| data).collect();
         // SAFETY: the caller's contract.
         unsafe {

@@ -1,7 +1,7 @@
 //! Contexts: primary and created ones, each thread's stack, limits.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::device::index;
 use super::*;
@@ -190,7 +190,10 @@ driver_calls! {
 
 /// The context of a handle.
 pub(super) fn find_context(handle: CUcontext) -> Result<Arc<Context>> {
-    registries().contexts.get(handle).map_err(|_| code::INVALID_CONTEXT)
+    registries()
+        .contexts
+        .get(handle)
+        .map_err(|_| code::INVALID_CONTEXT)
 }
 
 fn check_flags(flags: c_uint) -> Result {
@@ -210,7 +213,9 @@ unsafe fn create(to: *mut CUcontext, flags: c_uint, device: CUdevice) -> Result 
     if to.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    let context = registries().contexts.add(|handle| Context::created(handle, device, flags));
+    let context = registries()
+        .contexts
+        .add(|handle| Context::created(handle, device, flags));
     // SAFETY: not null, so valid by the caller's contract.
     unsafe { to.write(context.handle as CUcontext) };
     state::push(context);

@@ -65,12 +65,17 @@ driver_calls! {
 
 /// Checks a device ordinal.
 pub(super) fn index(device: CUdevice) -> Result<usize> {
-    usize::try_from(device).ok().filter(|&index| index < device::count()).ok_or(code::INVALID_DEVICE)
+    usize::try_from(device)
+        .ok()
+        .filter(|&index| index < device::count())
+        .ok_or(code::INVALID_DEVICE)
 }
 
 fn uuid_of(device: usize) -> CUuuid {
     let mut bytes = *b"warpsmith-sim-00";
     bytes[14] = b'0' + (device / 10) as u8;
     bytes[15] = b'0' + (device % 10) as u8;
-    CUuuid { bytes: bytes.map(|byte| byte as c_char) }
+    CUuuid {
+        bytes: bytes.map(|byte| byte as c_char),
+    }
 }

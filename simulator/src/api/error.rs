@@ -17,7 +17,11 @@ type Texts = (&'static core::ffi::CStr, &'static core::ffi::CStr);
 /// # Safety
 ///
 /// `to` is null or valid for writing.
-unsafe fn describe(error: CUresult, to: *mut *const c_char, choose: fn(Texts) -> *const c_char) -> Result {
+unsafe fn describe(
+    error: CUresult,
+    to: *mut *const c_char,
+    choose: fn(Texts) -> *const c_char,
+) -> Result {
     let found = code::describe(error);
     // SAFETY: the caller's contract.
     unsafe { put(to, found.map_or(core::ptr::null(), choose)) }?;

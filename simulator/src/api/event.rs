@@ -92,7 +92,10 @@ fn record(event: CUevent, stream: CUstream, flags: c_uint) -> Result {
 }
 
 fn elapsed(start: CUevent, end: CUevent) -> Result<f32> {
-    let (start, end) = (registries().events.get(start)?, registries().events.get(end)?);
+    let (start, end) = (
+        registries().events.get(start)?,
+        registries().events.get(end)?,
+    );
     if start.context != end.context {
         return Err(code::INVALID_HANDLE);
     }
@@ -101,12 +104,19 @@ fn elapsed(start: CUevent, end: CUevent) -> Result<f32> {
 }
 
 fn check_context(event: &Arc<Event>) -> Result {
-    registries().contexts.get(event.context as usize as CUcontext).map_err(|_| code::CONTEXT_IS_DESTROYED)?.check()
+    registries()
+        .contexts
+        .get(event.context as usize as CUcontext)
+        .map_err(|_| code::CONTEXT_IS_DESTROYED)?
+        .check()
 }
 
 /// An event's completion shows what came before it: output of kernels, frees into pools, and errors.
 fn synchronised(event: &Arc<Event>) -> Result {
-    let context = registries().contexts.get(event.context as usize as CUcontext).map_err(|_| code::CONTEXT_IS_DESTROYED)?;
+    let context = registries()
+        .contexts
+        .get(event.context as usize as CUcontext)
+        .map_err(|_| code::CONTEXT_IS_DESTROYED)?;
     context.drain_output();
     crate::pool::after_synchronisation(context.device);
     context.check()

@@ -45,7 +45,15 @@ fn fill(
     height: usize,
 ) -> Result {
     let stream = streams::find(stream)?;
-    let fill = Fill { address: address as usize, pitch, value, element, width, height }.check()?;
+    let fill = Fill {
+        address: address as usize,
+        pitch,
+        value,
+        element,
+        width,
+        height,
+    }
+    .check()?;
     stream.perform(Operation::Fill(fill))?;
     Ok(())
 }

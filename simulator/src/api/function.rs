@@ -153,14 +153,30 @@ fn attribute(function: &Function, attribute: Attribute) -> Result<c_int> {
             (major * 10 + minor) as c_int
         }
         Attribute::CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
-        Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => function.max_dynamic_shared.load(Relaxed),
-        Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => function.carveout.load(Relaxed),
-        Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => c_int::from(kernel.cluster.is_some()),
-        Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => kernel.cluster.map_or(0, |size| size[0] as c_int),
-        Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => kernel.cluster.map_or(0, |size| size[1] as c_int),
-        Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => kernel.cluster.map_or(0, |size| size[2] as c_int),
-        Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => function.non_portable_cluster.load(Relaxed),
-        Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => function.cluster_scheduling.load(Relaxed),
+        Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+            function.max_dynamic_shared.load(Relaxed)
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {
+            function.carveout.load(Relaxed)
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => {
+            c_int::from(kernel.cluster.is_some())
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => {
+            kernel.cluster.map_or(0, |size| size[0] as c_int)
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => {
+            kernel.cluster.map_or(0, |size| size[1] as c_int)
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
+            kernel.cluster.map_or(0, |size| size[2] as c_int)
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => {
+            function.non_portable_cluster.load(Relaxed)
+        }
+        Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+            function.cluster_scheduling.load(Relaxed)
+        }
         _ => return Err(code::INVALID_VALUE),
     })
 }
@@ -212,10 +228,17 @@ pub(super) fn max_threads(function: &Function) -> u32 {
     let device = device::profile(function.device);
     let most = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     let all = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-    let bound = function.kernel.max_threads.map_or(most, |size| size.iter().product());
+    let bound = function
+        .kernel
+        .max_threads
+        .map_or(most, |size| size.iter().product());
     let by_registers = all / (registers(function).next_multiple_of(8) * 32) * 32;
     // A kernel with launch bounds is compiled to fit them.
-    if function.kernel.max_threads.is_some() { bound.min(most) } else { most.min(by_registers) }
+    if function.kernel.max_threads.is_some() {
+        bound.min(most)
+    } else {
+        most.min(by_registers)
+    }
 }
 
 /// How many blocks of a size are resident on one multiprocessor at the same time.
@@ -225,23 +248,45 @@ pub(super) fn resident_blocks(function: &Function, threads: u32, dynamic_shared:
     if threads == 0 || threads > max_threads(function) {
         return 0;
     }
-    let by_threads = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32 / warps;
+    let by_threads = device
+        .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)
+        / 32
+        / warps;
     let per_warp = (registers(function) * 32).next_multiple_of(256);
-    let by_registers =
-        device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / per_warp / warps;
-    let reserved = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK) as usize;
-    let shared = (function.kernel.static_shared as usize + dynamic_shared + reserved).next_multiple_of(128);
-    let all = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) as usize;
-    let by_slots = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+    let by_registers = device
+        .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)
+        / per_warp
+        / warps;
+    let reserved = device
+        .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)
+        as usize;
+    let shared =
+        (function.kernel.static_shared as usize + dynamic_shared + reserved).next_multiple_of(128);
+    let all = device
+        .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
+        as usize;
+    let by_slots =
+        device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
     // A kernel with a promised number of blocks was compiled to keep it.
-    let by_registers = by_registers.max(function.kernel.min_blocks.unwrap_or(u32::from(function.kernel.max_threads.is_some())));
-    by_threads.min(by_registers).min(by_slots).min((all / shared) as u32)
+    let by_registers = by_registers.max(
+        function
+            .kernel
+            .min_blocks
+            .unwrap_or(u32::from(function.kernel.max_threads.is_some())),
+    );
+    by_threads
+        .min(by_registers)
+        .min(by_slots)
+        .min((all / shared) as u32)
 }
 
 fn blocks(func: CUfunction, block: c_int, shared: usize) -> Result<c_int> {
     current()?;
     let function = registries().functions.get(func)?;
-    let block = u32::try_from(block).ok().filter(|&block| block > 0).ok_or(code::INVALID_VALUE)?;
+    let block = u32::try_from(block)
+        .ok()
+        .filter(|&block| block > 0)
+        .ok_or(code::INVALID_VALUE)?;
     Ok(resident_blocks(&function, block, shared) as c_int)
 }
 
@@ -259,9 +304,16 @@ unsafe fn best_block(
     current()?;
     let function: Arc<Function> = registries().functions.get(func)?;
     let most = max_threads(&function);
-    let most = if limit > 0 { most.min(limit as u32) } else { most };
+    let most = if limit > 0 {
+        most.min(limit as u32)
+    } else {
+        most
+    };
     let mut best = (0, 0, 0);
-    for size in (1..=most.div_ceil(32)).rev().map(|warps| (warps * 32).min(most)) {
+    for size in (1..=most.div_ceil(32))
+        .rev()
+        .map(|warps| (warps * 32).min(most))
+    {
         // SAFETY: the caller's contract.
         let shared = shared_of.map_or(shared, |callback| unsafe { callback(size as c_int) });
         let count = resident_blocks(&function, size, shared);
@@ -269,7 +321,8 @@ unsafe fn best_block(
             best = (size * count, size, count);
         }
     }
-    let processors = device::profile(function.device).limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    let processors = device::profile(function.device)
+        .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     // SAFETY: the caller's contract.
     unsafe {
         put(min_grid, (best.2 * processors) as c_int)?;

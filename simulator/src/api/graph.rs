@@ -221,7 +221,16 @@ pub(super) unsafe fn dependencies(
         return Err(code::INVALID_VALUE);
     }
     // SAFETY: the caller's contract.
-    let entry = |i| unsafe { (nodes.add(i).read() as usize, if data.is_null() { PLAIN_EDGE } else { data.add(i).read() }) };
+    let entry = |i| unsafe {
+        (
+            nodes.add(i).read() as usize,
+            if data.is_null() {
+                PLAIN_EDGE
+            } else {
+                data.add(i).read()
+            },
+        )
+    };
     Ok((0..count).map(entry).collect())
 }
 
@@ -242,7 +251,11 @@ unsafe fn edges(
         Edge {
             from: from.add(i).read() as usize,
             to: to.add(i).read() as usize,
-            data: if data.is_null() { PLAIN_EDGE } else { data.add(i).read() },
+            data: if data.is_null() {
+                PLAIN_EDGE
+            } else {
+                data.add(i).read()
+            },
         }
     };
     Ok((0..count).map(entry).collect())
@@ -251,7 +264,11 @@ unsafe fn edges(
 fn edges_at(node: CUgraphNode, end: fn(&Edge) -> usize) -> Result<Vec<Edge>> {
     let node: Arc<Node> = registries().nodes.get(node)?;
     let graph = registries().graphs.get(node.graph as CUgraph)?;
-    Ok(graph.edges().into_iter().filter(|edge| end(edge) == node.handle).collect())
+    Ok(graph
+        .edges()
+        .into_iter()
+        .filter(|edge| end(edge) == node.handle)
+        .collect())
 }
 
 /// Answers a list in the driver's way: with a null array only the number, else up to as many entries as the caller has room for.

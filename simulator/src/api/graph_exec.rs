@@ -166,7 +166,11 @@ driver_calls! {
 /// # Safety
 ///
 /// `to` is null or valid for writing.
-unsafe fn instantiate(to: *mut CUgraphExec, graph: CUgraph, flags: u64) -> Result<core::result::Result<(), Problem>> {
+unsafe fn instantiate(
+    to: *mut CUgraphExec,
+    graph: CUgraph,
+    flags: u64,
+) -> Result<core::result::Result<(), Problem>> {
     let context = current()?;
     let graph = registries().graphs.get(graph)?;
     if to.is_null() || flags & !KNOWN_FLAGS != 0 || graph.owned {
@@ -179,7 +183,9 @@ unsafe fn instantiate(to: *mut CUgraphExec, graph: CUgraph, flags: u64) -> Resul
         Ok(plan) => plan,
         Err(problem) => return Ok(Err(problem)),
     };
-    let exec = registries().execs.add(|handle| Exec::new(handle, context.id(), flags, plan, graph.objects()));
+    let exec = registries()
+        .execs
+        .add(|handle| Exec::new(handle, context.id(), flags, plan, graph.objects()));
     // SAFETY: not null, so valid by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };
     Ok(Ok(()))
@@ -199,7 +205,10 @@ unsafe fn instantiate_with_log(
     unsafe {
         let outcome = instantiate(to, graph, 0)?;
         if !log.is_null() && size > 0 {
-            let text = outcome.as_ref().err().map_or(String::new(), |problem| format!("{:?}", problem.result));
+            let text = outcome
+                .as_ref()
+                .err()
+                .map_or(String::new(), |problem| format!("{:?}", problem.result));
             let count = text.len().min(size - 1);
             core::ptr::copy_nonoverlapping(text.as_ptr().cast(), log, count);
             log.add(count).write(0);
@@ -214,15 +223,31 @@ unsafe fn instantiate_with_log(
 type Outcome = CUgraphExecUpdateResult;
 
 fn update(exec: CUgraphExec, graph: CUgraph) -> Result<(Outcome, usize, usize)> {
-    let (exec, graph) = (registries().execs.get(exec)?, registries().graphs.get(graph)?);
-    Ok(graph::update(&exec, &graph).err().unwrap_or((Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS, 0, 0)))
+    let (exec, graph) = (
+        registries().execs.get(exec)?,
+        registries().graphs.get(graph)?,
+    );
+    Ok(graph::update(&exec, &graph)
+        .err()
+        .unwrap_or((Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS, 0, 0)))
 }
 
 fn refused(outcome: Outcome) -> Result {
-    if outcome == Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS { Ok(()) } else { Err(code::GRAPH_EXEC_UPDATE_FAILURE) }
+    if outcome == Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS {
+        Ok(())
+    } else {
+        Err(code::GRAPH_EXEC_UPDATE_FAILURE)
+    }
 }
 
 /// Changes one node of an executable graph to what `make` makes of its present operation.
-fn set(exec: CUgraphExec, node: CUgraphNode, make: impl FnOnce(&Operation) -> Result<Operation>) -> Result {
-    registries().execs.get(exec)?.set_operation(node as usize, make)
+fn set(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    make: impl FnOnce(&Operation) -> Result<Operation>,
+) -> Result {
+    registries()
+        .execs
+        .get(exec)?
+        .set_operation(node as usize, make)
 }

@@ -200,7 +200,11 @@ driver_calls! {
 }
 
 fn check_context(handle: CUcontext) -> Result {
-    if handle.is_null() { current().map(drop) } else { super::context::find_context(handle)?.check() }
+    if handle.is_null() {
+        current().map(drop)
+    } else {
+        super::context::find_context(handle)?.check()
+    }
 }
 
 fn replace(node: &Node, operation: Operation) -> Result {
@@ -262,7 +266,9 @@ unsafe fn add_any(
                 }
                 operation
             }
-            CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => child(given.__bindgen_anon_1.graph.graph, Some(graph))?,
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
+                child(given.__bindgen_anon_1.graph.graph, Some(graph))?
+            }
             _ => from_any(given, &Operation::Empty)?,
         };
         to.write(found.add(&after, operation)?.handle as CUgraphNode);
@@ -303,7 +309,9 @@ pub(super) unsafe fn from_any(given: &CUgraphNodeParams, old: &Operation) -> Res
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT => {
                 Operation::EventWait(registries().events.get(union.eventWait.event)?)
             }
-            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE => Operation::Free(union.free.dptr as usize),
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE => {
+                Operation::Free(union.free.dptr as usize)
+            }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => return Err(code::INVALID_VALUE),
             _ => return Err(code::NOT_SUPPORTED),
         })
@@ -313,11 +321,16 @@ pub(super) unsafe fn from_any(given: &CUgraphNodeParams, old: &Operation) -> Res
 /// # Safety
 ///
 /// The parameter pointers are valid.
-pub(super) unsafe fn kernel(given: &CUDA_KERNEL_NODE_PARAMS_v1, old: Option<&Operation>) -> Result<Operation> {
+pub(super) unsafe fn kernel(
+    given: &CUDA_KERNEL_NODE_PARAMS_v1,
+    old: Option<&Operation>,
+) -> Result<Operation> {
     let function = registries().functions.get(given.func)?;
     // A cluster or cooperative attribute set on the node stays through an update.
     let (cluster, cooperative) = match old {
-        Some(Operation::Kernel(old)) if old.function.kernel.cluster.is_none() => (old.cluster, old.cooperative),
+        Some(Operation::Kernel(old)) if old.function.kernel.cluster.is_none() => {
+            (old.cluster, old.cooperative)
+        }
         _ => ([0; 3], false),
     };
     let shape = Shape {
@@ -328,7 +341,9 @@ pub(super) unsafe fn kernel(given: &CUDA_KERNEL_NODE_PARAMS_v1, old: Option<&Ope
         cooperative,
     };
     // SAFETY: the caller's contract.
-    Ok(Operation::Kernel(unsafe { prepare(function, shape, given.kernelParams, given.extra) }?))
+    Ok(Operation::Kernel(unsafe {
+        prepare(function, shape, given.kernelParams, given.extra)
+    }?))
 }
 
 pub(super) fn memset(given: &CUDA_MEMSET_NODE_PARAMS) -> Result<Operation> {
@@ -350,7 +365,10 @@ pub(super) fn host(given: &CUDA_HOST_NODE_PARAMS) -> Result<Operation> {
     if given.fn_.is_none() {
         return Err(code::INVALID_VALUE);
     }
-    Ok(Operation::Host(HostCall { function: given.fn_, data: given.userData }))
+    Ok(Operation::Host(HostCall {
+        function: given.fn_,
+        data: given.userData,
+    }))
 }
 
 /// A copy of a graph as one node. A graph cannot become part of itself.
@@ -374,7 +392,11 @@ fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<Operation> {
     }
     take_condition(given.handle)?;
     let bodies = (0..given.size).map(|_| Graph::create(true)).collect();
-    Ok(Operation::Conditional(Conditional { handle: given.handle, kind, bodies }))
+    Ok(Operation::Conditional(Conditional {
+        handle: given.handle,
+        kind,
+        bodies,
+    }))
 }
 
 /// The handles of a conditional node's bodies, in an array that belongs to the driver for good.
@@ -392,10 +414,19 @@ fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
     thread_local! {
         static LENT: RefCell<(Option<Launch>, Vec<*mut c_void>)> = const { RefCell::new((None, Vec::new())) };
     }
-    let Operation::Kernel(launch) = registries().nodes.get(node)?.operation() else { return Err(code::INVALID_VALUE) };
+    let Operation::Kernel(launch) = registries().nodes.get(node)?.operation() else {
+        return Err(code::INVALID_VALUE);
+    };
     let base = launch.parameters.as_ptr();
-    let offsets = launch.function.kernel.parameters.iter().map(|parameter| parameter.offset as usize);
-    let mut pointers: Vec<*mut c_void> = offsets.map(|offset| base.wrapping_add(offset).cast_mut().cast()).collect();
+    let offsets = launch
+        .function
+        .kernel
+        .parameters
+        .iter()
+        .map(|parameter| parameter.offset as usize);
+    let mut pointers: Vec<*mut c_void> = offsets
+        .map(|offset| base.wrapping_add(offset).cast_mut().cast())
+        .collect();
     let parameters = CUDA_KERNEL_NODE_PARAMS_v1 {
         func: launch.function.handle as CUfunction,
         gridDimX: launch.grid[0],
@@ -405,7 +436,11 @@ fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
         blockDimY: launch.block[1],
         blockDimZ: launch.block[2],
         sharedMemBytes: launch.shared,
-        kernelParams: if pointers.is_empty() { core::ptr::null_mut() } else { pointers.as_mut_ptr() },
+        kernelParams: if pointers.is_empty() {
+            core::ptr::null_mut()
+        } else {
+            pointers.as_mut_ptr()
+        },
         extra: core::ptr::null_mut(),
     };
     LENT.set((Some(launch), pointers));
@@ -417,10 +452,16 @@ static CLONES: Mutex<Option<HashMap<usize, HashMap<usize, usize>>>> = Mutex::new
 
 /// Keeps a clone's map.
 pub(super) fn remember_clone(clone: &Graph, map: HashMap<usize, usize>) {
-    lock(&CLONES).get_or_insert_default().insert(clone.handle, map);
+    lock(&CLONES)
+        .get_or_insert_default()
+        .insert(clone.handle, map);
 }
 
 /// The node of a clone that stands for an original.
 pub(super) fn find_in_clone(clone: &Graph, original: usize) -> Option<usize> {
-    lock(&CLONES).as_ref()?.get(&clone.handle)?.get(&original).copied()
+    lock(&CLONES)
+        .as_ref()?
+        .get(&clone.handle)?
+        .get(&original)
+        .copied()
 }

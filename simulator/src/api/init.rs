@@ -55,14 +55,21 @@ unsafe fn by_version(
         return Err(code::INVALID_VALUE);
     }
     // SAFETY: not null, so a C string by the caller's contract.
-    let name = unsafe { CStr::from_ptr(symbol) }.to_str().map_err(|_| code::INVALID_VALUE)?;
+    let name = unsafe { CStr::from_ptr(symbol) }
+        .to_str()
+        .map_err(|_| code::INVALID_VALUE)?;
     Ok(match super::symbols::find(name, version, flags == 2) {
-        super::symbols::Found::Function(address) => (address, CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS),
-        super::symbols::Found::TooNew => {
-            (core::ptr::null(), CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT)
-        }
-        super::symbols::Found::Nothing => {
-            (core::ptr::null(), CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND)
-        }
+        super::symbols::Found::Function(address) => (
+            address,
+            CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS,
+        ),
+        super::symbols::Found::TooNew => (
+            core::ptr::null(),
+            CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
+        ),
+        super::symbols::Found::Nothing => (
+            core::ptr::null(),
+            CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
+        ),
     })
 }

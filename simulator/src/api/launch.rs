@@ -72,7 +72,13 @@ pub(super) struct Shape {
 
 impl Default for Shape {
     fn default() -> Self {
-        Self { grid: [0; 3], block: [0; 3], cluster: [0; 3], shared: 0, cooperative: false }
+        Self {
+            grid: [0; 3],
+            block: [0; 3],
+            cluster: [0; 3],
+            shared: 0,
+            cooperative: false,
+        }
     }
 }
 
@@ -103,7 +109,9 @@ pub(super) unsafe fn settings_of(config: &CUlaunchConfig, _function: &Function) 
                         return Err(code::INVALID_VALUE);
                     }
                 }
-                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => shape.cooperative = attribute.value.cooperative != 0,
+                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                    shape.cooperative = attribute.value.cooperative != 0
+                }
                 // Hints, and permissions to overlap that need not be used.
                 CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE
                 | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
@@ -126,7 +134,10 @@ pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
     let device = device::profile(function.device);
     let kernel = &function.kernel;
     let within = |sizes: [u32; 3], limits: [Limit; 3]| {
-        sizes.iter().zip(limits).all(|(&size, limit)| size > 0 && size <= device.limit(limit))
+        sizes
+            .iter()
+            .zip(limits)
+            .all(|(&size, limit)| size > 0 && size <= device.limit(limit))
     };
     let grid = [
         Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
@@ -162,10 +173,27 @@ pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
         (_, [0, 0, 0]) => [1, 1, 1],
         (_, asked) => asked,
     };
-    let size = cluster.iter().try_fold(1u32, |all, &one| all.checked_mul(one)).ok_or(code::INVALID_CLUSTER_SIZE)?;
-    let most = if function.non_portable_cluster.load(Relaxed) != 0 { 16 } else { 8 };
-    if size > most || shape.grid.iter().zip(cluster).any(|(grid, cluster)| grid % cluster != 0) {
-        return Err(if size > most { code::INVALID_CLUSTER_SIZE } else { code::INVALID_VALUE });
+    let size = cluster
+        .iter()
+        .try_fold(1u32, |all, &one| all.checked_mul(one))
+        .ok_or(code::INVALID_CLUSTER_SIZE)?;
+    let most = if function.non_portable_cluster.load(Relaxed) != 0 {
+        16
+    } else {
+        8
+    };
+    if size > most
+        || shape
+            .grid
+            .iter()
+            .zip(cluster)
+            .any(|(grid, cluster)| grid % cluster != 0)
+    {
+        return Err(if size > most {
+            code::INVALID_CLUSTER_SIZE
+        } else {
+            code::INVALID_VALUE
+        });
     }
     if shape.cooperative {
         let blocks: u64 = shape.grid.iter().map(|&size| u64::from(size)).product();
@@ -183,7 +211,11 @@ pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
 /// # Safety
 ///
 /// `params` holds a valid pointer for each parameter, or `extra` a valid list.
-pub(super) unsafe fn parameters(function: &Function, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Arc<[u8]>> {
+pub(super) unsafe fn parameters(
+    function: &Function,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result<Arc<[u8]>> {
     let kernel = &function.kernel;
     let size = kernel.parameter_bytes() as usize;
     let mut bytes = vec![0u8; size];
@@ -226,7 +258,9 @@ unsafe fn packed(extra: *mut *mut c_void) -> Result<(*const u8, usize)> {
         loop {
             match at.read() as usize {
                 CU_LAUNCH_PARAM_END => return Ok((buffer, size)),
-                CU_LAUNCH_PARAM_BUFFER_POINTER => buffer = at.add(1).read().cast::<u8>().cast_const(),
+                CU_LAUNCH_PARAM_BUFFER_POINTER => {
+                    buffer = at.add(1).read().cast::<u8>().cast_const()
+                }
                 CU_LAUNCH_PARAM_BUFFER_SIZE => {
                     let slot = at.add(1).read().cast::<usize>();
                     if slot.is_null() {
@@ -269,7 +303,13 @@ pub(super) unsafe fn prepare(
 /// # Safety
 ///
 /// As for [`parameters`].
-unsafe fn launch(f: CUfunction, shape: Shape, stream: CUstream, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result {
+unsafe fn launch(
+    f: CUfunction,
+    shape: Shape,
+    stream: CUstream,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result {
     let function = registries().functions.get(f)?;
     let stream = streams::find(stream)?;
     if function.context != stream.context_id {

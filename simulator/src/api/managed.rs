@@ -102,7 +102,9 @@ struct Hints {
 static HINTS: Mutex<BTreeMap<usize, Hints>> = Mutex::new(BTreeMap::new());
 
 fn managed(address: usize, count: usize) -> Result<(AllocationInfo, Detail)> {
-    let (info, detail) = Memory::global().detail(address).ok_or(code::INVALID_VALUE)?;
+    let (info, detail) = Memory::global()
+        .detail(address)
+        .ok_or(code::INVALID_VALUE)?;
     let end = info.base + info.len.next_multiple_of(PAGE);
     let inside = info.state == State::Live && count <= end.saturating_sub(address);
     if detail.kind != Kind::Managed || !inside || count == 0 {
@@ -118,17 +120,22 @@ fn pages(address: usize, count: usize) -> impl Iterator<Item = usize> {
 fn place(location: CUmemLocation) -> Result<CUdevice> {
     match location.type_ {
         // SAFETY: every bit pattern of the union's integer is valid.
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => Ok(unsafe { location.__bindgen_anon_1.id }),
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST => Ok(CU_DEVICE_CPU),
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => {
-            Ok(CU_DEVICE_CPU)
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
+            Ok(unsafe { location.__bindgen_anon_1.id })
         }
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST => Ok(CU_DEVICE_CPU),
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA
+        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(CU_DEVICE_CPU),
         _ => Err(code::INVALID_VALUE),
     }
 }
 
 fn check_place(device: CUdevice) -> Result {
-    if device == CU_DEVICE_CPU { Ok(()) } else { index(device).map(drop) }
+    if device == CU_DEVICE_CPU {
+        Ok(())
+    } else {
+        index(device).map(drop)
+    }
 }
 
 fn prefetch(address: usize, count: usize, device: CUdevice, stream: CUstream) -> Result {
@@ -167,7 +174,9 @@ fn advise(address: usize, count: usize, advice: Advice, device: CUdevice) -> Res
                 hints.accessed_by.retain(|&other| other != device);
                 hints.accessed_by.push(device);
             }
-            Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY => hints.accessed_by.retain(|&other| other != device),
+            Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY => {
+                hints.accessed_by.retain(|&other| other != device)
+            }
             _ => return Err(code::INVALID_VALUE),
         }
     }
@@ -177,22 +186,36 @@ fn advise(address: usize, count: usize, advice: Advice, device: CUdevice) -> Res
 /// # Safety
 ///
 /// `data` is null or valid for `size` bytes.
-unsafe fn range_attribute(data: *mut c_void, size: usize, attribute: Range, address: usize, count: usize) -> Result {
+unsafe fn range_attribute(
+    data: *mut c_void,
+    size: usize,
+    attribute: Range,
+    address: usize,
+    count: usize,
+) -> Result {
     current()?;
     managed(address, count)?;
     if data.is_null() || size == 0 || size % 4 != 0 {
         return Err(code::INVALID_VALUE);
     }
     let hints = lock(&HINTS);
-    let all: Vec<Hints> = pages(address, count).map(|page| hints.get(&page).cloned().unwrap_or_default()).collect();
+    let all: Vec<Hints> = pages(address, count)
+        .map(|page| hints.get(&page).cloned().unwrap_or_default())
+        .collect();
     let uniform = |get: fn(&Hints) -> Option<CUdevice>| {
         let first = get(&all[0]);
-        first.filter(|_| all.iter().all(|hints| get(hints) == first)).unwrap_or(CU_DEVICE_INVALID)
+        first
+            .filter(|_| all.iter().all(|hints| get(hints) == first))
+            .unwrap_or(CU_DEVICE_INVALID)
     };
     let mut answer = match attribute {
-        Range::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY => vec![c_int::from(all.iter().all(|hints| hints.read_mostly))],
+        Range::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY => {
+            vec![c_int::from(all.iter().all(|hints| hints.read_mostly))]
+        }
         Range::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => vec![uniform(|hints| hints.preferred)],
-        Range::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => vec![uniform(|hints| hints.prefetched)],
+        Range::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => {
+            vec![uniform(|hints| hints.prefetched)]
+        }
         Range::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY => {
             let mut list = all[0].accessed_by.clone();
             list.retain(|device| all.iter().all(|hints| hints.accessed_by.contains(device)));
@@ -208,7 +231,12 @@ unsafe fn range_attribute(data: *mut c_void, size: usize, attribute: Range, addr
 }
 
 /// `cuStreamAttachMemAsync`: in the stream's order, and of no effect on a device with concurrent access but for the checks.
-pub(super) fn attach(stream: &std::sync::Arc<Stream>, address: usize, length: usize, flags: c_uint) -> Result {
+pub(super) fn attach(
+    stream: &std::sync::Arc<Stream>,
+    address: usize,
+    length: usize,
+    flags: c_uint,
+) -> Result {
     let (info, _) = managed(address, 1)?;
     let whole = info.base == address && (length == 0 || length == info.len);
     let single = flags == CUmemAttach_flags::CU_MEM_ATTACH_SINGLE.0;
@@ -232,18 +260,47 @@ fn known(address: usize) -> Option<Known> {
     let memory = Memory::global();
     if let Some((info, detail)) = memory.detail(address) {
         let live = info.state == State::Live && info.holds(address, 1);
-        let Detail { kind, context, device, serial, .. } = detail;
-        return live.then_some(Known { info, kind, context, device, serial, is_registered: false });
+        let Detail {
+            kind,
+            context,
+            device,
+            serial,
+            ..
+        } = detail;
+        return live.then_some(Known {
+            info,
+            kind,
+            context,
+            device,
+            serial,
+            is_registered: false,
+        });
     }
     let (base, range) = memory.registered_range(address)?;
-    let info = AllocationInfo { base, len: range.len, state: State::Live };
-    Some(Known { info, kind: Kind::Pinned(range.flags), context: range.context, device: 0, serial: 0, is_registered: true })
+    let info = AllocationInfo {
+        base,
+        len: range.len,
+        state: State::Live,
+    };
+    Some(Known {
+        info,
+        kind: Kind::Pinned(range.flags),
+        context: range.context,
+        device: 0,
+        serial: 0,
+        is_registered: true,
+    })
 }
 
 /// # Safety
 ///
 /// `data` is null or valid for the attribute's type.
-unsafe fn write_attribute(data: *mut c_void, attribute: Pointer, address: CUdeviceptr, known: Option<&Known>) -> Result {
+unsafe fn write_attribute(
+    data: *mut c_void,
+    attribute: Pointer,
+    address: CUdeviceptr,
+    known: Option<&Known>,
+) -> Result {
     if data.is_null() {
         return Err(code::INVALID_VALUE);
     }
@@ -254,7 +311,9 @@ unsafe fn write_attribute(data: *mut c_void, attribute: Pointer, address: CUdevi
         match attribute {
             Pointer::CU_POINTER_ATTRIBUTE_CONTEXT => {
                 // Stream-ordered memory belongs to no context.
-                let context = known.filter(|known| !matches!(known.kind, Kind::Pool(_))).map_or(0, |known| known.context);
+                let context = known
+                    .filter(|known| !matches!(known.kind, Kind::Pool(_)))
+                    .map_or(0, |known| known.context);
                 data.cast::<usize>().write(context as usize);
             }
             Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => data.cast::<u32>().write(match known {
@@ -263,7 +322,8 @@ unsafe fn write_attribute(data: *mut c_void, attribute: Pointer, address: CUdevi
                 Some(_) => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
             }),
             Pointer::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
-                data.cast::<CUdeviceptr>().write(if known.is_some() { address } else { 0 });
+                data.cast::<CUdeviceptr>()
+                    .write(if known.is_some() { address } else { 0 });
             }
             Pointer::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
                 let reachable = is_host || is_managed || known.is_none();
@@ -271,29 +331,39 @@ unsafe fn write_attribute(data: *mut c_void, attribute: Pointer, address: CUdevi
                     data.cast::<usize>().write(0);
                     return Err(code::INVALID_VALUE);
                 }
-                data.cast::<usize>().write(if known.is_some() { address as usize } else { 0 });
+                data.cast::<usize>()
+                    .write(if known.is_some() { address as usize } else { 0 });
             }
             Pointer::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => data.cast::<u32>().write(0),
-            Pointer::CU_POINTER_ATTRIBUTE_BUFFER_ID => data.cast::<u64>().write(known.map_or(0, |known| known.serial)),
-            Pointer::CU_POINTER_ATTRIBUTE_IS_MANAGED => data.cast::<u32>().write(u32::from(is_managed)),
+            Pointer::CU_POINTER_ATTRIBUTE_BUFFER_ID => data
+                .cast::<u64>()
+                .write(known.map_or(0, |known| known.serial)),
+            Pointer::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
+                data.cast::<u32>().write(u32::from(is_managed))
+            }
             Pointer::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => {
-                data.cast::<c_int>().write(known.map_or(CU_DEVICE_INVALID, |known| known.device as c_int));
+                data.cast::<c_int>()
+                    .write(known.map_or(CU_DEVICE_INVALID, |known| known.device as c_int));
             }
             Pointer::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
-                data.cast::<CUdeviceptr>().write(known.map_or(0, |known| known.info.base as CUdeviceptr));
+                data.cast::<CUdeviceptr>()
+                    .write(known.map_or(0, |known| known.info.base as CUdeviceptr));
             }
             Pointer::CU_POINTER_ATTRIBUTE_RANGE_SIZE => {
-                data.cast::<usize>().write(known.map_or(0, |known| known.info.len));
+                data.cast::<usize>()
+                    .write(known.map_or(0, |known| known.info.len));
             }
             Pointer::CU_POINTER_ATTRIBUTE_MAPPED => {
-                data.cast::<u32>().write(u32::from(known.is_some_and(|known| !known.is_registered)));
+                data.cast::<u32>()
+                    .write(u32::from(known.is_some_and(|known| !known.is_registered)));
             }
             Pointer::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => {
                 let pool = known.and_then(|known| match known.kind {
                     Kind::Pool(pool) => registries().pools.get(pool as usize as *mut ()).ok(),
                     _ => None,
                 });
-                data.cast::<usize>().write(pool.map_or(0, |pool| pool.handle));
+                data.cast::<usize>()
+                    .write(pool.map_or(0, |pool| pool.handle));
             }
             _ => return Err(code::INVALID_VALUE),
         }

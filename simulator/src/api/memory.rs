@@ -129,7 +129,13 @@ driver_calls! {
     }
 }
 
-fn allocate(context: &Context, no_result: bool, bytes: usize, kind: Kind, by: &'static str) -> Result<usize> {
+fn allocate(
+    context: &Context,
+    no_result: bool,
+    bytes: usize,
+    kind: Kind,
+    by: &'static str,
+) -> Result<usize> {
     crate::graph::guard_unsafe_call()?;
     if no_result || bytes == 0 {
         return Err(code::INVALID_VALUE);
@@ -141,11 +147,15 @@ fn allocate(context: &Context, no_result: bool, bytes: usize, kind: Kind, by: &'
 fn pinned_flags(address: usize) -> Option<u32> {
     let memory = Memory::global();
     match memory.detail(address) {
-        Some((info, detail)) if info.state == State::Live && info.holds(address, 1) => match detail.kind {
-            Kind::Pinned(flags) => Some(flags),
-            _ => None,
-        },
+        Some((info, detail)) if info.state == State::Live && info.holds(address, 1) => {
+            match detail.kind {
+                Kind::Pinned(flags) => Some(flags),
+                _ => None,
+            }
+        }
         Some(_) => None,
-        None => memory.registered_range(address).map(|(_, range)| range.flags),
+        None => memory
+            .registered_range(address)
+            .map(|(_, range)| range.flags),
     }
 }

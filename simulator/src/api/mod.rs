@@ -143,8 +143,13 @@ pub fn entry_point(name: &str) -> Option<*const c_void> {
 }
 
 fn implemented(name: &str) -> Option<*const c_void> {
-    if let Some(base) = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")) {
-        return unsupported::is_per_thread(name).then(|| find(base, Variant::PerThread)).flatten();
+    if let Some(base) = name
+        .strip_suffix("_ptsz")
+        .or_else(|| name.strip_suffix("_ptds"))
+    {
+        return unsupported::is_per_thread(name)
+            .then(|| find(base, Variant::PerThread))
+            .flatten();
     }
     find(name, Variant::Plain)
 }

@@ -115,7 +115,6 @@ fn function(context: &Context, module: &Module, name: &str) -> Result<Arc<Functi
         module: module.handle,
         context: module.context,
         device: context.device,
-        ptx_version: module.code.ptx_version,
         target: module::parse_target(&module.code.target).map_or(0, |(number, _)| number),
         c_name: CString::new(kernel.name.as_str()).unwrap_or_default(),
         // Static and dynamic shared memory together stay below 48 KiB until the program says otherwise.
@@ -138,13 +137,20 @@ struct JitOptions<'a> {
 
 impl JitOptions<'_> {
     fn none() -> Self {
-        Self { keys: &[], values: &mut [] }
+        Self {
+            keys: &[],
+            values: &mut [],
+        }
     }
 
     /// # Safety
     ///
     /// The arrays are valid for `count` entries, or null.
-    unsafe fn new(count: c_uint, keys: *mut CUjit_option, values: *mut *mut c_void) -> Result<Self> {
+    unsafe fn new(
+        count: c_uint,
+        keys: *mut CUjit_option,
+        values: *mut *mut c_void,
+    ) -> Result<Self> {
         if count == 0 {
             return Ok(Self::none());
         }
@@ -170,7 +176,9 @@ impl JitOptions<'_> {
     ///
     /// A buffer among the options is as large as its size option says.
     unsafe fn write_log(&mut self, buffer: CUjit_option, size: CUjit_option, text: &str) {
-        let (Some(buffer), Some(size)) = (self.index(buffer), self.index(size)) else { return };
+        let (Some(buffer), Some(size)) = (self.index(buffer), self.index(size)) else {
+            return;
+        };
         let (to, room) = (self.values[buffer].cast::<u8>(), self.values[size] as usize);
         if to.is_null() || room == 0 {
             return;
@@ -181,7 +189,11 @@ impl JitOptions<'_> {
             core::ptr::copy_nonoverlapping(text.as_ptr(), to, count);
             to.add(count).write(0);
         }
-        self.values[size] = if text.is_empty() { core::ptr::null_mut() } else { (count + 1) as *mut c_void };
+        self.values[size] = if text.is_empty() {
+            core::ptr::null_mut()
+        } else {
+            (count + 1) as *mut c_void
+        };
     }
 }
 
@@ -198,7 +210,9 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
     // SAFETY: the caller's contract.
     let outcome = unsafe { ptx_text(image) }.and_then(|ptx| module::load(&context, &ptx));
     let mut log = Log::default();
-    let verbose = options.index(CUjit_option::CU_JIT_LOG_VERBOSE).is_some_and(|index| !options.values[index].is_null());
+    let verbose = options
+        .index(CUjit_option::CU_JIT_LOG_VERBOSE)
+        .is_some_and(|index| !options.values[index].is_null());
     match &outcome {
         Ok(module) if verbose => {
             let mut kernels: Vec<_> = module.code.kernels().collect();
@@ -217,15 +231,20 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
     unsafe {
         use CUjit_option as Option;
         options.write_log(
-            Option::CU_JIT_ERROR_LOG_BUFFER, Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, &log.errors,
+            Option::CU_JIT_ERROR_LOG_BUFFER,
+            Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            &log.errors,
         );
         options.write_log(
-            Option::CU_JIT_INFO_LOG_BUFFER, Option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, &log.remarks,
+            Option::CU_JIT_INFO_LOG_BUFFER,
+            Option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+            &log.remarks,
         );
     }
     if let Some(index) = options.index(CUjit_option::CU_JIT_WALL_TIME) {
         // A float in the slot itself.
-        options.values[index] = (start.elapsed().as_secs_f32() * 1e3).max(1e-6).to_bits() as usize as *mut c_void;
+        options.values[index] =
+            (start.elapsed().as_secs_f32() * 1e3).max(1e-6).to_bits() as usize as *mut c_void;
     }
     match outcome {
         Ok(module) => {
@@ -247,7 +266,12 @@ unsafe fn ptx_text(image: *const c_void) -> core::result::Result<String, module:
     const ELF: [u8; 4] = *b"\x7fELF";
     const FATBIN: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
     const FATBIN_WRAPPER: [u8; 4] = [0xb1, 0x43, 0x62, 0x46];
-    let refuse = |code, text: &str| Err(module::Failure { code, text: text.to_owned() });
+    let refuse = |code, text: &str| {
+        Err(module::Failure {
+            code,
+            text: text.to_owned(),
+        })
+    };
     let mut magic = [0u8; 4];
     for (index, byte) in magic.iter_mut().enumerate() {
         // SAFETY: a C string is read up to its end, a binary up to its magic number's.
@@ -257,16 +281,23 @@ unsafe fn ptx_text(image: *const c_void) -> core::result::Result<String, module:
         }
     }
     match magic {
-        ELF => refuse(code::NO_BINARY_FOR_GPU, "the image is a cubin; the simulator executes PTX only"),
-        FATBIN | FATBIN_WRAPPER => {
-            refuse(code::NO_BINARY_FOR_GPU, "the image is a fat binary; the simulator takes PTX text only")
-        }
+        ELF => refuse(
+            code::NO_BINARY_FOR_GPU,
+            "the image is a cubin; the simulator executes PTX only",
+        ),
+        FATBIN | FATBIN_WRAPPER => refuse(
+            code::NO_BINARY_FOR_GPU,
+            "the image is a fat binary; the simulator takes PTX text only",
+        ),
         _ => {
             // SAFETY: no binary, so a C string by the caller's contract.
             let text = unsafe { CStr::from_ptr(image.cast()) };
             match text.to_str() {
                 Ok(text) => Ok(text.to_owned()),
-                Err(_) => refuse(code::INVALID_IMAGE, "the image is neither PTX text nor a known binary"),
+                Err(_) => refuse(
+                    code::INVALID_IMAGE,
+                    "the image is neither PTX text nor a known binary",
+                ),
             }
         }
     }

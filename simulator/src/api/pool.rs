@@ -122,7 +122,11 @@ fn allocate(stream: &Arc<Stream>, pool: &Pool, bytes: usize, no_result: bool) ->
     }
     let address = match pool.allocate(context.id(), bytes) {
         // Frees that are still under way may make room, unless the stream must not be waited for.
-        Err(error) if error == code::OUT_OF_MEMORY && !graph::is_capturing(stream) && current().is_ok() => {
+        Err(error)
+            if error == code::OUT_OF_MEMORY
+                && !graph::is_capturing(stream)
+                && current().is_ok() =>
+        {
             streams::settle(&context);
             pool::after_synchronisation(context.device);
             pool.allocate(context.id(), bytes)?

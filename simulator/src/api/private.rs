@@ -9,7 +9,9 @@ unsafe extern "C" fn report(buffer: *mut c_char, size: usize) -> usize {
     let text = crate::report::last();
     if !buffer.is_null() {
         // SAFETY: the caller gives the buffer's size.
-        unsafe { core::ptr::copy_nonoverlapping(text.as_ptr().cast(), buffer, text.len().min(size)) };
+        unsafe {
+            core::ptr::copy_nonoverlapping(text.as_ptr().cast(), buffer, text.len().min(size))
+        };
     }
     text.len()
 }

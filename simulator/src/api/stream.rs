@@ -119,7 +119,9 @@ unsafe fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Result {
     }
     let (least, greatest) = device::profile(context.device).priorities;
     let priority = priority.clamp(greatest, least);
-    let stream = registries().streams.add(|handle| Stream::new(handle, &context, flags, priority));
+    let stream = registries()
+        .streams
+        .add(|handle| Stream::new(handle, &context, flags, priority));
     // SAFETY: not null, so valid by the caller's contract.
     unsafe { to.write(stream.handle as CUstream) };
     Ok(())

@@ -8,9 +8,13 @@ use crate::abi::*;
 
 fn refuse(name: &'static str) -> CUresult {
     static NAMED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut named = NAMED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut named = NAMED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     if named.insert(name) {
-        eprintln!("warpsmith simulator: {name} is not implemented; it answers CUDA_ERROR_NOT_SUPPORTED");
+        eprintln!(
+            "warpsmith simulator: {name} is not implemented; it answers CUDA_ERROR_NOT_SUPPORTED"
+        );
     }
     CUresult::CUDA_ERROR_NOT_SUPPORTED
 }
@@ -66,7 +70,10 @@ mod foreign {
 }
 
 pub(super) fn find(name: &str) -> Option<*const c_void> {
-    established::find(name).or_else(|| newer::find(name)).or_else(|| per_thread::find(name)).or_else(|| foreign::find(name))
+    established::find(name)
+        .or_else(|| newer::find(name))
+        .or_else(|| per_thread::find(name))
+        .or_else(|| foreign::find(name))
 }
 
 /// Whether the driver has a per-thread variant of this very name.

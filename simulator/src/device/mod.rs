@@ -26,12 +26,17 @@ pub(crate) struct Profile {
 impl Profile {
     /// The value of an attribute; `None` if the device does not know it.
     pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> Option<i32> {
-        self.attributes.iter().find(|(key, _)| *key == attribute).map(|&(_, value)| value)
+        self.attributes
+            .iter()
+            .find(|(key, _)| *key == attribute)
+            .map(|&(_, value)| value)
     }
 
     /// The value of an attribute that every profile has, as an unsigned number.
     pub(crate) fn limit(&self, attribute: CUdevice_attribute) -> u32 {
-        self.attribute(attribute).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+        self.attribute(attribute)
+            .and_then(|value| u32::try_from(value).ok())
+            .unwrap_or(0)
     }
 }
 
@@ -42,7 +47,10 @@ pub(crate) const DRIVER_VERSION: i32 = 13000;
 pub(crate) fn count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| {
-        std::env::var("WARPSMITH_SIMULATOR_DEVICES").ok().and_then(|count| count.parse().ok()).map_or(1, |n: usize| n.min(64))
+        std::env::var("WARPSMITH_SIMULATOR_DEVICES")
+            .ok()
+            .and_then(|count| count.parse().ok())
+            .map_or(1, |n: usize| n.min(64))
     })
 }
 
@@ -67,7 +75,9 @@ static USED: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 pub(crate) fn take_memory(device: usize, bytes: usize) -> bool {
     let total = profile(device).total_memory;
     let room = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= total);
-    USED[device].fetch_update(Ordering::AcqRel, Ordering::Acquire, room).is_ok()
+    USED[device]
+        .fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
+        .is_ok()
 }
 
 /// Gives memory back to the device.
@@ -85,6 +95,13 @@ pub(crate) fn memory_info(device: usize) -> (usize, usize) {
 /// What the machine could still give, from `/proc/meminfo`.
 pub(crate) fn host_available() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kib| kib << 10)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<usize>()
+        .ok()
+        .map(|kib| kib << 10)
 }

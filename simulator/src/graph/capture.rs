@@ -92,7 +92,11 @@ fn open_captures() -> Vec<Arc<Capture>> {
 }
 
 /// Begins a capture, into a fresh graph or, after given nodes, into an existing one.
-pub(crate) fn begin(stream: &Arc<Stream>, mode: CUstreamCaptureMode, into: Option<(Arc<Graph>, Frontier)>) -> Result {
+pub(crate) fn begin(
+    stream: &Arc<Stream>,
+    mode: CUstreamCaptureMode,
+    into: Option<(Arc<Graph>, Frontier)>,
+) -> Result {
     if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
         return Err(code::INVALID_VALUE);
     }
@@ -112,7 +116,10 @@ pub(crate) fn begin(stream: &Arc<Stream>, mode: CUstreamCaptureMode, into: Optio
         origin: Arc::downgrade(stream),
         thread: std::thread::current().id(),
         mode,
-        state: Mutex::new(State { streams: vec![Arc::downgrade(stream)], ..State::default() }),
+        state: Mutex::new(State {
+            streams: vec![Arc::downgrade(stream)],
+            ..State::default()
+        }),
     });
     let mut open = lock(&OPEN);
     open.retain(|capture| capture.strong_count() > 0);
@@ -136,7 +143,10 @@ pub(crate) fn end(stream: &Arc<Stream>) -> Result<Arc<Graph>> {
     if !relaxed && capture.thread != std::thread::current().id() {
         return Err(code::STREAM_CAPTURE_WRONG_THREAD);
     }
-    let end: Frontier = lock(&stream.capture).take().map(|part| part.frontier).unwrap_or_default();
+    let end: Frontier = lock(&stream.capture)
+        .take()
+        .map(|part| part.frontier)
+        .unwrap_or_default();
     let (invalid, streams) = {
         let mut state = lock(&capture.state);
         state.ended = true;
@@ -144,8 +154,14 @@ pub(crate) fn end(stream: &Arc<Stream>) -> Result<Arc<Graph>> {
     };
     let mut joined = true;
     for other in streams.iter().filter_map(Weak::upgrade) {
-        let Some(part) = lock(&other.capture).take_if(|part| Arc::ptr_eq(&part.capture, &capture)) else { continue };
-        joined &= part.frontier.iter().all(|&(node, _)| end.iter().any(|&(last, _)| capture.graph.is_before(node, last)));
+        let Some(part) = lock(&other.capture).take_if(|part| Arc::ptr_eq(&part.capture, &capture))
+        else {
+            continue;
+        };
+        joined &= part.frontier.iter().all(|&(node, _)| {
+            end.iter()
+                .any(|&(last, _)| capture.graph.is_before(node, last))
+        });
     }
     {
         let mut open = lock(&OPEN);
@@ -165,7 +181,9 @@ pub(crate) fn end(stream: &Arc<Stream>) -> Result<Arc<Graph>> {
 /// If the stream is capturing, appends the operation to its graph.
 pub(crate) fn append_if_capturing(stream: &Stream, operation: &Operation) -> Result<bool> {
     let mut slot = lock(&stream.capture);
-    let Some(part) = slot.as_mut() else { return Ok(false) };
+    let Some(part) = slot.as_mut() else {
+        return Ok(false);
+    };
     if part.capture.is_invalid() {
         return Err(code::STREAM_CAPTURE_INVALIDATED);
     }
@@ -198,7 +216,11 @@ pub(crate) fn unsupported_while_capturing(stream: &Stream) -> Result {
 
 /// Whether some stream of a capture waits for the legacy stream and it for them.
 fn has_blocking_stream(capture: &Capture) -> bool {
-    lock(&capture.state).streams.iter().filter_map(Weak::upgrade).any(|stream| stream.is_blocking())
+    lock(&capture.state)
+        .streams
+        .iter()
+        .filter_map(Weak::upgrade)
+        .any(|stream| stream.is_blocking())
 }
 
 /// The legacy stream may not be used while a blocking stream of its context is capturing.
@@ -213,7 +235,11 @@ pub(crate) fn refuse_implicit(stream: &Stream, context: &Context) -> Result {
             refused = true;
         }
     }
-    if refused { Err(code::STREAM_CAPTURE_IMPLICIT) } else { Ok(()) }
+    if refused {
+        Err(code::STREAM_CAPTURE_IMPLICIT)
+    } else {
+        Ok(())
+    }
 }
 
 /// A call that waits for a stream is allowed neither on a capturing stream nor, under the rule above, on the legacy one.
@@ -225,11 +251,18 @@ pub(crate) fn refuse_synchronous(stream: &Stream, context: &Context) -> Result {
 /// A call that waits for a whole context is not allowed while any of its streams is capturing.
 pub(crate) fn refuse_waiting_for_context(context: &Context) -> Result {
     let mut refused = false;
-    for capture in open_captures().iter().filter(|capture| capture.context == context.id()) {
+    for capture in open_captures()
+        .iter()
+        .filter(|capture| capture.context == context.id())
+    {
         capture.invalidate();
         refused = true;
     }
-    if refused { Err(code::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
+    if refused {
+        Err(code::STREAM_CAPTURE_UNSUPPORTED)
+    } else {
+        Ok(())
+    }
 }
 
 /// A call such as an allocation, which may wait for the device without saying so. Captures decide by their mode whether they bear it.
@@ -255,7 +288,11 @@ pub(crate) fn guard_unsafe_call() -> Result {
             refused = true;
         }
     }
-    if refused { Err(code::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
+    if refused {
+        Err(code::STREAM_CAPTURE_UNSUPPORTED)
+    } else {
+        Ok(())
+    }
 }
 
 /// Changes how this thread's unsafe calls are looked at; gives the mode before.
@@ -273,11 +310,16 @@ pub(crate) fn record_event(stream: &Stream, event: &Arc<Event>, external: bool) 
         return append_if_capturing(stream, &Operation::EventRecord(Arc::clone(event)));
     }
     let slot = lock(&stream.capture);
-    let Some(part) = slot.as_ref() else { return Ok(false) };
+    let Some(part) = slot.as_ref() else {
+        return Ok(false);
+    };
     if part.capture.is_invalid() {
         return Err(code::STREAM_CAPTURE_INVALIDATED);
     }
-    let captured = CapturedEvent { capture: Arc::clone(&part.capture), frontier: part.frontier.clone() };
+    let captured = CapturedEvent {
+        capture: Arc::clone(&part.capture),
+        frontier: part.frontier.clone(),
+    };
     event.record(Recording::Captured(captured));
     Ok(true)
 }
@@ -303,12 +345,17 @@ pub(crate) fn wait_event(stream: &Arc<Stream>, event: &Arc<Event>, external: boo
                 return Err(code::STREAM_CAPTURE_IMPLICIT);
             }
             state.streams.push(Arc::downgrade(stream));
-            *slot = Some(StreamCapture { capture: Arc::clone(&captured.capture), frontier: captured.frontier.clone() });
+            *slot = Some(StreamCapture {
+                capture: Arc::clone(&captured.capture),
+                frontier: captured.frontier.clone(),
+            });
             Ok(true)
         }
         (None, _) => Ok(false),
         (Some(part), _) if part.capture.is_invalid() => Err(code::STREAM_CAPTURE_INVALIDATED),
-        (Some(part), Recording::Captured(captured)) if Arc::ptr_eq(&part.capture, &captured.capture) => {
+        (Some(part), Recording::Captured(captured))
+            if Arc::ptr_eq(&part.capture, &captured.capture) =>
+        {
             for dependency in captured.frontier {
                 if !part.frontier.iter().any(|(node, _)| *node == dependency.0) {
                     part.frontier.push(dependency);
@@ -331,15 +378,20 @@ pub(crate) fn wait_event(stream: &Arc<Stream>, event: &Arc<Event>, external: boo
 /// The state of a stream's capture. Asking about the legacy stream while a blocking one is capturing is refused, without harm.
 pub(crate) fn information(stream: &Stream) -> Result<Information> {
     if stream.is_legacy {
-        let blocked = |capture: &Arc<Capture>| capture.context == stream.context_id && has_blocking_stream(capture);
+        let blocked = |capture: &Arc<Capture>| {
+            capture.context == stream.context_id && has_blocking_stream(capture)
+        };
         if open_captures().iter().any(blocked) {
             return Err(code::STREAM_CAPTURE_IMPLICIT);
         }
     }
     Ok(match lock(&stream.capture).as_ref() {
-        None => {
-            Information { status: CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, id: 0, graph: 0, frontier: Vec::new() }
-        }
+        None => Information {
+            status: CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE,
+            id: 0,
+            graph: 0,
+            frontier: Vec::new(),
+        },
         Some(part) => Information {
             status: if part.capture.is_invalid() {
                 CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED
@@ -354,14 +406,21 @@ pub(crate) fn information(stream: &Stream) -> Result<Information> {
 }
 
 /// Adds to a capturing stream's dependencies, or replaces them.
-pub(crate) fn update_frontier(stream: &Stream, dependencies: &[(usize, CUgraphEdgeData)], replace: bool) -> Result {
+pub(crate) fn update_frontier(
+    stream: &Stream,
+    dependencies: &[(usize, CUgraphEdgeData)],
+    replace: bool,
+) -> Result {
     let mut slot = lock(&stream.capture);
     let part = slot.as_mut().ok_or(code::ILLEGAL_STATE)?;
     if part.capture.is_invalid() {
         return Err(code::STREAM_CAPTURE_INVALIDATED);
     }
     for &(node, _) in dependencies {
-        let node = registries().nodes.get(node as *mut ()).map_err(|_| code::INVALID_VALUE)?;
+        let node = registries()
+            .nodes
+            .get(node as *mut ())
+            .map_err(|_| code::INVALID_VALUE)?;
         if node.graph != part.capture.graph.handle {
             return Err(code::INVALID_VALUE);
         }

@@ -49,7 +49,12 @@ fn fresh() -> u64 {
 /// Makes a handle for a graph.
 pub(crate) fn create_condition(graph: &Graph, default: u32, assign_default: bool) -> u64 {
     let handle = fresh();
-    let condition = Condition { default, assign_default, taken: false, value: None };
+    let condition = Condition {
+        default,
+        assign_default,
+        taken: false,
+        value: None,
+    };
     lock(conditions()).insert(handle, condition);
     graph.add_condition(handle);
     handle
@@ -60,7 +65,13 @@ pub(super) fn copy_condition(old: u64) -> u64 {
     let handle = fresh();
     let mut conditions = lock(conditions());
     if let Some(condition) = conditions.get(&old).copied() {
-        conditions.insert(handle, Condition { value: None, ..condition });
+        conditions.insert(
+            handle,
+            Condition {
+                value: None,
+                ..condition
+            },
+        );
     }
     handle
 }
@@ -77,23 +88,31 @@ pub(crate) fn take_condition(handle: u64) -> Result {
 }
 
 pub(super) fn is_taken(handle: u64) -> bool {
-    lock(conditions()).get(&handle).is_some_and(|condition| condition.taken)
+    lock(conditions())
+        .get(&handle)
+        .is_some_and(|condition| condition.taken)
 }
 
 /// Default value and whether each launch starts with it.
 pub(super) fn default_of(handle: u64) -> Option<(u32, bool)> {
-    lock(conditions()).get(&handle).map(|condition| (condition.default, condition.assign_default))
+    lock(conditions())
+        .get(&handle)
+        .map(|condition| (condition.default, condition.assign_default))
 }
 
 /// Sets the value, as `cudaGraphSetConditional` in a kernel does.
 pub(crate) fn set_condition(handle: u64, value: u32) {
     match lock(conditions()).get_mut(&handle) {
         Some(condition) => condition.value = Some(value),
-        None => report::fault(&format!("cudaGraphSetConditional was called with {handle:#x}, which is no conditional handle")),
+        None => report::fault(&format!(
+            "cudaGraphSetConditional was called with {handle:#x}, which is no conditional handle"
+        )),
     }
 }
 
 /// The value; `None` if nobody has set it and it has no default.
 pub(super) fn value(handle: u64) -> Option<u32> {
-    lock(conditions()).get(&handle).and_then(|condition| condition.value)
+    lock(conditions())
+        .get(&handle)
+        .and_then(|condition| condition.value)
 }

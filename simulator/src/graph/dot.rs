@@ -15,16 +15,35 @@ pub(crate) fn print(graph: &Graph, verbose: bool) -> String {
 
 fn cluster(text: &mut String, graph: &Graph, title: &str, verbose: bool) {
     let nodes = graph.nodes();
-    let number = |handle: usize| nodes.iter().position(|node| node.handle == handle).unwrap_or(usize::MAX);
+    let number = |handle: usize| {
+        nodes
+            .iter()
+            .position(|node| node.handle == handle)
+            .unwrap_or(usize::MAX)
+    };
     let id = graph.handle;
-    let _ = writeln!(text, "subgraph cluster_{id} {{\nlabel=\"{title}_{id}\" graph[style=\"dashed\"];");
+    let _ = writeln!(
+        text,
+        "subgraph cluster_{id} {{\nlabel=\"{title}_{id}\" graph[style=\"dashed\"];"
+    );
     for (index, node) in nodes.iter().enumerate() {
-        let _ = writeln!(text, "\"graph_{id}_node_{index}\"[shape=\"rectangle\" label=\"{index}\\n{}\"];", label(node, verbose));
+        let _ = writeln!(
+            text,
+            "\"graph_{id}_node_{index}\"[shape=\"rectangle\" label=\"{index}\\n{}\"];",
+            label(node, verbose)
+        );
     }
     for edge in graph.edges() {
-        let style = if edge.is_plain() { "" } else { " [style=\"dashed\"]" };
+        let style = if edge.is_plain() {
+            ""
+        } else {
+            " [style=\"dashed\"]"
+        };
         let (from, to) = (number(edge.from), number(edge.to));
-        let _ = writeln!(text, "\"graph_{id}_node_{from}\" -> \"graph_{id}_node_{to}\"{style};");
+        let _ = writeln!(
+            text,
+            "\"graph_{id}_node_{from}\" -> \"graph_{id}_node_{to}\"{style};"
+        );
     }
     text.push_str("}\n");
     for node in &nodes {
@@ -33,7 +52,9 @@ fn cluster(text: &mut String, graph: &Graph, title: &str, verbose: bool) {
             Operation::Conditional(conditional) => conditional.bodies,
             _ => continue,
         };
-        inner.iter().for_each(|inner| cluster(text, inner, "body", verbose));
+        inner
+            .iter()
+            .for_each(|inner| cluster(text, inner, "body", verbose));
     }
 }
 
@@ -49,16 +70,27 @@ fn label(node: &Node, verbose: bool) -> String {
         Operation::Child(child) => format!("GRAPH\\n{} nodes", child.nodes().len()),
         Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
         Operation::EventWait(_) => "EVENT_WAIT".to_owned(),
-        Operation::Conditional(conditional) => format!("CONDITIONAL\\n{:?}", conditional.kind).to_uppercase(),
+        Operation::Conditional(conditional) => {
+            format!("CONDITIONAL\\n{:?}", conditional.kind).to_uppercase()
+        }
         Operation::Allocate { bytes, .. } => format!("MEM_ALLOC\\n{bytes} bytes"),
         Operation::Free(_) => "MEM_FREE".to_owned(),
     };
     match &operation {
         Operation::Kernel(launch) if verbose => {
-            format!("{name}\\ngrid {:?}\\nblock {:?}\\n{} bytes shared", launch.grid, launch.block, launch.shared)
+            format!(
+                "{name}\\ngrid {:?}\\nblock {:?}\\n{} bytes shared",
+                launch.grid, launch.block, launch.shared
+            )
         }
-        Operation::Fill(fill) if verbose => format!("{name}\\naddress {:#x}\\nvalue {}", fill.address, fill.value),
-        Operation::Copy(copy) if verbose => format!("{name}\\n{:#x} from {:#x}", copy.to.address, copy.from.address),
+        Operation::Fill(fill) if verbose => format!(
+            "{name}\\naddress {:#x}\\nvalue {}",
+            fill.address, fill.value
+        ),
+        Operation::Copy(copy) if verbose => format!(
+            "{name}\\n{:#x} from {:#x}",
+            copy.to.address, copy.from.address
+        ),
         _ => name,
     }
 }

@@ -34,9 +34,24 @@ struct State {
 }
 
 impl Exec {
-    pub(crate) fn new(handle: usize, context: u64, flags: u64, plan: Plan, objects: Vec<Arc<UserObject>>) -> Self {
-        let state = State { plan: Arc::new(plan), objects: Arc::new(objects), last: None };
-        Self { handle, context, flags, state: Mutex::new(state) }
+    pub(crate) fn new(
+        handle: usize,
+        context: u64,
+        flags: u64,
+        plan: Plan,
+        objects: Vec<Arc<UserObject>>,
+    ) -> Self {
+        let state = State {
+            plan: Arc::new(plan),
+            objects: Arc::new(objects),
+            last: None,
+        };
+        Self {
+            handle,
+            context,
+            flags,
+            state: Mutex::new(state),
+        }
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
@@ -63,9 +78,15 @@ impl Exec {
     }
 
     /// Changes what one step does.
-    pub(crate) fn set_operation(&self, origin: usize, make: impl FnOnce(&Operation) -> Result<Operation>) -> Result {
+    pub(crate) fn set_operation(
+        &self,
+        origin: usize,
+        make: impl FnOnce(&Operation) -> Result<Operation>,
+    ) -> Result {
         self.edit(origin, |step| {
-            let Action::Do(old) = &step.action else { return Err(code::INVALID_VALUE) };
+            let Action::Do(old) = &step.action else {
+                return Err(code::INVALID_VALUE);
+            };
             let new = make(old)?;
             if kind_of(&new) != kind_of(old) || forbidden(old, &new).is_some() {
                 return Err(code::INVALID_VALUE);
@@ -79,8 +100,12 @@ impl Exec {
     pub(crate) fn set_child(&self, origin: usize, child: &Graph) -> Result {
         let fresh = compile(child).map_err(|problem| problem.code)?;
         self.edit(origin, |step| {
-            let Action::Child(old) = &step.action else { return Err(code::INVALID_VALUE) };
-            step.action = Action::Child(Arc::new(merge(old, fresh).map_err(|_| code::INVALID_VALUE)?));
+            let Action::Child(old) = &step.action else {
+                return Err(code::INVALID_VALUE);
+            };
+            step.action = Action::Child(Arc::new(
+                merge(old, fresh).map_err(|_| code::INVALID_VALUE)?,
+            ));
             Ok(())
         })
     }
@@ -127,7 +152,12 @@ impl Exec {
 
 fn check_switchable(step: &Step) -> Result {
     match &step.action {
-        Action::Do(Operation::Kernel(_) | Operation::Copy(_) | Operation::StagedCopy(..) | Operation::Fill(_)) => Ok(()),
+        Action::Do(
+            Operation::Kernel(_)
+            | Operation::Copy(_)
+            | Operation::StagedCopy(..)
+            | Operation::Fill(_),
+        ) => Ok(()),
         _ => Err(code::INVALID_VALUE),
     }
 }
@@ -158,7 +188,9 @@ fn contains(plan: &Plan, origin: usize) -> bool {
             || match &step.action {
                 Action::Do(_) => false,
                 Action::Child(child) => contains(child, origin),
-                Action::Conditional { bodies, .. } => bodies.iter().any(|body| contains(body, origin)),
+                Action::Conditional { bodies, .. } => {
+                    bodies.iter().any(|body| contains(body, origin))
+                }
             }
     })
 }
@@ -208,12 +240,28 @@ struct Progress {
 fn run(plan: &Plan, context: &Context, records: &Records) {
     let mut next = vec![Vec::new(); plan.nodes.len()];
     for (number, step) in plan.nodes.iter().enumerate() {
-        step.after.iter().for_each(|&before| next[before].push(number));
+        step.after
+            .iter()
+            .for_each(|&before| next[before].push(number));
     }
     let missing: Vec<usize> = plan.nodes.iter().map(|step| step.after.len()).collect();
-    let ready = (0..plan.nodes.len()).filter(|&number| missing[number] == 0).collect();
-    let progress = Mutex::new(Progress { missing, ready, workers: 1, picks: 0 });
-    let run = Run { plan, context, records, next, progress, seed: settings::get().seed };
+    let ready = (0..plan.nodes.len())
+        .filter(|&number| missing[number] == 0)
+        .collect();
+    let progress = Mutex::new(Progress {
+        missing,
+        ready,
+        workers: 1,
+        picks: 0,
+    });
+    let run = Run {
+        plan,
+        context,
+        records,
+        next,
+        progress,
+        seed: settings::get().seed,
+    };
     std::thread::scope(|scope| run.work(scope));
 }
 
@@ -271,12 +319,18 @@ impl<'a> Run<'a> {
 
     fn act(&self, step: &Step) {
         match &step.action {
-            Action::Do(Operation::EventRecord(_)) => self.records.get(&step.origin).into_iter().for_each(fulfil),
+            Action::Do(Operation::EventRecord(_)) => {
+                self.records.get(&step.origin).into_iter().for_each(fulfil)
+            }
             Action::Do(operation) => {
                 let _ = operation.execute(self.context);
             }
             Action::Child(plan) => run(plan, self.context, self.records),
-            Action::Conditional { handle, kind, bodies } => self.decide(*handle, *kind, bodies),
+            Action::Conditional {
+                handle,
+                kind,
+                bodies,
+            } => self.decide(*handle, *kind, bodies),
         }
     }
 
@@ -304,11 +358,15 @@ impl<'a> Run<'a> {
         let mut passes = 0;
         while value().is_some_and(|value| value != 0) && self.context.check().is_ok() {
             if passes == most || self.context.is_cancelled() {
-                report::fault(&format!("a conditional while node did not end within {most} passes: nobody sets its value to 0"));
+                report::fault(&format!(
+                    "a conditional while node did not end within {most} passes: nobody sets its value to 0"
+                ));
                 self.context.spoil(code::LAUNCH_TIMEOUT);
                 return;
             }
-            bodies.iter().for_each(|body| run(body, self.context, self.records));
+            bodies
+                .iter()
+                .for_each(|body| run(body, self.context, self.records));
             passes += 1;
         }
     }

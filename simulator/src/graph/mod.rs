@@ -13,11 +13,14 @@ mod template;
 mod update;
 
 pub(crate) use capture::{
-    CapturedEvent, Information, StreamCapture, append_if_capturing, begin, end, exchange_mode, guard_unsafe_call, information,
-    is_capturing, record_event, refuse_implicit, refuse_synchronous, refuse_waiting_for_context, unsupported_while_capturing,
-    update_frontier, wait_event,
+    CapturedEvent, Information, StreamCapture, append_if_capturing, begin, end, exchange_mode,
+    guard_unsafe_call, information, is_capturing, record_event, refuse_implicit,
+    refuse_synchronous, refuse_waiting_for_context, unsupported_while_capturing, update_frontier,
+    wait_event,
 };
-pub(crate) use conditional::{Conditional, ConditionalKind, create_condition, set_condition, take_condition};
+pub(crate) use conditional::{
+    Conditional, ConditionalKind, create_condition, set_condition, take_condition,
+};
 pub(crate) use dot::print as print_dot;
 pub(crate) use exec::Exec;
 pub(crate) use objects::UserObject;

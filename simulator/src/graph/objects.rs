@@ -17,7 +17,14 @@ pub(crate) struct UserObject {
 
 impl UserObject {
     pub(crate) fn new(handle: usize, data: *mut c_void, destroy: CUhostFn) -> Self {
-        Self { handle, destroy: HostCall { function: destroy, data }, owned: Mutex::default() }
+        Self {
+            handle,
+            destroy: HostCall {
+                function: destroy,
+                data,
+            },
+            owned: Mutex::default(),
+        }
     }
 
     /// Adds references that the program owns.
@@ -44,6 +51,8 @@ impl Drop for UserObject {
     /// The destructor runs on a thread of its own: no driver call of the program's waits for it.
     fn drop(&mut self) {
         let destroy = self.destroy;
-        let _ = std::thread::Builder::new().name("warpsmith destructor".to_owned()).spawn(move || destroy.run());
+        let _ = std::thread::Builder::new()
+            .name("warpsmith destructor".to_owned())
+            .spawn(move || destroy.run());
     }
 }

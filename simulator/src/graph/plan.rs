@@ -33,7 +33,11 @@ pub(crate) struct Step {
 pub(crate) enum Action {
     Do(Operation),
     Child(Arc<Plan>),
-    Conditional { handle: u64, kind: ConditionalKind, bodies: Vec<Arc<Plan>> },
+    Conditional {
+        handle: u64,
+        kind: ConditionalKind,
+        bodies: Vec<Arc<Plan>>,
+    },
 }
 
 impl Action {
@@ -56,7 +60,9 @@ pub(crate) struct Problem {
 
 fn problem(result: CUgraphInstantiateResult, node: usize) -> Problem {
     let code = match result {
-        CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED => code::NOT_SUPPORTED,
+        CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED => {
+            code::NOT_SUPPORTED
+        }
         _ => code::INVALID_VALUE,
     };
     Problem { code, result, node }
@@ -69,23 +75,41 @@ pub(crate) fn compile(graph: &Graph) -> Result<Plan, Problem> {
 
 fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
     let nodes = graph.nodes();
-    let numbers: HashMap<usize, usize> = nodes.iter().enumerate().map(|(number, node)| (node.handle, number)).collect();
+    let numbers: HashMap<usize, usize> = nodes
+        .iter()
+        .enumerate()
+        .map(|(number, node)| (node.handle, number))
+        .collect();
     let mut steps = Vec::with_capacity(nodes.len());
     for node in &nodes {
         let operation = node.operation();
         if conditional_body && !allowed_in_body(&operation) {
-            return Err(problem(CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node.handle));
+            return Err(problem(
+                CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED,
+                node.handle,
+            ));
         }
         let action = match operation {
-            Operation::Child(child) => Action::Child(Arc::new(compile_as(&child, conditional_body)?)),
+            Operation::Child(child) => {
+                Action::Child(Arc::new(compile_as(&child, conditional_body)?))
+            }
             Operation::Conditional(node) => Action::Conditional {
                 handle: node.handle,
                 kind: node.kind,
-                bodies: node.bodies.iter().map(|body| compile_as(body, true).map(Arc::new)).collect::<Result<_, _>>()?,
+                bodies: node
+                    .bodies
+                    .iter()
+                    .map(|body| compile_as(body, true).map(Arc::new))
+                    .collect::<Result<_, _>>()?,
             },
             other => Action::Do(other),
         };
-        steps.push(Step { origin: node.handle, action, after: Vec::new(), enabled: true });
+        steps.push(Step {
+            origin: node.handle,
+            action,
+            after: Vec::new(),
+            enabled: true,
+        });
     }
     for edge in graph.edges() {
         steps[numbers[&edge.to]].after.push(numbers[&edge.from]);
@@ -100,14 +124,21 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
             defaults.push((handle, default));
         }
     }
-    Ok(Plan { nodes: steps, defaults })
+    Ok(Plan {
+        nodes: steps,
+        defaults,
+    })
 }
 
 /// A conditional body runs without the host: no host functions, events or allocations, and copies only where the device reaches.
 fn allowed_in_body(operation: &Operation) -> bool {
     use crate::streams::Place;
     match operation {
-        Operation::Kernel(_) | Operation::Empty | Operation::Fill(_) | Operation::Child(_) | Operation::Conditional(_) => true,
+        Operation::Kernel(_)
+        | Operation::Empty
+        | Operation::Fill(_)
+        | Operation::Child(_)
+        | Operation::Conditional(_) => true,
         Operation::Copy(copy) => copy.places() == (Place::Known, Place::Known),
         _ => false,
     }

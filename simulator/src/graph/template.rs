@@ -10,7 +10,12 @@ use crate::state::{Registry, Result, code, lock, registries};
 use crate::streams::Operation;
 
 /// An edge's data when nobody gave any: a full dependency.
-pub(crate) const PLAIN_EDGE: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+pub(crate) const PLAIN_EDGE: CUgraphEdgeData = CUgraphEdgeData {
+    from_port: 0,
+    to_port: 0,
+    type_: 0,
+    reserved: [0; 5],
+};
 
 /// A graph.
 pub(crate) struct Graph {
@@ -67,7 +72,9 @@ impl Node {
 pub(crate) fn kind_of(operation: &Operation) -> CUgraphNodeType {
     match operation {
         Operation::Kernel(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
-        Operation::Copy(_) | Operation::StagedCopy(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
+        Operation::Copy(_) | Operation::StagedCopy(..) => {
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY
+        }
         Operation::Fill(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
         Operation::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
         Operation::Child(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
@@ -83,7 +90,11 @@ pub(crate) fn kind_of(operation: &Operation) -> CUgraphNodeType {
 impl Graph {
     /// A fresh, empty graph.
     pub(crate) fn create(owned: bool) -> Arc<Self> {
-        registries().graphs.add(|handle| Self { handle, owned, body: Mutex::default() })
+        registries().graphs.add(|handle| Self {
+            handle,
+            owned,
+            body: Mutex::default(),
+        })
     }
 
     pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
@@ -107,17 +118,29 @@ impl Graph {
     }
 
     pub(crate) fn add_object(&self, object: &Arc<UserObject>, count: usize) {
-        lock(&self.body).objects.extend(std::iter::repeat_n(object, count).cloned());
+        lock(&self.body)
+            .objects
+            .extend(std::iter::repeat_n(object, count).cloned());
     }
 
     /// Takes `count` references of an object away; `false` if the graph holds fewer.
     pub(crate) fn remove_object(&self, object: &Arc<UserObject>, count: usize) -> bool {
         let mut body = lock(&self.body);
-        if body.objects.iter().filter(|held| Arc::ptr_eq(held, object)).count() < count {
+        if body
+            .objects
+            .iter()
+            .filter(|held| Arc::ptr_eq(held, object))
+            .count()
+            < count
+        {
             return false;
         }
         for _ in 0..count {
-            if let Some(index) = body.objects.iter().position(|held| Arc::ptr_eq(held, object)) {
+            if let Some(index) = body
+                .objects
+                .iter()
+                .position(|held| Arc::ptr_eq(held, object))
+            {
                 body.objects.swap_remove(index);
             }
         }
@@ -125,7 +148,11 @@ impl Graph {
     }
 
     /// Adds a node after others.
-    pub(crate) fn add(&self, dependencies: &[(usize, CUgraphEdgeData)], operation: Operation) -> Result<Arc<Node>> {
+    pub(crate) fn add(
+        &self,
+        dependencies: &[(usize, CUgraphEdgeData)],
+        operation: Operation,
+    ) -> Result<Arc<Node>> {
         let mut body = lock(&self.body);
         let mut seen = HashSet::new();
         for &(from, data) in dependencies {
@@ -134,8 +161,17 @@ impl Graph {
             }
             check_edge(&body, from, &operation, data)?;
         }
-        let node = registries().nodes.add(|handle| Node { handle, graph: self.handle, operation: Mutex::new(operation) });
-        body.edges.extend(dependencies.iter().map(|&(from, data)| Edge { from, to: node.handle, data }));
+        let node = registries().nodes.add(|handle| Node {
+            handle,
+            graph: self.handle,
+            operation: Mutex::new(operation),
+        });
+        body.edges
+            .extend(dependencies.iter().map(|&(from, data)| Edge {
+                from,
+                to: node.handle,
+                data,
+            }));
         body.nodes.push(Arc::clone(&node));
         Ok(node)
     }
@@ -145,9 +181,15 @@ impl Graph {
         let mut body = lock(&self.body);
         let mut all = body.edges.clone();
         for edge in edges {
-            let to = body.nodes.iter().find(|node| node.handle == edge.to).ok_or(code::INVALID_VALUE)?;
+            let to = body
+                .nodes
+                .iter()
+                .find(|node| node.handle == edge.to)
+                .ok_or(code::INVALID_VALUE)?;
             let known = body.nodes.iter().any(|node| node.handle == edge.from);
-            let exists = all.iter().any(|other| other.from == edge.from && other.to == edge.to);
+            let exists = all
+                .iter()
+                .any(|other| other.from == edge.from && other.to == edge.to);
             if !known || exists || edge.from == edge.to || reaches(&all, edge.to, edge.from) {
                 return Err(code::INVALID_VALUE);
             }
@@ -163,7 +205,9 @@ impl Graph {
         let mut body = lock(&self.body);
         let mut left = body.edges.clone();
         for edge in edges {
-            let index = left.iter().position(|other| other.from == edge.from && other.to == edge.to);
+            let index = left
+                .iter()
+                .position(|other| other.from == edge.from && other.to == edge.to);
             left.remove(index.ok_or(code::INVALID_VALUE)?);
         }
         body.edges = left;
@@ -174,7 +218,8 @@ impl Graph {
     pub(crate) fn remove(&self, node: &Node) {
         let mut body = lock(&self.body);
         body.nodes.retain(|other| other.handle != node.handle);
-        body.edges.retain(|edge| edge.from != node.handle && edge.to != node.handle);
+        body.edges
+            .retain(|edge| edge.from != node.handle && edge.to != node.handle);
         drop(body);
         release_node(node);
     }
@@ -189,25 +234,50 @@ impl Graph {
         let copy = Graph::create(owned);
         let body = lock(&self.body);
         let mut map = HashMap::new();
-        let conditions: HashMap<u64, u64> =
-            body.conditions.iter().map(|&old| (old, copy_condition(old))).collect();
+        let conditions: HashMap<u64, u64> = body
+            .conditions
+            .iter()
+            .map(|&old| (old, copy_condition(old)))
+            .collect();
         let mut target = lock(&copy.body);
         for node in &body.nodes {
             let operation = match node.operation() {
                 Operation::Child(child) => Operation::Child(child.duplicate(true).0),
                 Operation::Conditional(conditional) => {
-                    let bodies = conditional.bodies.iter().map(|body| body.duplicate(true).0).collect();
-                    let handle = conditions.get(&conditional.handle).copied().unwrap_or(conditional.handle);
-                    Operation::Conditional(Conditional { handle, bodies, ..conditional })
+                    let bodies = conditional
+                        .bodies
+                        .iter()
+                        .map(|body| body.duplicate(true).0)
+                        .collect();
+                    let handle = conditions
+                        .get(&conditional.handle)
+                        .copied()
+                        .unwrap_or(conditional.handle);
+                    Operation::Conditional(Conditional {
+                        handle,
+                        bodies,
+                        ..conditional
+                    })
                 }
                 other => other,
             };
-            let new = registries().nodes.add(|handle| Node { handle, graph: copy.handle, operation: Mutex::new(operation) });
+            let new = registries().nodes.add(|handle| Node {
+                handle,
+                graph: copy.handle,
+                operation: Mutex::new(operation),
+            });
             map.insert(node.handle, new.handle);
             target.nodes.push(new);
         }
-        target.edges =
-            body.edges.iter().map(|edge| Edge { from: map[&edge.from], to: map[&edge.to], data: edge.data }).collect();
+        target.edges = body
+            .edges
+            .iter()
+            .map(|edge| Edge {
+                from: map[&edge.from],
+                to: map[&edge.to],
+                data: edge.data,
+            })
+            .collect();
         target.conditions = body.conditions.iter().map(|old| conditions[old]).collect();
         target.objects.clone_from(&body.objects);
         drop(target);
@@ -243,7 +313,10 @@ fn check_edge(body: &Body, from: usize, to: &Operation, data: CUgraphEdgeData) -
         return Err(code::INVALID_VALUE);
     }
     let is_kernel = |operation: &Operation| matches!(operation, Operation::Kernel(_));
-    let from_kernel = body.nodes.iter().any(|node| node.handle == from && is_kernel(&node.operation()));
+    let from_kernel = body
+        .nodes
+        .iter()
+        .any(|node| node.handle == from && is_kernel(&node.operation()));
     match (data.type_, data.from_port) {
         (0, 0) => Ok(()),
         (1, 1 | 2) if from_kernel && is_kernel(to) => Ok(()),

@@ -11,7 +11,8 @@ pub(crate) type Refusal = (Outcome, usize, usize);
 
 /// Takes over all parameters of `graph`. Nodes are paired in the order of their creation.
 pub(crate) fn update(exec: &Exec, graph: &Graph) -> Result<(), Refusal> {
-    let fresh = compile(graph).map_err(|problem| (Outcome::CU_GRAPH_EXEC_UPDATE_ERROR, problem.node, 0))?;
+    let fresh =
+        compile(graph).map_err(|problem| (Outcome::CU_GRAPH_EXEC_UPDATE_ERROR, problem.node, 0))?;
     let merged = merge(&exec.plan(), fresh)?;
     exec.replace(merged, Some(graph.objects()));
     Ok(())
@@ -41,7 +42,16 @@ pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
                 }
             }
             (Action::Child(old), Action::Child(new)) => *new = merge(old, Plan::clone(new))?.into(),
-            (Action::Conditional { kind: old_kind, bodies: old, .. }, Action::Conditional { kind, bodies: new, .. }) => {
+            (
+                Action::Conditional {
+                    kind: old_kind,
+                    bodies: old,
+                    ..
+                },
+                Action::Conditional {
+                    kind, bodies: new, ..
+                },
+            ) => {
                 if old_kind != kind || old.len() != new.len() {
                     return refuse(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
                 }
@@ -61,9 +71,9 @@ pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
 /// Whether a node's parameters may become others, and if not, why not.
 pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
     match (old, new) {
-        (Operation::Kernel(old), Operation::Kernel(new)) => {
-            (old.function.context != new.function.context).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED)
-        }
+        (Operation::Kernel(old), Operation::Kernel(new)) => (old.function.context
+            != new.function.context)
+            .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED),
         (Operation::Copy(old), Operation::Copy(new)) => {
             let fixed = old.is_linear() && new.is_linear() && old.places() == new.places();
             (!fixed && old != new).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)

@@ -31,11 +31,22 @@ impl Arena {
         for shift in [40, 38, 36, 34, 32, 30] {
             let len = 1usize << shift;
             let Some(base) = map(len) else { continue };
-            let Some(table) = map(len / PAGE * size_of::<AtomicU32>()) else { continue };
+            let Some(table) = map(len / PAGE * size_of::<AtomicU32>()) else {
+                continue;
+            };
             // SAFETY: the mapping is fresh, zeroed, page-aligned, never unmapped, and `AtomicU32` is valid as zeros.
-            let pages = unsafe { std::slice::from_raw_parts(table as *const AtomicU32, len / PAGE) };
-            let room = Mutex::new(Room { next: base + HUGE, freed: VecDeque::new() });
-            return Self { base, len, pages, room };
+            let pages =
+                unsafe { std::slice::from_raw_parts(table as *const AtomicU32, len / PAGE) };
+            let room = Mutex::new(Room {
+                next: base + HUGE,
+                freed: VecDeque::new(),
+            });
+            return Self {
+                base,
+                len,
+                pages,
+                room,
+            };
         }
         panic!("the system grants not even a gigabyte of address space");
     }
@@ -75,7 +86,10 @@ impl Arena {
             room.next = end;
             return Some(base);
         }
-        let index = room.freed.iter().position(|&(base, free)| free >= span && base % align == 0)?;
+        let index = room
+            .freed
+            .iter()
+            .position(|&(base, free)| free >= span && base % align == 0)?;
         let (base, free) = room.freed.remove(index)?;
         for page in self.range(base, free) {
             page.store(0, Ordering::Release);
@@ -99,8 +113,21 @@ impl Arena {
         // copies use raw pointers, and read zeros from now on.
         let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
         if let Some(span) = span(len) {
-            self.room.lock().unwrap_or_else(PoisonError::into_inner).freed.push_back((base, span));
+            self.room
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .freed
+                .push_back((base, span));
         }
+    }
+
+    /// Takes a freed span out of what may be handed out again.
+    pub(super) fn keep(&self, base: usize) {
+        self.room
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .freed
+            .retain(|&(start, _)| start != base);
     }
 
     fn range(&self, base: usize, len: usize) -> &[AtomicU32] {
@@ -118,6 +145,14 @@ fn span(len: usize) -> Option<usize> {
 fn map(len: usize) -> Option<usize> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     // SAFETY: an anonymous mapping at an address of the system's choice touches nobody's memory.
-    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, flags) }.ok()?;
+    let address = unsafe {
+        mmap_anonymous(
+            std::ptr::null_mut(),
+            len,
+            ProtFlags::READ | ProtFlags::WRITE,
+            flags,
+        )
+    }
+    .ok()?;
     Some(address as usize)
 }

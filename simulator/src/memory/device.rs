@@ -24,11 +24,17 @@ impl DeviceMemory for Memory {
             return Err(AccessError::OutOfBounds);
         }
         let writable = self.arena.contains(address)
-            || self.registered_range(address).is_none_or(|(_, range)| range.flags & READ_ONLY == 0);
+            || self
+                .registered_range(address)
+                .is_none_or(|(_, range)| range.flags & READ_ONLY == 0);
         if write && !writable {
             return Err(AccessError::ReadOnly);
         }
-        Ok(Extent { base: info.base as u64, end: (info.base + info.len) as u64, writable })
+        Ok(Extent {
+            base: info.base as u64,
+            end: (info.base + info.len) as u64,
+            writable,
+        })
     }
 
     fn nearest(&self, address: u64) -> Option<engine::AllocationInfo> {
@@ -39,13 +45,25 @@ impl DeviceMemory for Memory {
         if !self.arena.contains(address) {
             let (base, range) = self.registered_range(address)?;
             let what = "registered host memory".to_owned();
-            return Some(engine::AllocationInfo { base: base as u64, size: range.len as u64, freed: false, what });
+            return Some(engine::AllocationInfo {
+                base: base as u64,
+                size: range.len as u64,
+                freed: false,
+                what,
+            });
         }
         let distance = |info: &AllocationInfo| {
-            if address < info.base { info.base - address } else { address.saturating_sub(info.base + info.len) }
+            if address < info.base {
+                info.base - address
+            } else {
+                address.saturating_sub(info.base + info.len)
+            }
         };
         let (before, after) = self.neighbours(address);
-        let (info, detail) = before.into_iter().chain(after).min_by_key(|(info, _)| distance(info))?;
+        let (info, detail) = before
+            .into_iter()
+            .chain(after)
+            .min_by_key(|(info, _)| distance(info))?;
         Some(describe(info, &detail))
     }
 
@@ -68,5 +86,10 @@ fn describe(info: AllocationInfo, detail: &Detail) -> engine::AllocationInfo {
     if let Some(by) = detail.freed_by {
         what.push_str(&format!(", freed by {by}"));
     }
-    engine::AllocationInfo { base: info.base as u64, size: info.len as u64, freed, what }
+    engine::AllocationInfo {
+        base: info.base as u64,
+        size: info.len as u64,
+        freed,
+        what,
+    }
 }

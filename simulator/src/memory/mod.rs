@@ -117,9 +117,23 @@ impl Memory {
     }
 
     /// Allocates `len` bytes at a page's start; `None` when there is no room. The bytes are zero.
-    pub fn allocate(&self, len: usize, kind: Kind, context: u64, device: usize, made_by: &str) -> Option<usize> {
+    pub fn allocate(
+        &self,
+        len: usize,
+        kind: Kind,
+        context: u64,
+        device: usize,
+        made_by: &str,
+    ) -> Option<usize> {
         let base = self.arena.take(len)?;
-        let detail = Detail { kind, context, device, made_by: made_by.to_owned(), freed_by: None, serial: 0 };
+        let detail = Detail {
+            kind,
+            context,
+            device,
+            made_by: made_by.to_owned(),
+            freed_by: None,
+            serial: 0,
+        };
         let slot = self.slots.add(base, len, detail)?;
         self.arena.mark(base, len, slot);
         self.changed();
@@ -139,6 +153,15 @@ impl Memory {
         Some((info, detail))
     }
 
+    /// Makes a freed allocation usable again, at its address and of its size.
+    pub(crate) fn revive(&self, base: usize) {
+        if let Some(slot) = self.arena.slot(base) {
+            self.arena.keep(base);
+            self.slots.revive(slot);
+            self.changed();
+        }
+    }
+
     /// The allocation that holds `address`, or whose pages it lies on, live or freed; or the registered host range around it.
     #[inline]
     pub fn find(&self, address: usize) -> Option<AllocationInfo> {
@@ -152,7 +175,11 @@ impl Memory {
     #[cold]
     fn find_registered(&self, address: usize) -> Option<AllocationInfo> {
         let (base, range) = self.registered_range(address)?;
-        Some(AllocationInfo { base, len: range.len, state: State::Live })
+        Some(AllocationInfo {
+            base,
+            len: range.len,
+            state: State::Live,
+        })
     }
 
     /// Everything about the allocation on whose pages `address` lies.
@@ -163,18 +190,29 @@ impl Memory {
 
     /// All live allocations of one context.
     pub fn of_context(&self, context: u64) -> Vec<(AllocationInfo, Detail)> {
-        self.slots.live().into_iter().filter(|(_, detail)| detail.context == context).collect()
+        self.slots
+            .live()
+            .into_iter()
+            .filter(|(_, detail)| detail.context == context)
+            .collect()
     }
 
     /// Whether `size` bytes at `address` lie in one live allocation or registered range.
     pub fn is_live(&self, address: usize, size: usize) -> bool {
-        self.find(address).is_some_and(|info| info.state == State::Live && info.holds(address, size))
+        self.find(address)
+            .is_some_and(|info| info.state == State::Live && info.holds(address, size))
     }
 
     /// Registers a host range; `false` if part of it is registered already or lies in the arena.
     pub fn register(&self, base: usize, range: Registered) -> bool {
-        let mut ranges = self.registered.write().unwrap_or_else(PoisonError::into_inner);
-        let overlaps = ranges.range(..base + range.len).next_back().is_some_and(|(&start, other)| start + other.len > base);
+        let mut ranges = self
+            .registered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let overlaps = ranges
+            .range(..base + range.len)
+            .next_back()
+            .is_some_and(|(&start, other)| start + other.len > base);
         if overlaps || self.arena.contains(base) {
             return false;
         }
@@ -186,18 +224,28 @@ impl Memory {
     /// Forgets the range that was registered at `base`.
     pub fn unregister(&self, base: usize) -> bool {
         self.changed();
-        self.registered.write().unwrap_or_else(PoisonError::into_inner).remove(&base).is_some()
+        self.registered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&base)
+            .is_some()
     }
 
     /// Forgets all ranges of a context.
     pub fn unregister_context(&self, context: u64) {
         self.changed();
-        self.registered.write().unwrap_or_else(PoisonError::into_inner).retain(|_, range| range.context != context);
+        self.registered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|_, range| range.context != context);
     }
 
     /// The registered range around `address`.
     pub fn registered_range(&self, address: usize) -> Option<(usize, Registered)> {
-        let ranges = self.registered.read().unwrap_or_else(PoisonError::into_inner);
+        let ranges = self
+            .registered
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let (&base, &range) = ranges.range(..=address).next_back()?;
         (address - base < range.len).then_some((base, range))
     }
@@ -207,10 +255,23 @@ impl Memory {
     }
 
     /// The allocations, live or freed, that start before and after `address`.
-    fn neighbours(&self, address: usize) -> (Option<(AllocationInfo, Detail)>, Option<(AllocationInfo, Detail)>) {
+    fn neighbours(
+        &self,
+        address: usize,
+    ) -> (
+        Option<(AllocationInfo, Detail)>,
+        Option<(AllocationInfo, Detail)>,
+    ) {
         let all = self.slots.all();
-        let before = all.iter().filter(|(info, _)| info.base <= address).max_by_key(|(info, _)| info.base).cloned();
-        let after = all.into_iter().filter(|(info, _)| info.base > address).min_by_key(|(info, _)| info.base);
+        let before = all
+            .iter()
+            .filter(|(info, _)| info.base <= address)
+            .max_by_key(|(info, _)| info.base)
+            .cloned();
+        let after = all
+            .into_iter()
+            .filter(|(info, _)| info.base > address)
+            .min_by_key(|(info, _)| info.base);
         (before, after)
     }
 }

@@ -42,14 +42,20 @@ impl Slots {
         let slot = &slots[number as usize % CHUNK];
         slot.base.store(base, Ordering::Relaxed);
         slot.len.store(len, Ordering::Relaxed);
-        *slot.detail.lock().unwrap_or_else(PoisonError::into_inner) = Some(Detail { serial: u64::from(number), ..detail });
+        *slot.detail.lock().unwrap_or_else(PoisonError::into_inner) = Some(Detail {
+            serial: u64::from(number),
+            ..detail
+        });
         self.count.store(number + 1, Ordering::Release);
         Some(number)
     }
 
     #[inline]
     fn slot(&self, number: u32) -> Option<&Slot> {
-        self.chunks.get(number as usize / CHUNK)?.get()?.get(number as usize % CHUNK)
+        self.chunks
+            .get(number as usize / CHUNK)?
+            .get()?
+            .get(number as usize % CHUNK)
     }
 
     #[inline]
@@ -58,12 +64,20 @@ impl Slots {
         Some(AllocationInfo {
             base: slot.base.load(Ordering::Relaxed),
             len: slot.len.load(Ordering::Relaxed),
-            state: if slot.freed.load(Ordering::Acquire) == 0 { State::Live } else { State::Freed },
+            state: if slot.freed.load(Ordering::Acquire) == 0 {
+                State::Live
+            } else {
+                State::Freed
+            },
         })
     }
 
     pub(super) fn detail(&self, number: u32) -> Option<Detail> {
-        self.slot(number)?.detail.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.slot(number)?
+            .detail
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Marks a live allocation as freed; `None` if it was freed before.
@@ -79,8 +93,25 @@ impl Slots {
         detail.clone()
     }
 
+    /// Takes a free back.
+    pub(super) fn revive(&self, number: u32) {
+        if let Some(slot) = self.slot(number) {
+            if let Some(detail) = slot
+                .detail
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_mut()
+            {
+                detail.freed_by = None;
+            }
+            slot.freed.store(0, Ordering::Release);
+        }
+    }
+
     pub(super) fn all(&self) -> Vec<(AllocationInfo, Detail)> {
-        (1..self.count.load(Ordering::Acquire)).filter_map(|n| Some((self.info(n)?, self.detail(n)?))).collect()
+        (1..self.count.load(Ordering::Acquire))
+            .filter_map(|n| Some((self.info(n)?, self.detail(n)?)))
+            .collect()
     }
 
     pub(super) fn live(&self) -> Vec<(AllocationInfo, Detail)> {

@@ -24,12 +24,18 @@ pub(crate) struct Failure {
 }
 
 fn failure(code: CUresult, text: impl Into<String>) -> Failure {
-    Failure { code, text: text.into() }
+    Failure {
+        code,
+        text: text.into(),
+    }
 }
 
 /// Loads PTX into a context.
 pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Failure> {
-    if let Some(disabled) = ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"].into_iter().find_map(|name| switch(name)) {
+    if let Some(disabled) = ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"]
+        .into_iter()
+        .find_map(|name| switch(name))
+    {
         if disabled {
             let text = "PTX cannot be loaded: CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set";
             return Err(failure(code::JIT_COMPILATION_DISABLED, text));
@@ -47,7 +53,11 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
     let mut placed = Vec::new();
     let mut out_of_memory = false;
     let loaded = engine::Module::load(ptx, &mut |variable| {
-        let kind = if variable.managed { Kind::Managed } else { Kind::Global };
+        let kind = if variable.managed {
+            Kind::Managed
+        } else {
+            Kind::Global
+        };
         let by = format!("variable {}", variable.name);
         let address = device_memory::allocate(context, (variable.size as usize).max(1), kind, &by);
         out_of_memory |= address.is_err();
@@ -55,12 +65,19 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
         address.ok().map(|address| address as u64)
     });
     let fail = |failure: Failure| {
-        placed.iter().for_each(|&base| drop(device_memory::release(base, "a module load that failed")));
+        for &base in &placed {
+            device_memory::release(base, "a module load that failed");
+        }
         Err(failure)
     };
     let loaded = match loaded {
         Ok(loaded) => loaded,
-        Err(_) if out_of_memory => return fail(failure(code::OUT_OF_MEMORY, "no memory for the module's variables")),
+        Err(_) if out_of_memory => {
+            return fail(failure(
+                code::OUT_OF_MEMORY,
+                "no memory for the module's variables",
+            ));
+        }
         Err(error) => {
             let text = format!(
                 "ptxas application ptx input, line {}, column {}; error   : {}",
@@ -76,7 +93,11 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
         debug_assert!(Memory::global().is_live(variable.address as usize, variable.image.len()));
         // SAFETY: the engine keeps the address that it was given, whose allocation has the variable's size.
         unsafe {
-            core::ptr::copy_nonoverlapping(variable.image.as_ptr(), variable.address as *mut u8, variable.image.len());
+            core::ptr::copy_nonoverlapping(
+                variable.image.as_ptr(),
+                variable.address as *mut u8,
+                variable.image.len(),
+            );
         }
     }
     Ok(registries().modules.add(|handle| Module {
@@ -92,16 +113,27 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
 const NEWEST_PTX: (u32, u32) = (9, 0);
 
 fn version_directive(ptx: &str) -> Option<(u32, u32)> {
-    let line = ptx.lines().map(str::trim).find(|line| line.starts_with(".version"))?;
+    let line = ptx
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with(".version"))?;
     let (major, minor) = line.strip_prefix(".version")?.trim().split_once('.')?;
-    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok();
+    let digits = |text: &str| {
+        text.chars()
+            .take_while(char::is_ascii_digit)
+            .collect::<String>()
+            .parse()
+            .ok()
+    };
     Some((digits(major)?, digits(minor)?))
 }
 
 /// A target's number and suffix: (90, "a") for `sm_90a`.
 pub(crate) fn parse_target(target: &str) -> Option<(u32, &str)> {
     let rest = target.trim().strip_prefix("sm_")?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let digits = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
     Some((rest[..digits].parse().ok()?, &rest[digits..]))
 }
 
@@ -115,9 +147,14 @@ fn wrong_target(target: &str, index: usize) -> Option<String> {
         "f" => have / 10 == number / 10 && have >= number,
         _ => have >= number,
     };
-    (!fits).then(|| format!("the PTX is for {target}, and the device has compute capability {major}.{minor}"))
+    (!fits).then(|| {
+        format!("the PTX is for {target}, and the device has compute capability {major}.{minor}")
+    })
 }
 
 fn switch(name: &str) -> Option<bool> {
-    std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| value != "0")
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.is_empty())
+        .map(|value| value != "0")
 }

@@ -28,8 +28,7 @@ pub(crate) struct Function {
     pub(crate) context: u64,
     pub(crate) device: usize,
     pub(crate) kernel: Arc<engine::Kernel>,
-    /// (major, minor) of the PTX's version, and of its target.
-    pub(crate) ptx_version: (u32, u32),
+    /// The number of the PTX's target: 90 for `sm_90a`.
     pub(crate) target: u32,
     /// The name as a C string, for `cuFuncGetName`.
     pub(crate) c_name: std::ffi::CString,

@@ -71,7 +71,10 @@ impl Context {
         let context = Self::primary(handle, device);
         context.flags.store(flags, Ordering::Relaxed);
         context.alive.store(true, Ordering::Relaxed);
-        Self { is_primary: false, ..context }
+        Self {
+            is_primary: false,
+            ..context
+        }
     }
 
     pub(crate) fn primary(handle: usize, device: usize) -> Self {
@@ -118,7 +121,9 @@ impl Context {
 
     /// Spoils the context: the first fault stays.
     pub(crate) fn spoil(&self, error: CUresult) {
-        let _ = self.sticky.compare_exchange(0, error.0, Ordering::AcqRel, Ordering::Acquire);
+        let _ = self
+            .sticky
+            .compare_exchange(0, error.0, Ordering::AcqRel, Ordering::Acquire);
     }
 
     pub(crate) fn retain(&self) {

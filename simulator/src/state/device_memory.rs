@@ -25,7 +25,12 @@ pub(crate) fn allocate(context: &Context, bytes: usize, kind: Kind, by: &str) ->
 }
 
 /// Frees the allocation at `base` if its kind is `wanted`, after all work of the context: a plain free waits for the device.
-pub(crate) fn free(context: &Context, base: usize, wanted: impl Fn(Kind) -> bool, by: &'static str) -> Result {
+pub(crate) fn free(
+    context: &Context,
+    base: usize,
+    wanted: impl Fn(Kind) -> bool,
+    by: &'static str,
+) -> Result {
     let (info, detail) = Memory::global().detail(base).ok_or(code::INVALID_VALUE)?;
     if info.base != base || !wanted(detail.kind) || info.state == crate::memory::State::Freed {
         return Err(code::INVALID_VALUE);

@@ -17,5 +17,7 @@ pub(crate) type Result<T = ()> = core::result::Result<T, CUresult>;
 
 /// Locks a mutex; a panic elsewhere leaves the data as it was.
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -29,7 +29,13 @@ pub(crate) fn registries() -> &'static Registries {
 pub(crate) fn primary(device: usize) -> Result<&'static Arc<Context>> {
     static PRIMARY: OnceLock<Vec<Arc<Context>>> = OnceLock::new();
     let all = PRIMARY.get_or_init(|| {
-        (0..device::count()).map(|device| registries().contexts.add(|handle| Context::primary(handle, device))).collect()
+        (0..device::count())
+            .map(|device| {
+                registries()
+                    .contexts
+                    .add(|handle| Context::primary(handle, device))
+            })
+            .collect()
     });
     all.get(device).ok_or(code::INVALID_DEVICE)
 }

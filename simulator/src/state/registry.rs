@@ -17,7 +17,9 @@ pub(crate) struct Registry<T> {
 
 impl<T> Default for Registry<T> {
     fn default() -> Self {
-        Self { objects: RwLock::default() }
+        Self {
+            objects: RwLock::default(),
+        }
     }
 }
 
@@ -32,32 +34,47 @@ impl<T> Registry<T> {
     pub(crate) fn add(&self, make: impl FnOnce(usize) -> T) -> Arc<T> {
         let handle = fresh();
         let object = Arc::new(make(handle));
-        self.objects.write().unwrap_or_else(PoisonError::into_inner).insert(handle, Arc::clone(&object));
+        self.objects
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(handle, Arc::clone(&object));
         object
     }
 
     /// The object of a handle.
     pub(crate) fn get<H>(&self, handle: *mut H) -> Result<Arc<T>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects.get(&(handle as usize)).cloned().ok_or(code::INVALID_HANDLE)
+        objects
+            .get(&(handle as usize))
+            .cloned()
+            .ok_or(code::INVALID_HANDLE)
     }
 
     /// Takes an object out; its handle is invalid from now on.
     pub(crate) fn remove<H>(&self, handle: *mut H) -> Result<Arc<T>> {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        objects.remove(&(handle as usize)).ok_or(code::INVALID_HANDLE)
+        objects
+            .remove(&(handle as usize))
+            .ok_or(code::INVALID_HANDLE)
     }
 
     /// Takes out all objects for which `wanted` holds.
     pub(crate) fn drain(&self, wanted: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        objects.extract_if(|_, object| wanted(object)).map(|(_, object)| object).collect()
+        objects
+            .extract_if(|_, object| wanted(object))
+            .map(|(_, object)| object)
+            .collect()
     }
 
     /// All objects for which `wanted` holds.
     pub(crate) fn filter(&self, wanted: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects.values().filter(|object| wanted(object)).cloned().collect()
+        objects
+            .values()
+            .filter(|object| wanted(object))
+            .cloned()
+            .collect()
     }
 }
 

@@ -30,7 +30,12 @@ pub(crate) enum Recording {
 
 impl Event {
     pub(crate) fn new(handle: usize, context: u64, flags: u32) -> Self {
-        Self { handle, context, flags, last: Mutex::default() }
+        Self {
+            handle,
+            context,
+            flags,
+            last: Mutex::default(),
+        }
     }
 
     pub(crate) fn is_timed(&self) -> bool {
@@ -72,7 +77,9 @@ impl Event {
         }
         let time = |event: &Event| match event.recording() {
             Recording::Never => Err(code::INVALID_HANDLE),
-            Recording::Real(mark, time) if mark.done() => time.get().copied().ok_or(code::INVALID_HANDLE),
+            Recording::Real(mark, time) if mark.done() => {
+                time.get().copied().ok_or(code::INVALID_HANDLE)
+            }
             Recording::Real(..) => Err(code::NOT_READY),
             Recording::Captured(captured) => Err(captured.misused()),
         };

@@ -66,12 +66,18 @@ impl Mark {
 
 impl Lane {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), changed: Condvar::new() })
+        Arc::new(Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
     }
 
     /// The point after all that has been issued.
     pub(crate) fn mark(self: &Arc<Self>) -> Mark {
-        Mark { lane: Arc::clone(self), ticket: lock(&self.state).issued }
+        Mark {
+            lane: Arc::clone(self),
+            ticket: lock(&self.state).issued,
+        }
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -95,7 +101,10 @@ impl Lane {
                 .spawn(move || lane.serve())
                 .expect("the system refuses a thread for a stream");
         }
-        Mark { lane: Arc::clone(self), ticket }
+        Mark {
+            lane: Arc::clone(self),
+            ticket,
+        }
     }
 
     /// Appends work and waits for it; on the calling thread where nothing is before it.
@@ -112,7 +121,7 @@ impl Lane {
         state.issued += 1;
         drop(state);
         work();
-        self.complete();
+        drop(self.complete());
     }
 
     fn complete(&self) -> MutexGuard<'_, State> {
@@ -124,7 +133,9 @@ impl Lane {
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.changed
+            .wait(state)
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn serve(&self) {
@@ -139,8 +150,10 @@ impl Lane {
                 work();
                 state = self.complete();
             } else {
-                let (woken, timeout) =
-                    self.changed.wait_timeout(state, LINGER).unwrap_or_else(std::sync::PoisonError::into_inner);
+                let (woken, timeout) = self
+                    .changed
+                    .wait_timeout(state, LINGER)
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
                 state = woken;
                 if timeout.timed_out() && state.pending.is_empty() && !state.busy {
                     state.worker = false;

@@ -12,5 +12,5 @@ mod transfer;
 pub(crate) use event::{Event, Recording};
 pub(crate) use lane::{Lane, Mark};
 pub(crate) use operation::{HostCall, Launch, Operation};
-pub(crate) use stream::{PerThreadDefault, Stream, find, legacy, settle};
+pub(crate) use stream::{PerThreadDefault, Stream, find, settle};
 pub(crate) use transfer::{Fill, Place, Transfer};

@@ -54,7 +54,10 @@ pub(crate) enum Operation {
     EventWait(Arc<Event>),
     Conditional(Conditional),
     /// Stream-ordered memory, whose address is known already.
-    Allocate { address: usize, bytes: usize },
+    Allocate {
+        address: usize,
+        bytes: usize,
+    },
     Free(usize),
 }
 
@@ -62,7 +65,8 @@ impl Operation {
     /// Does it. An error spoils the context and names itself in the report.
     pub(crate) fn execute(&self, context: &Context) -> Result<(), ()> {
         let outcome = match self {
-            Self::Empty | Self::Allocate { .. } => Ok(()),
+            Self::Empty => Ok(()),
+            Self::Allocate { address, .. } => pool::allocate_again(*address),
             Self::Kernel(launch) => return launch.execute(context),
             // SAFETY: pageable ends are the program's responsibility until the stream has passed the copy.
             Self::Copy(transfer) => unsafe { transfer.execute() },
@@ -83,7 +87,9 @@ impl Operation {
                 pool::free_now(*address);
                 Ok(())
             }
-            Self::EventRecord(_) | Self::Child(_) | Self::Conditional(_) => Err("a graph node was executed outside a graph".to_owned()),
+            Self::EventRecord(_) | Self::Child(_) | Self::Conditional(_) => {
+                Err("a graph node was executed outside a graph".to_owned())
+            }
         };
         outcome.map_err(|text| {
             report::fault(&text);

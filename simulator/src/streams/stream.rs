@@ -75,18 +75,28 @@ impl Stream {
         let after = self.predecessors(&context);
         let worker = Arc::clone(&context);
         drop(_order);
-        self.lane.run(after, Box::new(move || execute(&worker, &operation)));
+        self.lane
+            .run(after, Box::new(move || execute(&worker, &operation)));
         context.check()
     }
 
     /// Puts an operation into the lane.
     pub(crate) fn issue(&self, context: &Arc<Context>, operation: Operation) -> Mark {
         let worker = Arc::clone(context);
-        self.issue_with(context, Vec::new(), Box::new(move || execute(&worker, &operation)))
+        self.issue_with(
+            context,
+            Vec::new(),
+            Box::new(move || execute(&worker, &operation)),
+        )
     }
 
     /// Puts any work into the lane, after further marks. The work sees to a spoilt context itself.
-    pub(crate) fn issue_with(&self, context: &Arc<Context>, mut after: Vec<Mark>, work: Box<dyn FnOnce() + Send>) -> Mark {
+    pub(crate) fn issue_with(
+        &self,
+        context: &Arc<Context>,
+        mut after: Vec<Mark>,
+        work: Box<dyn FnOnce() + Send>,
+    ) -> Mark {
         let _order = lock(&context.order);
         after.extend(self.predecessors(context));
         self.lane.submit(after, work)
@@ -97,7 +107,11 @@ impl Stream {
         let context = self.context()?;
         let time: Arc<OnceLock<Instant>> = Arc::default();
         let clock = Arc::clone(&time);
-        let mark = self.issue_with(&context, Vec::new(), Box::new(move || drop(clock.set(Instant::now()))));
+        let mark = self.issue_with(
+            &context,
+            Vec::new(),
+            Box::new(move || _ = clock.set(Instant::now())),
+        );
         event.record(Recording::Real(mark, time));
         Ok(())
     }
@@ -136,12 +150,19 @@ impl Stream {
     fn predecessors(&self, context: &Context) -> Vec<Mark> {
         let lanes = lock(&context.lanes);
         if self.is_legacy {
-            return lanes.iter().filter(|(_, blocking)| *blocking).map(|(lane, _)| lane.mark()).filter(|m| !m.done()).collect();
+            return lanes
+                .iter()
+                .filter(|(_, blocking)| *blocking)
+                .map(|(lane, _)| lane.mark())
+                .filter(|m| !m.done())
+                .collect();
         }
         if !self.is_blocking() {
             return Vec::new();
         }
-        let legacy = lock(&context.legacy).as_ref().map(|legacy| legacy.lane.mark());
+        let legacy = lock(&context.legacy)
+            .as_ref()
+            .map(|legacy| legacy.lane.mark());
         legacy.filter(|mark| !mark.done()).into_iter().collect()
     }
 }
@@ -207,7 +228,10 @@ fn per_thread(context: &Arc<Context>) -> Result<Arc<Stream>> {
 
 /// The lanes of a context that may still have work.
 pub(crate) fn lanes_of(context: &Context) -> Vec<Arc<Lane>> {
-    lock(&context.lanes).iter().map(|(lane, _)| Arc::clone(lane)).collect()
+    lock(&context.lanes)
+        .iter()
+        .map(|(lane, _)| Arc::clone(lane))
+        .collect()
 }
 
 /// Waits for all work of a context.

@@ -36,7 +36,13 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     /// A copy of `bytes` in a row.
-    pub(crate) fn linear(to: usize, to_type: CUmemorytype, from: usize, from_type: CUmemorytype, bytes: usize) -> Result<Self> {
+    pub(crate) fn linear(
+        to: usize,
+        to_type: CUmemorytype,
+        from: usize,
+        from_type: CUmemorytype,
+        bytes: usize,
+    ) -> Result<Self> {
         let end = |address, kind| End::new(address, kind, bytes, bytes, [bytes, 1, 1]);
         Ok(Self {
             from: end(from, from_type)?,
@@ -55,8 +61,20 @@ impl Transfer {
         let from = base(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice)?;
         let to = base(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice)?;
         Ok(Self {
-            from: End::new(from + copy.srcY * from_row + copy.srcXInBytes, copy.srcMemoryType, from_row, 0, size)?,
-            to: End::new(to + copy.dstY * to_row + copy.dstXInBytes, copy.dstMemoryType, to_row, 0, size)?,
+            from: End::new(
+                from + copy.srcY * from_row + copy.srcXInBytes,
+                copy.srcMemoryType,
+                from_row,
+                0,
+                size,
+            )?,
+            to: End::new(
+                to + copy.dstY * to_row + copy.dstXInBytes,
+                copy.dstMemoryType,
+                to_row,
+                0,
+                size,
+            )?,
             width: size[0],
             height: size[1],
             depth: 1,
@@ -69,7 +87,10 @@ impl Transfer {
         let pitch = |pitch: usize| if pitch == 0 { copy.WidthInBytes } else { pitch };
         let rows = |rows: usize| if rows == 0 { copy.Height } else { rows };
         let (from_row, to_row) = (pitch(copy.srcPitch), pitch(copy.dstPitch));
-        let (from_slice, to_slice) = (from_row * rows(copy.srcHeight), to_row * rows(copy.dstHeight));
+        let (from_slice, to_slice) = (
+            from_row * rows(copy.srcHeight),
+            to_row * rows(copy.dstHeight),
+        );
         let from = base(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice)?
             + copy.srcZ * from_slice
             + copy.srcY * from_row
@@ -90,7 +111,10 @@ impl Transfer {
 
     /// The copy as the driver's structure, without offsets.
     pub(crate) fn parameters(&self) -> CUDA_MEMCPY3D {
-        let (to, from) = self.asked.unwrap_or((CUmemorytype::CU_MEMORYTYPE_UNIFIED, CUmemorytype::CU_MEMORYTYPE_UNIFIED));
+        let (to, from) = self.asked.unwrap_or((
+            CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+        ));
         CUDA_MEMCPY3D {
             srcMemoryType: from,
             srcHost: self.from.address as *const _,
@@ -129,18 +153,40 @@ impl Transfer {
     /// The source is readable.
     pub(crate) unsafe fn stage(&self) -> Vec<u8> {
         let mut staged = vec![0; self.bytes()];
-        let packed = End { address: staged.as_mut_ptr() as usize, place: Place::Pageable, row: self.width, slice: 0 };
-        let packed = End { slice: self.width * self.height, ..packed };
+        let packed = End {
+            address: staged.as_mut_ptr() as usize,
+            place: Place::Pageable,
+            row: self.width,
+            slice: 0,
+        };
+        let packed = End {
+            slice: self.width * self.height,
+            ..packed
+        };
         // SAFETY: the staging buffer has the copy's size, and the source is readable by the caller's contract.
-        unsafe { Self { to: packed, ..self.clone() }.copy() };
+        unsafe {
+            Self {
+                to: packed,
+                ..self.clone()
+            }
+            .copy()
+        };
         staged
     }
 
     /// The same copy out of a staging buffer.
     pub(crate) fn from_staged(&self, staged: &[u8]) -> Self {
         let address = staged.as_ptr() as usize;
-        let from = End { address, place: Place::Pageable, row: self.width, slice: self.width * self.height };
-        Self { from, ..self.clone() }
+        let from = End {
+            address,
+            place: Place::Pageable,
+            row: self.width,
+            slice: self.width * self.height,
+        };
+        Self {
+            from,
+            ..self.clone()
+        }
     }
 
     /// Copies, after a look whether the memory that the driver knows is still there.
@@ -148,9 +194,12 @@ impl Transfer {
     /// # Safety
     ///
     /// Pageable ends are valid.
-    pub(crate) unsafe fn execute(&self) -> Result<(), String> {
+    pub(crate) unsafe fn execute(&self) -> core::result::Result<(), String> {
         for (end, name) in [(&self.from, "source"), (&self.to, "destination")] {
-            if end.place == Place::Known && !Memory::global().is_live(end.address, end.span([self.width, self.height, self.depth])) {
+            if end.place == Place::Known
+                && !Memory::global()
+                    .is_live(end.address, end.span([self.width, self.height, self.depth]))
+            {
                 return Err(format!(
                     "a copy of {} bytes started after its {name} at {:#x} had been freed",
                     self.bytes(),
@@ -169,7 +218,8 @@ impl Transfer {
     unsafe fn copy(&self) {
         for z in 0..self.depth {
             for y in 0..self.height {
-                let from = (self.from.address + z * self.from.slice + y * self.from.row) as *const u8;
+                let from =
+                    (self.from.address + z * self.from.slice + y * self.from.row) as *const u8;
                 let to = (self.to.address + z * self.to.slice + y * self.to.row) as *mut u8;
                 // SAFETY: the caller's contract; rows of one copy may overlap, as with memmove.
                 unsafe { core::ptr::copy(from, to, self.width) };
@@ -181,15 +231,28 @@ impl Transfer {
 fn base(kind: CUmemorytype, host: usize, device: CUdeviceptr) -> Result<usize> {
     match kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok(host),
-        CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok(device as usize),
+        CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
+            Ok(device as usize)
+        }
         CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(code::NOT_SUPPORTED),
         _ => Err(code::INVALID_VALUE),
     }
 }
 
 impl End {
-    fn new(address: usize, kind: CUmemorytype, row: usize, slice: usize, size: [usize; 3]) -> Result<Self> {
-        let mut end = Self { address, place: Place::Known, row, slice };
+    fn new(
+        address: usize,
+        kind: CUmemorytype,
+        row: usize,
+        slice: usize,
+        size: [usize; 3],
+    ) -> Result<Self> {
+        let mut end = Self {
+            address,
+            place: Place::Known,
+            row,
+            slice,
+        };
         if size.contains(&0) {
             return Ok(end);
         }
@@ -201,7 +264,9 @@ impl End {
             CUmemorytype::CU_MEMORYTYPE_DEVICE if !live => return Err(code::INVALID_VALUE),
             CUmemorytype::CU_MEMORYTYPE_DEVICE => {}
             // An address in the arena that is no live allocation cannot be the program's own memory.
-            _ if !live && Memory::global().detail(address).is_some() => return Err(code::INVALID_VALUE),
+            _ if !live && Memory::global().detail(address).is_some() => {
+                return Err(code::INVALID_VALUE);
+            }
             _ if !live => end.place = Place::Pageable,
             CUmemorytype::CU_MEMORYTYPE_HOST | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {}
             _ => return Err(code::INVALID_VALUE),
@@ -236,7 +301,9 @@ impl Fill {
         if !matches!(self.element, 1 | 2 | 4) || self.address % self.element != 0 {
             return Err(code::INVALID_VALUE);
         }
-        if self.height > 1 && (self.pitch < self.width * self.element || self.pitch % self.element != 0) {
+        if self.height > 1
+            && (self.pitch < self.width * self.element || self.pitch % self.element != 0)
+        {
             return Err(code::INVALID_VALUE);
         }
         if self.span() > 0 && !Memory::global().is_live(self.address, self.span()) {
@@ -256,15 +323,21 @@ impl Fill {
     pub(crate) fn is_pool_memory(&self) -> bool {
         Memory::global()
             .detail(self.address)
-            .is_some_and(|(info, detail)| info.state == State::Live && matches!(detail.kind, Kind::Pool(_)))
+            .is_some_and(|(info, detail)| {
+                info.state == State::Live && matches!(detail.kind, Kind::Pool(_))
+            })
     }
 
-    pub(crate) fn execute(&self) -> Result<(), String> {
+    pub(crate) fn execute(&self) -> core::result::Result<(), String> {
         if self.span() == 0 {
             return Ok(());
         }
         if !Memory::global().is_live(self.address, self.span()) {
-            return Err(format!("a memset of {} bytes started after {:#x} had been freed", self.span(), self.address));
+            return Err(format!(
+                "a memset of {} bytes started after {:#x} had been freed",
+                self.span(),
+                self.address
+            ));
         }
         let value = self.value.to_ne_bytes();
         for y in 0..self.height {
@@ -276,7 +349,13 @@ impl Fill {
             }
             for x in 0..self.width {
                 // SAFETY: as above; source and destination are different objects.
-                unsafe { core::ptr::copy_nonoverlapping(value.as_ptr(), row.add(x * self.element), self.element) };
+                unsafe {
+                    core::ptr::copy_nonoverlapping(
+                        value.as_ptr(),
+                        row.add(x * self.element),
+                        self.element,
+                    )
+                };
             }
         }
         Ok(())
