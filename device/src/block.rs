@@ -130,3 +130,77 @@ pub fn sync_or(predicate: bool) -> bool {
         any != 0
     }
 }
+
+/// [`sync`] for code in which the threads of a warp may be diverged when they arrive.
+///
+/// Becomes `barrier.sync 0;`. Any arch. Threads that have ended are not waited for.
+///
+/// ```no_run
+/// warpsmith_device::block::sync_diverged();
+/// ```
+#[inline(always)]
+pub fn sync_diverged() {
+    // SAFETY: as `sync`.
+    on_device! { unsafe { asm!("barrier.sync 0;") } }
+}
+
+/// One of the block's hardware barriers 1 to 15, for a group of its warps: producers and consumers, for example.
+///
+/// (Barrier 0 is [`sync`]'s.) A barrier is complete when `threads` threads have come to it, be it by [`sync`] or by
+/// [`arrive`]; `threads` is a multiple of 32, the same for all that take part, and whole warps come. The rule of
+/// barriers holds for the group.
+///
+/// ```no_run
+/// use warpsmith_device::{block::NamedBarrier, thread, warp};
+/// /// Warp 0 fills a buffer, warp 1 waits for it.
+/// const FILLED: NamedBarrier<1> = NamedBarrier;
+/// if warp::index() == 0 {
+///     // ... fill ...
+///     FILLED.arrive(64);
+/// } else if warp::index() == 1 {
+///     FILLED.sync(64);
+///     // ... read ...
+/// }
+/// ```
+///
+/// [`sync`]: NamedBarrier::sync
+/// [`arrive`]: NamedBarrier::arrive
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NamedBarrier<const ID: u32>;
+
+impl<const ID: u32> NamedBarrier<ID> {
+    const CHECK: () = assert!(
+        ID >= 1 && ID <= 15,
+        "a named barrier is 1 to 15; 0 is `block::sync`"
+    );
+
+    /// Arrives, and waits for the others; what they wrote before they came, this thread sees after.
+    ///
+    /// Becomes `bar.sync ID, threads;`. Any arch.
+    ///
+    /// ```no_run
+    /// warpsmith_device::block::NamedBarrier::<2>.sync(128);
+    /// ```
+    #[inline(always)]
+    pub fn sync(self, threads: u32) {
+        let () = Self::CHECK;
+        debug_assert!(threads.is_multiple_of(32));
+        // SAFETY: as `block::sync`, for the group.
+        on_device! { unsafe { asm!("bar.sync {}, {};", const ID, in(reg32) threads) } }
+    }
+
+    /// Arrives without waiting: what this thread wrote before, those who `sync` see after.
+    ///
+    /// Becomes `bar.arrive ID, threads;`. Any arch.
+    ///
+    /// ```no_run
+    /// warpsmith_device::block::NamedBarrier::<2>.arrive(128);
+    /// ```
+    #[inline(always)]
+    pub fn arrive(self, threads: u32) {
+        let () = Self::CHECK;
+        debug_assert!(threads.is_multiple_of(32));
+        // SAFETY: as `block::sync`, for the group.
+        on_device! { unsafe { asm!("bar.arrive {}, {};", const ID, in(reg32) threads) } }
+    }
+}

@@ -3,6 +3,7 @@
 pub use crate::atomic::{AcqRel, Acquire, Atomic, AtomicSlice, Relaxed, Release, SeqCst, scope};
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub use crate::cluster;
+pub use crate::float::{FloatApprox, FloatExt, FloatRounding};
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::vector::{AsVectors, Vector};
 pub use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors};

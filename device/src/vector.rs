@@ -3,6 +3,12 @@
 //! A [`Vector<f32>`] is four `f32` aligned to 16 bytes, so that loading or storing one is a single `ld.v4` or `st.v4`.
 //! Slices are taken apart by [`AsVectors::vectors`]; the output view of the kind is
 //! [`PerThreadVectors`](crate::view::PerThreadVectors).
+//!
+//! Beside it stand CUDA C++'s named vectors, [`Float2`] to [`Double4`], with fields x, y, z, w.
+
+mod named;
+
+pub use named::*;
 
 use bytemuck::{Pod, Zeroable};
 
