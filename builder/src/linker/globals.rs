@@ -40,12 +40,20 @@ pub fn place(module: &Module<'_>) {
     }
 }
 
+/// Shared objects of 16 bytes and more start at multiples of 16: then neighbouring accesses become one of up
+/// to 16 bytes.
+pub fn generous_alignment(size: u64, align: u32) -> u32 {
+    if size >= 16 { align.max(16) } else { align }
+}
+
 /// Replaces `global` by one of the same type in `space`.
 fn move_to(module: &Module<'_>, global: Value<'_>, space: u32) {
     let name = global.name();
     global.set_name("");
     let moved = module.add_global(&name, global.value_type(), space);
-    moved.set_alignment(global.alignment());
+    let size = module.size_of(global.value_type());
+    let align = global.alignment();
+    moved.set_alignment(if space == SHARED { generous_alignment(size, align) } else { align });
     match space {
         // Shared memory has no initial value.
         SHARED => {

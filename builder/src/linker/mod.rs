@@ -93,6 +93,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
         .map_err(|e| format!("internal error: the linker made a broken module: {e}"))?;
     dump(&module, "before");
 
+    module.run_passes(THREAD_JUMPS, None)?;
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
@@ -104,7 +105,15 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     Ok(module.emit(&machine)?)
 }
 
-/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
+/// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
+/// `Option` that its iterator returns, its trip count stays unknown and it is never unrolled. LLVM skips jump
+/// threading for GPUs, so this runs without the target machine (and leaves convergent code alone all the same).
+/// MIR has a pass for it, too, but that one duplicates barriers and is off.
+const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
+    correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>))),globaldce";
+
+/// LLVM's ordinary pipeline; then address spaces are inferred once more and narrow atomics become wide ones,
+/// for what the linker does after it.
 const PIPELINE: &str = "default<O3>,function(infer-address-spaces,atomic-expand)";
 
 /// The oldest PTX version that has what the kernels use, or the user's if it suffices.

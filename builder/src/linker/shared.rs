@@ -5,7 +5,7 @@
 //! `shared!`, and every instantiation of a generic function around it, has a call of its own.
 //! `__warpsmith_shared_dynamic(align)` is the base of the memory whose size the launch decides.
 
-use super::globals::SHARED;
+use super::globals::{self, SHARED};
 use crate::error::BuildError;
 use crate::llvm::{Attribute, Module, Value, ValueKind};
 
@@ -26,7 +26,7 @@ pub(crate) fn place(module: &Module<'_>) -> Result<(), BuildError> {
         number += 1;
         global.set_initialiser(Value::undefined(global.value_type(), global));
         global.internalise();
-        global.set_alignment(alignment(align));
+        global.set_alignment(globals::generous_alignment(size, alignment(align)));
         replace(call, global);
     }
     let mut base: Option<Value<'_>> = None;

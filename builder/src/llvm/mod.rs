@@ -32,6 +32,9 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
         return Ok(api);
     }
     let api = Api::load(library).map_err(|e| e.to_string())?;
+    let arguments: Vec<_> = [c"warpsmith"].iter().chain(OPTIONS).map(|a| a.as_ptr()).collect();
+    // SAFETY: NUL-terminated strings that live forever.
+    unsafe { (api.LLVMParseCommandLineOptions)(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) };
     // SAFETY: plain registration functions, called once, before any other use of LLVM.
     unsafe {
         (api.LLVMInstallFatalErrorHandler)(fatal_error);
@@ -47,6 +50,13 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
     }
     Ok(&LOADED.get_or_init(|| (library.to_path_buf(), api)).1)
 }
+
+/// Options of LLVM that no API sets. They hold for the whole process, in which nobody else uses this LLVM.
+const OPTIONS: &[&CStr] = &[
+    // Loop strength reduction gives each array of a loop a 64-bit pointer of its own to step: registers that
+    // are dear here, to save an address computation that is one instruction. nvcc does not do it either.
+    c"-disable-lsr",
+];
 
 /// LLVM calls this where it cannot go on (an instruction that the target lacks, say); it never returns.
 extern "C" fn fatal_error(reason: *const c_char) {
@@ -272,6 +282,13 @@ impl<'c> Module<'c> {
         let api = self.context.api;
         // SAFETY: types live as long as the context.
         unsafe { (api.LLVMArrayType2)((api.LLVMInt8TypeInContext)(self.context.raw), size) }
+    }
+
+    /// The size in bytes of a value of type `ty`.
+    pub fn size_of(&self, ty: sys::TypeRef) -> u64 {
+        let api = self.context.api;
+        // SAFETY: the type belongs to this context; the layout is the module's own.
+        unsafe { (api.LLVMABISizeOfType)((api.LLVMGetModuleDataLayout)(self.raw), ty) }
     }
 
     /// A new declaration of a function.

@@ -108,6 +108,7 @@ api! {
     fn LLVMCreateTargetDataLayout(TargetMachineRef) -> TargetDataRef;
     fn LLVMSetModuleDataLayout(ModuleRef, TargetDataRef);
     fn LLVMDisposeTargetData(TargetDataRef);
+    fn LLVMGetModuleDataLayout(ModuleRef) -> TargetDataRef;
     fn LLVMABISizeOfType(TargetDataRef, TypeRef) -> u64;
     fn LLVMCreatePassBuilderOptions() -> PassOptionsRef;
     fn LLVMDisposePassBuilderOptions(PassOptionsRef);
