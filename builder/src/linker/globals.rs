@@ -53,7 +53,11 @@ fn move_to(module: &Module<'_>, global: Value<'_>, space: u32) {
     let moved = module.add_global(&name, global.value_type(), space);
     let size = module.size_of(global.value_type());
     let align = global.alignment();
-    moved.set_alignment(if space == SHARED { generous_alignment(size, align) } else { align });
+    moved.set_alignment(if space == SHARED {
+        generous_alignment(size, align)
+    } else {
+        align
+    });
     match space {
         // Shared memory has no initial value.
         SHARED => {

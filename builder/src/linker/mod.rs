@@ -10,6 +10,7 @@ mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod panics;
 mod records;
 mod requirements;
 mod shared;
@@ -74,9 +75,11 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     for record in &records {
         records::apply(&module, record)?;
     }
+    panics::replace(&module);
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);
+    panics::keep(&module, true);
     module.run_passes("globaldce", None)?;
     let missing = symbols::unresolved(&module);
     if !missing.is_empty() {
@@ -94,6 +97,8 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     dump(&module, "before");
 
     module.run_passes(THREAD_JUMPS, None)?;
+    panics::redirect_literals(&module);
+    panics::keep(&module, false);
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.

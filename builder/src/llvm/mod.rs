@@ -32,9 +32,19 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
         return Ok(api);
     }
     let api = Api::load(library).map_err(|e| e.to_string())?;
-    let arguments: Vec<_> = [c"warpsmith"].iter().chain(OPTIONS).map(|a| a.as_ptr()).collect();
+    let arguments: Vec<_> = [c"warpsmith"]
+        .iter()
+        .chain(OPTIONS)
+        .map(|a| a.as_ptr())
+        .collect();
     // SAFETY: NUL-terminated strings that live forever.
-    unsafe { (api.LLVMParseCommandLineOptions)(arguments.len() as i32, arguments.as_ptr(), std::ptr::null()) };
+    unsafe {
+        (api.LLVMParseCommandLineOptions)(
+            arguments.len() as i32,
+            arguments.as_ptr(),
+            std::ptr::null(),
+        )
+    };
     // SAFETY: plain registration functions, called once, before any other use of LLVM.
     unsafe {
         (api.LLVMInstallFatalErrorHandler)(fatal_error);
@@ -42,11 +52,6 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
         (api.LLVMInitializeNVPTXTarget)();
         (api.LLVMInitializeNVPTXTargetMC)();
         (api.LLVMInitializeNVPTXAsmPrinter)();
-        // Moving arithmetic into the branch that uses its result (LLVM's machine sinking) keeps all operands
-        // alive instead of one result: on a 7 x 7 convolution, 784 multiply-adds end up behind all their loads,
-        // and 40 registers become 106. ptxas sinks by itself what is worth it.
-        let options = [c"warpsmith".as_ptr(), c"-disable-machine-sink".as_ptr()];
-        (api.LLVMParseCommandLineOptions)(2, options.as_ptr(), std::ptr::null());
     }
     Ok(&LOADED.get_or_init(|| (library.to_path_buf(), api)).1)
 }
@@ -56,6 +61,10 @@ const OPTIONS: &[&CStr] = &[
     // Loop strength reduction gives each array of a loop a 64-bit pointer of its own to step: registers that
     // are dear here, to save an address computation that is one instruction. nvcc does not do it either.
     c"-disable-lsr",
+    // Moving arithmetic into the branch that uses its result (LLVM's machine sinking) keeps all operands
+    // alive instead of one result: on a 7 x 7 convolution, 784 multiply-adds end up behind all their loads,
+    // and 40 registers become 106. ptxas sinks by itself what is worth it.
+    c"-disable-machine-sink",
 ];
 
 /// LLVM calls this where it cannot go on (an instruction that the target lacks, say); it never returns.

@@ -211,6 +211,7 @@ api! {
 
     // Types.
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
+    fn LLVMInt64TypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt32TypeInContext(ContextRef) -> TypeRef;
     fn LLVMVectorType(TypeRef, c_uint) -> TypeRef;
     fn LLVMArrayType2(TypeRef, u64) -> TypeRef;

@@ -789,6 +789,53 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The number in a constant pointer that was made from one.
+    pub fn as_integer_address(self) -> Option<u64> {
+        const INT_TO_POINTER: i32 = 40;
+        if self.constant_opcode() != Some(INT_TO_POINTER) {
+            return None;
+        }
+        self.operand(0)?.as_integer()
+    }
+
+    /// A 64-bit constant, in the context of `like`.
+    pub fn integer(number: u64, like: Value<'c>) -> Value<'c> {
+        let api = like.api();
+        let raw = unsafe {
+            (api.LLVMConstInt)((api.LLVMInt64TypeInContext)(like.context.raw), number, 0)
+        };
+        Value {
+            raw,
+            context: like.context,
+        }
+    }
+
+    /// Puts a call of `function` before this call, with its source location.
+    pub fn build_call_before(self, function: Value<'c>, arguments: &[Value<'c>]) -> Value<'c> {
+        let api = self.api();
+        let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
+        let raw = unsafe {
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            let ty = (api.LLVMGlobalGetValueType)(function.raw);
+            let call = (api.LLVMBuildCall2)(
+                builder,
+                ty,
+                function.raw,
+                values.as_mut_ptr(),
+                values.len() as u32,
+                c"".as_ptr(),
+            );
+            (api.LLVMInstructionSetDebugLoc)(call, (api.LLVMInstructionGetDebugLoc)(self.raw));
+            (api.LLVMDisposeBuilder)(builder);
+            call
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+
     /// The bytes of a constant `[N x i8]`.
     pub fn as_bytes(self) -> Option<Vec<u8>> {
         let mut len = 0;

@@ -1,0 +1,98 @@
+//! Replaces the commonest panics of `core` by the device library's, which need no `core::fmt`.
+//!
+//! Formatting works through function pointers: a kernel from which it may be called gets a stack, and as many
+//! registers as the hungriest function of it. The device library defines cheap functions of the same signatures
+//! (`warpsmith_device::panic::cheap`); a crate without that library keeps those of `core`.
+
+use crate::llvm::{Attribute, Module, Value, ValueKind};
+
+/// The function in `core`, and the symbol that takes its place.
+const REPLACED: &[(&str, &str)] = &[
+    (
+        "core::panicking::panic_bounds_check",
+        "__warpsmith_panic_bounds_check",
+    ),
+    (
+        "core::slice::index::slice_index_fail",
+        "__warpsmith_slice_index_fail",
+    ),
+    ("core::option::expect_failed", LITERAL),
+    ("core::panicking::panic", LITERAL),
+];
+
+/// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
+const LITERAL: &str = "__warpsmith_expect_failed";
+
+/// Redirects all calls of these functions.
+pub(super) fn replace(module: &Module<'_>) {
+    let mut wanted = Vec::new();
+    for (name, symbol) in REPLACED {
+        if let Some(replacement) = module.function(symbol).filter(|f| !f.is_declaration()) {
+            wanted.push((*name, replacement));
+        }
+    }
+    if wanted.is_empty() {
+        return;
+    }
+    for function in module.functions() {
+        // Only `core`'s cold functions are candidates; demangling every symbol would take longer.
+        if !function.has_flag(Attribute::Function, "cold") && !function.is_declaration() {
+            continue;
+        }
+        let path = super::symbols::demangle(&function.name());
+        for (name, replacement) in &wanted {
+            if path == *name && function.parameter_count() == replacement.parameter_count() {
+                function.replace_uses_with(*replacement);
+            }
+        }
+    }
+}
+
+/// Keeps the function that [`redirect_literals`] needs, although nothing calls it yet.
+pub(super) fn keep(module: &Module<'_>, keep: bool) {
+    if let Some(literal) = module.function(LITERAL).filter(|f| !f.is_declaration()) {
+        if keep {
+            literal.externalise()
+        } else {
+            literal.internalise()
+        }
+    }
+}
+
+/// Redirects `panic!("literal")`, which is `panic_fmt` with arguments that hold the text itself.
+///
+/// `fmt::Arguments` is two words: of a literal, the text's address, and its length times two plus one. After
+/// the first inlining both stand in the call.
+pub(super) fn redirect_literals(module: &Module<'_>) {
+    let Some(literal) = module.function(LITERAL).filter(|f| !f.is_declaration()) else {
+        return;
+    };
+    let is_panic_fmt =
+        |f: &Value<'_>| super::symbols::demangle(&f.name()) == "core::panicking::panic_fmt";
+    let Some(panic_fmt) = module.functions().into_iter().find(is_panic_fmt) else {
+        return;
+    };
+    if panic_fmt.parameter_count() != 3 || literal.parameter_count() != 3 {
+        return;
+    }
+    for call in panic_fmt.users() {
+        let is_call = call.kind() == ValueKind::Instruction
+            && call.is_call()
+            && call.callee() == Some(panic_fmt);
+        if !is_call {
+            continue;
+        }
+        let (Some(text), Some(tagged), Some(location)) =
+            (call.operand(0), call.operand(1), call.operand(2))
+        else {
+            continue;
+        };
+        if let Some(tagged) = tagged.as_integer_address()
+            && tagged & 1 == 1
+        {
+            let length = Value::integer(tagged >> 1, call);
+            call.build_call_before(literal, &[text, length, location]);
+            call.erase();
+        }
+    }
+}
