@@ -24,7 +24,7 @@ struct State {
     /// ... and of any thread.
     each: Option<Arc<[u32]>>,
     /// What fences made ready to be published by the next strong write.
-    released: Option<Arc<[u32]>>,
+    released: Option<Box<Gathering>>,
     /// What strong reads have met, to be seen after the next fence.
     acquired: Option<Arc<[u32]>>,
 }
@@ -323,16 +323,12 @@ impl Clocks {
         self.exited[block as usize] += mask.count_ones();
     }
 
-    /// What a thread publishes, and moves on from.
-    fn snapshot(&mut self, thread: Thread) -> Arc<[u32]> {
+    /// What a thread knows now; it moves on to a fresh epoch.
+    fn snapshot(&mut self, thread: Thread) -> Gathering {
         let (block, warp, lane) = self.place(thread);
         let mut gathered = Gathering::default();
         self.gather(&mut gathered, block, warp, 1 << lane);
-        let mut each = self.spell_out(&gathered, Some(block)).to_vec();
-        for entry in &mut each {
-            *entry = gathered.cluster.max(*entry);
-        }
-        each.into()
+        gathered
     }
 
     /// A fence by one thread: releases for later strong writes, and acquires what earlier strong reads met.
@@ -340,19 +336,23 @@ impl Clocks {
         let state = &mut self.states[usize::from(thread)];
         let acquired = state.acquired.take();
         join(&mut state.each, &acquired);
-        self.states[usize::from(thread)].released = Some(self.snapshot(thread));
+        self.states[usize::from(thread)].released = Some(Box::new(self.snapshot(thread)));
     }
 
     /// A strong write (or the writing half of an atomic operation, if `update`) to a location. With `releases` it is a
     /// release of its own; otherwise it publishes what the last fence made ready.
     pub fn publish(&mut self, thread: Thread, location: u64, releases: bool, update: bool) {
-        let published = match releases {
-            true => Some(self.snapshot(thread)),
-            false => self.states[usize::from(thread)].released.clone(),
-        };
-        let entry = self.locations.get(&location).cloned();
+        let own = releases.then(|| self.snapshot(thread));
+        let released = own.as_ref().or(self.states[usize::from(thread)].released.as_deref());
+        let published = released.map(|gathered| {
+            let mut each = self.spell_out(gathered, Some(self.place(thread).0));
+            if let Some(each) = Arc::get_mut(&mut each) {
+                each.iter_mut().for_each(|entry| *entry = gathered.cluster.max(*entry));
+            }
+            each
+        });
         // An update continues the release sequence that it found; a plain write begins anew.
-        let mut joined = if update { entry } else { None };
+        let mut joined = if update { self.locations.get(&location).cloned() } else { None };
         join(&mut joined, &published);
         match joined {
             Some(clock) => self.locations.insert(location, clock),

@@ -31,6 +31,12 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// All of them, in order.
+    pub const ALL: [Comparison; 18] = {
+        use Comparison::*;
+        [Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan]
+    };
+
     /// The operator of this name, without the dot.
     pub fn parse(name: &str) -> Option<Comparison> {
         use Comparison::*;
@@ -261,6 +267,9 @@ mod tests {
         assert!(Lt.integers(-1i64, 0) && !Lo.integers(0xffff_ffffu64, 0) && Hs.integers(3u64, 3));
         assert_eq!(Comparison::parse("geu"), Some(Geu));
         assert_eq!(Comparison::parse("uge"), None);
+        for (index, comparison) in Comparison::ALL.into_iter().enumerate() {
+            assert_eq!(comparison as usize, index);
+        }
     }
 
     #[test]

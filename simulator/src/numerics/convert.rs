@@ -31,6 +31,35 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// All of them, in order.
+    pub const ALL: [Scalar; 15] = {
+        use Scalar::*;
+        [U8, U16, U32, U64, S8, S16, S32, S64, F16, Bf16, Tf32, F32, F64, E4m3, E5m2]
+    };
+
+    /// The type of this PTX name, without the dot; bit types count as unsigned.
+    pub fn parse(name: &str) -> Option<Scalar> {
+        use Scalar::*;
+        Some(match name {
+            "u8" | "b8" => U8,
+            "u16" | "b16" => U16,
+            "u32" | "b32" => U32,
+            "u64" | "b64" => U64,
+            "s8" => S8,
+            "s16" => S16,
+            "s32" => S32,
+            "s64" => S64,
+            "f16" => F16,
+            "bf16" => Bf16,
+            "tf32" => Tf32,
+            "f32" => F32,
+            "f64" => F64,
+            "e4m3" => E4m3,
+            "e5m2" => E5m2,
+            _ => return None,
+        })
+    }
+
     /// The width in bits.
     pub fn width(self) -> u32 {
         use Scalar::*;
@@ -104,6 +133,34 @@ impl Conversion {
     /// A conversion without modifiers other than a rounding.
     pub const fn new(to: Scalar, from: Scalar, rounding: Rounding) -> Conversion {
         Conversion { to, from, rounding, integral: false, sat: false, satfinite: false, ftz: false, relu: false }
+    }
+
+    /// The conversion as a number of 17 bits, for an instruction's immediate field.
+    pub const fn code(self) -> u32 {
+        self.to as u32
+            | (self.from as u32) << 4
+            | (self.rounding as u32) << 8
+            | (self.integral as u32) << 12
+            | (self.sat as u32) << 13
+            | (self.satfinite as u32) << 14
+            | (self.ftz as u32) << 15
+            | (self.relu as u32) << 16
+    }
+
+    /// The conversion of a [`code`](Conversion::code).
+    pub fn from_code(code: u32) -> Conversion {
+        let scalar = |at: u32| Scalar::ALL[(code >> at & 15) as usize % Scalar::ALL.len()];
+        let flag = |at: u32| code >> at & 1 != 0;
+        Conversion {
+            to: scalar(0),
+            from: scalar(4),
+            rounding: Rounding::ALL[(code >> 8 & 7) as usize % Rounding::ALL.len()],
+            integral: flag(12),
+            sat: flag(13),
+            satfinite: flag(14),
+            ftz: flag(15),
+            relu: flag(16),
+        }
     }
 
     /// Converts a value, given in the low bits. The result has the destination's width; signed integers are

@@ -128,6 +128,25 @@ fn tf32_rounds_ties_away() {
 }
 
 #[test]
+fn codes_round_trip() {
+    for (i, to) in Scalar::ALL.into_iter().enumerate() {
+        for (j, from) in Scalar::ALL.into_iter().enumerate() {
+            let rounding = MODES[(i + j) % 5];
+            let flag = |n: usize| (i * 15 + j) >> n & 1 != 0;
+            let conversion = Conversion {
+                integral: flag(0),
+                sat: flag(1),
+                satfinite: flag(2),
+                ftz: flag(3),
+                relu: flag(4),
+                ..Conversion::new(to, from, rounding)
+            };
+            assert_eq!(Conversion::from_code(conversion.code()), conversion);
+        }
+    }
+}
+
+#[test]
 fn packed_forms() {
     let cvt = Conversion::new(F16, F32, NEAREST);
     assert_eq!(cvt.pack(1.0f32.bits(), 2.0f32.bits()), 0x3c00_4000);

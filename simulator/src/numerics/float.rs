@@ -52,10 +52,7 @@ pub trait Float: Copy + PartialOrd {
     fn nearest_sqrt(a: Self) -> Self;
 
     /// Whether the value is not a number.
-    #[inline]
-    fn nan(self) -> bool {
-        self.partial_cmp(&self).is_none()
-    }
+    fn nan(self) -> bool;
 
     /// The value itself, or for a NaN of a format other than f64, the canonical one.
     #[inline]
@@ -164,6 +161,10 @@ impl Float for f32 {
         self.to_bits().into()
     }
     #[inline]
+    fn nan(self) -> bool {
+        self.is_nan()
+    }
+    #[inline]
     fn from_raw(bits: u64) -> f32 {
         f32::from_bits(bits as u32)
     }
@@ -199,6 +200,10 @@ impl Float for f64 {
     #[inline]
     fn bits(self) -> u64 {
         self.to_bits()
+    }
+    #[inline]
+    fn nan(self) -> bool {
+        self.is_nan()
     }
     #[inline]
     fn from_raw(bits: u64) -> f64 {
@@ -239,6 +244,10 @@ macro_rules! through_f64 {
             #[inline]
             fn bits(self) -> u64 {
                 self.to_bits().into()
+            }
+            #[inline]
+            fn nan(self) -> bool {
+                self.is_nan()
             }
             #[inline]
             fn from_raw(bits: u64) -> $type {

@@ -38,6 +38,26 @@ pub enum Rounding {
 }
 
 impl Rounding {
+    /// All of them, in order.
+    pub const ALL: [Rounding; 5] =
+        [Rounding::NearestEven, Rounding::NearestAway, Rounding::Zero, Rounding::Down, Rounding::Up];
+
+    /// The direction of a modifier such as `rn`; with a final `i` (`rni`) it asks for a whole number, and the flag is true.
+    pub fn parse(name: &str) -> Option<(Rounding, bool)> {
+        Some(match name {
+            "rn" => (Rounding::NearestEven, false),
+            "rna" => (Rounding::NearestAway, false),
+            "rz" => (Rounding::Zero, false),
+            "rm" => (Rounding::Down, false),
+            "rp" => (Rounding::Up, false),
+            "rni" => (Rounding::NearestEven, true),
+            "rzi" => (Rounding::Zero, true),
+            "rmi" => (Rounding::Down, true),
+            "rpi" => (Rounding::Up, true),
+            _ => return None,
+        })
+    }
+
     /// Whether a result of the given sign, lying strictly between two neighbours, goes to the one larger in magnitude.
     /// `half` is the first bit cut off, `rest` whether anything lies below it, and `odd` the last bit kept.
     pub(crate) fn away(self, negative: bool, odd: bool, half: bool, rest: bool) -> bool {
