@@ -1,0 +1,175 @@
+//! Clusters and the barrier of a whole grid, against what the CPU computes.
+
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::{clusters, cooperative};
+use warpsmith_tests::fixture;
+
+// covers: MODEL-06, MODEL-08, EX1-04
+#[test]
+fn places_in_a_cluster() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(clusters::cluster_places)?;
+    let (width, height) = (6, 4);
+    let mut out = stream.zeroed::<u32>(12 * width * height)?;
+    stream.launch(
+        &kernel,
+        Grid::new((width as u32, height as u32), 32),
+        (&mut out,),
+    )?;
+    let out = stream.download(&out)?;
+    for y in 0..height as u32 {
+        for x in 0..width as u32 {
+            let words = &out[12 * (y as usize * width + x as usize)..][..12];
+            let rank = x % 2 + y % 2 * 2;
+            assert_eq!(
+                words,
+                [rank, 4, x % 2, y % 2, 0, 2, 2, 1, x / 2, y / 2, 0, 1],
+                "block ({x}, {y})"
+            );
+        }
+    }
+    Ok(())
+}
+
+// covers: MODEL-07, DSMEM-01, DSMEM-03, DSMEM-04, EX1-05
+#[test]
+fn blocks_read_their_neighbours() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(clusters::cluster_rotate)?;
+    for cluster in [1, 2, 4, 8] {
+        let blocks = 16;
+        let n = 64 * blocks - 5;
+        let x: Vec<u32> = (0..n as u32).map(|i| i * 3 + 1).collect();
+        let mut out = stream.zeroed::<u32>(n)?;
+        let grid = Grid::new(blocks as u32, 64).cluster(cluster);
+        stream.launch(&kernel, grid, (&stream.upload(&x)?, &mut out))?;
+        let expected: Vec<u32> = (0..n)
+            .map(|i| {
+                let (block, lane) = (i / 64, i % 64);
+                let first = block / cluster as usize * cluster as usize;
+                let next = first + (block - first + 1) % cluster as usize;
+                x.get(next * 64 + lane).copied().unwrap_or(0)
+            })
+            .collect();
+        assert_eq!(stream.download(&out)?, expected, "clusters of {cluster}");
+    }
+    Ok(())
+}
+
+// covers: DSMEM-02, DSMEM-05, EX1-12
+#[test]
+fn a_histogram_spread_over_a_cluster() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(clusters::cluster_histogram)?;
+    for cluster in [1u32, 2, 4, 8] {
+        let bins_count = 64 * cluster;
+        let n = 64 * 24 - 11;
+        let values: Vec<u32> = (0..n as u32).map(|i| i * i / 3 % bins_count).collect();
+        let mut bins = stream.zeroed::<u32>(bins_count as usize)?;
+        let grid = Grid::new(24, 64).cluster(cluster);
+        stream.launch(&kernel, grid, (&stream.upload(&values)?, &mut bins))?;
+        let mut expected = vec![0; bins_count as usize];
+        for &value in &values {
+            expected[value as usize] += 1;
+        }
+        assert_eq!(stream.download(&bins)?, expected, "clusters of {cluster}");
+    }
+    Ok(())
+}
+
+// covers: DSMEM-01
+#[test]
+fn ranks_of_addresses() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(clusters::cluster_ranks)?;
+    let mut out = stream.zeroed::<u32>(4 * 32)?;
+    stream.launch(&kernel, Grid::new(4, 32), (&mut out,))?;
+    let out = stream.download(&out)?;
+    for (i, word) in out.into_iter().enumerate() {
+        let rank = (i / 32 % 2) as u32;
+        assert_eq!(word, rank << 8 | (1 - rank));
+    }
+    Ok(())
+}
+
+// covers: CG-10, CG-42
+#[test]
+fn steps_of_a_ring_divided_by_grid_barriers() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(cooperative::ring)?;
+    for (blocks, threads, cells, steps) in [(1, 32, 20, 3), (4, 48, 185, 6), (7, 33, 231, 5)] {
+        let mut now: Vec<u32> = (0..cells).map(|i| i * i + 1).collect();
+        let mut from = stream.upload(&now)?;
+        let mut to = stream.zeroed::<u32>(cells as usize)?;
+        // Twice in a row: the barrier's word is as good after a launch as before.
+        for _ in 0..2 {
+            let grid = Grid::new(blocks, threads).cooperative();
+            // SAFETY: both buffers hold all cells, and there is a thread for each.
+            unsafe { stream.launch_unchecked(&kernel, grid, (cells, steps, &mut from, &mut to))? };
+            for _ in 0..steps {
+                let n = now.len();
+                now = (0..n)
+                    .map(|i| now[(i + n - 1) % n].wrapping_add(now[(i + 1) % n]))
+                    .collect();
+            }
+            if steps % 2 == 1 {
+                (from, to) = (to, from);
+            }
+            assert_eq!(stream.download(&from)?, now, "{blocks} blocks of {threads}");
+        }
+    }
+    Ok(())
+}
+
+// covers: CG-11
+#[test]
+fn arrival_and_wait() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(cooperative::arrive_and_wait)?;
+    let n = 5 * 40;
+    let mut cooperative = stream.zeroed::<u32>(1)?;
+    let mut words = stream.zeroed::<u32>(2)?;
+    let mut seen = stream.zeroed::<u32>(n)?;
+    let grid = Grid::new(5, 40).cooperative();
+    stream.launch(&kernel, grid, (&mut cooperative, &mut words, &mut seen))?;
+    assert_eq!(stream.download(&cooperative)?, [1]);
+    assert_eq!(stream.download(&words)?, [n as u32, n as u32]);
+    assert_eq!(
+        stream.download(&seen)?,
+        vec![n as u32; n],
+        "all had arrived"
+    );
+    Ok(())
+}
+
+// covers: CG-10
+#[test]
+fn a_grid_barrier_in_an_ordinary_launch_is_a_panic() {
+    let f = warpsmith_tests::Fixture::open().expect("a device");
+    let stream = f.stream();
+    let kernel = f
+        .module
+        .kernel(cooperative::arrive_and_wait)
+        .expect("the kernel");
+    let mut cooperative = stream.zeroed::<u32>(1).expect("memory");
+    let mut words = stream.zeroed::<u32>(2).expect("memory");
+    let mut seen = stream.zeroed::<u32>(32).expect("memory");
+    stream
+        .launch(
+            &kernel,
+            Grid::new(1, 32),
+            (&mut cooperative, &mut words, &mut seen),
+        )
+        .expect("a launch");
+    let error = stream
+        .synchronize()
+        .expect_err("the kernel panics")
+        .to_string();
+    assert!(error.contains("cooperative launch"), "{error}");
+}

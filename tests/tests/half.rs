@@ -1,0 +1,527 @@
+//! Arithmetic and conversions of 16-bit floats, bit for bit against the CPU.
+
+use half::{bf16, f16};
+use warpsmith_device::half::{Bf16x2, F16x2};
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::half as kernels;
+use warpsmith_tests::{Random, fixture};
+
+/// Values at the corners of a 16-bit format, and random ones: `(a, b, c)` each.
+fn triples(specials: &[u16]) -> [Vec<u16>; 3] {
+    let mut random = Random::new(16);
+    let [mut a, mut b, mut c] = [Vec::new(), Vec::new(), Vec::new()];
+    for &x in specials {
+        for &y in specials {
+            a.push(x);
+            b.push(y);
+            c.push(specials[random.below(specials.len() as u32) as usize]);
+        }
+    }
+    for _ in 0..2001 {
+        a.push(random.bits() as u16);
+        b.push(random.bits() as u16);
+        c.push(random.bits() as u16);
+    }
+    // Products and sums of similar size, where rounding matters most.
+    for _ in 0..1000 {
+        a.push(0x3c00 + random.below(0x800) as u16);
+        b.push(0x3c00 + random.below(0x800) as u16);
+        c.push(0x1400 + random.below(0xa800) as u16);
+    }
+    [a, b, c]
+}
+
+const F16_SPECIALS: [u16; 16] = [
+    0, 0x8000, 1, 0x8001, 0x03ff, 0x0400, 0x3c00, 0xbc00, 0x3555, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
+    0x7e00, 0x7c01, 0x4248,
+];
+const BF16_SPECIALS: [u16; 16] = [
+    0, 0x8000, 1, 0x8001, 0x007f, 0x0080, 0x3f80, 0xbf80, 0x3eab, 0x7f7f, 0xff7f, 0x7f80, 0xff80,
+    0x7fc0, 0x7f81, 0x4049,
+];
+
+/// A 16-bit format on the CPU.
+trait Format {
+    fn decode(bits: u16) -> f64;
+    /// To nearest even, from an exact sum of a `f64` and what is left of it.
+    fn round(value: f64, rest: f64) -> u16;
+    const SIGN: u16 = 0x8000;
+}
+
+/// Rounds `value + rest` (exactly that sum) to odd, which makes a second rounding harmless.
+fn round_to_odd(value: f64, rest: f64) -> f64 {
+    if rest == 0.0 || !value.is_finite() || value.to_bits() & 1 == 1 {
+        return value;
+    }
+    // `value` is even and not exact: step towards `rest`.
+    let towards_larger = (rest > 0.0) == (value > 0.0);
+    f64::from_bits(if towards_larger {
+        value.to_bits() + 1
+    } else {
+        value.to_bits() - 1
+    })
+}
+
+struct F16;
+struct Bf16;
+impl Format for F16 {
+    fn decode(bits: u16) -> f64 {
+        f16::from_bits(bits).to_f64()
+    }
+    fn round(value: f64, rest: f64) -> u16 {
+        f16::from_f64(round_to_odd(value, rest)).to_bits()
+    }
+}
+impl Format for Bf16 {
+    fn decode(bits: u16) -> f64 {
+        bf16::from_bits(bits).to_f64()
+    }
+    fn round(value: f64, rest: f64) -> u16 {
+        bf16::from_f64(round_to_odd(value, rest)).to_bits()
+    }
+}
+
+/// `x + y` and what rounding took from it (Knuth's two-sum).
+fn two_sum(x: f64, y: f64) -> (f64, f64) {
+    let sum = x + y;
+    let part = sum - x;
+    (sum, (x - (sum - part)) + (y - part))
+}
+
+/// The expected bits; `None`: a NaN of any kind. Comparisons give 0 or 1.
+fn expected<F: Format>(which: u32, a: u16, b: u16, c: u16) -> Option<u16> {
+    let (x, y, z) = (F::decode(a), F::decode(b), F::decode(c));
+    let rounded = |(value, rest): (f64, f64)| (!value.is_nan()).then(|| F::round(value, rest));
+    // Products of 11-bit (8-bit) numbers are exact in f64.
+    match which {
+        0 => rounded(two_sum(x, y)),
+        1 => rounded(two_sum(x, -y)),
+        2 => rounded((x * y, 0.0)),
+        3 => rounded(two_sum(x * y, z)),
+        4 => (!x.is_nan()).then_some(a ^ F::SIGN),
+        5 => (!x.is_nan()).then_some(a & !F::SIGN),
+        6 | 7 => match (x.is_nan(), y.is_nan()) {
+            (true, true) => None,
+            (true, false) => Some(b),
+            (false, true) => Some(a),
+            // -0 is less than +0.
+            _ => Some(if (x.total_cmp(&y).is_lt()) == (which == 6) {
+                a
+            } else {
+                b
+            }),
+        },
+        8 => rounded(two_sum(x * y, z)).map(|bits| if bits & F::SIGN != 0 { 0 } else { bits }),
+        9 => Some(u16::from(x == y)),
+        10 => Some(u16::from(x < y || x > y)),
+        11 => Some(u16::from(x < y)),
+        12 => Some(u16::from(x <= y)),
+        13 => Some(u16::from(x > y)),
+        _ => Some(u16::from(x >= y)),
+    }
+}
+
+fn check<F: Format>(which: u32, got: &[u16], [a, b, c]: &[Vec<u16>; 3]) {
+    for (i, &got) in got.iter().enumerate() {
+        let (a, b, c) = (a[i], b[i], c[i]);
+        match expected::<F>(which, a, b, c) {
+            Some(want) => assert_eq!(
+                got, want,
+                "operation {which} of {a:#x}, {b:#x}, {c:#x}: {got:#x}, not {want:#x}"
+            ),
+            None => assert!(
+                F::decode(got).is_nan(),
+                "operation {which} of {a:#x}, {b:#x}, {c:#x}: {got:#x}, not a NaN"
+            ),
+        }
+    }
+}
+
+// covers: MATH-30, VEC-07
+#[test]
+fn f16_arithmetic() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::f16_operation)?;
+    let data = triples(&F16_SPECIALS);
+    let n = data[0].len();
+    let [a, b, c] = [&data[0], &data[1], &data[2]].map(|bits| {
+        let values: Vec<f16> = bits.iter().map(|&bits| f16::from_bits(bits)).collect();
+        stream.upload(&values).expect("memory")
+    });
+    for which in 0..15 {
+        let mut out = stream.zeroed::<u16>(n)?;
+        stream.launch(&kernel, Grid::cover(n, 128), (which, &a, &b, &c, &mut out))?;
+        check::<F16>(which, &stream.download(&out)?, &data);
+    }
+    Ok(())
+}
+
+// covers: MATH-30
+#[test]
+fn bf16_arithmetic() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::sm_80::bf16_operation)?;
+    let data = triples(&BF16_SPECIALS);
+    let n = data[0].len();
+    let [a, b, c] = [&data[0], &data[1], &data[2]].map(|bits| {
+        let values: Vec<bf16> = bits.iter().map(|&bits| bf16::from_bits(bits)).collect();
+        stream.upload(&values).expect("memory")
+    });
+    for which in 0..15 {
+        let mut out = stream.zeroed::<u16>(n)?;
+        stream.launch(&kernel, Grid::cover(n, 128), (which, &a, &b, &c, &mut out))?;
+        check::<Bf16>(which, &stream.download(&out)?, &data);
+    }
+    Ok(())
+}
+
+/// Low and high halves of words.
+fn halves(words: &[u32]) -> (Vec<u16>, Vec<u16>) {
+    words
+        .iter()
+        .map(|&word| (word as u16, (word >> 16) as u16))
+        .unzip()
+}
+
+/// Pairs of `x[i]` and `x[i - 1]`, so that the halves differ.
+fn paired(x: &[u16]) -> Vec<u32> {
+    (0..x.len())
+        .map(|i| u32::from(x[i]) | u32::from(x[(i + x.len() - 1) % x.len()]) << 16)
+        .collect()
+}
+
+// covers: MATH-30
+#[test]
+fn packed_arithmetic_works_on_each_half() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+
+    let data = triples(&F16_SPECIALS);
+    let n = data[0].len();
+    let words = [&data[0], &data[1], &data[2]].map(|x| paired(x));
+    let shifted = [0, 1, 2].map(|which| halves(&words[which]).1);
+    let kernel = f.module.kernel(kernels::f16x2_operation)?;
+    let [a, b, c] = [0, 1, 2].map(|which| {
+        let pairs: Vec<F16x2> = words[which]
+            .iter()
+            .map(|&bits| F16x2::from_bits(bits))
+            .collect();
+        stream.upload(&pairs).expect("memory")
+    });
+    for which in 0..9 {
+        let mut out = stream.zeroed::<u32>(n)?;
+        stream.launch(&kernel, Grid::cover(n, 96), (which, &a, &b, &c, &mut out))?;
+        let (low, high) = halves(&stream.download(&out)?);
+        check::<F16>(which, &low, &data);
+        check::<F16>(which, &high, &shifted);
+    }
+
+    let data = triples(&BF16_SPECIALS);
+    let words = [&data[0], &data[1], &data[2]].map(|x| paired(x));
+    let shifted = [0, 1, 2].map(|which| halves(&words[which]).1);
+    let kernel = f.module.kernel(kernels::sm_80::bf16x2_operation)?;
+    let [a, b, c] = [0, 1, 2].map(|which| {
+        let pairs: Vec<Bf16x2> = words[which]
+            .iter()
+            .map(|&bits| Bf16x2::from_bits(bits))
+            .collect();
+        stream.upload(&pairs).expect("memory")
+    });
+    for which in 0..9 {
+        let mut out = stream.zeroed::<u32>(n)?;
+        stream.launch(&kernel, Grid::cover(n, 96), (which, &a, &b, &c, &mut out))?;
+        let (low, high) = halves(&stream.download(&out)?);
+        check::<Bf16>(which, &low, &data);
+        check::<Bf16>(which, &high, &shifted);
+    }
+    Ok(())
+}
+
+/// Values around every rounding decision: exact, halfway, a bit to either side, in all sizes.
+fn floats() -> Vec<f32> {
+    let mut random = Random::new(32);
+    let mut all = vec![
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        65504.0,
+        65519.996,
+        65520.0,
+        -65536.0,
+        1e-8,
+        5.9604645e-8,
+        2.9802322e-8,
+        2.9802326e-8,
+        6.1e-5,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        f32::from_bits(1),
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        3.3895314e38,
+        3.3961775e38,
+    ];
+    for _ in 0..800 {
+        let half = f16::from_bits(random.bits() as u16);
+        if half.is_finite() {
+            let bits = half.to_f32().to_bits();
+            all.extend(
+                [bits, bits ^ 0x1000, bits ^ 0x1001, bits.wrapping_add(0xfff)].map(f32::from_bits),
+            );
+            all.push(f32::from_bits(bits ^ 0x8000));
+        }
+        all.push(f32::from_bits(random.bits() as u32));
+    }
+    all.retain(|x| !x.is_nan());
+    all
+}
+
+/// The neighbours of `x` in f16, below and above (equal if exact): a search over all values.
+fn neighbours(x: f32) -> (u16, u16) {
+    const INFINITY: u16 = 0x7c00;
+    let magnitude = x.abs();
+    let decode = |bits: u16| f16::from_bits(bits).to_f32();
+    // Patterns of non-negative values are ordered like the values.
+    let (mut low, mut above) = (0, INFINITY + 1);
+    while above - low > 1 {
+        let middle = (low + above) / 2;
+        if decode(middle) <= magnitude {
+            low = middle;
+        } else {
+            above = middle;
+        }
+    }
+    let next = if decode(low) == magnitude {
+        low
+    } else {
+        low + 1
+    };
+    if x.is_sign_negative() {
+        (next | 0x8000, low | 0x8000)
+    } else {
+        (low, next)
+    }
+}
+
+// covers: MATH-30
+#[test]
+fn f16_rounds_in_four_ways() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::f16_from_f32)?;
+    let x = floats();
+    let (mut first, mut second) = (
+        stream.zeroed::<F16x2>(x.len())?,
+        stream.zeroed::<F16x2>(x.len())?,
+    );
+    stream.launch(
+        &kernel,
+        Grid::cover(x.len(), 64),
+        (&stream.upload(&x)?, &mut first, &mut second),
+    )?;
+    let (first, second) = (stream.download(&first)?, stream.download(&second)?);
+    for (i, &x) in x.iter().enumerate() {
+        let (below, above) = neighbours(x);
+        let finite = x.is_finite();
+        let largest = |bits: u16| {
+            if finite && bits & 0x7fff == 0x7c00 {
+                bits - 1
+            } else {
+                bits
+            }
+        };
+        let zero = if x.is_sign_negative() { above } else { below };
+        assert_eq!(
+            first[i].low().to_bits(),
+            f16::from_f32(x).to_bits(),
+            "{x} to nearest"
+        );
+        assert_eq!(first[i].high().to_bits(), largest(zero), "{x} towards zero");
+        // Rounding away from infinity ends at the largest number.
+        let down = if x > 0.0 { largest(below) } else { below };
+        let up = if x < 0.0 { largest(above) } else { above };
+        assert_eq!(second[i].low().to_bits(), down, "{x} down");
+        assert_eq!(second[i].high().to_bits(), up, "{x} up");
+    }
+    Ok(())
+}
+
+// covers: MATH-30, WMMA-09
+#[test]
+fn bf16_and_tf32_from_f32() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::sm_80::bf16_conversions)?;
+    let x = floats();
+    let n = x.len();
+    let mut rounded = stream.zeroed::<Bf16x2>(n)?;
+    let (mut tf32, mut back) = (stream.zeroed::<f32>(n)?, stream.zeroed::<f32>(n)?);
+    stream.launch(
+        &kernel,
+        Grid::cover(n, 64),
+        (&stream.upload(&x)?, &mut rounded, &mut tf32, &mut back),
+    )?;
+    let (rounded, tf32, back) = (
+        stream.download(&rounded)?,
+        stream.download(&tf32)?,
+        stream.download(&back)?,
+    );
+    for (i, &x) in x.iter().enumerate() {
+        assert_eq!(
+            rounded[i].low().to_bits(),
+            bf16::from_f32(x).to_bits(),
+            "{x} to nearest"
+        );
+        assert_eq!(
+            rounded[i].high().to_bits(),
+            (x.to_bits() >> 16) as u16,
+            "{x} towards zero"
+        );
+        assert_eq!(
+            back[i].to_bits(),
+            bf16::from_f32(x).to_f32().to_bits(),
+            "{x} and back"
+        );
+        // Nearest, ties away from zero: half of the last place is added to the magnitude.
+        let want = if x.is_finite() {
+            (x.to_bits() + 0x1000) & !0x1fff
+        } else {
+            x.to_bits()
+        };
+        assert_eq!(tf32[i].to_bits() & !0x1fff, want, "{x} to tf32");
+    }
+    Ok(())
+}
+
+// covers: MATH-30
+#[test]
+fn f16_to_f32_and_integers() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::f16_to_others)?;
+    let x: Vec<f16> = (0..=0xffff).step_by(3).map(f16::from_bits).collect();
+    let n = x.len();
+    let (mut wide, mut integers) = (stream.zeroed::<f32>(n)?, stream.zeroed::<i32>(4 * n)?);
+    let mut long = stream.zeroed::<u64>(n)?;
+    // The atomic slice has four words a thread: no more threads than values.
+    let grid = Grid::cover(n, 64);
+    stream.launch(
+        &kernel,
+        grid,
+        (&stream.upload(&x)?, &mut wide, &mut integers, &mut long),
+    )?;
+    let (wide, integers, long) = (
+        stream.download(&wide)?,
+        stream.download(&integers)?,
+        stream.download(&long)?,
+    );
+    for (i, &x) in x.iter().enumerate() {
+        let exact = x.to_f32();
+        assert!(
+            wide[i] == exact || wide[i].is_nan() && exact.is_nan(),
+            "{x:?} widened"
+        );
+        assert_eq!(
+            wide[i].is_sign_negative() && !exact.is_nan(),
+            exact.is_sign_negative() && !exact.is_nan()
+        );
+        let expected = [
+            exact.round_ties_even(),
+            exact.trunc(),
+            exact.floor(),
+            exact.ceil(),
+        ]
+        .map(|x| x as i32);
+        assert_eq!(integers[4 * i..][..4], expected, "{x:?} to i32");
+        let want = u64::from(exact.trunc() as i16 as u16)
+            | u64::from(exact.trunc() as u16) << 16
+            | u64::from(exact.round_ties_even() as u32) << 32;
+        assert_eq!(long[i], want, "{x:?} to i16, u16 and u32");
+    }
+    Ok(())
+}
+
+// covers: MATH-30
+#[test]
+fn integers_to_halves() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let mut x: Vec<i32> = vec![
+        0,
+        1,
+        -1,
+        2047,
+        2048,
+        2049,
+        2051,
+        -4099,
+        65503,
+        65519,
+        65520,
+        70000,
+        i32::MAX,
+        i32::MIN,
+    ];
+    let mut random = Random::new(64);
+    x.extend((0..1000).map(|i| (random.bits() as i32) >> (i % 31)));
+    let n = x.len();
+    let buffer = stream.upload(&x)?;
+
+    let kernel = f.module.kernel(kernels::f16_from_integers)?;
+    let (mut signed, mut unsigned) = (stream.zeroed::<F16x2>(n)?, stream.zeroed::<F16x2>(n)?);
+    stream.launch(
+        &kernel,
+        Grid::cover(n, 64),
+        (&buffer, &mut signed, &mut unsigned),
+    )?;
+    let (signed, unsigned) = (stream.download(&signed)?, stream.download(&unsigned)?);
+    for (i, &x) in x.iter().enumerate() {
+        assert_eq!(
+            signed[i].low(),
+            f16::from_f64(f64::from(x)),
+            "{x} to nearest"
+        );
+        // Integers below 2^24 are exact as f32; larger ones lie beyond f16's range anyhow.
+        let below = |x: f64| {
+            let bits = neighbours(x as f32).0;
+            if x > 0.0 && bits & 0x7fff == 0x7c00 {
+                bits - 1
+            } else {
+                bits
+            }
+        };
+        assert_eq!(
+            signed[i].high().to_bits(),
+            below(f64::from(x) * 7.0),
+            "7 * {x} down"
+        );
+        assert_eq!(
+            unsigned[i].low().to_bits(),
+            below(f64::from(x as u32)),
+            "{x} as u32 towards zero"
+        );
+        assert_eq!(
+            unsigned[i].high(),
+            f16::from_f64(f64::from(x as i16)),
+            "{x} as i16 to nearest"
+        );
+    }
+
+    let kernel = f.module.kernel(kernels::sm_90::bf16_integers)?;
+    let (mut rounded, mut back) = (stream.zeroed::<u16>(n)?, stream.zeroed::<i32>(n)?);
+    stream.launch(
+        &kernel,
+        Grid::cover(n, 64),
+        (&buffer, &mut rounded, &mut back),
+    )?;
+    let (rounded, back) = (stream.download(&rounded)?, stream.download(&back)?);
+    for (i, &x) in x.iter().enumerate() {
+        let want = bf16::from_f64(f64::from(x));
+        assert_eq!(rounded[i], want.to_bits(), "{x} to bf16");
+        assert_eq!(back[i], want.to_f64() as i32, "{x} to bf16 and back");
+    }
+    Ok(())
+}
