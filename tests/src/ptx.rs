@@ -64,19 +64,33 @@ pub fn selected(ptx: &str, kernel: &str, families: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// A snapshot's text: each kernel's name, and its selected instructions, repetitions counted.
+/// A snapshot's text: each kernel's name, and the different ones of its selected instructions, sorted: which instructions an
+/// intrinsic became does not depend on where the compiler has put or copied them.
 pub fn report(ptx: &str, kernels: &[&str], families: &[&str]) -> String {
+    text(ptx, kernels, families, |lines| {
+        lines.sort();
+        lines.dedup();
+    })
+}
+
+/// [`report`] with every instruction in its place, for kernels that are about order.
+pub fn report_in_order(ptx: &str, kernels: &[&str], families: &[&str]) -> String {
+    text(ptx, kernels, families, |_| {})
+}
+
+fn text(
+    ptx: &str,
+    kernels: &[&str],
+    families: &[&str],
+    arrange: impl Fn(&mut Vec<String>),
+) -> String {
     let mut out = String::new();
     for kernel in kernels {
+        let mut lines = selected(ptx, kernel, families);
+        arrange(&mut lines);
         out += &format!("{kernel}\n");
-        let lines = selected(ptx, kernel, families);
-        for run in lines.chunk_by(|a, b| a == b) {
-            let times = if run.len() > 1 {
-                format!("    // {} times", run.len())
-            } else {
-                String::new()
-            };
-            out += &format!("    {};{times}\n", run[0]);
+        for line in lines {
+            out += &format!("    {line};\n");
         }
     }
     out
