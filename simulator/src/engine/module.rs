@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::program::Program;
+
 /// Why a module was refused: the place in the PTX text and what was wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
@@ -77,6 +79,11 @@ pub struct Kernel {
     pub min_blocks: Option<u32>,
     /// `.reqnctapercluster`
     pub cluster: Option<[u32; 3]>,
+    pub(crate) program: Arc<Program>,
+    /// Number of its function in the program.
+    pub(crate) entry: u32,
+    /// Where its dynamic shared memory starts.
+    pub(crate) dynamic_shared_base: u32,
 }
 
 impl Kernel {
@@ -89,8 +96,8 @@ impl Kernel {
 /// A loaded module.
 #[derive(Debug)]
 pub struct Module {
-    kernels: HashMap<String, Arc<Kernel>>,
-    globals: Vec<Global>,
+    pub(crate) kernels: HashMap<String, Arc<Kernel>>,
+    pub(crate) globals: Vec<Global>,
     /// `.version`, such as (8, 7).
     pub ptx_version: (u32, u32),
     /// `.target`, such as "sm_90a".
@@ -101,8 +108,7 @@ impl Module {
     /// Parses and lowers PTX. `place` is asked once for each module-scope variable, in order, for an address of at least
     /// its size and alignment; `None` ends the load with an error. The caller writes the images afterwards.
     pub fn load(ptx: &str, place: &mut dyn FnMut(&Global) -> Option<u64>) -> Result<Module, LoadError> {
-        let _ = (ptx, place);
-        Err(LoadError { line: 1, column: 1, message: "the front end has not landed yet".into() })
+        super::lower::load(ptx, place)
     }
 
     /// The kernel of this name.

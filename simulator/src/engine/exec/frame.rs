@@ -1,0 +1,207 @@
+//! Call frames. A frame belongs to the lanes that made the call together; the registers of all of them lie in it, lane by
+//! lane, so groups that diverge inside the callee share it. It is free when the last of them has returned.
+
+use super::lanes::{FULL, lanes_of};
+use super::warp::{Flow, Warp};
+use crate::engine::fault::FaultKind;
+use crate::engine::memory::Aligned;
+use crate::engine::program::{CallSite, Function, Place};
+
+/// The parent of the kernel's own frame.
+pub(crate) const NO_FRAME: u32 = u32::MAX;
+/// Calls deeper than this are a stack overflow whatever they need.
+const MAX_DEPTH: u32 = 20_000;
+
+/// A frame.
+pub(crate) struct Frame {
+    pub function: *const Function,
+    registers: Aligned,
+    pub parent: u32,
+    /// Where the caller goes on.
+    pub return_pc: u32,
+    /// Lanes that have not returned.
+    pub lanes: u32,
+    pub depth: u32,
+    /// Where the frame's local variables start.
+    pub local_base: u32,
+    /// How far dynamic allocations reach.
+    pub local_top: u32,
+    /// The call that made it: where results go.
+    pub site: *const CallSite,
+}
+
+impl Frame {
+    /// The registers.
+    pub fn registers(&self) -> *mut u8 {
+        self.registers.as_ptr()
+    }
+}
+
+impl Warp {
+    /// Creates a frame for a function; `None` if the stack is exhausted.
+    pub fn new_frame(&mut self, function: &Function, parent: u32, return_pc: u32, lanes: u32) -> Option<u32> {
+        let (depth, local_base) = match self.frames.get(parent as usize) {
+            Some(frame) if parent != NO_FRAME => (frame.depth + 1, frame.local_top),
+            _ => (0, 0),
+        };
+        let local_base = local_base.next_multiple_of(function.local_align.max(16));
+        let local_top = local_base.checked_add(function.local_bytes)?;
+        if depth > MAX_DEPTH || !self.grow_local(local_top) {
+            return None;
+        }
+        let index = match self.free_frames.pop() {
+            Some(index) => index,
+            None => {
+                self.frames.push(Frame {
+                    function,
+                    registers: Aligned::default(),
+                    parent,
+                    return_pc,
+                    lanes,
+                    depth,
+                    local_base,
+                    local_top,
+                    site: std::ptr::null(),
+                });
+                (self.frames.len() - 1) as u32
+            }
+        };
+        let frame = &mut self.frames[index as usize];
+        frame.registers.ensure(function.frame_bytes as usize);
+        frame.function = function;
+        frame.parent = parent;
+        frame.return_pc = return_pc;
+        frame.lanes = lanes;
+        frame.depth = depth;
+        frame.local_base = local_base;
+        frame.local_top = local_top;
+        frame.site = std::ptr::null();
+        for &(offset, length) in &function.zeroed {
+            // SAFETY: the range lies inside the frame, as the lowering has computed it.
+            unsafe { frame.registers().add(offset as usize).write_bytes(0, length as usize) };
+        }
+        Some(index)
+    }
+
+    /// Makes sure that each lane has this much local memory.
+    pub fn grow_local(&mut self, bytes: u32) -> bool {
+        if bytes <= self.local_stride {
+            return true;
+        }
+        let limit = self.grid().local_limit;
+        if bytes > limit {
+            return false;
+        }
+        let stride = bytes.next_power_of_two().max(256).min(limit.next_multiple_of(16));
+        let mut local = vec![0u8; stride as usize * 32];
+        for lane in 0..32 {
+            let (from, to) = (lane * self.local_stride as usize, lane * stride as usize);
+            let old = self.local_stride as usize;
+            local[to..to + old].copy_from_slice(&self.local[from..from + old]);
+        }
+        self.local = local;
+        self.local_stride = stride;
+        true
+    }
+
+    /// Makes a frame the current one.
+    pub fn enter_frame(&mut self, index: u32) {
+        let frame = &self.frames[index as usize];
+        self.frame = index;
+        self.function = frame.function;
+        // SAFETY: functions live as long as the module, which the launch holds.
+        let function = unsafe { &*frame.function };
+        self.bases = [frame.registers(), function.constants.as_ptr()];
+        self.code = function.code.as_ptr();
+    }
+
+    /// Calls a function for the lanes of `self.mask`.
+    ///
+    /// # Safety
+    /// The site's arguments and results are places of the current frame, and of the sizes of the callee's.
+    pub unsafe fn call(&mut self, callee: &Function, site: &CallSite) -> Flow {
+        let lanes = self.mask;
+        let caller = self.frame;
+        let return_pc = self.pc + 1;
+        let Some(index) = self.new_frame(callee, caller, return_pc, lanes) else {
+            let lane = lanes.trailing_zeros() as usize;
+            let message = format!("stack overflow in the call of {}", callee.name);
+            return self.fail(FaultKind::StackOverflow, lane, message);
+        };
+        self.frames[index as usize].site = site;
+        let from = self.bases;
+        let to = self.frames[index as usize].registers();
+        for (argument, formal) in site.arguments.iter().zip(&callee.formals) {
+            let constant = (argument.offset >> 31) as usize;
+            let offset = (argument.offset & !super::lanes::CONSTANT) as usize;
+            // SAFETY: the caller's promise.
+            unsafe { copy(from[constant].add(offset), to.add(formal.offset as usize), formal.bytes, lanes) };
+        }
+        let others = self.active & !lanes;
+        if others != 0 {
+            self.add_ready(others, return_pc, caller);
+        }
+        self.active = lanes;
+        self.enter_frame(index);
+        self.pc = 0;
+        self.limit = u32::MAX;
+        Flow::Switch
+    }
+
+    /// Returns from a function for the lanes of `self.mask`.
+    ///
+    /// # Safety
+    /// The current frame was made by [`Warp::call`].
+    pub unsafe fn ret(&mut self) -> Flow {
+        let lanes = self.mask;
+        let frame = &mut self.frames[self.frame as usize];
+        let parent = frame.parent;
+        if parent == NO_FRAME {
+            self.exit(true);
+            return Flow::Leave;
+        }
+        frame.lanes &= !lanes;
+        let empty = frame.lanes == 0;
+        let (from, site, return_pc) = (frame.registers(), frame.site, frame.return_pc);
+        let to = self.frames[parent as usize].registers();
+        // SAFETY: the moves live in the module; the caller's promise gives their ranges.
+        unsafe {
+            let returns: &[Place] = &self.function().returns;
+            for (result, returned) in (*site).results.iter().zip(returns) {
+                if result.offset != super::lanes::SINK {
+                    copy(from.add(returned.offset as usize), to.add(result.offset as usize), returned.bytes, lanes);
+                }
+            }
+        }
+        let others = self.active & !lanes;
+        if others != 0 {
+            self.add_ready(others, self.pc + 1, self.frame);
+        }
+        if empty {
+            self.free_frames.push(self.frame);
+        }
+        self.active = lanes;
+        self.enter_frame(parent);
+        self.pc = return_pc;
+        self.limit = if self.groups.is_empty() { u32::MAX } else { 0 };
+        Flow::Switch
+    }
+}
+
+/// Copies `bytes` for each of the lanes; 0 means a predicate's bits.
+unsafe fn copy(from: *const u8, to: *mut u8, bytes: u32, lanes: u32) {
+    let bytes = bytes as usize;
+    // SAFETY: both hold 32 lanes of this size (or one word of bits), as the lowering has laid them out.
+    unsafe {
+        if bytes == 0 {
+            let (from, to) = (from.cast::<u32>(), to.cast::<u32>());
+            *to = *to & !lanes | *from & lanes;
+        } else if lanes == FULL {
+            from.copy_to_nonoverlapping(to, bytes * 32);
+        } else {
+            for lane in lanes_of(lanes) {
+                from.add(lane * bytes).copy_to_nonoverlapping(to.add(lane * bytes), bytes);
+            }
+        }
+    }
+}

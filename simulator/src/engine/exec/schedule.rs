@@ -1,0 +1,326 @@
+//! Divergence: a warp's lanes run as groups, each with its own place in the program.
+//!
+//! The group that is furthest behind runs (deepest call first, then the lowest pc; the lowering lays out blocks so that a
+//! lower pc is further from the end), up to the pc of the next group, where the two become one. This reconverges at
+//! post-dominators without computing any, for unstructured control flow too. It is not fair by itself: a lane that spins
+//! on a lock would starve the lane that holds it. So when a group has used up the warp's time slice, the group that has
+//! waited longest runs next, wherever it is.
+
+use super::frame::NO_FRAME;
+use super::lanes::FULL;
+use super::warp::Warp;
+
+/// What a group waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Nothing: it may run.
+    Ready,
+    /// The completion of a phase of a barrier of the block; it goes on at its pc. A reduction's result goes to a register.
+    Barrier { id: u8, phase: u64, reduction: Option<(Reduction, u32)> },
+    /// The completion of a phase of the cluster's barrier.
+    Cluster { phase: u64 },
+    /// Other lanes of the warp that are named by a member mask; it executes its instruction again.
+    Lanes { members: u32 },
+    /// Lanes named by a member mask, at any `bar.warp.sync`; it goes on after its instruction.
+    WarpBarrier { members: u32 },
+}
+
+/// Reductions of `barrier.red`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    /// Number of true predicates.
+    Count,
+    /// All true.
+    And,
+    /// Any true.
+    Or,
+}
+
+/// Lanes that are at one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub mask: u32,
+    pub pc: u32,
+    pub frame: u32,
+    pub wait: Wait,
+    /// When it ran last.
+    pub ran: u64,
+}
+
+impl Warp {
+    /// Stops the current group: it will go on at `self.pc`.
+    pub fn park(&mut self, wait: Wait) {
+        let group = Group { mask: self.active, pc: self.pc, frame: self.frame, wait, ran: self.tick };
+        self.groups.push(group);
+        self.active = 0;
+    }
+
+    /// Adds a group that can run at once.
+    pub fn add_ready(&mut self, mask: u32, pc: u32, frame: u32) {
+        self.groups.push(Group { mask, pc, frame, wait: Wait::Ready, ran: self.tick });
+    }
+
+    /// Makes a waiting group the current one; false if all wait.
+    pub fn pick(&mut self) -> bool {
+        let rotate = std::mem::take(&mut self.rotated);
+        self.wake();
+        let mut best: Option<usize> = None;
+        for (index, group) in self.groups.iter().enumerate() {
+            if group.wait != Wait::Ready {
+                continue;
+            }
+            let better = match best {
+                None => true,
+                Some(other) => {
+                    let other = &self.groups[other];
+                    if rotate { group.ran < other.ran } else { self.is_behind(group, other.frame, other.pc) }
+                }
+            };
+            if better {
+                best = Some(index);
+            }
+        }
+        let Some(index) = best else { return false };
+        let group = self.groups.swap_remove(index);
+        self.tick += 1;
+        self.rotated = rotate && self.groups.iter().any(|g| g.wait == Wait::Ready);
+        self.active = group.mask;
+        self.pc = group.pc;
+        self.enter_frame(group.frame);
+        self.merge();
+        self.set_limit();
+        true
+    }
+
+    /// Whether the group should run before one at this place.
+    fn is_behind(&self, group: &Group, frame: u32, pc: u32) -> bool {
+        let depth = self.frames[group.frame as usize].depth;
+        let other = self.frames[frame as usize].depth;
+        depth > other || depth == other && group.pc < pc
+    }
+
+    /// The current group has come to the place of another one, or past it: true if it goes on running (as one with the
+    /// other), false if nothing runs. Another group may have become the current one.
+    pub fn meet(&mut self) -> bool {
+        self.merge();
+        if !self.rotated
+            && self.groups.iter().any(|g| g.wait == Wait::Ready && self.is_behind(g, self.frame, self.pc))
+        {
+            self.park(Wait::Ready);
+            return self.pick();
+        }
+        self.set_limit();
+        true
+    }
+
+    /// Takes in all ready groups at the current place.
+    fn merge(&mut self) {
+        let (frame, pc) = (self.frame, self.pc);
+        let mut taken = 0;
+        self.groups.retain(|group| {
+            let same = group.wait == Wait::Ready && group.frame == frame && group.pc == pc;
+            if same {
+                taken |= group.mask;
+            }
+            !same
+        });
+        self.active |= taken;
+    }
+
+    /// Sets the pc where the current group meets the next one.
+    pub fn set_limit(&mut self) {
+        self.limit = u32::MAX;
+        for group in &self.groups {
+            if group.wait == Wait::Ready && group.frame == self.frame && group.pc > self.pc {
+                self.limit = self.limit.min(group.pc);
+            }
+        }
+    }
+
+    /// Turns groups whose wait is over into ready ones.
+    fn wake(&mut self) {
+        if self.groups.iter().all(|g| g.wait == Wait::Ready) {
+            return;
+        }
+        for index in 0..self.groups.len() {
+            let group = self.groups[index];
+            match group.wait {
+                Wait::Barrier { id, phase, reduction } => {
+                    let barrier = &self.block().barriers[usize::from(id)];
+                    if barrier.phase == phase {
+                        continue;
+                    }
+                    let result = barrier.results[phase as usize & 1];
+                    if let Some((kind, register)) = reduction {
+                        self.write_reduction(&group, kind, register, result);
+                    }
+                    self.groups[index].wait = Wait::Ready;
+                }
+                Wait::Cluster { phase } => {
+                    if self.block().cluster().barrier_phase != phase {
+                        self.groups[index].wait = Wait::Ready;
+                    }
+                }
+                Wait::Ready | Wait::Lanes { .. } | Wait::WarpBarrier { .. } => {}
+            }
+        }
+    }
+
+    fn write_reduction(&mut self, group: &Group, kind: Reduction, register: u32, result: super::block::Votes) {
+        let registers = self.frames[group.frame as usize].registers();
+        // SAFETY: the register was laid out in the group's frame by the lowering, and no reference to it lives.
+        unsafe {
+            let target = registers.add(register as usize).cast::<u32>();
+            match kind {
+                Reduction::Count => {
+                    for lane in super::lanes::lanes_of(group.mask) {
+                        *target.add(lane) = result.count;
+                    }
+                }
+                Reduction::And | Reduction::Or => {
+                    let value = if kind == Reduction::And { result.all } else { result.any };
+                    *target = *target & !group.mask | if value { group.mask } else { 0 };
+                }
+            }
+        }
+    }
+
+    /// Splits the current group at a branch: the lanes of `taken` go to `target`, the others to the next instruction.
+    pub fn diverge(&mut self, taken: u32, target: u32) {
+        let others = self.active & !taken;
+        let next = self.pc + 1;
+        // The lower pc runs on.
+        let (mask, pc, other_mask, other_pc) =
+            if target < next { (taken, target, others, next) } else { (others, next, taken, target) };
+        self.add_ready(other_mask, other_pc, self.frame);
+        self.active = mask;
+        self.pc = pc;
+        // Another group may already be at either place.
+        self.limit = 0;
+    }
+
+    /// The lanes of `mask` wait; the other lanes of the group go on after this instruction.
+    pub fn wait(&mut self, wait: Wait, resume: u32) {
+        let others = self.active & !self.mask;
+        if others != 0 {
+            self.add_ready(others, self.pc + 1, self.frame);
+        }
+        self.active = self.mask;
+        self.pc = resume;
+        self.park(wait);
+    }
+
+    /// The lanes of `members` that have not exited and are not in the current group's mask.
+    #[inline(always)]
+    pub fn missing(&self, members: u32) -> u32 {
+        members & self.live & !self.mask
+    }
+
+    /// The current lanes wait for the other members at this instruction, unless these wait here already.
+    /// True if all are here now and the instruction can be executed for `self.mask`, which they have joined.
+    pub fn gather(&mut self, members: u32) -> bool {
+        if self.missing(members) == 0 {
+            return true;
+        }
+        let (frame, pc) = (self.frame, self.pc);
+        let mut joined = 0;
+        self.groups.retain(|group| {
+            let same = group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
+            if same {
+                joined |= group.mask;
+            }
+            !same
+        });
+        self.mask |= joined;
+        self.active |= joined;
+        if self.missing(members) == 0 {
+            return true;
+        }
+        self.wait(Wait::Lanes { members }, pc);
+        false
+    }
+
+    /// `bar.warp.sync`: true if the current lanes go on at once.
+    pub fn warp_barrier(&mut self, members: u32) -> bool {
+        if self.missing(members) == 0 {
+            return true;
+        }
+        let mut present = self.mask;
+        for group in &self.groups {
+            if group.wait == (Wait::WarpBarrier { members }) {
+                present |= group.mask;
+            }
+        }
+        if members & self.live & !present != 0 {
+            self.wait(Wait::WarpBarrier { members }, self.pc + 1);
+            return false;
+        }
+        for group in &mut self.groups {
+            if group.wait == (Wait::WarpBarrier { members }) {
+                group.wait = Wait::Ready;
+            }
+        }
+        self.limit = 0;
+        true
+    }
+
+    /// The lanes of `self.mask` exit.
+    pub fn exit(&mut self, returned: bool) {
+        let gone = self.mask;
+        self.live &= !gone;
+        let mut frame = self.frame;
+        while frame != NO_FRAME {
+            let entry = &mut self.frames[frame as usize];
+            let parent = entry.parent;
+            entry.lanes &= !gone;
+            if entry.lanes == 0 && parent != NO_FRAME {
+                self.free_frames.push(frame);
+            }
+            frame = parent;
+        }
+        let others = self.active & !gone;
+        if others != 0 {
+            self.add_ready(others, self.pc + 1, self.frame);
+        }
+        self.active = 0;
+        // Lanes that waited for the gone ones look again.
+        for index in 0..self.groups.len() {
+            match self.groups[index].wait {
+                Wait::Lanes { .. } => self.groups[index].wait = Wait::Ready,
+                Wait::WarpBarrier { members } => {
+                    let present = self.groups.iter().filter(|g| g.wait == Wait::WarpBarrier { members });
+                    let present = present.fold(0, |all, g| all | g.mask);
+                    if members & self.live & !present == 0 {
+                        for group in self.groups.iter_mut().filter(|g| g.wait == Wait::WarpBarrier { members }) {
+                            group.wait = Wait::Ready;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let (index, arrived, phase) = (self.index, self.cluster_arrived, self.cluster_phase);
+        // SAFETY: the block outlives its warps, and no other reference to it lives while a warp runs.
+        let block = unsafe { &mut *self.block };
+        block.threads_exited(index, gone, returned);
+        let cluster = block.cluster_mut();
+        if cluster.barrier_phase == phase {
+            cluster.arrived -= (arrived & gone).count_ones();
+        }
+        cluster.live -= gone.count_ones();
+        cluster.complete_barrier();
+    }
+
+    /// Charges a memory operation that may be polling for another thread's store.
+    #[inline(always)]
+    pub fn polls(&mut self) {
+        self.fuel -= super::warp::POLL;
+        self.polled += super::warp::POLL;
+    }
+
+    /// Whether all lanes that exist are in the current mask: the fast path.
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.mask == FULL
+    }
+}

@@ -1,0 +1,329 @@
+//! Register allocation: virtual registers get places in the frame, shared by those that are never alive together, so that
+//! a warp's frame stays small enough for the caches; then instructions get their final form.
+
+use std::collections::HashMap;
+
+use super::build::{Builder, Code, Field, Link, Lowered, Register, Width};
+use crate::engine::exec::lanes::{CONSTANT, SINK};
+use crate::engine::exec::warp::Inst;
+use crate::engine::memory::Aligned;
+use crate::engine::program::{CallSite, Function, Place};
+
+/// Frames start with unused bytes, so that no predicate has offset 0 (which means "no guard").
+const FIRST: u32 = 64;
+
+/// Allocates and finishes a function; also the number of 32-bit registers alive at once, at most.
+pub(crate) fn allocate(name: &str, builder: Builder) -> (Function, u32) {
+    let flow = Flow::new(&builder);
+    let live_in = flow.liveness(&builder);
+    let intervals = intervals(&builder, &flow, &live_in);
+    let (offsets, frame_bytes, pressure) = place(&builder, &intervals);
+    // What is alive at the entry may be read before it is written.
+    let mut zeroed: Vec<(u32, u32)> = Vec::new();
+    if let Some(entry) = live_in.first() {
+        for register in entry.iter() {
+            zeroed.push((offsets[register as usize], builder.widths[register as usize].frame_bytes()));
+        }
+    }
+    (finish(name, &builder, &offsets, frame_bytes, zeroed), pressure)
+}
+
+/// A set of registers.
+#[derive(Clone, PartialEq, Eq)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn new(size: usize) -> Set {
+        Set(vec![0; size.div_ceil(64)])
+    }
+
+    fn insert(&mut self, register: Register) {
+        self.0[register.0 as usize / 64] |= 1 << (register.0 % 64);
+    }
+
+    fn remove(&mut self, register: Register) {
+        self.0[register.0 as usize / 64] &= !(1 << (register.0 % 64));
+    }
+
+    fn contains(&self, register: Register) -> bool {
+        self.0[register.0 as usize / 64] >> (register.0 % 64) & 1 != 0
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, &bits)| {
+            let mut rest = bits;
+            std::iter::from_fn(move || {
+                if rest == 0 {
+                    return None;
+                }
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                Some(word as u32 * 64 + bit)
+            })
+        })
+    }
+}
+
+/// Basic blocks.
+struct Flow {
+    /// First instruction of each block, and the end.
+    starts: Vec<u32>,
+    successors: Vec<Vec<u32>>,
+}
+
+impl Flow {
+    fn new(builder: &Builder) -> Flow {
+        let count = builder.code.len();
+        let mut leader = vec![false; count + 1];
+        leader[0] = true;
+        leader[count] = true;
+        for place in builder.labels.iter().flatten() {
+            leader[*place as usize] = true;
+        }
+        for (index, inst) in builder.code.iter().enumerate() {
+            if inst.code != Code::Plain {
+                leader[index + 1] = true;
+            }
+        }
+        let starts: Vec<u32> = (0..=count).filter(|&i| leader[i]).map(|i| i as u32).collect();
+        let mut block_of = vec![0u32; count + 1];
+        for (block, range) in starts.windows(2).enumerate() {
+            block_of[range[0] as usize..range[1] as usize].fill(block as u32);
+        }
+        let blocks = starts.len() - 1;
+        let mut successors = vec![Vec::new(); blocks];
+        for block in 0..blocks {
+            let last = &builder.code[starts[block + 1] as usize - 1];
+            let falls = last.code == Code::Plain || last.guard.is_some();
+            if falls && block + 1 < blocks {
+                successors[block].push(block as u32 + 1);
+            }
+            let mut to = |label: u32| {
+                let place = builder.labels[label as usize].unwrap_or(0) as usize;
+                if place < count {
+                    successors[block].push(block_of[place]);
+                }
+            };
+            match (last.code, last.x) {
+                (Code::Jump, Link::Label(label)) => to(label),
+                (Code::Switch, Link::Labels(list)) => {
+                    builder.label_lists[list as usize].iter().for_each(|&label| to(label));
+                }
+                _ => {}
+            }
+        }
+        Flow { starts, successors }
+    }
+
+    fn liveness(&self, builder: &Builder) -> Vec<Set> {
+        let blocks = self.successors.len();
+        let size = builder.widths.len();
+        let mut gen_kill = Vec::with_capacity(blocks);
+        for block in 0..blocks {
+            let (mut uses, mut kills) = (Set::new(size), Set::new(size));
+            for index in self.starts[block]..self.starts[block + 1] {
+                let inst = &builder.code[index as usize];
+                visit(builder, inst, |register, write| {
+                    if !write && !kills.contains(register) {
+                        uses.insert(register);
+                    }
+                });
+                visit(builder, inst, |register, write| {
+                    if write && inst.guard.is_none() {
+                        kills.insert(register);
+                    }
+                });
+            }
+            gen_kill.push((uses, kills));
+        }
+        let mut live_in: Vec<Set> = gen_kill.iter().map(|(uses, _)| uses.clone()).collect();
+        loop {
+            let mut changed = false;
+            for block in (0..blocks).rev() {
+                for &next in &self.successors[block] {
+                    for word in 0..live_in[block].0.len() {
+                        let more = live_in[next as usize].0[word] & !gen_kill[block].1.0[word];
+                        if more & !live_in[block].0[word] != 0 {
+                            live_in[block].0[word] |= more;
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                return live_in;
+            }
+        }
+    }
+}
+
+/// Calls `f` for each register an instruction reads or writes (then true). Areas are not registers in this sense.
+fn visit(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Register, bool)) {
+    let mut field = |field: Field, write: bool| {
+        if let Field::Register(register) = field
+            && !matches!(builder.widths[register.0 as usize], Width::Area(_))
+        {
+            f(register, write);
+        }
+    };
+    for source in [inst.a, inst.b, inst.c] {
+        field(source, false);
+    }
+    let (start, count) = inst.list;
+    for &(entry, write) in &builder.lists[start as usize..(start + count) as usize] {
+        field(entry, write);
+    }
+    if let Link::Call(call) = inst.x {
+        let call = &builder.calls[call as usize];
+        call.arguments.iter().for_each(|&(argument, _)| field(argument, false));
+        call.results.iter().for_each(|&(result, _)| field(result, true));
+    }
+    if let Some((register, _)) = inst.guard {
+        field(Field::Register(register), false);
+    }
+    field(inst.d, inst.writes_d);
+}
+
+/// For each register: the first and last instruction where it is alive.
+fn intervals(builder: &Builder, flow: &Flow, live_in: &[Set]) -> Vec<Option<(u32, u32)>> {
+    let mut intervals: Vec<Option<(u32, u32)>> = vec![None; builder.widths.len()];
+    let mut extend = |register: u32, at: u32| {
+        let interval = intervals[register as usize].get_or_insert((at, at));
+        interval.0 = interval.0.min(at);
+        interval.1 = interval.1.max(at);
+    };
+    for block in 0..live_in.len() {
+        let (start, end) = (flow.starts[block], flow.starts[block + 1]);
+        live_in[block].iter().for_each(|register| extend(register, start));
+        for &next in &flow.successors[block] {
+            live_in[next as usize].iter().for_each(|register| extend(register, end));
+        }
+        for index in start..end {
+            visit(builder, &builder.code[index as usize], |register, _| extend(register.0, index));
+        }
+    }
+    for &(area, start, end) in &builder.areas {
+        extend(area.0, start);
+        extend(area.0, end);
+    }
+    intervals
+}
+
+/// Gives each register an offset: linear scan over the intervals.
+fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32, u32) {
+    let mut order: Vec<(u32, u32, u32)> = intervals
+        .iter()
+        .enumerate()
+        .filter_map(|(register, interval)| interval.map(|(start, end)| (start, end, register as u32)))
+        .collect();
+    order.sort_unstable();
+    let mut offsets = vec![FIRST; intervals.len()];
+    let mut top = FIRST;
+    let mut free: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut alive = std::collections::BinaryHeap::new();
+    let (mut words, mut peak) = (0u32, 0u32);
+    for (start, end, register) in order {
+        while let Some(&std::cmp::Reverse((last, old))) = alive.peek() {
+            // A register whose last use is where another starts may not share: the write may come before the read.
+            if last >= start {
+                break;
+            }
+            alive.pop();
+            let width: Width = builder.widths[old as usize];
+            free.entry(class(width)).or_default().push(offsets[old as usize]);
+            words -= width.lane_bytes().div_ceil(4);
+        }
+        let width = builder.widths[register as usize];
+        let size = class(width);
+        let list = free.entry(size).or_default();
+        if list.is_empty() && width == Width::Pred {
+            // Predicates are cut from a line of sixteen.
+            list.extend((0..16).rev().map(|i| top + i * 4));
+            top += 64;
+        }
+        offsets[register as usize] = list.pop().unwrap_or_else(|| {
+            top += size;
+            top - size
+        });
+        alive.push(std::cmp::Reverse((end, register)));
+        words += width.lane_bytes().div_ceil(4);
+        peak = peak.max(words);
+    }
+    (offsets, top, peak)
+}
+
+/// Bytes that a register takes up, a multiple of a cache line except for predicates.
+fn class(width: Width) -> u32 {
+    match width {
+        Width::Pred => 4,
+        other => other.frame_bytes().max(1).next_multiple_of(64),
+    }
+}
+
+fn finish(name: &str, builder: &Builder, offsets: &[u32], frame_bytes: u32, zeroed: Vec<(u32, u32)>) -> Function {
+    let resolve = |field: Field| match field {
+        Field::Raw(value) => value,
+        Field::Register(register) => offsets[register.0 as usize],
+        Field::Constant(offset) => offset | CONSTANT,
+        Field::Sink => SINK,
+    };
+    let place = |register: &Register| Place {
+        offset: offsets[register.0 as usize],
+        bytes: builder.widths[register.0 as usize].lane_bytes(),
+    };
+    let mut lists: Vec<u32> = builder.lists.iter().map(|&(field, _)| resolve(field)).collect();
+    let label = |label: u32| builder.labels[label as usize].unwrap_or(0);
+    // Lists of labels: the number of entries, then the places.
+    let mut label_starts = Vec::new();
+    for list in &builder.label_lists {
+        label_starts.push(lists.len() as u32);
+        lists.push(list.len() as u32);
+        lists.extend(list.iter().map(|&l| label(l)));
+    }
+    let code = builder.code.iter().map(|inst| Inst {
+        exec: inst.exec,
+        guard: inst.guard.map_or(0, |(register, negated)| {
+            offsets[register.0 as usize] | if negated { 1 << 31 } else { 0 }
+        }),
+        d: resolve(inst.d),
+        a: resolve(inst.a),
+        b: resolve(inst.b),
+        c: resolve(inst.c),
+        x: match inst.x {
+            Link::Raw(value) | Link::List(value) | Link::Call(value) => value,
+            Link::Label(l) => label(l),
+            Link::Labels(list) => label_starts[list as usize],
+        },
+    });
+    let fields = |list: &[(Field, u32)]| {
+        list.iter().map(|&(field, bytes)| Place { offset: resolve(field), bytes }).collect::<Vec<_>>()
+    };
+    let calls = builder.calls.iter().map(|call| CallSite {
+        callee: call.callee,
+        runtime: call.runtime.clone(),
+        arguments: fields(&call.arguments),
+        results: fields(&call.results),
+    });
+    let mut constants = Aligned::default();
+    constants.ensure(builder.constants.len() * 8);
+    // SAFETY: the memory has just been made for these words.
+    unsafe {
+        constants.as_ptr().cast::<u64>().copy_from_nonoverlapping(builder.constants.as_ptr(), builder.constants.len());
+    }
+    Function {
+        name: name.to_owned(),
+        code: code.collect(),
+        lists,
+        constants,
+        frame_bytes,
+        zeroed,
+        local_bytes: builder.local_bytes,
+        local_align: builder.local_align,
+        calls: calls.collect(),
+        formals: builder.formals.iter().map(place).collect(),
+        returns: builder.returns.iter().map(place).collect(),
+        places: builder.code.iter().map(|inst| (inst.location, inst.at.line)).collect(),
+        name_of: builder.code.iter().map(|inst| inst.name).collect(),
+        names: builder.names.clone(),
+    }
+}

@@ -1,0 +1,19 @@
+//! Lowering: a parsed function becomes code for the interpreter.
+//!
+//! [`Builder`] walks the statements, keeps scopes of names, and offers the instruction families (`ops`) what they need: typed
+//! operands, constants, temporaries, and [`Builder::emit`]. Instructions refer to virtual registers until [`allocate`] has
+//! given them places in the frame.
+
+mod allocate;
+mod build;
+mod module;
+pub(crate) mod modifiers;
+mod operands;
+mod scope;
+mod shared;
+mod variables;
+
+pub(crate) use build::{Builder, Code, Field, Link, Lowered, Register, Width};
+pub(crate) use module::load;
+pub(crate) use operands::{Address, Base, expect_operands};
+pub(crate) use scope::Symbol;

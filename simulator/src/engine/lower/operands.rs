@@ -1,0 +1,263 @@
+//! Operands: registers, constants, addresses and vectors of the widths that an instruction needs.
+
+use super::build::{Builder, Field, Register, Width};
+use super::modifiers::{Kind, Ty};
+use super::scope::Symbol;
+use crate::engine::exec::windows;
+use crate::engine::ops;
+use crate::ptx::ast::{AddressBase, Float, Operand, OperandKind, Position};
+use crate::ptx::{Error, Result};
+
+/// An address operand.
+#[derive(Clone, Debug)]
+pub(crate) struct Address<'a> {
+    /// What the base is.
+    pub base: Base<'a>,
+    /// The constant offset.
+    pub offset: i64,
+    pub at: Position,
+}
+
+/// The base of an address.
+#[derive(Clone, Debug)]
+pub(crate) enum Base<'a> {
+    /// A register of 64 bits (true) or 32 bits.
+    Register(Register, bool),
+    /// A variable or parameter.
+    Symbol(&'a str, Symbol<'a>),
+    /// None.
+    Absolute,
+}
+
+fn width_name(width: Width) -> String {
+    match width {
+        Width::Pred => "a predicate".into(),
+        Width::Area(bytes) => format!("{bytes} bytes"),
+        other => format!("{} bits", other.lane_bytes() * 8),
+    }
+}
+
+impl<'a> Builder<'a, '_> {
+    /// The register of this name.
+    pub fn register_named(&mut self, name: &str, width: Width, at: Position) -> Result<Register> {
+        match self.find(name) {
+            Some(Symbol::Register { register, ty }) => {
+                let found = self.widths[register.0 as usize];
+                if found == width {
+                    return Ok(register);
+                }
+                let message = format!(
+                    "`{name}` is a `.{}` register of {}, expected {}",
+                    ty.name,
+                    width_name(found),
+                    width_name(width)
+                );
+                Err(Error::new(at, message))
+            }
+            Some(_) => Err(Error::new(at, format!("`{name}` is not a register"))),
+            None => Err(Error::new(at, format!("`{name}` is not declared"))),
+        }
+    }
+
+    /// The predicate register of this name.
+    pub fn predicate_named(&mut self, name: &str, at: Position) -> Result<Register> {
+        self.register_named(name, Width::Pred, at)
+    }
+
+    /// A destination of this width; `_` is a sink.
+    pub fn dst(&mut self, operand: &Operand<'a>, width: Width) -> Result<Field> {
+        match &operand.kind {
+            OperandKind::Sink => Ok(Field::Sink),
+            OperandKind::Name(name) => Ok(Field::Register(self.register_named(name, width, operand.at)?)),
+            OperandKind::Component(name, part) => {
+                Ok(Field::Register(self.component(name, part, Some(width), operand.at)?))
+            }
+            _ => Err(Error::new(operand.at, "expected a destination register")),
+        }
+    }
+
+    fn component(&mut self, name: &str, part: &str, width: Option<Width>, at: Position) -> Result<Register> {
+        let index = match part {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => return Err(Error::new(at, format!("`.{part}` is not a component of a vector"))),
+        };
+        match self.find(name) {
+            Some(Symbol::Vector { first, count, .. }) if index < count => {
+                if width.is_some_and(|w| w != self.widths[first.0 as usize]) {
+                    return Err(Error::new(at, format!("`{name}.{part}` has another width than the instruction")));
+                }
+                Ok(Register(first.0 + index))
+            }
+            _ => Err(Error::new(at, format!("`{name}.{part}` is not declared"))),
+        }
+    }
+
+    /// A source of this type.
+    pub fn src(&mut self, operand: &Operand<'a>, ty: Ty) -> Result<Field> {
+        let width = Width::of(ty);
+        let at = operand.at;
+        match &operand.kind {
+            OperandKind::Int(value) => {
+                if matches!(ty.kind, Kind::Float | Kind::Brain) && ty.packed == 1 && ty.bits != 16 {
+                    // An integer where a float is expected has that value, as in C.
+                    let value = *value as f64;
+                    return Ok(self.float_constant(value, ty));
+                }
+                Ok(self.constant(*value as u64, width))
+            }
+            OperandKind::Float(value) => {
+                let bits = match (width, *value) {
+                    (Width::W32, Float::Single(bits)) => u64::from(bits),
+                    (Width::W64, Float::Double(bits)) => bits,
+                    (Width::W64, other) => other.value().to_bits(),
+                    (Width::W32, other) => u64::from((other.value() as f32).to_bits()),
+                    (Width::W16, other) if ty.kind == Kind::Float => {
+                        u64::from(half::f16::from_f64(other.value()).to_bits())
+                    }
+                    (Width::W16, other) if ty.kind == Kind::Brain => {
+                        u64::from(half::bf16::from_f64(other.value()).to_bits())
+                    }
+                    _ => return Err(Error::new(at, "a floating-point constant does not fit here")),
+                };
+                Ok(self.constant(bits, width))
+            }
+            OperandKind::Name(name) => self.src_named(name, 0, ty, at),
+            OperandKind::Offset(name, offset) => self.src_named(name, *offset, ty, at),
+            OperandKind::Component(name, part) => {
+                if name.starts_with('%') && matches!(self.find(name), None | Some(Symbol::Function(_))) {
+                    return self.special(&format!("{name}.{part}"), ty, at);
+                }
+                Ok(Field::Register(self.component(name, part, Some(width), at)?))
+            }
+            OperandKind::Not(name) if ty.kind == Kind::Pred => {
+                let register = self.predicate_named(name, at)?;
+                Ok(ops::logic::negated(self, register))
+            }
+            OperandKind::Vector(parts) if parts.len() == 1 => self.src(&parts[0], ty),
+            _ => Err(Error::new(at, "expected a register or constant")),
+        }
+    }
+
+    fn float_constant(&mut self, value: f64, ty: Ty) -> Field {
+        if ty.bits == 64 {
+            self.constant(value.to_bits(), Width::W64)
+        } else {
+            self.constant(u64::from((value as f32).to_bits()), Width::W32)
+        }
+    }
+
+    fn src_named(&mut self, name: &'a str, offset: i64, ty: Ty, at: Position) -> Result<Field> {
+        let width = Width::of(ty);
+        match self.find(name) {
+            Some(Symbol::Register { .. }) if offset == 0 => {
+                Ok(Field::Register(self.register_named(name, width, at)?))
+            }
+            Some(Symbol::Register { .. }) => Err(Error::new(at, "a register plus a constant is not an operand here")),
+            Some(symbol) => {
+                let field = self.address_of(name, &symbol, offset, at)?;
+                if width == Width::W64 {
+                    return Ok(field);
+                }
+                if width != Width::W32 {
+                    return Err(Error::new(at, format!("the address of `{name}` has 32 or 64 bits")));
+                }
+                // Addresses of shared, local and parameter memory fit 32 bits.
+                match (field, &symbol) {
+                    (Field::Constant(_), Symbol::Shared { address }) => {
+                        Ok(self.constant((i64::from(*address) + offset) as u64, Width::W32))
+                    }
+                    (Field::Register(register), _) => Ok(ops::integer::truncated(self, register)),
+                    _ => Err(Error::new(at, format!("the address of `{name}` has 64 bits"))),
+                }
+            }
+            None if name.starts_with('%') => self.special(name, ty, at),
+            None => Err(Error::new(at, format!("`{name}` is not declared"))),
+        }
+    }
+
+    /// A special register, read into a temporary.
+    fn special(&mut self, name: &str, ty: Ty, at: Position) -> Result<Field> {
+        let width = Width::of(ty);
+        let register = self.new_register(width);
+        ops::special::read(self, name, register, ty, at)?;
+        Ok(Field::Register(register))
+    }
+
+    /// The address of a variable in its own space, in 64 bits.
+    pub fn address_of(&mut self, name: &str, symbol: &Symbol<'a>, offset: i64, at: Position) -> Result<Field> {
+        match symbol {
+            Symbol::Global { address } => Ok(self.constant(address.wrapping_add(offset as u64), Width::W64)),
+            Symbol::Shared { address } => {
+                Ok(self.constant(u64::from(*address).wrapping_add(offset as u64), Width::W64))
+            }
+            Symbol::Local { offset: base } => {
+                Ok(ops::variables::local_address(self, i64::from(*base).wrapping_add(offset)))
+            }
+            Symbol::Parameter { offset: base, .. } => {
+                Ok(self.constant(u64::from(*base).wrapping_add(offset as u64), Width::W64))
+            }
+            Symbol::Function(number) => {
+                Ok(self.constant(windows::FUNCTIONS + u64::from(*number) * 16, Width::W64))
+            }
+            Symbol::Area { register, size, formal: true, .. } => {
+                let base = ops::variables::spill_area(self, *register, *size)?;
+                Ok(ops::variables::local_address(self, i64::from(base).wrapping_add(offset)))
+            }
+            _ => Err(Error::new(at, format!("`{name}` has no address"))),
+        }
+    }
+
+    /// An operand in brackets.
+    pub fn address(&mut self, operand: &Operand<'a>) -> Result<Address<'a>> {
+        let at = operand.at;
+        let OperandKind::Address { base, offset, rest } = &operand.kind else {
+            return Err(Error::new(at, "expected an address in brackets"));
+        };
+        if let Some(extra) = rest.first() {
+            return Err(Error::new(extra.at, "this address has too many parts"));
+        }
+        let base = match base {
+            AddressBase::Absolute => Base::Absolute,
+            AddressBase::Name(name) => match self.find(name) {
+                Some(Symbol::Register { register, .. }) => match self.widths[register.0 as usize] {
+                    Width::W64 => Base::Register(register, true),
+                    Width::W32 => Base::Register(register, false),
+                    _ => return Err(Error::new(at, format!("`{name}` is no address: it has not 32 or 64 bits"))),
+                },
+                Some(symbol) => Base::Symbol(name, symbol),
+                None => return Err(Error::new(at, format!("`{name}` is not declared"))),
+            },
+        };
+        Ok(Address { base, offset: *offset, at })
+    }
+
+    /// The parts of `{a, b}`, or the operand itself.
+    pub fn parts<'o>(&mut self, operand: &'o Operand<'a>) -> Vec<std::borrow::Cow<'o, Operand<'a>>> {
+        use std::borrow::Cow;
+        match &operand.kind {
+            OperandKind::Vector(parts) => parts.iter().map(Cow::Borrowed).collect(),
+            OperandKind::Name(name) => match self.find(name) {
+                Some(Symbol::Vector { count, .. }) => ["x", "y", "z", "w"][..count.min(4) as usize]
+                    .iter()
+                    .map(|part| Cow::Owned(Operand { at: operand.at, kind: OperandKind::Component(name, part) }))
+                    .collect(),
+                _ => vec![Cow::Borrowed(operand)],
+            },
+            _ => vec![Cow::Borrowed(operand)],
+        }
+    }
+}
+
+/// Checks the number of operands.
+pub(crate) fn expect_operands(inst: &crate::ptx::ast::Instruction, counts: &[usize]) -> Result<()> {
+    let found = inst.operands.len();
+    if counts.contains(&found) {
+        return Ok(());
+    }
+    let expected: Vec<_> = counts.iter().map(ToString::to_string).collect();
+    let expected = expected.join(" or ");
+    Err(Error::new(inst.at, format!("`{}` takes {expected} operands, found {found}", inst.name())))
+}

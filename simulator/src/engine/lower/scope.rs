@@ -1,0 +1,95 @@
+//! Names: what they mean in the scopes of a function and in the module.
+
+use std::collections::HashMap;
+
+use crate::ptx::ast::{Position, Type};
+
+use super::build::Register;
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(crate) enum Symbol<'a> {
+    /// A register.
+    Register { register: Register, ty: Type<'a> },
+    /// A vector register: consecutive registers.
+    Vector { first: Register, count: u32, ty: Type<'a> },
+    /// A label.
+    Label(u32),
+    /// `.branchtargets`: labels.
+    Targets(Vec<u32>),
+    /// `.callprototype` or `.calltargets`: nothing needs checking beyond the sizes at the call.
+    Prototype,
+    /// A parameter or return value of a function, or a variable that passes them: memory of each lane in the frame.
+    Area { register: Register, size: u32, ty: Type<'a>, formal: bool },
+    /// A parameter of the kernel.
+    Parameter { offset: u32, size: u32 },
+    /// A local variable: its offset in the frame's local memory.
+    Local { offset: u32 },
+    /// A shared variable: its address in shared memory.
+    Shared { address: u32 },
+    /// A global or constant variable.
+    Global { address: u64 },
+    /// A function of the module.
+    Function(u32),
+    /// A function of the device runtime.
+    Runtime(&'a str),
+}
+
+/// A scope: `{ .. }` or the module.
+#[derive(Debug, Default)]
+pub(crate) struct Scope<'a> {
+    names: HashMap<&'a str, Symbol<'a>>,
+    /// Register ranges: prefix to (first register, count, type).
+    ranges: HashMap<&'a str, (Register, u32, Type<'a>)>,
+    /// Where the scope starts, in instructions.
+    pub start: u32,
+    /// Areas declared in it.
+    pub areas: Vec<Register>,
+}
+
+impl<'a> Scope<'a> {
+    /// Adds a name; false if it is there already.
+    pub fn insert(&mut self, name: &'a str, symbol: Symbol<'a>) -> bool {
+        self.names.insert(name, symbol).is_none()
+    }
+
+    /// Gives a name another meaning.
+    pub fn replace(&mut self, name: &'a str, symbol: Symbol<'a>) {
+        self.names.insert(name, symbol);
+    }
+
+    /// Adds a register range.
+    pub fn insert_range(&mut self, prefix: &'a str, first: Register, count: u32, ty: Type<'a>) -> bool {
+        self.ranges.insert(prefix, (first, count, ty)).is_none()
+    }
+
+    /// Looks up a name.
+    pub fn get(&self, name: &str) -> Option<Symbol<'a>> {
+        if let Some(symbol) = self.names.get(name) {
+            return Some(symbol.clone());
+        }
+        if self.ranges.is_empty() {
+            return None;
+        }
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        // The prefix itself may end in digits: try each split, the longest number first.
+        for length in (1..=digits).rev() {
+            let (prefix, number) = name.split_at(name.len() - length);
+            if number.len() > 1 && number.starts_with('0') {
+                continue;
+            }
+            if let Some(&(first, count, ty)) = self.ranges.get(prefix)
+                && let Ok(number) = number.parse::<u32>()
+                && number < count
+            {
+                return Some(Symbol::Register { register: Register(first.0 + number), ty });
+            }
+        }
+        None
+    }
+}
+
+/// A place for messages about a duplicate.
+pub(crate) fn duplicate(name: &str, at: Position) -> crate::ptx::Error {
+    crate::ptx::Error::new(at, format!("`{name}` is already declared in this scope"))
+}

@@ -1,0 +1,216 @@
+//! The layout of shared memory.
+//!
+//! A shared variable has one address in all kernels that reach it through calls, and kernels that do not reach it spend
+//! nothing on it: each variable is placed after what the kernels that reach it have already. Dynamic shared memory
+//! follows behind, at one address for all kernels that use it.
+
+use std::collections::HashMap;
+
+use crate::ptx::ast::{AddressBase, Function, Initializer, Instruction, Linkage, Module, Operand, OperandKind, Space,
+    Statement, Variable};
+
+/// Addresses in shared memory.
+#[derive(Default)]
+pub(crate) struct Layout<'a> {
+    /// Module-scope variables.
+    outside: HashMap<&'a str, u32>,
+    /// Variables of functions, by function and declaration.
+    inside: HashMap<(u32, usize), u32>,
+    static_size: HashMap<u32, u32>,
+    dynamic_base: HashMap<u32, u32>,
+    reached: HashMap<u32, Vec<u32>>,
+}
+
+/// The identity of a declaration.
+fn key(variable: &Variable) -> usize {
+    std::ptr::from_ref(variable).addr()
+}
+
+struct Graph<'a> {
+    numbers: HashMap<&'a str, u32>,
+    variables: HashMap<&'a str, &'a Variable<'a>>,
+}
+
+/// What a function mentions.
+#[derive(Default)]
+struct Mentions<'a> {
+    names: Vec<&'a str>,
+    variables: Vec<&'a Variable<'a>>,
+}
+
+impl<'a> Layout<'a> {
+    /// Lays out the shared memory of all kernels.
+    pub fn new(tree: &'a Module<'a>, defined: &[&'a Function<'a>]) -> Layout<'a> {
+        let mut graph = Graph { numbers: HashMap::new(), variables: HashMap::new() };
+        for (number, function) in defined.iter().enumerate() {
+            graph.numbers.insert(function.name, number as u32);
+        }
+        for (name, target, _) in &tree.aliases {
+            if let Some(&number) = graph.numbers.get(target) {
+                graph.numbers.insert(name, number);
+            }
+        }
+        for variable in &tree.variables {
+            graph.variables.entry(variable.name).or_insert(variable);
+        }
+        let mentions: Vec<Mentions> = defined
+            .iter()
+            .map(|function| {
+                let mut found = Mentions::default();
+                statements(function.body.as_deref().unwrap_or(&[]), &mut found);
+                found
+            })
+            .collect();
+        let mut layout = Layout::default();
+        // (variable, owner or None for the module) and the kernels that reach it.
+        let mut users: Vec<(&'a Variable<'a>, Option<u32>, Vec<u32>)> = Vec::new();
+        for (kernel, _) in defined.iter().enumerate().filter(|(_, f)| f.entry) {
+            let kernel = kernel as u32;
+            let (functions, variables) = graph.reach(kernel, &mentions);
+            let local = functions.iter().flat_map(|&f| {
+                let own = mentions[f as usize].variables.iter().map(move |&v| (v, Some(f)));
+                own.filter(|(v, _)| v.space == Space::Shared)
+            });
+            let shared = variables.iter().filter(|v| v.space == Space::Shared).map(|&v| (v, None));
+            for (variable, owner) in local.chain(shared) {
+                match users.iter_mut().find(|(v, ..)| key(v) == key(variable)) {
+                    Some((_, _, kernels)) => kernels.push(kernel),
+                    None => users.push((variable, owner, vec![kernel])),
+                }
+            }
+            layout.static_size.insert(kernel, 0);
+            layout.reached.insert(kernel, functions);
+        }
+        let is_dynamic = |v: &Variable| v.linkage == Linkage::Extern || v.size().is_none();
+        users.sort_by_key(|(v, ..)| (is_dynamic(v), v.at.line, v.at.column));
+        let top = |layout: &Layout, kernels: &[u32], align: u32| {
+            let end = kernels.iter().map(|k| layout.static_size[k]).max().unwrap_or(0);
+            end.next_multiple_of(align.max(1))
+        };
+        for (variable, owner, kernels) in users.iter().filter(|(v, ..)| !is_dynamic(v)) {
+            let offset = top(&layout, kernels, variable.align);
+            let size = variable.size().and_then(|s| u32::try_from(s).ok()).unwrap_or(u32::MAX);
+            for kernel in kernels {
+                layout.static_size.insert(*kernel, offset.saturating_add(size).min(1 << 24));
+            }
+            layout.put(variable, *owner, offset);
+        }
+        // All dynamic variables are one memory: one address for every kernel that uses any of them.
+        let dynamic: Vec<_> = users.iter().filter(|(v, ..)| is_dynamic(v)).collect();
+        let all: Vec<u32> = dynamic.iter().flat_map(|(_, _, kernels)| kernels.iter().copied()).collect();
+        let align = dynamic.iter().map(|(v, ..)| v.align).max().unwrap_or(16).max(16);
+        let base = top(&layout, &all, align);
+        for (variable, owner, _) in dynamic {
+            layout.put(variable, *owner, base);
+        }
+        for (&kernel, &size) in &layout.static_size {
+            let base = if all.contains(&kernel) { base } else { size.next_multiple_of(16) };
+            layout.dynamic_base.insert(kernel, base);
+        }
+        layout
+    }
+
+    fn put(&mut self, variable: &'a Variable<'a>, owner: Option<u32>, offset: u32) {
+        match owner {
+            Some(function) => self.inside.insert((function, key(variable)), offset),
+            None => self.outside.insert(variable.name, offset),
+        };
+    }
+
+    /// The address of a module-scope variable; one that no kernel reaches has any.
+    pub fn outside(&self, name: &str) -> u32 {
+        self.outside.get(name).copied().unwrap_or(0)
+    }
+
+    /// The address of a variable declared in a function.
+    pub fn inside(&self, function: u32, variable: &Variable) -> u32 {
+        self.inside.get(&(function, key(variable))).copied().unwrap_or(0)
+    }
+
+    /// Bytes of static shared memory of a kernel.
+    pub fn static_size(&self, kernel: u32) -> u32 {
+        self.static_size.get(&kernel).copied().unwrap_or(0)
+    }
+
+    /// Where a kernel's dynamic shared memory starts.
+    pub fn dynamic_base(&self, kernel: u32) -> u32 {
+        self.dynamic_base.get(&kernel).copied().unwrap_or(0)
+    }
+
+    /// The functions a kernel may call, itself included.
+    pub fn reached(&self, kernel: u32) -> &[u32] {
+        self.reached.get(&kernel).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<'a> Graph<'a> {
+    fn reach(&self, kernel: u32, mentions: &[Mentions<'a>]) -> (Vec<u32>, Vec<&'a Variable<'a>>) {
+        let mut functions = vec![kernel];
+        let mut variables: Vec<&'a Variable<'a>> = Vec::new();
+        let mut names: Vec<&'a str> = mentions[kernel as usize].names.clone();
+        while let Some(name) = names.pop() {
+            if let Some(&number) = self.numbers.get(name) {
+                if !functions.contains(&number) {
+                    functions.push(number);
+                    names.extend(&mentions[number as usize].names);
+                }
+            } else if let Some(&variable) = self.variables.get(name)
+                && !variables.iter().any(|v| key(v) == key(variable))
+            {
+                variables.push(variable);
+                if let Some(initializer) = &variable.initializer {
+                    initializer_names(initializer, &mut names);
+                }
+            }
+        }
+        (functions, variables)
+    }
+}
+
+fn initializer_names<'a>(initializer: &'a Initializer<'a>, names: &mut Vec<&'a str>) {
+    match initializer {
+        Initializer::Symbol { name, .. } => names.push(name),
+        Initializer::Masked { symbol, .. } => initializer_names(symbol, names),
+        Initializer::List(list, _) => list.iter().for_each(|item| initializer_names(item, names)),
+        Initializer::Int(..) | Initializer::Float(..) => {}
+    }
+}
+
+fn statements<'a>(list: &'a [Statement<'a>], found: &mut Mentions<'a>) {
+    for statement in list {
+        match statement {
+            Statement::Instruction(Instruction { operands: list, .. }) => operands(list, found),
+            Statement::Block(inner) => statements(inner, found),
+            Statement::Variable(variable) => {
+                found.variables.push(variable);
+                if let Some(initializer) = &variable.initializer {
+                    initializer_names(initializer, &mut found.names);
+                }
+            }
+            Statement::CallTargets(_, targets) => found.names.extend(targets.iter().map(|(name, _)| *name)),
+            _ => {}
+        }
+    }
+}
+
+fn operands<'a>(list: &'a [Operand<'a>], found: &mut Mentions<'a>) {
+    for operand in list {
+        match &operand.kind {
+            OperandKind::Name(name) | OperandKind::Offset(name, _) if !name.starts_with('%') => {
+                found.names.push(name);
+            }
+            OperandKind::Address { base: AddressBase::Name(name), rest, .. } => {
+                if !name.starts_with('%') {
+                    found.names.push(name);
+                }
+                operands(rest, found);
+            }
+            OperandKind::Vector(list) | OperandKind::List(list) => operands(list, found),
+            OperandKind::Pair(first, second) => {
+                operands(std::slice::from_ref(first), found);
+                operands(std::slice::from_ref(second), found);
+            }
+            _ => {}
+        }
+    }
+}

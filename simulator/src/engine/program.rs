@@ -1,0 +1,91 @@
+//! Lowered code: what the interpreter runs.
+
+use super::exec::warp::Inst;
+use super::fault::SourceLocation;
+use super::memory::Aligned;
+
+/// A place in a frame: an offset, and bytes for each lane (0: a predicate).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+/// A call.
+#[derive(Debug, Default)]
+pub(crate) struct CallSite {
+    /// The function's number, or `None` for an indirect call.
+    pub callee: Option<u32>,
+    /// The runtime function's name, if it is one.
+    pub runtime: Option<String>,
+    pub arguments: Vec<Place>,
+    pub results: Vec<Place>,
+}
+
+/// A function.
+#[derive(Debug, Default)]
+pub(crate) struct Function {
+    pub name: String,
+    /// The instructions; the last one leaves the function.
+    pub code: Vec<Inst>,
+    /// Operand lists of instructions with many.
+    pub lists: Vec<u32>,
+    /// Constants, each in 32 equal lanes.
+    pub constants: Aligned,
+    /// Size of the register frame.
+    pub frame_bytes: u32,
+    /// Registers that may be read before they are written, as (offset, bytes): they start as zero.
+    pub zeroed: Vec<(u32, u32)>,
+    pub local_bytes: u32,
+    pub local_align: u32,
+    pub calls: Vec<CallSite>,
+    pub formals: Vec<Place>,
+    pub returns: Vec<Place>,
+    /// For each instruction: its `.loc` (index into the program's locations + 1, or 0) and its PTX line.
+    pub places: Vec<(u32, u32)>,
+    /// For each instruction: its name, as an index into `names`.
+    pub name_of: Vec<u16>,
+    pub names: Vec<String>,
+}
+
+/// A module's code.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub functions: Vec<Function>,
+    pub locations: Vec<SourceLocation>,
+}
+
+impl Program {
+    /// Bytes of local memory that a function and its deepest chain of calls need; recursion counts once, and what an
+    /// indirect call reaches does not count.
+    pub fn local_bytes(&self, function: u32) -> u32 {
+        fn deepest(program: &Program, number: u32, path: &mut Vec<u32>, known: &mut [Option<u32>]) -> u32 {
+            if let Some(bytes) = known[number as usize] {
+                return bytes;
+            }
+            if path.contains(&number) {
+                return 0;
+            }
+            path.push(number);
+            let function = &program.functions[number as usize];
+            let calls = function.calls.iter().filter_map(|call| call.callee);
+            let below = calls.map(|callee| deepest(program, callee, path, known)).max().unwrap_or(0);
+            path.pop();
+            let bytes = function.local_bytes.next_multiple_of(16).saturating_add(below);
+            known[number as usize] = Some(bytes);
+            bytes
+        }
+        deepest(self, function, &mut Vec::new(), &mut vec![None; self.functions.len()])
+    }
+
+    /// The source place of an instruction.
+    pub fn location(&self, function: &Function, pc: u32) -> Option<SourceLocation> {
+        let &(location, ptx_line) = function.places.get(pc as usize)?;
+        let mut found = match location {
+            0 => SourceLocation { line: ptx_line, ..SourceLocation::default() },
+            n => self.locations[n as usize - 1].clone(),
+        };
+        found.ptx_line = ptx_line;
+        Some(found)
+    }
+}

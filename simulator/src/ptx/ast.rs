@@ -1,0 +1,307 @@
+//! The syntax tree of a PTX module. It borrows names from the text.
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in bytes, from 1.
+    pub column: u32,
+}
+
+/// A module.
+#[derive(Debug, Default)]
+pub struct Module<'a> {
+    /// `.version`
+    pub version: (u32, u32),
+    /// `.target`: the architecture.
+    pub target: &'a str,
+    /// `.address_size`
+    pub address_size: u32,
+    /// `.file`: number and name.
+    pub files: Vec<(u32, String)>,
+    /// Module-scope variables in order.
+    pub variables: Vec<Variable<'a>>,
+    /// Functions and entries with bodies or without.
+    pub functions: Vec<Function<'a>>,
+    /// `.alias NAME, TARGET;`
+    pub aliases: Vec<(&'a str, &'a str, Position)>,
+}
+
+/// How a symbol can be seen from other modules and the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linkage {
+    /// Only in this module.
+    #[default]
+    Private,
+    /// `.visible`, `.weak` or `.common`.
+    Visible,
+    /// `.extern`: defined elsewhere.
+    Extern,
+}
+
+/// State spaces of declarations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// `.reg`
+    Register,
+    /// `.global`
+    Global,
+    /// `.const`
+    Const,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.param`
+    Parameter,
+}
+
+/// A fundamental type as declarations use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type<'a> {
+    /// The name without its dot.
+    pub name: &'a str,
+    /// Bytes of one element; 0 for predicates.
+    pub size: u32,
+}
+
+/// A declared variable, register range or parameter.
+#[derive(Clone, Debug)]
+pub struct Variable<'a> {
+    /// Its name (a register range's prefix).
+    pub name: &'a str,
+    /// Where it is declared.
+    pub at: Position,
+    /// Its space.
+    pub space: Space,
+    /// Its element type.
+    pub ty: Type<'a>,
+    /// Elements of `.v2`, `.v4`; else 1.
+    pub vector: u32,
+    /// `.align`, or the natural alignment.
+    pub align: u32,
+    /// Array dimensions; an unsized first one is `None`.
+    pub dimensions: Vec<Option<u64>>,
+    /// `NAME<N>`: N registers `NAME0` ...
+    pub range: Option<u32>,
+    /// Initialiser.
+    pub initializer: Option<Initializer<'a>>,
+    /// Its linkage.
+    pub linkage: Linkage,
+    /// `.attribute(.managed)`
+    pub managed: bool,
+}
+
+impl Variable<'_> {
+    /// Size in bytes; `None` for an unsized array.
+    pub fn size(&self) -> Option<u64> {
+        let mut size = u64::from(self.ty.size) * u64::from(self.vector);
+        for dimension in &self.dimensions {
+            size = size.checked_mul((*dimension)?)?;
+        }
+        Some(size)
+    }
+}
+
+/// An initialiser of a variable.
+#[derive(Clone, Debug)]
+pub enum Initializer<'a> {
+    /// An integer.
+    Int(i128, Position),
+    /// A floating-point constant.
+    Float(Float, Position),
+    /// The address of a symbol plus an offset.
+    Symbol {
+        /// The symbol.
+        name: &'a str,
+        /// The offset.
+        offset: i64,
+        /// Written as `generic(name)`.
+        generic: bool,
+        /// Where.
+        at: Position,
+    },
+    /// `mask(symbol)`: one byte of an address.
+    Masked {
+        /// Which bits, such as 0xFF00.
+        mask: u64,
+        /// The symbol, as above.
+        symbol: Box<Initializer<'a>>,
+    },
+    /// `{ .. }`
+    List(Vec<Initializer<'a>>, Position),
+}
+
+/// A floating-point constant as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Float {
+    /// `0fXXXXXXXX`
+    Single(u32),
+    /// `0dXXXXXXXXXXXXXXXX`
+    Double(u64),
+    /// A decimal constant: double precision.
+    Decimal(f64),
+}
+
+impl Float {
+    /// The value.
+    pub fn value(self) -> f64 {
+        match self {
+            Float::Single(bits) => f64::from(f32::from_bits(bits)),
+            Float::Double(bits) => f64::from_bits(bits),
+            Float::Decimal(value) => value,
+        }
+    }
+}
+
+/// A function or kernel.
+#[derive(Debug)]
+pub struct Function<'a> {
+    /// `.entry`
+    pub entry: bool,
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is declared.
+    pub at: Position,
+    /// Its linkage.
+    pub linkage: Linkage,
+    /// Return values.
+    pub returns: Vec<Variable<'a>>,
+    /// Parameters.
+    pub parameters: Vec<Variable<'a>>,
+    /// `.maxntid` and `.reqntid` (then exact).
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid` was given.
+    pub exact_threads: bool,
+    /// `.minnctapersm`
+    pub min_blocks: Option<u32>,
+    /// `.maxnreg`
+    pub max_registers: Option<u32>,
+    /// `.reqnctapercluster`
+    pub cluster: Option<[u32; 3]>,
+    /// The body; `None` for a declaration.
+    pub body: Option<Vec<Statement<'a>>>,
+}
+
+/// A statement of a body.
+#[derive(Debug)]
+pub enum Statement<'a> {
+    /// `NAME:`
+    Label(&'a str, Position),
+    /// A declaration.
+    Variable(Variable<'a>),
+    /// An instruction.
+    Instruction(Instruction<'a>),
+    /// `{ .. }`
+    Block(Vec<Statement<'a>>),
+    /// `.loc`
+    Location(Location),
+    /// `NAME: .branchtargets ..;`
+    BranchTargets(&'a str, Vec<(&'a str, Position)>),
+    /// `NAME: .calltargets ..;`
+    CallTargets(&'a str, Vec<(&'a str, Position)>),
+    /// `NAME: .callprototype ..;`
+    Prototype {
+        /// Its label.
+        name: &'a str,
+        /// Return values.
+        returns: Vec<Variable<'a>>,
+        /// Parameters.
+        parameters: Vec<Variable<'a>>,
+    },
+}
+
+/// `.loc`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// Number of the file.
+    pub file: u32,
+    /// Line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+    /// `inlined_at`: the place of the call.
+    pub inlined_at: Option<(u32, u32, u32)>,
+}
+
+/// An instruction.
+#[derive(Debug)]
+pub struct Instruction<'a> {
+    /// Where it starts.
+    pub at: Position,
+    /// `@p` or `@!p` (then true).
+    pub guard: Option<(&'a str, bool, Position)>,
+    /// The first part, such as `ld`.
+    pub opcode: &'a str,
+    /// The parts after it without their dots, such as `global`, `v4`, `f32`.
+    pub modifiers: Vec<&'a str>,
+    /// The operands.
+    pub operands: Vec<Operand<'a>>,
+}
+
+impl Instruction<'_> {
+    /// The full name, as written.
+    pub fn name(&self) -> String {
+        let mut name = self.opcode.to_owned();
+        for modifier in &self.modifiers {
+            name.push('.');
+            name.push_str(modifier);
+        }
+        name
+    }
+}
+
+/// An operand with its place.
+#[derive(Clone, Debug)]
+pub struct Operand<'a> {
+    /// Where.
+    pub at: Position,
+    /// What.
+    pub kind: OperandKind<'a>,
+}
+
+/// Kinds of operands.
+#[derive(Clone, Debug)]
+pub enum OperandKind<'a> {
+    /// A register, label, function or variable.
+    Name(&'a str),
+    /// `NAME.x`: a component of a special register or vector.
+    Component(&'a str, &'a str),
+    /// `NAME+8`: the address of a variable and an offset.
+    Offset(&'a str, i64),
+    /// An integer constant.
+    Int(i128),
+    /// A floating-point constant.
+    Float(Float),
+    /// `_`
+    Sink,
+    /// `!p`
+    Not(&'a str),
+    /// `-x`
+    Negated(&'a str),
+    /// `a|b`
+    Pair(Box<Operand<'a>>, Box<Operand<'a>>),
+    /// `{a, b, ..}`
+    Vector(Vec<Operand<'a>>),
+    /// `(a, b, ..)`
+    List(Vec<Operand<'a>>),
+    /// `[base + offset]` and `[base, {coordinates}]`
+    Address {
+        /// What is inside the brackets.
+        base: AddressBase<'a>,
+        /// The constant offset.
+        offset: i64,
+        /// What follows after a comma.
+        rest: Vec<Operand<'a>>,
+    },
+}
+
+/// The base of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressBase<'a> {
+    /// A register or variable.
+    Name(&'a str),
+    /// Only the offset.
+    Absolute,
+}
