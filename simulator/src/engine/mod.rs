@@ -5,8 +5,13 @@
 //! (which addresses exist) and [`Runtime`] (printing and the calls a kernel makes into the device runtime).
 
 mod environment;
+mod exec;
 mod fault;
+mod lower;
+mod memory;
 mod module;
+mod ops;
+mod program;
 mod run;
 
 pub use environment::{AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime};

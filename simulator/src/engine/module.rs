@@ -84,6 +84,8 @@ pub struct Kernel {
     pub(crate) entry: u32,
     /// Where its dynamic shared memory starts.
     pub(crate) dynamic_shared_base: u32,
+    /// Addresses of the module's constant memory.
+    pub(crate) constants: (u64, u64),
 }
 
 impl Kernel {

@@ -48,6 +48,14 @@ pub(crate) struct Function {
     pub names: Vec<String>,
 }
 
+impl Function {
+    /// The name of an instruction.
+    pub fn instruction_name(&self, pc: u32) -> &str {
+        let number = self.name_of.get(pc as usize).copied().unwrap_or(0);
+        self.names.get(usize::from(number)).map_or("?", String::as_str)
+    }
+}
+
 /// A module's code.
 #[derive(Debug, Default)]
 pub(crate) struct Program {

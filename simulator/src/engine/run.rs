@@ -1,8 +1,16 @@
-//! Running a grid: blocks are handed to the worker threads, clusters and cooperative grids stay co-resident.
+//! Running a grid: clusters of blocks are handed to the worker threads. A worker runs the warps of its clusters in turn; it
+//! takes on a further cluster when one is done, or when all it has are spinning (on other blocks, as look-back scans do).
+//! All blocks of a cooperative grid are resident from the start.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use super::{Environment, Fault, FaultKind, Kernel};
+use super::exec::block::Cluster;
+use super::exec::schedule::Wait;
+use super::exec::warp::{Cached, EXTENTS, RawFault, Stop, Warp};
+use super::program::{Function, Program};
+use super::{Checks, DeviceMemory, Environment, Fault, FaultKind, Kernel, Runtime};
 
 /// One launch. The caller has checked the device's limits (threads per block, grid dimensions, shared memory);
 /// `run` checks again whatever would be unsafe to believe.
@@ -30,16 +38,407 @@ pub struct Statistics {
     pub warp_instructions: u64,
 }
 
-/// Runs a grid to its end, on the calling thread and helpers of its own.
-pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box<Fault>> {
-    let _ = environment;
-    Err(Box::new(Fault {
+/// A grid while it runs. The lifetime is erased inside warps; [`run`] outlives them all.
+pub(crate) struct Grid<'a> {
+    pub entry: *const Function,
+    pub program: *const Program,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub cluster: [u32; 3],
+    /// Clusters in each dimension.
+    pub clusters: [u32; 3],
+    pub cluster_blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Warps of a block.
+    pub warps: u32,
+    pub dynamic_shared: u32,
+    /// All shared memory of a block.
+    pub shared_bytes: u32,
+    pub params: &'a [u8],
+    pub memory: &'a dyn DeviceMemory,
+    pub runtime: &'a dyn Runtime,
+    pub checks: Checks,
+    /// Indices of the lanes of each warp.
+    pub thread_indices: Vec<[[u32; 32]; 3]>,
+    /// Bytes of local memory a thread may use.
+    pub local_limit: u32,
+    /// Addresses of constant memory.
+    pub constants: (u64, u64),
+    /// Number of the launch.
+    pub number: u64,
+}
+
+// SAFETY: the pointers are to the module's code, which nobody changes and the launch keeps alive.
+unsafe impl Send for Grid<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Grid<'_> {}
+
+impl Grid<'_> {
+    /// The index of a thread.
+    pub fn thread_index(&self, warp: u32, lane: u32) -> [u32; 3] {
+        let linear = warp * 32 + lane;
+        let [x, y, _] = self.block;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+}
+
+/// Counts launches.
+static LAUNCHES: AtomicU64 = AtomicU64::new(1);
+
+fn refused(launch: &Launch, message: impl Into<String>) -> Box<Fault> {
+    Box::new(Fault {
         kind: FaultKind::InvalidLaunch,
-        message: "the executor has not landed yet".into(),
+        message: message.into(),
         kernel: launch.kernel.name.clone(),
         block: [0; 3],
         thread: [0; 3],
         location: None,
         notes: Vec::new(),
-    }))
+    })
+}
+
+fn volume(dimensions: [u32; 3]) -> Option<u64> {
+    let [x, y, z] = dimensions.map(u64::from);
+    x.checked_mul(y)?.checked_mul(z).filter(|&v| v > 0)
+}
+
+fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Grid<'a>, Box<Fault>> {
+    let kernel = launch.kernel;
+    let threads = volume(launch.block).filter(|&t| t <= 1024).ok_or_else(|| refused(launch, "a block has 1 to 1024 threads"))?;
+    volume(launch.grid).ok_or_else(|| refused(launch, "the grid is empty or too large"))?;
+    let cluster_blocks =
+        volume(launch.cluster).filter(|&b| b <= 64).ok_or_else(|| refused(launch, "a cluster has 1 to 64 blocks"))?;
+    if (0..3).any(|axis| launch.grid[axis] % launch.cluster[axis] != 0) {
+        return Err(refused(launch, "the grid is no multiple of the cluster"));
+    }
+    let needed = kernel.parameter_bytes();
+    if (launch.params.len() as u64) < u64::from(needed) {
+        let given = launch.params.len();
+        return Err(refused(launch, format!("the kernel has {needed} bytes of parameters, the launch {given}")));
+    }
+    let shared = u64::from(kernel.dynamic_shared_base) + u64::from(launch.dynamic_shared);
+    let shared_bytes = if launch.dynamic_shared == 0 { u64::from(kernel.static_shared) } else { shared };
+    if shared_bytes > 1 << 20 {
+        return Err(refused(launch, format!("{shared_bytes} bytes of shared memory for a block")));
+    }
+    let program: &Program = &kernel.program;
+    let entry = &program.functions[kernel.entry as usize];
+    let [x, y, _] = launch.block;
+    let warps = (threads as u32).div_ceil(32);
+    let thread_indices = (0..warps)
+        .map(|warp| {
+            let mut lanes = [[0; 32]; 3];
+            for lane in 0..32 {
+                let linear = warp * 32 + lane;
+                lanes[0][lane as usize] = linear % x;
+                lanes[1][lane as usize] = linear / x % y;
+                lanes[2][lane as usize] = linear / x / y;
+            }
+            lanes
+        })
+        .collect();
+    Ok(Grid {
+        entry,
+        program,
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+        clusters: std::array::from_fn(|axis| launch.grid[axis] / launch.cluster[axis]),
+        cluster_blocks: cluster_blocks as u32,
+        threads: threads as u32,
+        warps,
+        dynamic_shared: launch.dynamic_shared,
+        shared_bytes: shared_bytes as u32,
+        params: launch.params,
+        memory: environment.memory,
+        runtime: environment.runtime,
+        checks: environment.checks,
+        thread_indices,
+        local_limit: kernel.local_bytes.saturating_add(environment.stack_limit).saturating_add(4096).min(1 << 22),
+        constants: kernel.constants,
+        number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
+    })
+}
+
+/// What the workers of a grid share.
+struct Pool<'a> {
+    grid: &'a Grid<'static>,
+    kernel: &'a Kernel,
+    /// Clusters in the grid.
+    total: u64,
+    /// The next cluster to be started.
+    next: AtomicU64,
+    stop: AtomicBool,
+    cancel: Option<&'a AtomicBool>,
+    fault: Mutex<Option<Box<Fault>>>,
+    instructions: AtomicU64,
+    workers: usize,
+    cooperative: bool,
+}
+
+/// Runs a grid to its end, on the calling thread and helpers of its own.
+pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box<Fault>> {
+    let grid = prepare(launch, environment)?;
+    let total = u64::from(grid.clusters[0]) * u64::from(grid.clusters[1]) * u64::from(grid.clusters[2]);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if environment.threads == 0 { cores } else { environment.threads };
+    let workers = workers.min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
+    // SAFETY: the grid, and all it borrows, outlives the workers and their warps, which end before this function does.
+    let grid_static: &Grid<'static> = unsafe { &*std::ptr::from_ref(&grid).cast() };
+    let pool = Pool {
+        grid: grid_static,
+        kernel: launch.kernel,
+        total,
+        next: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        cancel: environment.cancel,
+        fault: Mutex::new(None),
+        instructions: AtomicU64::new(0),
+        workers,
+        cooperative: launch.cooperative,
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(|| pool.work());
+        }
+        pool.work();
+    });
+    match pool.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(fault) => Err(fault),
+        None => Ok(Statistics { warp_instructions: pool.instructions.into_inner() }),
+    }
+}
+
+/// Clusters a worker has at most, unless the grid is cooperative.
+const MAX_RESIDENT: usize = 64;
+
+/// What became of a cluster in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Done,
+    /// Some warps go on; true if all that run are spinning.
+    Running(bool),
+    Stopped,
+}
+
+impl Pool<'_> {
+    fn work(&self) {
+        let mut resident: Vec<Box<Cluster>> = Vec::new();
+        // Finished clusters are started again with another number, which spares their memory.
+        let mut idle: Vec<Box<Cluster>> = Vec::new();
+        let mut wanted = 1;
+        if self.cooperative {
+            wanted = usize::try_from(self.total.div_ceil(self.workers as u64)).unwrap_or(usize::MAX);
+        }
+        loop {
+            while resident.len() < wanted {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                if number >= self.total {
+                    break;
+                }
+                let mut cluster = idle.pop().unwrap_or_else(|| Cluster::new(self.grid));
+                cluster.start(self.grid, number);
+                resident.push(cluster);
+            }
+            if resident.is_empty() {
+                break;
+            }
+            let mut spinning = true;
+            let mut index = 0;
+            while index < resident.len() {
+                if self.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                match self.turn(&mut resident[index]) {
+                    Turn::Stopped => return,
+                    Turn::Running(spins) => {
+                        spinning &= spins;
+                        index += 1;
+                    }
+                    Turn::Done => {
+                        spinning = false;
+                        idle.push(resident.swap_remove(index));
+                    }
+                }
+            }
+            if spinning && !resident.is_empty() {
+                if !self.cooperative && resident.len() < MAX_RESIDENT {
+                    wanted = resident.len() + 1;
+                }
+                std::thread::yield_now();
+            } else if !self.cooperative {
+                wanted = wanted.max(1).min(resident.len().max(1));
+            }
+        }
+    }
+
+    fn turn(&self, cluster: &mut Cluster) -> Turn {
+        let mut running = false;
+        let mut spins = true;
+        let mut done = true;
+        let mut executed = 0;
+        for index in 0..cluster.warps.len() {
+            let warp = &mut *cluster.warps[index];
+            if warp.live == 0 {
+                continue;
+            }
+            self.refresh(warp);
+            let before = warp.count;
+            // SAFETY: the cluster was started, and the grid lives.
+            let stop = unsafe { warp.run() };
+            executed += warp.count - before;
+            match stop {
+                Stop::Done => {}
+                Stop::Blocked => done = false,
+                Stop::Yield(spinning) => {
+                    running = true;
+                    spins &= spinning;
+                    done = false;
+                }
+                Stop::Fault => {
+                    let fault = warp.fault.take();
+                    self.report(self.present(warp, fault));
+                    return Turn::Stopped;
+                }
+            }
+        }
+        self.instructions.fetch_add(executed, Ordering::Relaxed);
+        if done {
+            return Turn::Done;
+        }
+        if let Some(cancel) = self.cancel
+            && cancel.load(Ordering::Relaxed)
+        {
+            let fault = RawFault {
+                kind: FaultKind::Cancelled,
+                lane: 0,
+                message: "the launch was cancelled".into(),
+                notes: Vec::new(),
+            };
+            let warp = cluster.warps.iter().find(|w| w.live != 0).unwrap_or(&cluster.warps[0]);
+            self.report(self.present(warp, Some(Box::new(fault))));
+            return Turn::Stopped;
+        }
+        if !running && executed == 0 {
+            self.report(self.deadlock(cluster));
+            return Turn::Stopped;
+        }
+        Turn::Running(running && spins)
+    }
+
+    /// Forgets extents when the memory has changed.
+    fn refresh(&self, warp: &mut Warp) {
+        let generation = self.grid.memory.generation().load(Ordering::Acquire);
+        if warp.generation != generation {
+            warp.generation = generation;
+            warp.extents = [Cached::default(); EXTENTS];
+        }
+    }
+
+    fn report(&self, fault: Box<Fault>) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(fault);
+    }
+
+    fn present(&self, warp: &Warp, fault: Option<Box<RawFault>>) -> Box<Fault> {
+        let fault = fault.unwrap_or_else(|| {
+            let message = "an instruction failed without saying why".to_owned();
+            Box::new(RawFault { kind: FaultKind::IllegalInstruction, lane: 0, message, notes: Vec::new() })
+        });
+        let program = &self.kernel.program;
+        let mut notes = fault.notes;
+        notes.extend(warp.backtrace(program));
+        Box::new(Fault {
+            kind: fault.kind,
+            message: fault.message,
+            kernel: self.kernel.name.clone(),
+            block: warp.block().index,
+            thread: self.grid.thread_index(warp.index, fault.lane),
+            location: program.location(warp.function(), warp.pc),
+            notes,
+        })
+    }
+
+    /// No warp of the cluster can go on: says who waits where.
+    fn deadlock(&self, cluster: &mut Cluster) -> Box<Fault> {
+        let program = &self.kernel.program;
+        let mut places: Vec<(String, u32, [u32; 3], [u32; 3])> = Vec::new();
+        let mut first: Option<(usize, u32, u32, u32)> = None;
+        let mut barriers = 0;
+        for (index, warp) in cluster.warps.iter().enumerate() {
+            for group in &warp.groups {
+                let frame = &warp.frames[group.frame as usize];
+                // SAFETY: functions live as long as the module, which the launch holds.
+                let function = unsafe { &*frame.function };
+                // A group that goes on behind its instruction waits at the one before.
+                let behind = matches!(group.wait, Wait::Barrier { .. } | Wait::Cluster { .. } | Wait::WarpBarrier { .. });
+                let pc = group.pc - u32::from(behind);
+                first.get_or_insert((index, group.mask.trailing_zeros(), group.frame, pc));
+                barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
+                let what = match group.wait {
+                    Wait::Barrier { id, .. } => format!("barrier {id}"),
+                    Wait::Cluster { .. } => "the cluster's barrier".into(),
+                    Wait::Lanes { members } | Wait::WarpBarrier { members } => {
+                        format!("lanes {members:#010x} of its warp, in {}", function.instruction_name(pc))
+                    }
+                    Wait::Ready => "its turn".into(),
+                };
+                let place = program.location(function, pc).map_or(String::new(), |l| format!(" at {l}"));
+                let text = format!("{what}{place}");
+                let threads = group.mask.count_ones();
+                let (block, thread) =
+                    (warp.block().index, self.grid.thread_index(warp.index, group.mask.trailing_zeros()));
+                match places.iter_mut().find(|(other, ..)| *other == text) {
+                    Some((_, count, ..)) => *count += threads,
+                    None => places.push((text, threads, block, thread)),
+                }
+            }
+        }
+        let mut notes = Vec::new();
+        for (place, count, [bx, by, bz], [tx, ty, tz]) in places {
+            let who = format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})");
+            notes.push(match count {
+                1 => format!("1 thread waits for {place}: {who}"),
+                _ => format!("{count} threads wait for {place}, the first: {who}"),
+            });
+        }
+        let exited: u32 = cluster.warps.iter().map(|w| (w.exists & !w.live).count_ones()).sum();
+        if exited > 0 {
+            notes.push(format!("{exited} threads have exited"));
+        }
+        let (kind, message) = if barriers > 0 {
+            (FaultKind::BarrierDivergence, "barrier divergence: not all threads come to the same barrier")
+        } else {
+            (FaultKind::Deadlock, "deadlock: no thread of the block can go on")
+        };
+        let (index, lane, frame, pc) = first.unwrap_or((0, 0, 0, 0));
+        let warp = &mut *cluster.warps[index];
+        warp.enter_frame(frame);
+        warp.pc = pc;
+        self.present(warp, Some(Box::new(RawFault { kind, lane, message: message.into(), notes })))
+    }
+}
+
+impl Warp {
+    /// The name of the current instruction.
+    pub(crate) fn instruction_name(&self) -> String {
+        self.function().instruction_name(self.pc).to_owned()
+    }
+
+    /// Lines for the calls that led here.
+    fn backtrace(&self, program: &Program) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut frame = &self.frames[self.frame as usize];
+        // SAFETY: functions live as long as the module, which the launch holds.
+        while let Some(caller) = self.frames.get(frame.parent as usize).filter(|_| lines.len() < 16) {
+            let function = unsafe { &*caller.function };
+            let place = program.location(function, frame.return_pc - 1);
+            let place = place.map_or(String::new(), |l| format!(" at {l}"));
+            lines.push(format!("called from {}{place}", function.name));
+            frame = caller;
+        }
+        lines
+    }
 }

@@ -1,7 +1,6 @@
 //! Blocks and clusters: their shared memory and barriers. A cluster is run by one worker thread, so nothing here is shared
 //! between threads.
 
-use super::super::environment::Checks;
 use super::frame::NO_FRAME;
 use super::warp::{Cached, EXTENTS, Warp};
 use crate::engine::memory::Aligned;
@@ -280,10 +279,5 @@ impl Warp {
     pub fn block(&self) -> &Block {
         // SAFETY: the block outlives its warps.
         unsafe { &*self.block }
-    }
-
-    /// The checks of barriers are on.
-    pub fn checks(&self) -> Checks {
-        self.checks
     }
 }

@@ -44,7 +44,7 @@ impl Warp {
             Some(frame) if parent != NO_FRAME => (frame.depth + 1, frame.local_top),
             _ => (0, 0),
         };
-        let local_base = local_base.next_multiple_of(function.local_align.max(16));
+        let local_base = local_base.next_multiple_of(function.local_align);
         let local_top = local_base.checked_add(function.local_bytes)?;
         if depth > MAX_DEPTH || !self.grow_local(local_top) {
             return None;
@@ -167,7 +167,8 @@ impl Warp {
         // SAFETY: the moves live in the module; the caller's promise gives their ranges.
         unsafe {
             let returns: &[Place] = &self.function().returns;
-            for (result, returned) in (*site).results.iter().zip(returns) {
+            let site = &*site;
+            for (result, returned) in site.results.iter().zip(returns) {
                 if result.offset != super::lanes::SINK {
                     copy(from.add(returned.offset as usize), to.add(result.offset as usize), returned.bytes, lanes);
                 }

@@ -267,6 +267,9 @@ impl Warp {
     #[inline(always)]
     pub unsafe fn list<'a>(&self, at: u32, len: usize) -> &'a [u32] {
         // SAFETY: lists live as long as the module; the caller's promise gives the range.
-        unsafe { std::slice::from_raw_parts((*self.function).lists.as_ptr().add(at as usize), len) }
+        unsafe {
+            let function = &*self.function;
+            std::slice::from_raw_parts(function.lists.as_ptr().add(at as usize), len)
+        }
     }
 }

@@ -41,10 +41,6 @@ impl Set {
         self.0[register.0 as usize / 64] |= 1 << (register.0 % 64);
     }
 
-    fn remove(&mut self, register: Register) {
-        self.0[register.0 as usize / 64] &= !(1 << (register.0 % 64));
-    }
-
     fn contains(&self, register: Register) -> bool {
         self.0[register.0 as usize / 64] >> (register.0 % 64) & 1 != 0
     }

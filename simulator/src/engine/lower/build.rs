@@ -7,7 +7,7 @@ use super::modifiers::Ty;
 use super::scope::{Scope, Symbol, duplicate};
 use crate::engine::exec::warp::Exec;
 use crate::engine::ops;
-use crate::ptx::ast::{Function, Instruction, Linkage, Location, Position, Space, Statement, Variable};
+use crate::ptx::ast::{Function, Instruction, Linkage, Position, Space, Statement, Variable};
 use crate::ptx::{Error, Result};
 
 /// A virtual register.
@@ -393,11 +393,6 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// What a name means here.
     pub fn find(&self, name: &str) -> Option<Symbol<'a>> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name)).or_else(|| self.module.scope.get(name))
-    }
-
-    /// Where the current instruction stands.
-    pub fn at(&self) -> Position {
-        self.at
     }
 
     /// A new register.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::build::Builder;
+use super::build::{Builder, Width};
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
 use crate::engine::fault::SourceLocation;
@@ -24,6 +24,8 @@ pub(crate) struct Context<'a> {
     pub scope: Scope<'a>,
     /// Addresses of shared variables.
     pub shared: shared::Layout<'a>,
+    /// Widths of the returns and parameters of each function.
+    signatures: Vec<(Vec<Width>, Vec<Width>)>,
     globals: Vec<Global>,
     /// The declarations of `globals`.
     declarations: Vec<&'a Variable<'a>>,
@@ -70,6 +72,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Widths of a function's returns and parameters.
+    pub fn signature(&self, function: u32) -> (Vec<Width>, Vec<Width>) {
+        self.signatures[function as usize].clone()
+    }
+
     fn global(&mut self, variable: &'a Variable<'a>) -> Result<Symbol<'a>> {
         let size = variable.size().ok_or_else(|| {
             Error::new(variable.at, format!("the size of `{}` is not known", variable.name))
@@ -94,6 +101,14 @@ impl<'a> Context<'a> {
         self.globals.push(global);
         self.declarations.push(variable);
         Ok(Symbol::Global { address })
+    }
+}
+
+/// How a parameter or result of a function is passed.
+fn passing_width(variable: &Variable) -> Result<Width> {
+    match variable.space {
+        Space::Register => Ok(Width::of(variable.ty.into())),
+        _ => Ok(Width::Area(variables::size_of(variable)?)),
     }
 }
 
@@ -130,10 +145,18 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
             scope.insert(function.name, Symbol::Runtime(function.name));
         }
     }
+    let widths = |list: &[Variable]| list.iter().map(passing_width).collect::<Result<Vec<_>>>();
+    let mut signatures = Vec::new();
+    for function in &defined {
+        // Kernels cannot be called.
+        let parameters = if function.entry { &[] } else { function.parameters.as_slice() };
+        signatures.push((widths(&function.returns)?, widths(parameters)?));
+    }
     let shared = shared::Layout::new(tree, &defined);
     let mut context = Context {
         scope,
         shared,
+        signatures,
         globals: Vec::new(),
         declarations: Vec::new(),
         place,
@@ -175,6 +198,8 @@ fn lower_functions<'a>(
         global.image = variables::image(variable, global.size, &|name| context.scope.get(name))?;
     }
     let program = Arc::new(Program { functions, locations: context.locations });
+    let constants = globals.iter().filter(|g| g.space == GlobalSpace::Const);
+    let constants = constants.fold((u64::MAX, 0), |(low, high), g| (low.min(g.address), high.max(g.address + g.size)));
     let mut kernels = HashMap::new();
     for (number, function) in defined.iter().enumerate().filter(|(_, f)| f.entry) {
         let mut offset = 0u32;
@@ -200,6 +225,7 @@ fn lower_functions<'a>(
             cluster: function.cluster,
             program: program.clone(),
             entry: number as u32,
+            constants,
             dynamic_shared_base: context.shared.dynamic_base(number as u32),
         };
         kernels.insert(function.name.to_owned(), Arc::new(kernel));

@@ -59,6 +59,19 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
+    /// The width of an operand that is a register.
+    pub fn width_of(&mut self, operand: &Operand<'a>) -> Option<Width> {
+        let register = match &operand.kind {
+            OperandKind::Name(name) => match self.find(name)? {
+                Symbol::Register { register, .. } => register,
+                _ => return None,
+            },
+            OperandKind::Component(name, part) => self.component(name, part, None, operand.at).ok()?,
+            _ => return None,
+        };
+        Some(self.widths[register.0 as usize])
+    }
+
     /// The predicate register of this name.
     pub fn predicate_named(&mut self, name: &str, at: Position) -> Result<Register> {
         self.register_named(name, Width::Pred, at)

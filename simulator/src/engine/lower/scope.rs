@@ -38,9 +38,9 @@ pub(crate) enum Symbol<'a> {
 /// A scope: `{ .. }` or the module.
 #[derive(Debug, Default)]
 pub(crate) struct Scope<'a> {
-    names: HashMap<&'a str, Symbol<'a>>,
+    pub(super) names: HashMap<&'a str, Symbol<'a>>,
     /// Register ranges: prefix to (first register, count, type).
-    ranges: HashMap<&'a str, (Register, u32, Type<'a>)>,
+    pub(super) ranges: HashMap<&'a str, (Register, u32, Type<'a>)>,
     /// Where the scope starts, in instructions.
     pub start: u32,
     /// Areas declared in it.

@@ -1,0 +1,80 @@
+//! The instruction families: each file lowers its instructions (checking every modifier) and holds their operations.
+
+pub(crate) mod arithmetic;
+pub(crate) mod atomic;
+pub(crate) mod barrier;
+pub(crate) mod call;
+pub(crate) mod compare;
+pub(crate) mod control;
+pub(crate) mod convert;
+pub(crate) mod float;
+pub(crate) mod integer;
+pub(crate) mod logic;
+pub(crate) mod memory;
+pub(crate) mod moves;
+pub(crate) mod resolve;
+pub(crate) mod special;
+pub(crate) mod variables;
+pub(crate) mod vote;
+pub(crate) mod watch;
+
+use super::lower::Builder;
+use super::lower::modifiers::unknown;
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
+
+/// Declares operations that work lane by lane: `Name<T: Bound>(a: T, b: T) -> T { .. }`.
+macro_rules! lanewise {
+    ($($name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+) -> $ret:ty $body:block)*) => { $(
+        pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
+        impl$(<$t: $bound>)? $crate::engine::exec::isa::Op for $name$(<$t>)? {
+            #[inline(always)]
+            unsafe fn run<I: $crate::engine::exec::isa::Isa>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                inst: &$crate::engine::exec::warp::Inst,
+            ) -> $crate::engine::exec::warp::Flow {
+                // SAFETY: the lowering gave the operands these types' widths.
+                unsafe { $crate::engine::ops::lanewise!(@map warp, inst, $ret, $body, $($arg: $ty),+) }
+            }
+        }
+    )* };
+    (@map $warp:ident, $inst:ident, $ret:ty, $body:block, $a:ident: $ta:ty) => {
+        $crate::engine::exec::lanes::map1::<$ta, $ret>($warp, $inst, #[inline(always)] |$a: $ta| $body)
+    };
+    (@map $warp:ident, $inst:ident, $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
+        $crate::engine::exec::lanes::map2::<$ta, $tb, $ret>($warp, $inst, #[inline(always)] |$a: $ta, $b: $tb| $body)
+    };
+    (@map $warp:ident, $inst:ident, $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
+        $crate::engine::exec::lanes::map3::<$ta, $tb, $tc, $ret>(
+            $warp, $inst, #[inline(always)] |$a: $ta, $b: $tb, $c: $tc| $body,
+        )
+    };
+}
+pub(crate) use lanewise;
+
+/// Lowers one instruction.
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    match inst.opcode {
+        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" => {
+            arithmetic::lower(cx, inst)
+        }
+        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => logic::lower(cx, inst),
+        "mul24" | "mad24" | "sad" | "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk" | "szext" | "fns"
+        | "lop3" | "shf" | "prmt" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => integer::lower(cx, inst),
+        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign" | "testp" => {
+            float::lower(cx, inst)
+        }
+        "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
+        "cvt" => convert::lower(cx, inst),
+        "mov" => moves::lower(cx, inst),
+        "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
+        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::lower(cx, inst),
+        "atom" | "red" => atomic::lower(cx, inst),
+        "membar" | "fence" => barrier::fence(cx, inst),
+        "bar" | "barrier" => barrier::lower(cx, inst),
+        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => vote::lower(cx, inst),
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => control::lower(cx, inst),
+        "call" => call::lower(cx, inst),
+        _ => Err(unknown(inst)),
+    }
+}
