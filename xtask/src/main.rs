@@ -5,6 +5,7 @@
 
 mod cargo;
 mod commands;
+mod driver;
 mod progress;
 mod workspace;
 
@@ -30,8 +31,14 @@ enum Command {
     Run(commands::run::Options),
     /// Pass every test of the workspace.
     Test(commands::test::Options),
+    /// Compile kernel crates to PTX and report on each kernel.
+    BuildPtx(commands::build_ptx::Options),
     /// Prepare the caches that `run` and `test` would prepare, and optionally fetch ptxas.
     Setup(commands::setup::Options),
+    /// List each ingredient of the toolchain, what is wrong with it and how to mend it.
+    Doctor(commands::doctor::Options),
+    /// Measure: kernels on a GPU, the simulator, or the builder.
+    Bench(commands::bench::Options),
     /// Make a relocatable folder of tests, suite and benchmarks for a machine without Rust.
     Bundle(commands::bundle::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
@@ -44,7 +51,10 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(options) => commands::run::run(&options),
         Command::Test(options) => commands::test::run(&options),
+        Command::BuildPtx(options) => commands::build_ptx::run(&options),
         Command::Setup(options) => commands::setup::run(&options),
+        Command::Doctor(options) => commands::doctor::run(&options),
+        Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
         Command::New(options) => commands::new::run(&options),

@@ -1,6 +1,10 @@
 //! The commands, one module each.
 
+pub mod bench;
+mod bench_build;
+pub mod build_ptx;
 pub mod bundle;
+pub mod doctor;
 pub mod new;
 pub mod run;
 pub mod setup;

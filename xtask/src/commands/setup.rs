@@ -3,6 +3,8 @@
 use crate::progress::Step;
 use anyhow::Result;
 use std::process::ExitCode;
+use warpsmith_builder::ptxas::Ptxas;
+use warpsmith_builder::setup;
 use warpsmith_builder::sysroot::DeviceSysroot;
 use warpsmith_builder::toolchain::Toolchain;
 
@@ -17,7 +19,19 @@ pub struct Options {
 /// Prepares the caches, and ptxas if it is asked for.
 pub fn run(options: &Options) -> Result<ExitCode> {
     prepare()?;
-    let _ = options.ptxas;
+    eprintln!("   ok the device sysroot is in the cache");
+    if options.ptxas {
+        let ptxas = match Ptxas::find() {
+            Some(ptxas) => ptxas,
+            None => {
+                let step = Step::begin("fetching ptxas (PyPI's `nvidia-cuda-nvcc`)");
+                let ptxas = setup::ptxas()?;
+                step.finish("it is in the cache");
+                ptxas
+            }
+        };
+        eprintln!("   ok {}: {}", ptxas.path().display(), ptxas.version()?);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -27,10 +41,11 @@ pub fn prepare() -> Result<()> {
     if DeviceSysroot::find(&toolchain)?.is_some() {
         return Ok(());
     }
-    let step =
-        Step::begin("setting up the device sysroot (`core` for nvptx64, once for each toolchain)");
-    step.now("fetching the source of `core` if it is not there, then building it");
-    DeviceSysroot::find_or_build(&toolchain)?;
+    let step = Step::begin("setting up the device sysroot");
+    step.now(
+        "`core` for nvptx64, once for each toolchain; its source is fetched if it is not there",
+    );
+    setup::device_sysroot()?;
     step.finish("it is in the cache");
     Ok(())
 }

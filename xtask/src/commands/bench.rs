@@ -1,0 +1,57 @@
+//! `cargo xtask bench`: the kernels on a GPU, the simulator, or the builder.
+
+use super::{bench_build, run, setup};
+use crate::{cargo, workspace};
+use anyhow::Result;
+use std::process::{Command, ExitCode};
+
+/// The options of `cargo xtask bench`.
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+/// What is measured.
+#[derive(clap::Subcommand)]
+enum What {
+    /// Each kernel beside its CUDA C++ twin and the measured roof, on a GPU (the default).
+    Kernels {
+        /// Handed on to the suite: kernels' names, `--json FILE` ...
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Warp instructions a second and core.
+    Simulator,
+    /// The first device build ever, another project's first, a rebuild after an edit, and a build with nothing changed.
+    Build,
+}
+
+/// Measures what was asked for.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    match &options.what {
+        None => kernels(&[]),
+        Some(What::Kernels { arguments }) => kernels(arguments),
+        Some(What::Simulator) => cargo::run(cargo::command().args([
+            "run",
+            "--release",
+            "--quiet",
+            "--package",
+            "warpsmith-simulator",
+            "--example",
+            "speed",
+        ])),
+        Some(What::Build) => bench_build::run(),
+    }
+}
+
+fn kernels(arguments: &[String]) -> Result<ExitCode> {
+    setup::prepare()?;
+    let suite = run::build_suite(&["--release", "--quiet"])?;
+    let mut command = Command::new(suite);
+    command
+        .arg("bench")
+        .args(arguments)
+        .current_dir(workspace::root());
+    cargo::run(&mut command)
+}

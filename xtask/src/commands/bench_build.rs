@@ -1,0 +1,148 @@
+//! `cargo xtask bench build`: the builder's four times, each beside its goal.
+//!
+//! The cache is a fresh temporary folder, so the first build has everything to do; the source of `core` alone is taken from
+//! where it is, since fetching it measures the network.
+
+use crate::{progress::Step, workspace};
+use anyhow::{Context, Result};
+use comfy_table::{Table, presets};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+use warpsmith_builder::core_source;
+use warpsmith_builder::toolchain::Toolchain;
+use warpsmith_builder::{Arch, CudaBuilder};
+
+const KERNELS: &str = r#"//! Kernels to be built.
+#![no_std]
+use warpsmith_device::prelude::*;
+
+#[kernel]
+pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
+    if let (Some(x), Some(y)) = (x.get(thread::index()), y.mine()) {
+        *y += a * x;
+    }
+}
+
+#[kernel(launch_bounds(256))]
+pub fn block_sums(x: &[f32], mut sums: PerBlock<[f32]>) {
+    let written = shared!([f32; 256]).write(x[thread::index()]).sync();
+    if let Some(sum) = sums.leader() {
+        *sum = written.iter().sum();
+    }
+}
+"#;
+
+/// The variable under which a child process finds the folder that it is to build.
+const FOLDER: &str = "WARPSMITH_BENCH_BUILD_FOLDER";
+
+/// Measures and prints the table.
+pub fn run() -> Result<ExitCode> {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return build_in_this_process(Path::new(&folder));
+    }
+    let work = tempfile::tempdir()?;
+    let cache = work.path().join("cache");
+    let toolchain = Toolchain::find()?;
+    let source =
+        core_source::find(&toolchain).context("the source of `core` was found a moment ago")?;
+    let first = project(work.path(), "first")?;
+    let second = project(work.path(), "second")?;
+
+    let step = Step::begin("building");
+    let mut rows = Vec::new();
+    let mut measure = |what: &str, goal: f64, folder: &Path| -> Result<()> {
+        step.now(what);
+        rows.push((what.to_owned(), goal, build(folder, &cache)?));
+        Ok(())
+    };
+    measure("first device build ever, `core` included", 60.0, &first)?;
+    measure("another project's first", 10.0, &second)?;
+    let file = first.join("src/lib.rs");
+    fs::write(&file, KERNELS.replace("a * x", "a * x + 1.0"))?;
+    measure("after an edit in one kernel", 2.0, &first)?;
+    measure("nothing changed", 0.3, &first)?;
+    drop(step);
+
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_BORDERS_ONLY)
+        .set_header(["build", "seconds", "goal", ""]);
+    let mut missed = false;
+    for (what, goal, took) in rows {
+        let took = took.as_secs_f64();
+        missed |= took > goal;
+        let verdict = if took <= goal { "held" } else { "MISSED" };
+        table.add_row([
+            what,
+            format!("{took:.2}"),
+            format!("{goal}"),
+            verdict.to_owned(),
+        ]);
+    }
+    println!("{table}");
+    Ok(if missed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Links the source of `core` into the fresh cache, unless it lies in the toolchain itself.
+fn share_core_source(toolchain: &Toolchain, cache: &Path) -> Result<()> {
+    let library = core_source::find_or_fetch(toolchain)?;
+    if library.starts_with(&toolchain.sysroot) {
+        return Ok(());
+    }
+    let kept = library.parent().context("`library` lies in a folder")?;
+    let name = kept
+        .file_name()
+        .context("the folder of `library` has a name")?;
+    fs::create_dir_all(cache)?;
+    std::os::unix::fs::symlink(kept, cache.join(name))?;
+    Ok(())
+}
+
+/// A kernel crate that depends on the device library.
+fn project(work: &Path, name: &str) -> Result<PathBuf> {
+    let folder = work.join(name);
+    fs::create_dir_all(folder.join("src"))?;
+    fs::write(folder.join("src/lib.rs"), KERNELS)?;
+    let device = workspace::root().join("device");
+    fs::write(
+        folder.join("Cargo.toml"),
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nwarpsmith-device = {{ path = {device:?} }}\n"
+        ),
+    )?;
+    // The lock file's making is not the builder's time.
+    crate::cargo::run_or_fail(
+        crate::cargo::command()
+            .current_dir(&folder)
+            .args(["fetch", "--quiet"]),
+    )?;
+    Ok(folder)
+}
+
+/// One build in a process of its own, as a `build.rs` would be, against the fresh cache.
+fn build(folder: &Path, cache: &Path) -> Result<Duration> {
+    let start = Instant::now();
+    let status = Command::new(std::env::current_exe()?)
+        .args(["bench", "build"])
+        .env(FOLDER, folder)
+        .env("WARPSMITH_CACHE", cache)
+        .status()?;
+    let took = start.elapsed();
+    anyhow::ensure!(
+        status.success(),
+        "the build of {} failed: {status}",
+        folder.display()
+    );
+    Ok(took)
+}
+
+fn build_in_this_process(folder: &Path) -> Result<ExitCode> {
+    CudaBuilder::new(folder).arch(Arch::Sm90).build()?;
+    Ok(ExitCode::SUCCESS)
+}
