@@ -204,6 +204,7 @@ impl<'a> Invocation<'a> {
         });
         let mut built = Built::default();
         let mut errors = String::new();
+        let mut kernel_crate = None;
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         for line in stdout.lines() {
             let line = line.context("cannot read the output of", &self.toolchain.cargo)?;
@@ -232,8 +233,16 @@ impl<'a> Invocation<'a> {
                     let is_device =
                         |f: &&str| f.ends_with(".rlib") && f.contains(&format!("/{TARGET}/"));
                     if let Some(archive) = files.filter(is_device).map(PathBuf::from).next() {
-                        built.dependency_list = Some(archive.with_extension("d"));
-                        built.archives.push(archive);
+                        // With pipelining the kernel crate may be done before its dependencies are.
+                        let is_kernel_crate = message["manifest_path"]
+                            .as_str()
+                            .is_some_and(|path| Path::new(path) == self.manifest);
+                        if is_kernel_crate {
+                            built.dependency_list = Some(archive.with_extension("d"));
+                            kernel_crate = Some(archive);
+                        } else {
+                            built.archives.push(archive);
+                        }
                     }
                 }
                 _ => {}
@@ -244,6 +253,7 @@ impl<'a> Invocation<'a> {
             .context("cannot wait for", &self.toolchain.cargo)?;
         let stderr = stderr.join().unwrap_or_default();
         if status.success() {
+            built.archives.extend(kernel_crate);
             return Ok(built);
         }
         let diagnostics = if errors.is_empty() { stderr } else { errors };

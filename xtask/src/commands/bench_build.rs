@@ -45,8 +45,7 @@ pub fn run() -> Result<ExitCode> {
     let work = tempfile::tempdir()?;
     let cache = work.path().join("cache");
     let toolchain = Toolchain::find()?;
-    let source =
-        core_source::find(&toolchain).context("the source of `core` was found a moment ago")?;
+    share_core_source(&toolchain, &cache)?;
     let first = project(work.path(), "first")?;
     let second = project(work.path(), "second")?;
 
@@ -67,7 +66,7 @@ pub fn run() -> Result<ExitCode> {
 
     let mut table = Table::new();
     table
-        .load_preset(presets::UTF8_BORDERS_ONLY)
+        .load_style(presets::UTF8_BORDERS_ONLY)
         .set_header(["build", "seconds", "goal", ""]);
     let mut missed = false;
     for (what, goal, took) in rows {

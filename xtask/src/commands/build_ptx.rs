@@ -123,7 +123,7 @@ fn report(output: &PtxOutput, usage: &[KernelUsage]) -> Table {
         .map(|usage| (usage.name.as_str(), usage))
         .collect();
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_BORDERS_ONLY).set_header([
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_header([
         "kernel",
         "parameters",
         "static shared",

@@ -44,7 +44,7 @@ pub fn run(_options: &Options) -> Result<ExitCode> {
     }
     findings.extend(devices(driver::probe()));
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_BORDERS_ONLY).set_header([
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_header([
         "ingredient",
         "state",
         "what was found",
