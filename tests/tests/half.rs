@@ -62,6 +62,16 @@ fn round_to_odd(value: f64, rest: f64) -> f64 {
     })
 }
 
+/// The crate `half` cuts off the low 32 bits of a `f64` before it rounds; here they leave a trace.
+fn shorten(value: f64) -> f64 {
+    let (bits, low) = (value.to_bits() >> 32 << 32, value.to_bits() as u32);
+    f64::from_bits(if low != 0 && value.is_finite() {
+        bits | 1 << 32
+    } else {
+        bits
+    })
+}
+
 struct F16;
 struct Bf16;
 impl Format for F16 {
@@ -69,7 +79,7 @@ impl Format for F16 {
         f16::from_bits(bits).to_f64()
     }
     fn round(value: f64, rest: f64) -> u16 {
-        f16::from_f64(round_to_odd(value, rest)).to_bits()
+        f16::from_f64(shorten(round_to_odd(value, rest))).to_bits()
     }
 }
 impl Format for Bf16 {
@@ -77,7 +87,7 @@ impl Format for Bf16 {
         bf16::from_bits(bits).to_f64()
     }
     fn round(value: f64, rest: f64) -> u16 {
-        bf16::from_f64(round_to_odd(value, rest)).to_bits()
+        bf16::from_f64(shorten(round_to_odd(value, rest))).to_bits()
     }
 }
 
