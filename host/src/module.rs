@@ -138,6 +138,40 @@ impl Gpu {
             inner: Arc::new(inner),
         })
     }
+
+    /// Loads a cubin or fat binary, as nvcc makes them: machine code for this very device.
+    ///
+    /// [`Module::kernel_names`] knows no names in it; kernels are looked up by name all the same. The simulator knows no
+    /// machine code.
+    ///
+    /// # Errors
+    ///
+    /// The driver rejects it: most often because it is for another architecture.
+    ///
+    /// # Safety
+    ///
+    /// The image is a whole and sound one: the driver goes by the sizes that stand in it.
+    pub unsafe fn load_binary(&self, image: &[u8]) -> Result<Module> {
+        self.inner.bind()?;
+        self.inner.reclaim();
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the image outlives the call, and the caller vouches for it.
+        unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }?;
+        // SAFETY: just loaded, given to cust alone.
+        let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
+        let inner = ModuleInner {
+            gpu: self.inner.clone(),
+            raw: handle,
+            owner,
+            log: String::new(),
+            kernels: Vec::new(),
+            globals: Vec::new(),
+            panics: None,
+        };
+        Ok(Module {
+            inner: Arc::new(inner),
+        })
+    }
 }
 
 impl Module {

@@ -36,7 +36,7 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
     let vectors =
         (rows as usize | columns as usize | src_stride | dst_stride) & 3 | misaligned == 0;
 
-    // SAFETY (of this block and the next one): every access is to a row below `rows` and a column below `columns`,
+    // SAFETY: (of this block and the next one) every access is to a row below `rows` and a column below `columns`,
     // which both matrices have; vectors as argued above. Each place of the tile is written by one thread, and read
     // after the barrier only. Each element of `dst` is
     // written by one thread of one block.

@@ -9,17 +9,19 @@ use warpsmith_kernels::random::{bits, unit};
 
 /// The kernels that fill buffers.
 pub struct Kernels {
-    units: TypedKernel<kernels::fill_unit>,
-    halves: TypedKernel<kernels::fill_unit_f16>,
-    words: TypedKernel<kernels::fill_bits>,
+    pub(crate) units: TypedKernel<kernels::random::fill_unit>,
+    pub(crate) halves: TypedKernel<kernels::random::fill_unit_f16>,
+    pub(crate) words: TypedKernel<kernels::random::fill_bits>,
+    pub(crate) bytes: TypedKernel<kernels::random::fill_bytes>,
 }
 
 impl Kernels {
     pub(crate) fn new(module: &Module) -> Result<Kernels> {
         Ok(Kernels {
-            units: module.kernel(kernels::fill_unit)?,
-            halves: module.kernel(kernels::fill_unit_f16)?,
-            words: module.kernel(kernels::fill_bits)?,
+            units: module.kernel(kernels::random::fill_unit)?,
+            halves: module.kernel(kernels::random::fill_unit_f16)?,
+            words: module.kernel(kernels::random::fill_bits)?,
+            bytes: module.kernel(kernels::random::fill_bytes)?,
         })
     }
 }
@@ -68,6 +70,16 @@ impl Fill for u32 {
     }
     fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u32>, seed: u64) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session.stream.launch(&session.fill.words, grid, (seed, buffer))?)
+        Ok(session.stream.launch(&session.fill.words, grid, (seed, 0, buffer))?)
+    }
+}
+
+impl Fill for u8 {
+    fn draw(seed: u64, index: u64) -> u8 {
+        bits(seed, index) as u8
+    }
+    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u8>, seed: u64) -> Result<()> {
+        let grid = Grid::cover(buffer.len(), 256);
+        Ok(session.stream.launch(&session.fill.bytes, grid, (seed, buffer))?)
     }
 }

@@ -5,6 +5,7 @@ use anyhow::{Result, anyhow};
 use std::collections::HashMap;
 use std::time::Duration;
 use warpsmith_host::prelude::*;
+use warpsmith_device::launch::KernelItem;
 
 /// Whose implementation to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,10 +46,15 @@ impl Session {
         self.twins.contains_key(stem)
     }
 
+    /// The module of the twin `stem`.
+    pub fn twin_module(&self, stem: &str) -> Result<&Module> {
+        self.twins.get(stem).ok_or_else(|| anyhow!("the CUDA C++ twin `{stem}` is not loaded"))
+    }
+
     /// Our kernel, with its twin from the module `stem` if that is loaded.
-    pub fn pair<K: Kernel>(&self, kernel: K, stem: &str) -> Result<Pair<K>> {
+    pub fn pair<I: KernelItem>(&self, kernel: I, stem: &str) -> Result<Pair<I::Kernel>> {
         let twin = match self.twins.get(stem) {
-            Some(module) => Some(module.untyped_kernel::<K::Parameters>(K::NAME)?),
+            Some(module) => Some(module.untyped_kernel(I::Kernel::NAME)?),
             None => None,
         };
         Ok(Pair { ours: self.module.kernel(kernel)?, twin })
@@ -69,6 +75,16 @@ impl Session {
     pub fn randomise<T: Fill>(&self, buffer: &mut DeviceBuffer<T>, seed: u64) -> Result<()> {
         T::fill(self, buffer, seed)
     }
+
+    /// Fills a buffer with random values below `2^(32 - shift)`: those of [`randomise`](Self::randomise), shifted right.
+    pub fn randomise_shifted(&self, buffer: &mut DeviceBuffer<u32>, seed: u64, shift: u32) -> Result<()> {
+        if self.gpu.is_simulator() {
+            let values: Vec<u32> = (0..buffer.len() as u64).map(|i| u32::draw(seed, i) >> shift).collect();
+            return Ok(self.stream.upload_into(&values, buffer)?);
+        }
+        let grid = Grid::cover(buffer.len(), 256);
+        Ok(self.stream.launch(&self.fill.words, grid, (seed, shift, buffer))?)
+    }
 }
 
 /// A kernel of ours and its twin, which take the same arguments.
@@ -86,18 +102,25 @@ impl<K: Kernel> Pair<K> {
     }
 }
 
-/// Launches ours or the twin of a [`Pair`] with one set of arguments.
+/// Launches ours or the twin of a [`Pair`] with one set of arguments: `launch_pair!(session, who, pair, grid, arguments)`,
+/// and `launch_pair!(unsafe session, ...)` for an unsafe kernel.
 ///
-/// A macro, not a function: the arguments borrow buffers in ways that only the launch call itself can name.
+/// A macro, not a function: the arguments are built, and their buffers borrowed, for one of the two launches only.
 #[macro_export]
 macro_rules! launch_pair {
+    (unsafe $session:expr, $who:expr, $pair:expr, $grid:expr, $arguments:expr) => {
+        match $who {
+            $crate::session::Who::Ours => $session.stream.launch_unchecked(&$pair.ours, $grid, $arguments)?,
+            $crate::session::Who::Twin => $session.stream.launch_untyped($pair.twin()?, $grid, $arguments)?,
+        }
+    };
     ($session:expr, $who:expr, $pair:expr, $grid:expr, $arguments:expr) => {
         match $who {
             $crate::session::Who::Ours => $session.stream.launch(&$pair.ours, $grid, $arguments)?,
             // SAFETY: the twin in kernels/twins has the parameters and the bounds checks of our kernel, whose
             // launch is safe.
             $crate::session::Who::Twin => unsafe {
-                $session.stream.launch_unchecked($pair.twin()?, $grid, $arguments)?
+                $session.stream.launch_untyped($pair.twin()?, $grid, $arguments)?
             },
         }
     };

@@ -149,7 +149,9 @@ impl Problem for Solver {
             GOAL,
             MAX_ITERATIONS,
         );
-        launch_pair!(session, who, self.kernel, grid, arguments);
+        // SAFETY: `Solver::new` made the buffers of these lengths for a matrix in compressed rows, and a grid of at most as
+        // many blocks as fit; all buffers are different ones.
+        unsafe { launch_pair!(unsafe session, who, self.kernel, grid, arguments) };
         Ok(())
     }
 

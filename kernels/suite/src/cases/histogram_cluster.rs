@@ -25,8 +25,11 @@ pub(super) const CASE: Case = Case {
         let shift = kernels::histogram_cluster::shift(bins, cluster);
         let blocks = super::persistent_blocks(session, 4, n.div_ceil(1024))?;
         let kernel = session.pair(kernels::histogram_cluster::histogram_cluster, "histogram_cluster")?;
-        let shared = 4 << shift;
-        kernel.set_max_dynamic_shared(shared)?;
+        let shared: u32 = 4 << shift;
+        kernel.ours.set_max_dynamic_shared(shared)?;
+        if let Some(twin) = &kernel.twin {
+            twin.set_max_dynamic_shared(shared)?;
+        }
         Ok(Box::new(Histogram {
             kernel,
             data: session.stream.zeroed(n)?,
@@ -61,12 +64,14 @@ impl Problem for Histogram {
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
         self.seed = seed;
         // Values up to 65535 for up to 40000 bins: some lie beyond the last bin, which counts them.
-        session.randomise_below(&mut self.data, seed, 16)?;
+        session.randomise_shifted(&mut self.data, seed, 16)?;
         Ok(session.stream.fill(&mut self.bins, 0)?)
     }
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
-        launch_pair!(session, who, self.kernel, self.grid, (&self.data, &mut self.bins, self.shift));
+        // SAFETY: `prepare` made the grid with `4 << shift` bytes for each block, and chose `shift` so that a cluster holds
+        // all bins, of which there is at least one.
+        unsafe { launch_pair!(unsafe session, who, self.kernel, self.grid, (&self.data, &mut self.bins, self.shift)) };
         Ok(())
     }
 

@@ -1,0 +1,187 @@
+//! The benchmark: our kernels, their CUDA C++ twins and the roofs, in one run on one device.
+//!
+//! Each repetition draws new inputs, flushes the L2 cache, and times one launch between two events; ours and the twin take
+//! turns, and take turns in going first. After the timings, both are launched and verified once more.
+
+mod date;
+mod overhead;
+mod report;
+mod roofs;
+mod statistics;
+
+pub use overhead::Overhead;
+pub use report::{Report, Resources, Row, Side};
+pub use roofs::Roofs;
+pub use statistics::Timing;
+
+use crate::case::{Case, Problem, Progress};
+use crate::session::{Session, Who};
+use crate::{cases, twins};
+use anyhow::{Context, Result, bail};
+use std::time::Duration;
+use warpsmith_host::prelude::*;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The cases by name; none means all.
+    pub names: Vec<String>,
+    /// Timed launches of each implementation.
+    pub repetitions: usize,
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// Whether to build and time the CUDA C++ twins.
+    pub twins: bool,
+    /// Problem size; the device's default if not given.
+    pub size: Option<usize>,
+    /// Whether to go on without a GPU, where times mean nothing.
+    pub on_simulator: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { names: Vec::new(), repetitions: 21, seed: 1, twins: true, size: None, on_simulator: false }
+    }
+}
+
+/// More than the L2 cache of any GPU so far (an H200 has 60 MB).
+const FLUSH: usize = 256 << 20;
+
+/// Runs the benchmark.
+pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Report> {
+    if gpu.is_simulator() && !options.on_simulator {
+        bail!(
+            "the benchmark needs a GPU: the simulator executes instructions one by one, so its times say nothing about a GPU. \
+             To see the benchmark work all the same, ask for the simulator (`--device simulator`)"
+        );
+    }
+    let chosen = chosen(&options.names)?;
+    let mut session = Session::new(gpu)?;
+    let compiler = if options.twins { Some(twins::compiler()?) } else { None };
+    let roofs = Roofs::measure(&session).context("cannot measure the roofs")?;
+    let mut flush = Flush::new(&session)?;
+    let mut rows = Vec::new();
+    for (done, case) in chosen.iter().enumerate() {
+        let mut step = |step: &str| {
+            progress(Progress { case: case.name, step: step.into(), done, steps: chosen.len() });
+        };
+        if options.twins {
+            step("compiling the twin");
+            twins::load(&mut session, case.twin)?;
+        }
+        rows.push(measure(&session, case, options, &roofs, &mut flush, &mut step)?);
+    }
+    let overhead = overhead::measure(&session).context("cannot measure the cost of a launch")?;
+    Ok(Report::new(gpu, compiler, roofs, rows, overhead, options))
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {
+    if names.is_empty() {
+        return Ok(cases().iter().collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            crate::case(name).with_context(|| {
+                let all: Vec<_> = cases().iter().map(|case| case.name).collect();
+                format!("there is no case `{name}`; there are {}", all.join(", "))
+            })
+        })
+        .collect()
+}
+
+fn measure(
+    session: &Session,
+    case: &Case,
+    options: &Options,
+    roofs: &Roofs,
+    flush: &mut Flush,
+    step: &mut dyn FnMut(&str),
+) -> Result<Row> {
+    let doing = |what: &str| format!("{}: {what}", case.name);
+    step("preparing");
+    let size = options.size.unwrap_or_else(|| case.default_size(&session.gpu));
+    let mut problem = (case.prepare)(session, size).with_context(|| doing("cannot prepare"))?;
+    let sides: &[Who] = if options.twins { &[Who::Ours, Who::Twin] } else { &[Who::Ours] };
+    let mut samples = [const { Vec::new() }; 2];
+    let mut seed = options.seed;
+    // The first round warms up (lazy loading, page tables) and is not counted.
+    for round in 0..=options.repetitions {
+        step(&format!("timing, {round} of {}", options.repetitions));
+        for turn in 0..sides.len() {
+            let who = sides[(turn + round) % sides.len()];
+            seed = seed.wrapping_add(1);
+            let time = once(session, problem.as_mut(), who, seed, flush).with_context(|| doing("cannot run"))?;
+            if round > 0 {
+                samples[who as usize].push(time);
+            }
+        }
+    }
+    step("verifying");
+    let mut results = Vec::new();
+    for &who in sides {
+        seed = seed.wrapping_add(1);
+        once(session, problem.as_mut(), who, seed, flush).with_context(|| doing("cannot run"))?;
+        results.push(problem.verify(session).with_context(|| doing("cannot verify"))?);
+    }
+    let mut side = |who: Who| -> Result<Side> {
+        Ok(Side {
+            timing: Timing::of(&samples[who as usize]),
+            verified: match results.remove(0) {
+                Ok(verified) => verified.to_string(),
+                Err(wrong) => bail!("{} ({who:?}) is wrong after timing: {wrong}", case.name),
+            },
+            resources: resources(session, case, who)?,
+        })
+    };
+    let ours = side(Who::Ours)?;
+    let twin = if options.twins { Some(side(Who::Twin)?) } else { None };
+    Ok(Row::new(case, problem.shape(), problem.work(), roofs, ours, twin))
+}
+
+/// One launch on new inputs with a cold cache.
+fn once(session: &Session, problem: &mut dyn Problem, who: Who, seed: u64, flush: &mut Flush) -> Result<Duration> {
+    problem.refresh(session, seed)?;
+    flush.run(session)?;
+    session.stream.synchronize()?;
+    session.time(|| problem.launch(session, who))
+}
+
+/// Registers and local memory of the case's entries.
+fn resources(session: &Session, case: &Case, who: Who) -> Result<Vec<Resources>> {
+    let module = match who {
+        Who::Ours => &session.module,
+        Who::Twin => session.twin_module(case.twin)?,
+    };
+    case.entries
+        .iter()
+        .map(|&entry| {
+            // Only looked at, never launched: so its parameters do not matter.
+            let attributes = module.untyped_kernel::<()>(entry)?.attributes()?;
+            Ok(Resources {
+                entry: entry.into(),
+                registers: attributes.registers,
+                local_bytes: attributes.local_bytes as usize,
+                static_shared_bytes: attributes.static_shared_bytes as usize,
+            })
+        })
+        .collect()
+}
+
+/// A buffer that pushes everything else out of the L2 cache when it is filled.
+struct Flush {
+    buffer: DeviceBuffer<u32>,
+    round: u32,
+}
+
+impl Flush {
+    fn new(session: &Session) -> Result<Flush> {
+        let bytes = if session.gpu.is_simulator() { 4 } else { FLUSH };
+        Ok(Flush { buffer: session.stream.zeroed(bytes / 4)?, round: 0 })
+    }
+
+    fn run(&mut self, session: &Session) -> Result<()> {
+        self.round = self.round.wrapping_add(1);
+        Ok(session.stream.fill(&mut self.buffer, self.round)?)
+    }
+}
