@@ -11,7 +11,7 @@ pub(crate) use hook::report_drop_error;
 pub use hook::{DropErrorHook, set_drop_error_hook};
 
 /// `Result` with this crate's [`Error`].
-pub type Result<T> = core::result::Result<T, Error>;
+pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// Everything that this crate reports. Small (a pointer), so that the good path stays cheap.
 ///

@@ -39,10 +39,12 @@ impl Project {
         std::fs::write(path, text).expect("the file can be written");
     }
 
-    /// `cargo ARGUMENTS` in the project, on the simulator. The projects of all tests share one target folder, so that the
-    /// libraries are built once.
+    /// `cargo ARGUMENTS` in the project, on the simulator, with the workspace's target folder: a new project's profile is the
+    /// workspace's, so the libraries are not built again.
     pub fn cargo(&self, arguments: &[&str]) -> Output {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-projects");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .parent()
+            .expect("cargo puts the temporary folder into the target folder");
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command
@@ -68,4 +70,10 @@ impl Project {
 /// Bytes of a program's output as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies one folder below the workspace's root")
 }
