@@ -183,8 +183,3 @@ fn last_line(text: &[u8]) -> String {
         .trim()
         .to_owned()
 }
-
-/// Creates nothing and downloads nothing: where a copy would be kept (for `doctor`).
-pub(crate) fn cache_folder(toolchain: &Toolchain) -> Result<PathBuf, BuildError> {
-    Ok(cache::folder()?.join(cache_name(toolchain)))
-}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{BuildError, IoContext};
-use crate::toolchain::Toolchain;
+use crate::toolchain::{TESTED_RELEASE, Toolchain};
 
 /// rustc's name of the target.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -154,7 +154,11 @@ impl<'a> Invocation<'a> {
                 TARGET,
             ])
             .args([
-                "--message-format=json-diagnostic-rendered-ansi",
+                if std::io::stderr().is_terminal() {
+                    "--message-format=json-diagnostic-rendered-ansi"
+                } else {
+                    "--message-format=json"
+                },
                 "--manifest-path",
             ])
             .arg(&self.manifest)
@@ -205,6 +209,7 @@ impl<'a> Invocation<'a> {
         let mut built = Built::default();
         let mut errors = String::new();
         let mut kernel_crate = None;
+        let mut needs_std = None;
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         for line in stdout.lines() {
             let line = line.context("cannot read the output of", &self.toolchain.cargo)?;
@@ -217,6 +222,11 @@ impl<'a> Invocation<'a> {
                     let is_error = message["message"]["level"]
                         .as_str()
                         .is_some_and(|l| l.starts_with("error"));
+                    if message["message"]["code"]["code"] == "E0463"
+                        && rendered.contains("crate for `std`")
+                    {
+                        needs_std = message["target"]["name"].as_str().map(str::to_owned);
+                    }
                     if is_error {
                         &mut errors
                     } else {
@@ -259,7 +269,24 @@ impl<'a> Invocation<'a> {
         let diagnostics = if errors.is_empty() { stderr } else { errors };
         Err(BuildError::Rustc {
             diagnostics: diagnostics.trim_end().to_owned(),
-            hint: None,
+            hint: self.hint(needs_std),
+        })
+    }
+
+    /// What to do about a failed compilation, where there is something to say that rustc does not.
+    fn hint(&self, needs_std: Option<String>) -> Option<String> {
+        if let Some(krate) = needs_std {
+            return Some(format!(
+                "`{krate}` needs `std`, which the GPU does not have. In a crate of your own write `#![no_std]`; of a \
+                 dependency turn its `std` feature off (`default-features = false`), or keep it away from the kernels"
+            ));
+        }
+        (self.toolchain.release != TESTED_RELEASE).then(|| {
+            format!(
+                "this is rustc {}, and the GPU target is tested with {TESTED_RELEASE}: if the errors below are not about \
+                 your code, use that one",
+                self.toolchain.release
+            )
         })
     }
 }

@@ -74,10 +74,12 @@ pub(crate) fn remember(
             path,
         })
         .collect();
+    // Lock files may be newer: cargo itself writes them.
     let started = nanoseconds(started);
+    let is_newer = |input: &Input| input.state.is_some_and(|s| s.modified >= started);
     if inputs
         .iter()
-        .any(|i| i.state.is_some_and(|s| s.modified >= started))
+        .any(|input| sources.contains(&input.path) && is_newer(input))
     {
         return Ok(());
     }

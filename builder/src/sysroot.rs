@@ -13,7 +13,10 @@ use crate::error::{BuildError, IoContext};
 use crate::toolchain::Toolchain;
 
 /// Raised when a change here makes older cached sysroots wrong.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// The file that lists the archives with their sizes, written last.
+const CONTENTS: &str = "contents.json";
 
 /// The crates of a device sysroot.
 pub const CRATES: [&str; 3] = ["core", "alloc", "compiler_builtins"];
@@ -30,23 +33,23 @@ pub struct DeviceSysroot {
 impl DeviceSysroot {
     /// The cached sysroot, if it is whole.
     pub fn find(toolchain: &Toolchain) -> Result<Option<DeviceSysroot>, BuildError> {
-        DeviceSysroot::at(&cache::folder()?.join(name(toolchain)))
+        DeviceSysroot::at(&cache::folder()?.join(folder_name(toolchain)))
     }
 
     fn at(path: &Path) -> Result<Option<DeviceSysroot>, BuildError> {
-        let folder = library_folder(path);
+        let Ok(text) = fs::read(path.join(CONTENTS)) else {
+            return Ok(None);
+        };
+        let Ok(contents) = serde_json::from_slice::<Vec<(PathBuf, u64)>>(&text) else {
+            return Ok(None);
+        };
         let mut libraries = Vec::new();
-        for krate in CRATES {
-            match fs::read_dir(&folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|e| e.path())
-                .find(|p| is_rlib_of(p, krate))
-            {
-                Some(library) => libraries.push(library),
-                None => return Ok(None),
+        for (file, size) in contents {
+            let library = path.join(file);
+            if fs::metadata(&library).map(|m| m.len()).ok() != Some(size) {
+                return Ok(None);
             }
+            libraries.push(library);
         }
         Ok(Some(DeviceSysroot {
             path: path.to_path_buf(),
@@ -61,15 +64,15 @@ impl DeviceSysroot {
             return Ok(found);
         }
         let source = core_source::find_or_fetch(toolchain)?;
-        let target = cache.join(name(toolchain));
+        let target = cache.join(folder_name(toolchain));
         if target.exists() {
             // Under the final name and not whole: somebody deleted files from it.
-            let _lock = cache::lock(&cache.join(format!("{}.lock", name(toolchain))))?;
+            let _lock = cache::lock(&cache.join(format!("{}.lock", folder_name(toolchain))))?;
             if DeviceSysroot::at(&target)?.is_none() {
                 fs::remove_dir_all(&target).context("cannot remove the damaged", &target)?;
             }
         }
-        let path = cache::once(&cache, &name(toolchain), |folder| {
+        let path = cache::once(&cache, &folder_name(toolchain), |folder| {
             eprintln!("warpsmith: building `core` for the GPU (once per toolchain)");
             build(toolchain, &source, folder)
         })?;
@@ -78,13 +81,13 @@ impl DeviceSysroot {
     }
 }
 
-fn name(toolchain: &Toolchain) -> String {
+/// Its folder's name in the cache.
+pub fn folder_name(toolchain: &Toolchain) -> String {
     format!("sysroot-{}-v{FORMAT}", toolchain.key())
 }
 
-fn library_folder(sysroot: &Path) -> PathBuf {
-    sysroot.join("lib/rustlib/nvptx64-nvidia-cuda/lib")
-}
+/// Where rustc looks for the target's libraries in a sysroot.
+const LIBRARY_FOLDER: &str = "lib/rustlib/nvptx64-nvidia-cuda/lib";
 
 fn is_rlib_of(path: &Path, krate: &str) -> bool {
     path.file_name()
@@ -123,8 +126,9 @@ fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), Buil
         .push(("__CARGO_TESTS_ONLY_SRC_ROOT".into(), source.into()));
     let built = invocation.run()?;
 
-    let library_folder = library_folder(folder);
+    let library_folder = folder.join(LIBRARY_FOLDER);
     fs::create_dir_all(&library_folder).context("cannot create", &library_folder)?;
+    let mut contents: Vec<(PathBuf, u64)> = Vec::new();
     for krate in CRATES {
         let rlib = built
             .archives
@@ -132,8 +136,14 @@ fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), Buil
             .find(|path| is_rlib_of(path, krate))
             .ok_or_else(|| BuildError::Setup(format!("cargo built no `{krate}` for the GPU")))?;
         let to = library_folder.join(rlib.file_name().unwrap_or_default());
-        fs::copy(rlib, &to).context("cannot copy to", &to)?;
+        let size = fs::copy(rlib, &to).context("cannot copy to", &to)?;
+        contents.push((
+            Path::new(LIBRARY_FOLDER).join(rlib.file_name().unwrap_or_default()),
+            size,
+        ));
     }
+    let list = serde_json::to_vec(&contents).map_err(|e| BuildError::Setup(e.to_string()))?;
+    fs::write(folder.join(CONTENTS), list).context("cannot write", folder.join(CONTENTS))?;
     fs::remove_dir_all(&seed).context("cannot remove", &seed)?;
     Ok(())
 }

@@ -32,17 +32,11 @@ impl Archive {
                 symbols.insert(symbol.name().to_vec(), symbol.offset().0);
             }
         }
-        drop(archive);
         Ok(Archive {
             path: path.to_path_buf(),
             cache,
             symbols,
         })
-    }
-
-    /// The archive's file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Offset of the member that defines `symbol`.

@@ -201,11 +201,6 @@ pub struct Module<'c> {
 }
 
 impl<'c> Module<'c> {
-    /// The context it lives in.
-    pub fn context(&self) -> &'c Context {
-        self.context
-    }
-
     /// Moves everything in `other` into this module.
     pub fn link(&self, other: Module<'c>) -> Result<(), String> {
         let raw = other.raw;
@@ -298,16 +293,6 @@ impl<'c> Module<'c> {
         let api = self.context.api;
         // SAFETY: the type belongs to this context; the layout is the module's own.
         unsafe { (api.LLVMABISizeOfType)((api.LLVMGetModuleDataLayout)(self.raw), ty) }
-    }
-
-    /// A new declaration of a function.
-    pub fn add_function(&self, name: &str, ty: sys::TypeRef) -> Value<'c> {
-        let name = cstring(name);
-        // SAFETY: as above.
-        Value {
-            raw: unsafe { (self.context.api.LLVMAddFunction)(self.raw, name.as_ptr(), ty) },
-            context: self.context,
-        }
     }
 
     /// Sets the target triple and the data layout of `machine`.

@@ -135,7 +135,6 @@ api! {
     fn LLVMGetUser(UseRef) -> ValueRef;
     fn LLVMReplaceAllUsesWith(ValueRef, ValueRef);
     fn LLVMGetOperand(ValueRef, c_uint) -> ValueRef;
-    fn LLVMSetOperand(ValueRef, c_uint, ValueRef);
     fn LLVMGetNumOperands(ValueRef) -> c_int;
 
     // Values.
@@ -143,11 +142,9 @@ api! {
     fn LLVMSetValueName2(ValueRef, *const c_char, usize);
     fn LLVMTypeOf(ValueRef) -> TypeRef;
     fn LLVMIsDeclaration(ValueRef) -> Bool;
-    fn LLVMGetLinkage(ValueRef) -> c_int;
     fn LLVMSetLinkage(ValueRef, c_int);
     fn LLVMSetVisibility(ValueRef, c_int);
     fn LLVMGetSection(ValueRef) -> *const c_char;
-    fn LLVMSetSection(ValueRef, *const c_char);
     fn LLVMGetAlignment(ValueRef) -> c_uint;
     fn LLVMSetAlignment(ValueRef, c_uint);
     fn LLVMIsAConstantInt(ValueRef) -> ValueRef;
@@ -161,7 +158,6 @@ api! {
     fn LLVMIsAInlineAsm(ValueRef) -> ValueRef;
     fn LLVMConstIntGetZExtValue(ValueRef) -> u64;
     fn LLVMConstInt(TypeRef, u64, Bool) -> ValueRef;
-    fn LLVMConstNull(TypeRef) -> ValueRef;
     fn LLVMGetUndef(TypeRef) -> ValueRef;
     fn LLVMGetAggregateElement(ValueRef, c_uint) -> ValueRef;
     fn LLVMIsConstantString(ValueRef) -> Bool;
@@ -170,11 +166,8 @@ api! {
 
     // Functions, parameters, calls.
     fn LLVMGlobalGetValueType(ValueRef) -> TypeRef;
-    fn LLVMAddFunction(ModuleRef, *const c_char, TypeRef) -> ValueRef;
-    fn LLVMDeleteFunction(ValueRef);
     fn LLVMGetIntrinsicID(ValueRef) -> c_uint;
     fn LLVMGetFunctionCallConv(ValueRef) -> c_uint;
-    fn LLVMSetFunctionCallConv(ValueRef, c_uint);
     fn LLVMCountParams(ValueRef) -> c_uint;
     fn LLVMGetParam(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetCalledValue(ValueRef) -> ValueRef;
@@ -206,7 +199,6 @@ api! {
     fn LLVMDeleteGlobal(ValueRef);
     fn LLVMSetExternallyInitialized(ValueRef, Bool);
     fn LLVMSetGlobalConstant(ValueRef, Bool);
-    fn LLVMIsGlobalConstant(ValueRef) -> Bool;
     fn LLVMGetPointerAddressSpace(TypeRef) -> c_uint;
 
     // Types.
@@ -216,11 +208,9 @@ api! {
     fn LLVMVectorType(TypeRef, c_uint) -> TypeRef;
     fn LLVMArrayType2(TypeRef, u64) -> TypeRef;
     fn LLVMPointerTypeInContext(ContextRef, c_uint) -> TypeRef;
-    fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
     fn LLVMFunctionType(TypeRef, *mut TypeRef, c_uint, Bool) -> TypeRef;
     fn LLVMGetTypeKind(TypeRef) -> c_int;
     fn LLVMGetIntTypeWidth(TypeRef) -> c_uint;
-    fn LLVMGetReturnType(TypeRef) -> TypeRef;
 
     // Building and changing instructions.
     fn LLVMCreateBuilderInContext(ContextRef) -> BuilderRef;
@@ -233,9 +223,7 @@ api! {
     fn LLVMBuildAddrSpaceCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;
     fn LLVMGetOrdering(ValueRef) -> c_int;
-    fn LLVMSetOrdering(ValueRef, c_int);
     fn LLVMGetAtomicRMWBinOp(ValueRef) -> c_int;
-    fn LLVMIsAtomicSingleThread(ValueRef) -> Bool;
     fn LLVMGetFastMathFlags(ValueRef) -> c_uint;
     fn LLVMSetFastMathFlags(ValueRef, c_uint);
     fn LLVMCanValueUseFastMathFlags(ValueRef) -> Bool;
@@ -243,5 +231,4 @@ api! {
     fn LLVMInstructionSetDebugLoc(ValueRef, MetadataRef);
     fn LLVMGetDebugLocLine(ValueRef) -> c_uint;
     fn LLVMGetDebugLocFilename(ValueRef, *mut c_uint) -> *const c_char;
-    fn LLVMGetDebugLocDirectory(ValueRef, *mut c_uint) -> *const c_char;
 }

@@ -214,11 +214,6 @@ impl<'c> Value<'c> {
             .filter(|s| !s.is_empty())
     }
 
-    /// Takes it out of its section.
-    pub fn clear_section(self) {
-        unsafe { (self.api().LLVMSetSection)(self.raw, c"".as_ptr()) }
-    }
-
     /// Its alignment in bytes.
     pub fn alignment(self) -> u32 {
         unsafe { (self.api().LLVMGetAlignment)(self.raw) }
@@ -244,11 +239,6 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMSetExternallyInitialized)(self.raw, 1) }
     }
 
-    /// Whether nothing writes the global.
-    pub fn is_constant_global(self) -> bool {
-        unsafe { (self.api().LLVMIsGlobalConstant)(self.raw) != 0 }
-    }
-
     /// Sets whether nothing writes the global.
     pub fn set_constant_global(self, constant: bool) {
         unsafe { (self.api().LLVMSetGlobalConstant)(self.raw, constant.into()) }
@@ -257,11 +247,6 @@ impl<'c> Value<'c> {
     /// Removes a global variable without uses.
     pub fn delete_global(self) {
         unsafe { (self.api().LLVMDeleteGlobal)(self.raw) }
-    }
-
-    /// Removes a function without uses.
-    pub fn delete_function(self) {
-        unsafe { (self.api().LLVMDeleteFunction)(self.raw) }
     }
 
     /// Replaces every use of this value by `other`, which has the same type.

@@ -1,0 +1,104 @@
+//! Operations in which threads meet stay where the source has them.
+
+use super::support::*;
+
+/// In lines: is `a` in front of the first conditional branch?
+fn before_first_branch(body: &[&str], part: &str) -> bool {
+    position(body, part) < position(body, "@%p")
+}
+
+#[test]
+fn a_shuffle_does_not_sink_into_the_branch_behind_it() {
+    let body = body(features(), "shuffle_before_branch");
+    assert_eq!(count(&body, "shfl.sync"), 1);
+    assert!(before_first_branch(&body, "shfl.sync"), "{body:#?}");
+}
+
+#[test]
+fn a_shuffle_in_an_unrolled_loop_stays_outside_of_the_branch() {
+    let body = body(features(), "shuffle_in_loop");
+    // Every path from one shuffle to the next passes a label: the branch around the store ends before it.
+    let shuffles: Vec<usize> = (0..body.len())
+        .filter(|i| body[*i].contains("shfl.sync"))
+        .collect();
+    assert!(shuffles.len() == 5 || shuffles.len() == 1, "{body:#?}");
+    for pair in shuffles.windows(2) {
+        let between = &body[pair[0] + 1..pair[1]];
+        let branch = position(between, "@%p");
+        let label = between[branch]
+            .split_whitespace()
+            .last()
+            .unwrap()
+            .trim_end_matches(';');
+        let target = position(between, &format!("{label}:"));
+        assert!(
+            target > branch,
+            "a shuffle is inside of the branch over the store: {body:#?}"
+        );
+        assert_eq!(count(&between[target..], "bra"), 0, "{body:#?}");
+    }
+}
+
+#[test]
+fn barriers_in_two_arms_stay_two() {
+    let body = body(features(), "barrier_in_arms");
+    assert_eq!(count(&body, "bar.sync"), 2, "{body:#?}");
+    // Each stands behind its arm's store.
+    let stores: Vec<usize> = (0..body.len())
+        .filter(|i| body[*i].starts_with("st.global"))
+        .collect();
+    assert!(
+        body[stores[0] + 1].starts_with("bar.sync") && body[stores[1] + 1].starts_with("bar.sync"),
+        "{body:#?}"
+    );
+}
+
+#[test]
+fn a_barrier_between_two_branches_on_one_condition_stays_one() {
+    assert_eq!(
+        count(&body(features(), "barrier_between_ifs"), "bar.sync"),
+        1
+    );
+    assert_eq!(
+        count(&body(features(), "barrier_after_match"), "bar.sync"),
+        1
+    );
+}
+
+#[test]
+fn a_function_with_a_barrier_is_called_in_both_arms() {
+    let body = body(features(), "barrier_in_function");
+    assert_eq!(
+        count(&body, "call.uni") + count(&body, "bar.sync"),
+        2,
+        "{body:#?}"
+    );
+}
+
+#[test]
+fn a_shuffle_leaves_neither_loop_nor_condition() {
+    // In a loop whose trip count the threads disagree on, each round has its own shuffle.
+    let loop_body = body(features(), "shuffle_in_divergent_loop");
+    let shuffle = position(&loop_body, "shfl.sync");
+    let back_edge = loop_body
+        .iter()
+        .rposition(|l| l.contains("bra") && l.contains("@%p"))
+        .unwrap();
+    assert!(shuffle < back_edge, "{loop_body:#?}");
+    // Under a condition, it is not executed by all.
+    let conditional = body(features(), "vote_in_branch");
+    assert!(
+        position(&conditional, "vote.sync") > position(&conditional, "@%p"),
+        "{conditional:#?}"
+    );
+}
+
+#[test]
+fn two_equal_votes_with_a_barrier_between_stay_two() {
+    assert_eq!(count(&body(features(), "vote_twice"), "vote.sync"), 2);
+}
+
+#[test]
+fn assembly_in_which_threads_do_not_meet_is_merged() {
+    assert_eq!(count(&body(features(), "plain_assembly"), "%tid.x"), 1);
+}

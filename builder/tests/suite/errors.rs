@@ -1,0 +1,282 @@
+//! Each mistake gets one clear message with the culprit and the way out.
+
+use std::path::Path;
+
+use warpsmith_builder::toolchain::Toolchain;
+use warpsmith_builder::{BuildError, CudaBuilder};
+
+use super::projects::Project;
+use super::support::*;
+
+const PANIC: &str = "#[panic_handler] fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n";
+
+/// A crate of its own folder; `source` follows the attribute `no_std` and a panic handler.
+fn krate(source: &str) -> Project {
+    Project::new(&[("src/lib.rs", &format!("#![no_std]\n{PANIC}{source}"))])
+}
+
+fn kernel(name: &str, body: &str) -> String {
+    format!(
+        "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn {name}(x: *mut f32) {{ unsafe {{ {body} }} }}\n"
+    )
+}
+
+#[test]
+fn diagnostics_of_rustc_pass_unchanged() {
+    let project = krate("fn f() -> u32 { \"text\" }\n");
+    let error = error(CudaBuilder::new(project.path()));
+    let BuildError::Rustc { diagnostics, hint } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(*hint, None);
+    assert!(
+        diagnostics.starts_with("error[E0308]: mismatched types\n --> src/lib.rs:3:17\n"),
+        "{diagnostics}"
+    );
+    assert!(
+        diagnostics.contains("expected `u32`, found `&str`"),
+        "{diagnostics}"
+    );
+}
+
+// covers: SPACE-05
+#[test]
+fn an_unresolved_symbol_is_named_with_its_user_and_the_way_out() {
+    let source = format!(
+        "unsafe extern \"C\" {{ fn atanhf(x: f32) -> f32; fn nowhere(x: f32) -> f32; }}\n\
+         #[inline(never)] fn wave(x: f32) -> f32 {{ unsafe {{ atanhf(x) }} }}\n{}",
+        kernel("k", "*x = wave(*x) + nowhere(*x);")
+    );
+    let project = krate(&source);
+    let error = error(CudaBuilder::new(project.path()));
+    let BuildError::UnresolvedSymbols(symbols) = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(symbols.len(), 2);
+    let text = error.to_string();
+    assert!(
+        text.contains("unresolved symbol `atanhf` (used by `"),
+        "{text}"
+    );
+    assert!(
+        text.contains("::wave` at ") && text.contains("src/lib.rs:4)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the GPU has no C library: use `warpsmith_device::math`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("unresolved symbol `nowhere` (used by `k` at "),
+        "{text}"
+    );
+}
+
+#[test]
+fn symbols_that_the_driver_supplies_are_no_errors() {
+    let source = format!(
+        "unsafe extern \"C\" {{ fn vprintf(f: *const u8, a: *const u8) -> i32; fn cudaGraphLaunch(g: u64, m: u64) -> i32; }}\n{}",
+        kernel(
+            "k",
+            "*x = (vprintf(c\"hello\".as_ptr().cast(), core::ptr::null()) + cudaGraphLaunch(1, 2)) as f32;"
+        )
+    );
+    let ptx = build(CudaBuilder::new(krate(&source).path())).ptx;
+    assert!(
+        ptx.contains(".extern .func") && ptx.contains("vprintf") && ptx.contains("cudaGraphLaunch"),
+        "{ptx}"
+    );
+}
+
+#[test]
+fn a_crate_without_kernels() {
+    let project = krate("pub fn not_a_kernel() {}\n");
+    let error = error(CudaBuilder::new(project.path()));
+    assert!(matches!(error, BuildError::NoKernels { .. }));
+    let text = error.to_string();
+    assert!(
+        text.ends_with(
+            "has no kernels: mark the functions that the host launches with `#[kernel]` (and `pub`)"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn two_kernels_of_one_name() {
+    let one = "one = { path = \"one\" }";
+    let project = Project::with_dependencies(
+        one,
+        &[
+            (
+                "src/lib.rs",
+                &format!(
+                    "#![no_std]\npub use one::*;\n{PANIC}{}",
+                    kernel("twice", "*x = 1.0;")
+                ),
+            ),
+            (
+                "one/Cargo.toml",
+                "[package]\nname = \"one\"\nversion = \"0.0.0\"\nedition = \"2024\"\n",
+            ),
+            (
+                "one/src/lib.rs",
+                &format!("#![no_std]\n{}", kernel("twice", "*x = 2.0;")),
+            ),
+        ],
+    );
+    let error = error(CudaBuilder::new(project.path()));
+    let text = error.to_string();
+    // Within one compilation rustc sees both; else the linker does.
+    assert!(text.contains("`twice`"), "{text}");
+    assert!(
+        matches!(
+            error,
+            BuildError::DuplicateKernel { .. } | BuildError::Rustc { .. }
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn kernels_of_dependencies_come_along() {
+    let one = "one = { path = \"one\" }";
+    let project = Project::with_dependencies(
+        one,
+        &[
+            (
+                "src/lib.rs",
+                &format!("#![no_std]\npub use one::*;\n{PANIC}"),
+            ),
+            (
+                "one/Cargo.toml",
+                "[package]\nname = \"one\"\nversion = \"0.0.0\"\nedition = \"2024\"\n",
+            ),
+            (
+                "one/src/lib.rs",
+                &format!("#![no_std]\n{}", kernel("elsewhere", "*x = 2.0;")),
+            ),
+        ],
+    );
+    assert!(
+        build(CudaBuilder::new(project.path()))
+            .ptx
+            .contains(".entry elsewhere(")
+    );
+}
+
+#[test]
+fn a_crate_that_needs_std() {
+    let project = Project::new(&[("src/lib.rs", "pub fn f() -> Vec<u32> { Vec::new() }\n")]);
+    let error = error(CudaBuilder::new(project.path()));
+    let BuildError::Rustc { diagnostics, hint } = &error else {
+        panic!("{error}")
+    };
+    assert!(
+        diagnostics.contains("can't find crate for `std`"),
+        "{diagnostics}"
+    );
+    let hint = hint.as_deref().unwrap();
+    assert!(
+        hint.contains("needs `std`, which the GPU does not have") && hint.contains("#![no_std]"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn a_dependency_that_needs_std_is_named() {
+    let project = Project::with_dependencies(
+        "hostly = { path = \"hostly\" }",
+        &[
+            (
+                "src/lib.rs",
+                &format!("#![no_std]\nuse hostly as _;\n{PANIC}"),
+            ),
+            (
+                "hostly/Cargo.toml",
+                "[package]\nname = \"hostly\"\nversion = \"0.0.0\"\nedition = \"2024\"\n",
+            ),
+            (
+                "hostly/src/lib.rs",
+                "pub fn now() -> std::time::Instant { std::time::Instant::now() }\n",
+            ),
+        ],
+    );
+    let text = error(CudaBuilder::new(project.path())).to_string();
+    assert!(text.contains("`hostly` needs `std`"), "{text}");
+    assert!(text.contains("default-features = false"), "{text}");
+}
+
+#[test]
+fn a_folder_without_a_crate() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = error(CudaBuilder::new(folder.path())).to_string();
+    assert!(
+        text.contains("there is no ") && text.contains("`CudaBuilder::for_module`"),
+        "{text}"
+    );
+    let text = error(CudaBuilder::new(folder.path().join("missing"))).to_string();
+    assert!(text.starts_with("cannot find the kernel crate "), "{text}");
+    let text = error(CudaBuilder::for_module(
+        folder.path().join("src/kernels.rs"),
+    ))
+    .to_string();
+    assert!(text.starts_with("cannot find the kernel module "), "{text}");
+}
+
+#[test]
+fn shared_memory_of_unknown_size() {
+    let source = format!(
+        "unsafe extern \"C\" {{ fn __warpsmith_shared_static(size: usize, align: usize) -> *mut f32; }}\n{}",
+        kernel("k", "*x = *__warpsmith_shared_static(x as usize, 4);")
+    );
+    let text = error(CudaBuilder::new(krate(&source).path())).to_string();
+    assert_eq!(
+        text,
+        "`k` asks for shared memory of a size that is not a constant"
+    );
+}
+
+/// A stand-in for rustc that answers `-vV` and `--print sysroot` only.
+fn fake_rustc(folder: &Path, llvm: &str) -> Toolchain {
+    use std::os::unix::fs::PermissionsExt;
+    let rustc = folder.join("rustc");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = -vV ]; then\necho 'rustc 1.60.0'\necho 'release: 1.60.0'\necho 'commit-hash: 0123456789'\n\
+         echo 'LLVM version: {llvm}'\nelse echo '{}'\nfi\n",
+        folder.display()
+    );
+    std::fs::write(&rustc, script).unwrap();
+    std::fs::set_permissions(&rustc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Toolchain::of(&rustc).unwrap()
+}
+
+#[test]
+fn a_wrong_toolchain() {
+    let folder = tempfile::tempdir().unwrap();
+    let toolchain = fake_rustc(folder.path(), "14.0.0");
+    assert_eq!(toolchain.release, "1.60.0");
+    // No LLVM library, as in a distribution's rustc.
+    let text = toolchain.llvm_library().unwrap_err().to_string();
+    assert!(
+        text.contains("no libLLVM.so in ") && text.contains("rustup toolchain install 1.95.0"),
+        "{text}"
+    );
+    // Another LLVM.
+    std::fs::create_dir(folder.path().join("lib")).unwrap();
+    std::fs::write(folder.path().join("lib/libLLVM.so.14"), "").unwrap();
+    let text = toolchain.llvm_library().unwrap_err().to_string();
+    assert!(
+        text.contains("rustc 1.60.0 has LLVM 14.0.0, and the PTX linker needs LLVM 22"),
+        "{text}"
+    );
+    assert!(text.contains("rustup toolchain install 1.95.0"), "{text}");
+    // None at all.
+    let text = Toolchain::of(&folder.path().join("nothing"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("cannot run `") && text.contains("https://rustup.rs"),
+        "{text}"
+    );
+}

@@ -1,0 +1,75 @@
+//! Ordinary Rust works, and leaves nothing behind that it does not use.
+
+use super::support::*;
+
+// covers: LANG-21
+// covers: LANG-17
+// covers: HEAP-08
+#[test]
+fn wide_integers_recursion_and_memory_functions_have_no_unresolved_symbols() {
+    for line in features().lines().filter(|l| l.contains(".extern")) {
+        assert!(line.contains("__warpsmith_dynamic_shared_memory"), "{line}");
+    }
+    assert!(count(&body(features(), "wide_integers"), "mul.hi.u64") >= 1);
+    assert_eq!(count(&body(features(), "recursion"), "call.uni"), 1);
+}
+
+#[test]
+fn iterators_become_plain_loops() {
+    let body = body(features(), "traits_and_closures");
+    assert_eq!(count(&body, "call.uni"), 0, "{body:#?}");
+    assert_eq!(count(&body, "local"), 0, "{body:#?}");
+}
+
+/// Without jump threading, the iterator's `Option` survives and the loop is not unrolled.
+#[test]
+fn a_loop_over_a_constant_range_is_unrolled() {
+    let body = body(features(), "constant_loop");
+    assert_eq!(count(&body, "@%p"), 0, "{body:#?}");
+    assert_eq!(count(&body, "fma.rn.f32"), 4, "{body:#?}");
+}
+
+#[test]
+fn a_bounds_check_costs_a_comparison_and_a_cold_call() {
+    let body = body(features(), "bounds_check");
+    assert_eq!(count(&body, "setp"), 1);
+    assert_eq!(count(&body, "local"), 0);
+    // The store comes first in the text, the call behind it.
+    assert!(
+        position(&body, "st.global") < position(&body, "call.uni"),
+        "{body:#?}"
+    );
+}
+
+#[test]
+fn nothing_of_core_is_left_that_is_not_called() {
+    let defined: Vec<&str> = features()
+        .lines()
+        .filter(|l| l.starts_with(".func") || l.starts_with(".visible .func"))
+        .filter(|l| l.contains("4core"))
+        .collect();
+    for function in defined {
+        let name = function
+            .split_whitespace()
+            .last()
+            .unwrap()
+            .trim_end_matches(['(', ')']);
+        assert!(
+            features().matches(name).count() > 1,
+            "{name} is defined and not called"
+        );
+        assert!(!name.contains("3fmt"), "formatting code: {name}");
+    }
+}
+
+// covers: LANG-16
+// covers: LANG-18
+#[test]
+fn function_pointers_and_trait_objects_are_indirect_calls() {
+    let body = body(features(), "dynamic_dispatch");
+    assert!(
+        body.iter()
+            .any(|l| l.starts_with("call") && l.contains("%rd")),
+        "{body:#?}"
+    );
+}

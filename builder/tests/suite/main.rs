@@ -1,0 +1,15 @@
+//! The builder's tests: PTX of small kernels, looked at instruction by instruction, and errors.
+//!
+//! The kernels are in `tests/fixtures`; they depend on `core` only. Each combination of fixture and options is
+//! built once for the whole run. Where a `ptxas` is found, it must accept the PTX.
+
+mod arithmetic;
+mod attributes;
+mod convergence;
+mod errors;
+mod language;
+mod memory;
+mod order;
+mod projects;
+mod support;
+mod versions;

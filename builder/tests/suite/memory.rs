@@ -1,0 +1,118 @@
+//! Address spaces, and loads through the read-only path.
+
+use warpsmith_builder::ptx::summarise;
+
+use super::support::*;
+
+#[track_caller]
+fn only_shared_and_global(body: &[&str]) {
+    for line in body {
+        let generic = ["ld.b", "st.b", "ld.u", "st.u", "ld.f", "st.f"]
+            .iter()
+            .any(|g| line.starts_with(g));
+        assert!(!generic, "a generic access: {line}\n{body:#?}");
+        assert!(!line.contains("local"), "local memory: {line}");
+    }
+}
+
+// covers: SPACE-10
+#[test]
+fn static_shared_memory_is_addressed_as_shared() {
+    for kernel in ["shared_by_section", "shared_by_marker"] {
+        let body = body(features(), kernel);
+        only_shared_and_global(&body);
+        assert!(
+            count(&body, "st.shared") >= 1 && count(&body, "ld.shared") >= 1,
+            "{body:#?}"
+        );
+    }
+    assert_eq!(count(&body(features(), "shared_by_marker"), "st.shared"), 2);
+}
+
+#[test]
+fn each_use_and_each_instantiation_has_its_own_shared_object() {
+    let summaries = summarise(features());
+    let bytes = |name: &str| {
+        summaries
+            .iter()
+            .find(|k| k.name == name)
+            .unwrap()
+            .static_shared
+    };
+    assert_eq!(bytes("shared_by_section"), 256);
+    assert_eq!(bytes("shared_by_marker"), 2 * 32 * 4);
+    assert_eq!(bytes("shared_in_generic"), 32 * 2 + 32 * 8);
+    let body = body(features(), "shared_in_generic");
+    only_shared_and_global(&body);
+    assert_eq!(
+        (count(&body, "st.shared.b16"), count(&body, "st.shared.b64")),
+        (1, 1)
+    );
+}
+
+// covers: SPACE-11
+#[test]
+fn dynamic_shared_memory_is_one_extern_array() {
+    let declaration = ".extern .shared .align 16 .b8 __warpsmith_dynamic_shared_memory[];";
+    assert_eq!(features().matches(declaration).count(), 1);
+    let body = body(features(), "shared_dynamic_memory");
+    only_shared_and_global(&body);
+    assert_eq!(
+        (count(&body, "st.shared"), count(&body, "ld.shared")),
+        (1, 1)
+    );
+    let summary = summarise(features())
+        .into_iter()
+        .find(|k| k.name == "shared_dynamic_memory")
+        .unwrap();
+    assert!(summary.dynamic_shared);
+    assert_eq!(summary.static_shared, 0);
+}
+
+// covers: LANG-07
+// covers: SPACE-09
+#[test]
+fn constant_memory_is_visible_and_never_folded() {
+    assert!(features().contains(".visible .const .align 4 .b8 COEFFICIENTS[16]"));
+    let body = body(features(), "constant_memory");
+    assert_eq!(count(&body, "ld.const"), 2, "{body:#?}");
+}
+
+// covers: SPACE-08
+#[test]
+fn device_globals_are_visible_and_never_folded() {
+    assert!(features().contains(".visible .global .align 4 .b8 COUNTER[4] = {7}"));
+    assert_eq!(count(&body(features(), "device_global"), "ld.global"), 1);
+}
+
+#[test]
+fn unused_tables_are_dropped_and_used_ones_are_private() {
+    assert!(!features().contains("UNUSED_TABLE"));
+    let table = features()
+        .lines()
+        .find(|l| l.contains("5TABLE") && l.contains(".b8"))
+        .unwrap();
+    assert!(!table.contains(".visible"), "{table}");
+}
+
+#[test]
+fn read_only_unaliased_pointers_load_through_the_read_only_path() {
+    assert_eq!(
+        count(&body(features(), "read_only_loads"), "ld.global.nc"),
+        1
+    );
+    assert_eq!(count(&body(features(), "raw_loads"), "ld.global.nc"), 0);
+    // No null check of a slice's address.
+    assert_eq!(count(&body(features(), "read_only_loads"), "setp"), 1);
+}
+
+/// ptxas then makes one access of four neighbouring ones.
+#[test]
+fn shared_objects_start_at_multiples_of_sixteen() {
+    let body = body(features(), "shared_vectors");
+    assert_eq!(
+        count(&body, ".shared .align 16 .b8 shared_"),
+        1,
+        "{body:#?}"
+    );
+}
