@@ -8,7 +8,6 @@ use bytemuck::Pod;
 use crate::error::{Code, Error, Result};
 use crate::memory::bytes_of;
 use crate::module::{Module, ModuleInner};
-use crate::raw::call;
 
 /// A variable of a module that holds one or more `T`.
 ///
@@ -106,8 +105,12 @@ impl<T: Pod> Global<T> {
         let bytes = bytes_of::<T>("cuMemcpyHtoD", values.len())?;
         self.wait()?;
         // SAFETY: as many bytes on both sides; the device is idle as far as we enqueued anything.
-        unsafe { call!(cuMemcpyHtoD_v2(self.address, values.as_ptr().cast(), bytes)) }
-            .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
+        unsafe {
+            self.module
+                .gpu
+                .write_now(self.address, values.as_ptr().cast(), bytes)
+        }
+        .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
     }
 
     /// All elements.
@@ -117,11 +120,9 @@ impl<T: Pod> Global<T> {
         self.wait()?;
         // SAFETY: as many bytes on both sides.
         unsafe {
-            call!(cuMemcpyDtoH_v2(
-                values.as_mut_ptr().cast(),
-                self.address,
-                bytes
-            ))
+            self.module
+                .gpu
+                .read_now(values.as_mut_ptr().cast(), self.address, bytes)
         }
         .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))?;
         Ok(values)

@@ -13,7 +13,8 @@ use cust::device::Device;
 use warpsmith_driver::{Backend, Choice};
 
 use crate::device::{Attribute, DeviceChoice, DeviceInfo};
-use crate::error::{Code, Error, Result, report_drop_error};
+use crate::error::{Code, Error, HostFunctionPanic, KernelPanic, Result, report_drop_error};
+use crate::memory::allocation::Orphan;
 use crate::panics::PanicSlot;
 use crate::raw::{self, call};
 use crate::reclaim::Retired;
@@ -80,10 +81,14 @@ pub(crate) struct GpuInner {
     /// Set by the first fault that costs the context: destructors keep quiet from then on.
     pub(crate) lost: AtomicBool,
     pub(crate) streams: Mutex<Vec<Weak<StreamInner>>>,
-    pub(crate) panics: RwLock<Vec<Weak<PanicSlot>>>,
-    pub(crate) host_panics: Mutex<Vec<Box<str>>>,
+    pub(crate) panics: RwLock<Vec<Arc<PanicSlot>>>,
+    /// Panics of modules that are gone.
+    pub(crate) late_panics: Mutex<Vec<KernelPanic>>,
+    pub(crate) host_panics: Mutex<Vec<String>>,
     pub(crate) host_panicked: AtomicBool,
     pub(crate) retired: Mutex<Vec<Retired>>,
+    /// Memory that was dropped on a thread of the driver, where it could not be freed.
+    pub(crate) orphans: Mutex<Vec<Orphan>>,
     /// A stream of our own, for frees that must wait for several streams.
     pub(crate) errands: raw::CUstream,
 }
@@ -226,6 +231,23 @@ impl Gpu {
         // SAFETY: the result outlives the call.
         let _ = unsafe { raw::cuDriverGetVersion(&mut version) };
         (version / 1000, version % 1000 / 10)
+    }
+
+    /// How many bytes of freed memory the device's default pool keeps for later allocations when a stream is waited for; what is
+    /// beyond goes back to the system, which makes the next allocation slow. At first 0. Other libraries in the process share the pool.
+    // covers: POOL-17
+    pub fn keep_freed_memory(&self, bytes: u64) -> Result<()> {
+        let mut pool = std::ptr::null_mut();
+        let mut bytes = bytes;
+        // SAFETY: the result and the value outlive the calls; the attribute is a number of 64 bits.
+        unsafe {
+            call!(cuDeviceGetDefaultMemPool(&mut pool, self.inner.device))?;
+            call!(cuMemPoolSetAttribute(
+                pool,
+                raw::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                (&raw mut bytes).cast()
+            ))
+        }
     }
 
     /// Bytes of stack that each thread has. Applies to later launches.
@@ -380,9 +402,11 @@ impl GpuInner {
             lost: AtomicBool::new(false),
             streams: Mutex::new(Vec::new()),
             panics: RwLock::new(Vec::new()),
+            late_panics: Mutex::new(Vec::new()),
             host_panics: Mutex::new(Vec::new()),
             host_panicked: AtomicBool::new(false),
             retired: Mutex::new(Vec::new()),
+            orphans: Mutex::new(Vec::new()),
             errands,
         })
     }
@@ -423,10 +447,40 @@ impl GpuInner {
         if self.host_panicked.swap(false, Ordering::Acquire)
             && let Some(message) = lock(&self.host_panics).pop()
         {
-            return Err(Error::HostFunctionPanic { call, message });
+            return Err(Error::HostFunctionPanic(Box::new(HostFunctionPanic {
+                call,
+                message,
+            })));
         }
         self.reclaim();
         Ok(())
+    }
+
+    /// Copies to the device and waits, beside all streams: the legacy stream, which the plain call uses, is not permitted while some
+    /// streams are captured.
+    ///
+    /// # Safety
+    ///
+    /// Both ranges are valid, and nothing on the device uses the second.
+    pub(crate) unsafe fn write_now(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract; the wait comes before the source's borrow ends.
+        unsafe {
+            call!(cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.errands))?;
+            call!(cuStreamSynchronize(self.errands))
+        }
+    }
+
+    /// As [`write_now`](Self::write_now), to the host.
+    ///
+    /// # Safety
+    ///
+    /// Both ranges are valid, and nothing on the device writes the first.
+    pub(crate) unsafe fn read_now(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract; the wait comes before the destination's borrow ends.
+        unsafe {
+            call!(cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.errands))?;
+            call!(cuStreamSynchronize(self.errands))
+        }
     }
 
     /// For destructors: reports what could not be done, unless the context is lost and nothing can.

@@ -1,9 +1,11 @@
 //! Functions on the host that run when a stream or a graph reaches them.
 //!
 //! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED` or
-//! waits for itself. Send a message to another thread instead. A panic in one is caught and reported by the next wait.
+//! waits for itself. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
+//! later. A panic in one is caught and reported by the next wait.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -98,16 +100,26 @@ pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
     guarded(&repeated.function, &repeated.gpu);
 }
 
+thread_local! {
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside of a host function, where the driver must not be called.
+pub(crate) fn is_running() -> bool {
+    RUNNING.get()
+}
+
 /// Keeps panics on this side of the driver.
 fn guarded(function: impl FnOnce(), gpu: &Weak<GpuInner>) {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(function)) else {
-        return;
-    };
+    RUNNING.set(true);
+    let result = catch_unwind(AssertUnwindSafe(function));
+    RUNNING.set(false);
+    let Err(payload) = result else { return };
     let text = message(&payload);
     // A payload's own destructor may panic too; then it is lost, which is better than an abort.
     std::mem::forget(payload);
     if let Some(gpu) = gpu.upgrade() {
-        lock(&gpu.host_panics).push(text.into());
+        lock(&gpu.host_panics).push(text);
         gpu.host_panicked.store(true, Ordering::Release);
         // If this was the last handle, its destructor would call the driver from here, which it does not permit.
         if Arc::strong_count(&gpu) == 1 {

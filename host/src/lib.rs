@@ -61,8 +61,8 @@ mod stream;
 
 pub use device::{Attribute, DeviceChoice, DeviceInfo};
 pub use error::{
-    Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, KernelPanic, LimitError,
-    Misuse, NotFound, PtxError, Result, Unsupported, set_drop_error_hook,
+    Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
+    KernelPanic, LimitError, Misuse, NotFound, PtxError, Result, Unsupported, set_drop_error_hook,
 };
 pub use event::Event;
 pub use global::Global;

@@ -306,7 +306,10 @@ impl ModuleInner {
         let slot = Arc::new(PanicSlot::new(gpu)?);
         let pointer = slot.device_address();
         // SAFETY: eight bytes on both sides. No kernel of this module can be running.
-        unsafe { call!(cuMemcpyHtoD_v2(address, (&raw const pointer).cast(), bytes)) }?;
+        unsafe {
+            self.gpu
+                .write_now(address, (&raw const pointer).cast(), bytes)
+        }?;
         gpu.inner.watch(&slot);
         self.panics = Some(slot);
         Ok(())
@@ -319,10 +322,8 @@ impl Drop for ModuleInner {
         let module = unsafe { ManuallyDrop::take(&mut self.owner) };
         let streams = self.gpu.live_streams();
         // A kernel of it may be in any stream, and may write its panic.
-        if let Some(panics) = self.panics.take() {
-            self.gpu.retire(Remains::Value(Box::new(panics)), &streams);
-        }
-        self.gpu.retire(Remains::Module(module), &streams);
+        self.gpu
+            .retire(Remains::Module(module, self.panics.take()), &streams);
     }
 }
 

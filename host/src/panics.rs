@@ -7,13 +7,16 @@ use std::sync::{Arc, PoisonError};
 use warpsmith_device::panic::{COMPLETE, EMPTY, PanicRecord, RECORD_SYMBOL};
 
 use crate::error::{Error, KernelPanic, Result};
-use crate::gpu::GpuInner;
-use crate::memory::allocation::Allocation;
+use crate::gpu::{Gpu, GpuInner, lock};
+use crate::memory::allocation::mapped_memory;
 
 /// The record of one module, and what is needed to say which kernel it was.
+///
+/// It outlives the module until all work is done that may write it, as part of what waits in [`crate::reclaim`], and holds nothing
+/// that would keep the device open.
 pub(crate) struct PanicSlot {
-    memory: Arc<Allocation>,
     record: *mut PanicRecord,
+    device: u64,
     launches: Launches,
     /// The module's kernels by the number under which `launches` knows them.
     names: std::sync::RwLock<Vec<String>>,
@@ -28,11 +31,11 @@ unsafe impl Sync for PanicSlot {}
 pub(crate) const VARIABLE: &str = RECORD_SYMBOL;
 
 impl PanicSlot {
-    pub(crate) fn new(gpu: &crate::Gpu) -> Result<PanicSlot> {
-        let (memory, host) = Allocation::mapped(gpu, size_of::<PanicRecord>())?;
+    pub(crate) fn new(gpu: &Gpu) -> Result<PanicSlot> {
+        let (host, device) = mapped_memory(&gpu.inner, size_of::<PanicRecord>())?;
         Ok(PanicSlot {
-            memory,
             record: host.cast(),
+            device,
             launches: Launches::default(),
             names: Default::default(),
         })
@@ -40,7 +43,7 @@ impl PanicSlot {
 
     /// What the module's `__warpsmith_panic` must hold.
     pub(crate) fn device_address(&self) -> u64 {
-        self.memory.base
+        self.device
     }
 
     /// The number of a kernel for [`launched`](Self::launched).
@@ -61,8 +64,13 @@ impl PanicSlot {
         self.launches.note(kernel, grid, block);
     }
 
+    /// The record's memory, for freeing it.
+    pub(crate) fn memory(&self) -> *mut u8 {
+        self.record.cast()
+    }
+
     fn take(&self) -> Option<KernelPanic> {
-        // SAFETY: the record lives as long as `memory`; the device writes `state` last, after a system fence.
+        // SAFETY: the record is freed after the slot left the device's list, under whose lock this runs. The device writes `state` last, after a system fence.
         let state = unsafe { AtomicU32::from_ptr(&raw mut (*self.record).state) };
         if state.load(Ordering::Acquire) != COMPLETE {
             return None;
@@ -102,18 +110,26 @@ impl GpuInner {
     pub(crate) fn take_kernel_panic(&self) -> Result<()> {
         let found = {
             let slots = self.panics.read().unwrap_or_else(PoisonError::into_inner);
-            slots
-                .iter()
-                .filter_map(std::sync::Weak::upgrade)
-                .find_map(|slot| slot.take())
+            slots.iter().find_map(|slot| slot.take())
         };
+        let found = found.or_else(|| lock(&self.late_panics).pop());
         found.map_or(Ok(()), |panic| Err(Error::KernelPanic(Box::new(panic))))
     }
 
     pub(crate) fn watch(&self, slot: &Arc<PanicSlot>) {
-        let mut slots = self.panics.write().unwrap_or_else(PoisonError::into_inner);
-        slots.retain(|slot| slot.strong_count() > 0);
-        slots.push(Arc::downgrade(slot));
+        self.panics
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(slot.clone());
+    }
+
+    /// Takes the slot off the list; a panic that nobody has been told of stays known.
+    pub(crate) fn unwatch(&self, slot: &Arc<PanicSlot>) {
+        self.panics
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|other| !Arc::ptr_eq(other, slot));
+        lock(&self.late_panics).extend(slot.take());
     }
 }
 

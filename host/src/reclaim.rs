@@ -7,6 +7,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::gpu::{GpuInner, lock};
+use crate::panics::PanicSlot;
 use crate::raw::{self, call};
 use crate::stream::StreamInner;
 
@@ -22,8 +23,8 @@ pub(crate) enum Remains {
     Pinned(*mut u8),
     /// Managed memory.
     Managed(raw::CUdeviceptr),
-    /// A module with what it needs.
-    Module(cust::module::Module),
+    /// A module, and where its kernels leave their panics.
+    Module(cust::module::Module, Option<Arc<PanicSlot>>),
     /// Anything whose drop calls no driver function that could block.
     Value(#[allow(dead_code)] Box<dyn Any + Send>),
 }
@@ -67,6 +68,7 @@ impl GpuInner {
 
     /// Frees what is free by now.
     pub(crate) fn reclaim(&self) {
+        self.adopt_orphans();
         let done: Vec<Retired> = {
             let mut retired = lock(&self.retired);
             if retired.is_empty() {
@@ -82,6 +84,7 @@ impl GpuInner {
 
     /// Frees everything. The device is idle or lost.
     pub(crate) fn reclaim_all(&self) {
+        self.adopt_orphans();
         loop {
             let all = std::mem::take(&mut *lock(&self.retired));
             if all.is_empty() {
@@ -117,7 +120,11 @@ impl Remains {
                 .map_err(|error| raw::cust_failed("cuMemFreeHost", error)),
             // SAFETY: allocated by cuMemAllocManaged, and no longer in use.
             Remains::Managed(pointer) => unsafe { call!(cuMemFree_v2(pointer)) },
-            Remains::Module(module) => {
+            Remains::Module(module, panics) => {
+                if let Some(panics) = panics {
+                    gpu.unwatch(&panics);
+                    Remains::Pinned(panics.memory()).free(gpu);
+                }
                 cust::module::Module::drop(module).map_err(|(error, module)| {
                     std::mem::forget(module);
                     raw::cust_failed("cuModuleUnload", error)

@@ -188,6 +188,15 @@ impl Stream {
             .map_err(|error| raw::cust_failed("cuStreamGetPriority", error))
     }
 
+    /// Whether it keeps out of the legacy default stream's way.
+    pub fn is_non_blocking(&self) -> Result<bool> {
+        self.inner.gpu.bind()?;
+        let mut flags = 0;
+        // SAFETY: the result outlives the call; the stream is alive.
+        unsafe { call!(cuStreamGetFlags(self.inner.raw, &mut flags)) }?;
+        Ok(flags & raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
+    }
+
     /// Waits until everything in this stream is done.
     ///
     /// # Errors

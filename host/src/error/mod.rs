@@ -57,18 +57,17 @@ pub enum Error {
     #[error(transparent)]
     Unsupported(Box<Unsupported>),
     /// A function that a stream or a graph called on the host panicked.
-    #[error(
-        "{call}: a host function panicked: {message}\n  hint: the stream went on after it; results may be incomplete"
-    )]
-    HostFunctionPanic {
-        /// The synchronising call that reports it.
-        call: &'static str,
-        /// The panic's message.
-        message: Box<str>,
-    },
+    #[error(transparent)]
+    HostFunctionPanic(Box<HostFunctionPanic>),
     /// No driver could be loaded, or it has no device.
     #[error(transparent)]
-    Device(#[from] warpsmith_driver::SelectError),
+    Device(#[from] Box<warpsmith_driver::SelectError>),
+}
+
+impl From<warpsmith_driver::SelectError> for Error {
+    fn from(error: warpsmith_driver::SelectError) -> Error {
+        Error::Device(Box::new(error))
+    }
 }
 
 /// [`Error::Driver`]: a code other than success.
@@ -220,6 +219,27 @@ impl Display for KernelPanic {
 }
 
 impl std::error::Error for KernelPanic {}
+
+/// [`Error::HostFunctionPanic`]: the stream went on after it.
+#[derive(Debug)]
+pub struct HostFunctionPanic {
+    /// The wait that reports it.
+    pub call: &'static str,
+    /// The panic's message.
+    pub message: String,
+}
+
+impl Display for HostFunctionPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: a host function panicked: {}\n  hint: the work after it was done all the same",
+            self.call, self.message
+        )
+    }
+}
+
+impl std::error::Error for HostFunctionPanic {}
 
 /// [`Error::NotFound`].
 #[derive(Debug)]
@@ -381,7 +401,7 @@ impl Error {
             Error::GraphUpdate(error) => Some(error.code),
             Error::Invalid(error) => Some(error.code),
             Error::Unsupported(_) => Some(Code::NOT_SUPPORTED),
-            Error::KernelPanic(_) | Error::HostFunctionPanic { .. } | Error::Device(_) => None,
+            Error::KernelPanic(_) | Error::HostFunctionPanic(_) | Error::Device(_) => None,
         }
     }
 
@@ -537,7 +557,7 @@ mod tests {
     #[test]
     fn errors_are_two_words() {
         assert!(
-            size_of::<Error>() <= 4 * size_of::<usize>(),
+            size_of::<Result<()>>() <= 2 * size_of::<usize>(),
             "{}",
             size_of::<Error>()
         );

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::uses::{Access, Attached, NOBODY, Place, Uses};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::{Gpu, GpuInner, attention, lock};
+use crate::host_function;
 use crate::raw::{self, call};
 use crate::reclaim::Remains;
 use crate::stream::{Stream, StreamInner};
@@ -87,33 +88,9 @@ impl Allocation {
     /// Pinned host memory in the device's address space, zeroed.
     // covers: PINNED-05
     pub(crate) fn mapped(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
-        gpu.inner.bind()?;
-        gpu.inner.reclaim();
-        let mut host = std::ptr::null_mut();
-        let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
-        // SAFETY: the result outlives the call.
-        unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }.map_err(|error| {
-            error.while_doing(|| format!("{bytes} bytes of mapped host memory"))
-        })?;
-        // SAFETY: `bytes` fresh bytes.
-        unsafe { host.cast::<u8>().write_bytes(0, bytes) };
-        let mut device = 0;
-        // SAFETY: just allocated with the flag that this asks for.
-        if let Err(error) = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host, 0)) } {
-            // SAFETY: nobody has seen it.
-            gpu.inner.report_drop(unsafe { call!(cuMemFreeHost(host)) });
-            return Err(error);
-        }
-        let host = host.cast::<u8>();
-        Ok((
-            Arc::new(Allocation::new(
-                &gpu.inner,
-                device,
-                bytes,
-                Kind::Pinned(host),
-            )),
-            host,
-        ))
+        let (host, device) = mapped_memory(&gpu.inner, bytes)?;
+        let allocation = Allocation::new(&gpu.inner, device, bytes, Kind::Pinned(host));
+        Ok((Arc::new(allocation), host))
     }
 
     /// Managed memory, zeroed by the device.
@@ -256,36 +233,86 @@ pub(crate) fn wrong_gpu(call: &'static str) -> Error {
     )
 }
 
+/// Zeroed pinned host memory in the device's address space, by its addresses on the host and on the device.
+pub(crate) fn mapped_memory(gpu: &Arc<GpuInner>, bytes: usize) -> Result<(*mut u8, u64)> {
+    gpu.bind()?;
+    gpu.reclaim();
+    let mut host = std::ptr::null_mut();
+    let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
+    // SAFETY: the result outlives the call.
+    unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }
+        .map_err(|error| error.while_doing(|| format!("{bytes} bytes of mapped host memory")))?;
+    // SAFETY: `bytes` fresh bytes.
+    unsafe { host.cast::<u8>().write_bytes(0, bytes) };
+    let mut device = 0;
+    // SAFETY: just allocated with the flag that this asks for.
+    if let Err(error) = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host, 0)) } {
+        // SAFETY: nobody has seen it.
+        gpu.report_drop(unsafe { call!(cuMemFreeHost(host)) });
+        return Err(error);
+    }
+    Ok((host.cast(), device))
+}
+
+/// What is left of an allocation when nobody has it any more: how it goes, and after which streams.
+pub(crate) struct Orphan {
+    base: u64,
+    kind: Kind,
+    places: Vec<Place>,
+}
+
+// SAFETY: the memory belongs to whoever frees it, on any thread.
+unsafe impl Send for Orphan {}
+
 impl Drop for Allocation {
     fn drop(&mut self) {
         let places = lock(&self.uses).entries.places();
-        match self.kind {
-            Kind::Pool => {
-                let freed = self.free_in_order(&places);
-                self.gpu.report_drop(freed);
-            }
-            Kind::Pinned(host) => self.gpu.retire(Remains::Pinned(host), &places),
-            Kind::Managed => self.gpu.retire(Remains::Managed(self.base), &places),
+        let orphan = Orphan {
+            base: self.base,
+            kind: self.kind,
+            places,
+        };
+        if host_function::is_running() {
+            // A host function's captured buffer: this thread may not call the driver.
+            lock(&self.gpu.orphans).push(orphan);
+        } else {
+            orphan.free(&self.gpu);
         }
     }
 }
 
-impl Allocation {
+impl Orphan {
+    fn free(self, gpu: &GpuInner) {
+        match self.kind {
+            Kind::Pool => gpu.report_drop(self.free_in_order(gpu)),
+            Kind::Pinned(host) => gpu.retire(Remains::Pinned(host), &self.places),
+            Kind::Managed => gpu.retire(Remains::Managed(self.base), &self.places),
+        }
+    }
+
     /// Frees in the stream that used the memory; where there were several, in a stream of our own that waits for them.
     // covers: POOL-04, POOL-07
-    fn free_in_order(&self, places: &[Place]) -> Result<()> {
-        self.gpu.bind()?;
-        let _order = self.gpu.order();
-        if let [only] = places
+    fn free_in_order(&self, gpu: &GpuInner) -> Result<()> {
+        gpu.bind()?;
+        let _order = gpu.order();
+        if let [only] = &self.places[..]
             && only.capture().is_none()
         {
             // SAFETY: ours; all uses came before in this stream.
             return unsafe { call!(cuMemFreeAsync(self.base, only.raw)) };
         }
-        for place in places {
-            place.lead(self.gpu.errands)?;
+        for place in &self.places {
+            place.lead(gpu.errands)?;
         }
         // SAFETY: ours; all uses come before, by the waits.
-        unsafe { call!(cuMemFreeAsync(self.base, self.gpu.errands)) }
+        unsafe { call!(cuMemFreeAsync(self.base, gpu.errands)) }
+    }
+}
+
+impl GpuInner {
+    /// Frees what was dropped where it could not be freed.
+    pub(crate) fn adopt_orphans(&self) {
+        let orphans = std::mem::take(&mut *lock(&self.orphans));
+        orphans.into_iter().for_each(|orphan| orphan.free(self));
     }
 }

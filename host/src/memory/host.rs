@@ -108,15 +108,18 @@ impl HostAccess {
             && allocation.attached() == Attached::ToAll;
         if keeps_kernels_out {
             gpu.attention.fetch_add(1, Ordering::AcqRel);
-            for stream in gpu.live_streams() {
-                if !stream.past_is_done()? {
-                    gpu.attention.fetch_sub(1, Ordering::AcqRel);
-                    return Err(Error::Busy(Box::new(Busy {
-                        call,
-                        reason: "this device cannot share unified memory with the host while a kernel runs, and one may".into(),
-                        hint: "call `gpu.synchronize()` first",
-                    })));
-                }
+            let idle: Result<bool> = gpu
+                .live_streams()
+                .iter()
+                .try_fold(true, |idle, stream| Ok(idle && stream.past_is_done()?));
+            if !matches!(idle, Ok(true)) {
+                gpu.attention.fetch_sub(1, Ordering::AcqRel);
+                idle?;
+                return Err(Error::Busy(Box::new(Busy {
+                    call,
+                    reason: "this device cannot share unified memory with the host while a kernel runs, and one may".into(),
+                    hint: "call `gpu.synchronize()` first",
+                })));
             }
         }
         allocation.host_accesses.fetch_add(1, Ordering::AcqRel);

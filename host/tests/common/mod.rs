@@ -1,0 +1,113 @@
+//! What the tests share: a device, kernels written by hand, and a process of its own for those that cost the context.
+#![allow(dead_code)]
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use warpsmith_host::prelude::*;
+
+pub const PTX: &str = include_str!("kernels.ptx");
+
+/// The device under test: `WARPSMITH_DEVICE`, else a GPU, else the simulator.
+pub fn gpu() -> Gpu {
+    Gpu::open_default().expect("a device")
+}
+
+pub fn module(gpu: &Gpu) -> Module {
+    gpu.load(PTX).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// `y[i] += v`
+pub type Add = UntypedKernel<(Out<u32>, Value<u32>)>;
+
+pub fn add(module: &Module) -> Add {
+    module.untyped_kernel("add").expect("add")
+}
+
+/// Launches [`Add`].
+pub fn launch_add(stream: &Stream, add: &Add, buffer: &mut DeviceBuffer<u32>, value: u32) {
+    let grid = Grid::cover(buffer.len(), 128);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { stream.launch_untyped(add, grid, (buffer, value)) }.expect("launch")
+}
+
+/// A gate that a stream waits at until it is opened: a kernel that watches a word of host memory.
+pub struct Gate {
+    kernel: UntypedKernel<(RawPtr<u32>,)>,
+    flag: MappedBuffer<u32>,
+    word: *mut u32,
+}
+
+// SAFETY: the word is only written atomically.
+unsafe impl Send for Gate {}
+
+impl Gate {
+    pub fn new(gpu: &Gpu, module: &Module) -> Gate {
+        let kernel = module.untyped_kernel("wait_for").expect("wait_for");
+        let mut flag = gpu.mapped::<u32>(1).expect("mapped memory");
+        let word = flag.host_mut().expect("idle").as_mut_ptr();
+        Gate { kernel, flag, word }
+    }
+
+    /// Holds the stream up from here on.
+    pub fn close(&mut self, stream: &Stream) {
+        self.store(0);
+        let pointer: DevicePointer<u32> = self.flag.as_device_ptr();
+        // SAFETY: the word outlives the kernel: a gate is opened before it is dropped.
+        unsafe { stream.launch_untyped(&self.kernel, Grid::new(1, 1), (pointer,)) }.expect("launch")
+    }
+
+    pub fn open(&self) {
+        self.store(1);
+    }
+
+    fn store(&self, value: u32) {
+        // SAFETY: the device reads it by volatile loads.
+        unsafe { AtomicU32::from_ptr(self.word) }.store(value, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.open();
+        // The kernel was given a bare pointer, so nobody else knows that it uses the word.
+        let _ = self.flag_gpu().synchronize();
+    }
+}
+
+impl Gate {
+    fn flag_gpu(&self) -> Gpu {
+        gpu()
+    }
+}
+
+/// Runs the test `name` of this binary again in a process of its own, where `body` is called; here its output is returned.
+pub fn in_own_process(name: &str, body: impl FnOnce()) -> Option<String> {
+    in_own_process_with(name, &[], body)
+}
+
+/// The same with environment variables.
+pub fn in_own_process_with(
+    name: &str,
+    variables: &[(&str, &str)],
+    body: impl FnOnce(),
+) -> Option<String> {
+    const MARK: &str = "WARPSMITH_TEST_CHILD";
+    if std::env::var_os(MARK).is_some_and(|value| value == name) {
+        body();
+        return None;
+    }
+    let output = Command::new(std::env::current_exe().expect("own path"))
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
+        .env(MARK, name)
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the child starts");
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(output.status.success(), "the child failed:\n{text}");
+    Some(text)
+}

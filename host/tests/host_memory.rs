@@ -1,0 +1,197 @@
+//! Memory that host and device share: pinned, mapped, unified.
+
+mod common;
+
+use common::{Gate, gpu, module};
+use warpsmith_host::prelude::*;
+
+fn is_busy<T>(result: Result<T>) -> bool {
+    matches!(result, Err(Error::Busy(_)))
+}
+
+// covers: PINNED-01, STREAM-21
+#[test]
+fn pinned_memory_is_closed_while_it_is_copied() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    let mut from = gpu.pinned::<u32>(100)?;
+    let mut to = gpu.pinned::<u32>(100)?;
+    assert_eq!(*from.host()?, [0; 100], "fresh memory is zeroed");
+    from.host_mut()?
+        .iter_mut()
+        .zip(0..)
+        .for_each(|(x, i)| *x = i);
+    let mut buffer = stream.zeroed::<u32>(100)?;
+    stream.synchronize()?;
+
+    gate.close(&stream);
+    stream.copy_from_host(&from, &mut buffer)?;
+    stream.copy_to_host(&buffer, &mut to)?;
+    assert!(is_busy(from.host_mut()), "the copy may still read it");
+    assert!(is_busy(to.host()));
+    assert!(is_busy(to.host_mut()));
+    let error = to.host().map(drop).unwrap_err();
+    assert!(error.to_string().contains("synchronize"), "{error}");
+    gate.open();
+    stream.synchronize()?;
+    assert!(to.host()?.iter().copied().eq(0..100));
+    from.host_mut()?[0] = 1;
+    Ok(())
+}
+
+#[test]
+fn pinned_memory_outlives_its_copies() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    let mut buffer = stream.zeroed::<u32>(1 << 16)?;
+    gate.close(&stream);
+    {
+        let mut pinned = gpu.pinned::<u32>(1 << 16)?;
+        pinned.host_mut()?.fill(8);
+        stream.copy_from_host(&pinned, &mut buffer)?;
+    }
+    // The next one must not be given the same memory and overwrite it.
+    let mut next = gpu.pinned::<u32>(1 << 16)?;
+    next.host_mut()?.fill(9);
+    gate.open();
+    assert_eq!(stream.download(&buffer)?, vec![8; 1 << 16]);
+    Ok(())
+}
+
+#[test]
+fn an_upload_from_pinned_memory_has_been_read() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut pinned = gpu.pinned::<u32>(1 << 20)?;
+    pinned.host_mut()?.fill(1);
+    let buffer = stream.upload(&pinned.host()?)?;
+    // With a copy still running this would be seen on the device.
+    pinned.host_mut()?.fill(2);
+    assert_eq!(stream.download(&buffer)?, vec![1; 1 << 20]);
+    Ok(())
+}
+
+// covers: PINNED-05, PINNED-06
+#[test]
+fn kernels_reach_mapped_memory() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = common::add(&module);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    let mut mapped = gpu.mapped::<u32>(50)?;
+    mapped.host_mut()?.fill(40);
+    gate.close(&stream);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { stream.launch_untyped(&add, Grid::cover(50, 32), (&mut mapped, 2))? };
+    assert!(is_busy(mapped.host()));
+    gate.open();
+    stream.synchronize()?;
+    assert_eq!(*mapped.host()?, [42; 50]);
+    assert_eq!(stream.download(&mapped)?, [42; 50]);
+    Ok(())
+}
+
+// covers: UM-05, UM-06, UM-21, UM-22
+#[test]
+fn unified_memory_moves_and_is_guarded() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = common::add(&module);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    let mut unified = gpu.unified::<u32>(5000)?;
+    assert_eq!(*unified.host()?, [0; 5000], "fresh memory is zeroed");
+    unified.host_mut()?.fill(1);
+    for advice in [
+        Advice::ReadMostly,
+        Advice::NotReadMostly,
+        Advice::Prefer(Location::Device),
+        Advice::PreferNothing,
+        Advice::AccessedBy(Location::Host),
+        Advice::NotAccessedBy(Location::Host),
+    ] {
+        unified.advise(advice)?;
+    }
+    stream.prefetch(&unified, Location::Device)?;
+    gate.close(&stream);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { stream.launch_untyped(&add, Grid::cover(5000, 256), (&mut unified, 2))? };
+    assert!(is_busy(unified.host()));
+    assert!(is_busy(unified.host_mut()));
+    gate.open();
+    stream.prefetch(&unified, Location::Host)?;
+    stream.synchronize()?;
+    assert_eq!(*unified.host()?, [3; 5000]);
+    unified.attach(&stream, Attach::Single)?;
+    // SAFETY: as above.
+    unsafe { stream.launch_untyped(&add, Grid::cover(5000, 256), (&mut unified, 2))? };
+    stream.synchronize()?;
+    assert_eq!(*unified.host()?, [5; 5000]);
+    unified.attach(&stream, Attach::Global)?;
+    let other = gpu.stream()?;
+    assert_eq!(other.download(&unified)?, [5; 5000]);
+    Ok(())
+}
+
+#[test]
+fn reading_on_both_sides_is_fine() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut pinned = gpu.pinned::<u32>(10)?;
+    pinned.host_mut()?.fill(4);
+    let open = pinned.host()?;
+    let mut buffer = stream.zeroed::<u32>(10)?;
+    stream.copy_from_host(&pinned, &mut buffer)?;
+    assert_eq!(open[9], 4);
+    assert_eq!(stream.download(&buffer)?, [4; 10]);
+    Ok(())
+}
+
+#[test]
+fn a_forgotten_guard_keeps_graphs_out() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut pinned = gpu.pinned::<u32>(4)?;
+    let buffer = stream.upload(&[1, 2, 3, 4_u32])?;
+    let mut graph = gpu.graph()?;
+    graph.copy_to_host(&buffer, &mut pinned)?;
+    let mut ready = graph.instantiate()?;
+    {
+        let open = pinned.host()?;
+        assert!(
+            is_busy(ready.launch(&stream)),
+            "the graph writes what the host reads"
+        );
+        assert_eq!(*open, [0; 4]);
+    }
+    ready.launch(&stream)?;
+    stream.synchronize()?;
+    assert_eq!(*pinned.host()?, [1, 2, 3, 4]);
+    std::mem::forget(pinned.host()?);
+    assert!(is_busy(ready.launch(&stream)));
+    // What the borrow checker sees to goes on.
+    stream.copy_to_host(&buffer, &mut pinned)?;
+    stream.synchronize()?;
+    Ok(())
+}
+
+#[test]
+fn empty_host_memory() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut pinned = gpu.pinned::<u32>(0)?;
+    assert!(pinned.host_mut()?.is_empty());
+    let unified = gpu.unified::<u64>(0)?;
+    assert!(unified.host()?.is_empty());
+    unified.advise(Advice::ReadMostly)?;
+    stream.prefetch(&unified, Location::Device)?;
+    let mut buffer = stream.zeroed::<u32>(0)?;
+    stream.copy_from_host(&pinned, &mut buffer)?;
+    stream.copy_to_host(&buffer, &mut pinned)?;
+    Ok(())
+}

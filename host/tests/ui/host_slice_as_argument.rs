@@ -1,0 +1,18 @@
+//! A vector of the host is passed where device memory is needed.
+
+use warpsmith_device::prelude::*;
+use warpsmith_host::prelude::*;
+
+#[kernel]
+pub fn copy(x: &[f32], mut y: PerThread<[f32]>) {
+    let _ = (x, y.mine());
+}
+
+fn main() -> Result<()> {
+    let gpu = Gpu::open_default()?;
+    let (stream, kernel) = (gpu.stream()?, gpu.load("")?.kernel(copy)?);
+    let x = vec![1.0_f32; 8];
+    let mut y = stream.zeroed::<f32>(8)?;
+    stream.launch(&kernel, Grid::cover(8, 32), (&x, &mut y))?;
+    stream.download(&x).map(drop)
+}
