@@ -377,10 +377,11 @@ impl StreamInner {
     /// Whether everything that was really enqueued here is done. The caller holds the order lock.
     pub(crate) fn past_is_done(&self) -> Result<bool> {
         self.gpu.bind()?;
-        // SAFETY: stream and event are alive.
         let answer = if self.current_number() == CAPTURED {
+            // SAFETY: the event is alive.
             unsafe { call!(cuEventQuery(adopt::event_handle(&self.before_capture))) }
         } else {
+            // SAFETY: the stream is alive.
             unsafe { call!(cuStreamQuery(self.raw)) }
         };
         match answer {

@@ -404,7 +404,7 @@ fn a_capture_ends_whatever_happens() -> Result<()> {
     let error = stream
         .capture(|capture| {
             capture.fork(&mut side)?.fill(&mut a, 1)?;
-            Err(Error::from("nonsense".parse::<DeviceChoice>().unwrap_err()))
+            Err("nonsense".parse::<DeviceChoice>().unwrap_err())
         })
         .unwrap_err();
     assert!(error.to_string().contains("nonsense"));

@@ -101,7 +101,7 @@ fn limits_are_named() -> Result<()> {
     let add = add(&module);
     let stream = gpu.stream()?;
     let mut buffer = stream.zeroed::<u32>(4)?;
-    // SAFETY (all): the entry takes a slice and a number, and writes only the slice.
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
     let mut launch = |grid: Grid| unsafe { stream.launch_untyped(&add, grid, (&mut buffer, 1)) };
 
     let (code, what, value, most, text) = limit(launch(Grid::new(1, 1025)));
@@ -205,8 +205,9 @@ fn a_cooperative_grid_must_fit() -> Result<()> {
     let stream = gpu.stream()?;
     let most = add.max_cooperative_blocks(1024, 0)?;
     let mut buffer = stream.zeroed::<u32>(most as usize * 1024)?;
-    // SAFETY (both): the entry takes a slice and a number, and writes only the slice.
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
     unsafe { stream.launch_untyped(&add, Grid::new(most, 1024).cooperative(), (&mut buffer, 1))? };
+    // SAFETY: as above.
     let result = unsafe {
         stream.launch_untyped(
             &add,
@@ -262,7 +263,7 @@ fn clusters_divide_the_grid() -> Result<()> {
     let rank = module.untyped_kernel::<(Out<u32>,)>("rank")?;
     let stream = gpu.stream()?;
     let mut out = stream.zeroed::<u32>(8)?;
-    // SAFETY (all): the entry writes a word for each block.
+    // SAFETY: the entry writes a word for each block.
     let mut launch = |blocks: u32, cluster: u32| unsafe {
         stream.launch_untyped(&rank, Grid::new(blocks, 32).cluster(cluster), (&mut out,))
     };

@@ -317,6 +317,11 @@ macro_rules! kernel_methods {
                 &self.inner.name
             }
 
+            /// The driver's handle (`CUfunction`), for calls that this crate lacks. It is valid as long as the kernel.
+            pub fn as_raw(&self) -> *mut core::ffi::c_void {
+                self.inner.function.cast()
+            }
+
             /// What the kernel needs and what bounds its launches.
             pub fn attributes(&self) -> Result<FunctionAttributes> {
                 self.inner.attributes()

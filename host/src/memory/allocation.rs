@@ -46,17 +46,16 @@ impl Allocation {
     pub(crate) fn in_stream(stream: &Stream, bytes: usize) -> Result<Arc<Allocation>> {
         let gpu = &stream.inner.gpu;
         gpu.bind()?;
-        let mut base = 0;
-        // SAFETY: the result outlives the call; the stream is alive.
-        let result = if gpu.limits.pools {
-            unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.inner.raw)) }
-        } else {
-            Err(Error::unsupported(
+        if !gpu.limits.pools {
+            return Err(Error::unsupported(
                 "memory in stream order",
                 "a driver since CUDA 11.2 and a device with memory pools",
-            ))
-        };
-        result.map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+            ));
+        }
+        let mut base = 0;
+        // SAFETY: the result outlives the call; the stream is alive.
+        unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.inner.raw)) }
+            .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         let allocation = Allocation::new(gpu, base, bytes, Kind::Pool);
         lock(&allocation.uses).order(&allocation.owner, &stream.inner, Access::EVERYTHING, true)?;
         Ok(Arc::new(allocation))

@@ -290,8 +290,9 @@ pub(crate) enum Pattern {
 impl Pattern {
     /// The narrowest pattern whose repetition is `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Option<Pattern> {
-        let repeats =
-            |n: usize| bytes.len() % n == 0 && bytes.chunks(n).all(|chunk| chunk == &bytes[..n]);
+        let repeats = |n: usize| {
+            bytes.len().is_multiple_of(n) && bytes.chunks(n).all(|chunk| chunk == &bytes[..n])
+        };
         if repeats(1) {
             Some(Pattern::D8(bytes[0]))
         } else if repeats(2) {
@@ -305,16 +306,8 @@ impl Pattern {
         }
     }
 
-    /// Bytes of one repetition, and its value.
-    pub(crate) fn element(self) -> (u32, u32) {
-        match self {
-            Pattern::D8(value) => (1, value.into()),
-            Pattern::D16(value) => (2, value.into()),
-            Pattern::D32(value) => (4, value),
-        }
-    }
-
-    fn set(self, to: RawView<'_>, stream: raw::CUstream) -> Result<()> {
+    /// Enqueues the fill.
+    pub(crate) fn set(self, to: RawView<'_>, stream: raw::CUstream) -> Result<()> {
         let (address, bytes) = (to.address, to.bytes);
         // The driver wants the address aligned to the pattern. It is: views start at a multiple of the element size from an aligned
         // base, and the pattern divides the element size.

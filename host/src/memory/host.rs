@@ -105,7 +105,7 @@ impl HostAccess {
         // covers: UM-01
         let keeps_kernels_out = allocation.is_managed()
             && !gpu.limits.concurrent_managed
-            && allocation.attached() == Attached::ToAll;
+            && allocation.attached() == Attached::Everywhere;
         if keeps_kernels_out {
             gpu.attention.fetch_add(1, Ordering::AcqRel);
             let idle: Result<bool> = gpu

@@ -177,9 +177,9 @@ impl<T: Pod> UnifiedBuffer<T> {
             }?;
             if !allocation.gpu.limits.concurrent_managed {
                 allocation.attach(match attach {
-                    Attach::Global => Attached::ToAll,
-                    Attach::Host => Attached::ToHost,
-                    Attach::Single => Attached::ToStream(stream.inner.number),
+                    Attach::Global => Attached::Everywhere,
+                    Attach::Host => Attached::HostOnly,
+                    Attach::Single => Attached::OneStream(stream.inner.number),
                 });
             }
         }

@@ -137,9 +137,9 @@ pub(crate) struct Uses {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum Attached {
     #[default]
-    ToAll,
-    ToHost,
-    ToStream(u64),
+    Everywhere,
+    HostOnly,
+    OneStream(u64),
 }
 
 impl Uses {
@@ -167,7 +167,7 @@ impl Uses {
         }
         let sole = whole
             && !self.in_graphs
-            && self.attached == Attached::ToAll
+            && self.attached == Attached::Everywhere
             && self.entries.only().is_some();
         if sole {
             self.entries.clear();
@@ -179,9 +179,9 @@ impl Uses {
 
     pub(crate) fn check_attachment(&self, stream: &Place) -> Result<()> {
         match self.attached {
-            Attached::ToAll => Ok(()),
-            Attached::ToStream(number) if number == stream.number => Ok(()),
-            Attached::ToStream(_) | Attached::ToHost => Err(Error::misuse(
+            Attached::Everywhere => Ok(()),
+            Attached::OneStream(number) if number == stream.number => Ok(()),
+            Attached::OneStream(_) | Attached::HostOnly => Err(Error::misuse(
                 "UnifiedBuffer",
                 Code::NOT_PERMITTED,
                 "the memory is attached to the host or to another stream, and this device cannot share it",
