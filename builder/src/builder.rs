@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use crate::arch::{Arch, PtxVersion};
 use crate::cache;
+use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
 use crate::error::{BuildError, IoContext};
 use crate::fingerprint;
@@ -302,6 +303,8 @@ impl CudaBuilder {
         let llvm = toolchain.llvm_library()?;
         let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
         let built = self.compile(&toolchain, &sysroot, &kernels)?;
+        let mut foreign = built.foreign.clone();
+        foreign.extend(core_source::find(&toolchain));
         let job = LinkJob {
             llvm: &llvm,
             crates: &built.archives,
@@ -310,6 +313,7 @@ impl CudaBuilder {
             ptx_version: self.options.ptx_version,
             float: self.options.float,
             lines: self.options.debug == DebugInfo::Lines,
+            foreign: &foreign,
         };
         let ptx = linker::link(&job)?;
         let sources = built.sources()?;

@@ -56,6 +56,8 @@ pub(crate) struct Built {
     pub archives: Vec<PathBuf>,
     /// Diagnostics (warnings) as rustc printed them.
     pub warnings: String,
+    /// Folders of the crates that are not the user's own: from a registry or git, and the device library.
+    pub foreign: Vec<PathBuf>,
     /// The dependency list that cargo wrote beside the kernel crate's archive.
     dependency_list: Option<PathBuf>,
 }
@@ -252,6 +254,7 @@ impl<'a> Invocation<'a> {
                             kernel_crate = Some(archive);
                         } else {
                             built.archives.push(archive);
+                            built.foreign.extend(foreign_folder(&message));
                         }
                     }
                 }
@@ -289,6 +292,14 @@ impl<'a> Invocation<'a> {
             )
         })
     }
+}
+
+/// The folder of a crate that is not the user's own, by a message of cargo about it.
+fn foreign_folder(message: &serde_json::Value) -> Option<PathBuf> {
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    let is_path = message["package_id"].as_str()?.starts_with("path+");
+    let is_device_library = message["target"]["name"] == "warpsmith_device";
+    (!is_path || is_device_library).then(|| folder.to_path_buf())
 }
 
 /// Makefile syntax: `target: file file\ with\ spaces ...`.

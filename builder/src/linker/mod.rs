@@ -10,6 +10,7 @@ mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod lines;
 mod panics;
 mod records;
 mod requirements;
@@ -43,6 +44,8 @@ pub(crate) struct LinkJob<'a> {
     pub float: FloatOptions,
     /// Whether PTX names source lines.
     pub lines: bool,
+    /// Folders whose code is not the user's: lines are those of the code that it was inlined into.
+    pub foreign: &'a [PathBuf],
 }
 
 /// Calling convention of PTX kernels (`.entry`).
@@ -106,6 +109,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     atomics::restore(&module)?;
     spaces::place(&module)?;
     float::apply(&module, job.float, &records);
+    lines::attribute(&module, job.foreign);
     dump(&module, "after");
     Ok(module.emit(&machine)?)
 }

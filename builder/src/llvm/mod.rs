@@ -3,9 +3,11 @@
 //! It knows nothing of PTX or Rust. Values borrow their [`Context`], so they cannot outlive it; a value
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 
+mod location;
 pub mod sys;
 mod value;
 
+pub use location::Location;
 pub use value::{Attribute, Ordering, RmwOperation, Value, ValueKind, fast_math, opcode};
 
 use std::cell::RefCell;

@@ -227,6 +227,11 @@ api! {
     fn LLVMGetFastMathFlags(ValueRef) -> c_uint;
     fn LLVMSetFastMathFlags(ValueRef, c_uint);
     fn LLVMCanValueUseFastMathFlags(ValueRef) -> Bool;
+    fn LLVMDILocationGetInlinedAt(MetadataRef) -> MetadataRef;
+    fn LLVMDILocationGetScope(MetadataRef) -> MetadataRef;
+    fn LLVMDIScopeGetFile(MetadataRef) -> MetadataRef;
+    fn LLVMDIFileGetDirectory(MetadataRef, *mut c_uint) -> *const c_char;
+    fn LLVMDIFileGetFilename(MetadataRef, *mut c_uint) -> *const c_char;
     fn LLVMInstructionGetDebugLoc(ValueRef) -> MetadataRef;
     fn LLVMInstructionSetDebugLoc(ValueRef, MetadataRef);
     fn LLVMGetDebugLocLine(ValueRef) -> c_uint;

@@ -587,6 +587,17 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The source location of an instruction, with its way of inlining.
+    pub fn debug_location(self) -> Option<super::Location<'c>> {
+        let raw = unsafe { (self.api().LLVMInstructionGetDebugLoc)(self.raw) };
+        super::Location::new(raw, self.context)
+    }
+
+    /// Sets the source location of an instruction.
+    pub fn set_debug_location(self, location: super::Location<'c>) {
+        unsafe { (self.api().LLVMInstructionSetDebugLoc)(self.raw, location.raw()) }
+    }
+
     // --- Atomics.
 
     /// The order of an atomic instruction.

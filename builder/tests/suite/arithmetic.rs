@@ -77,3 +77,26 @@ fn instructions_name_their_source_lines() {
     let ptx = features_with(|b| b.debug(DebugInfo::None));
     assert!(!ptx.contains(".loc\t") && !ptx.contains(".file"));
 }
+
+#[test]
+fn inlined_code_has_the_line_of_the_kernel_that_called_it() {
+    let text = features();
+    let start = text.find(".entry traits_and_closures(").unwrap();
+    let kernel = &text[start..start + text[start..].find("\n}").unwrap()];
+    let files = |number: &str| {
+        let prefix = format!(".file\t{number} ");
+        text.lines()
+            .find(|l| l.trim().starts_with(&prefix))
+            .unwrap_or_else(|| panic!("no file {number}"))
+    };
+    let mut seen = 0;
+    for location in kernel.lines().filter(|l| l.trim().starts_with(".loc\t")) {
+        let file = files(location.split_whitespace().nth(1).unwrap());
+        assert!(
+            file.contains("fixtures/features/src/language.rs"),
+            "{location} is in {file}"
+        );
+        seen += 1;
+    }
+    assert!(seen > 3);
+}
