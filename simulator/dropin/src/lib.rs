@@ -1,1 +1,104 @@
-//! The simulator as a drop-in `libcuda.so.1`.
+//! The simulator as a drop-in `libcuda.so.1`: every symbol of the driver, each a jump to the simulator's entry point of its name.
+//!
+//! A program that loads the CUDA driver runs on the simulator when its dynamic linker finds this library first, for example with
+//! `LD_LIBRARY_PATH=$(cargo xtask simulator)`. Functions that the simulator does not implement answer `CUDA_ERROR_NOT_SUPPORTED` and
+//! name themselves on stderr once.
+#![allow(
+    non_snake_case,
+    missing_docs,
+    clippy::missing_safety_doc,
+    clippy::too_many_arguments
+)]
+
+use core::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use warpsmith_simulator::abi::*;
+use warpsmith_simulator::entry_point;
+
+/// One entry point, looked up at its first call.
+struct Slot {
+    name: &'static str,
+    address: AtomicPtr<c_void>,
+}
+
+impl Slot {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            address: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    #[inline]
+    fn get(&self) -> *const c_void {
+        let known = self.address.load(Ordering::Acquire);
+        if known.is_null() { self.find() } else { known }
+    }
+
+    #[cold]
+    fn find(&self) -> *const c_void {
+        match entry_point(self.name) {
+            Some(address) => {
+                self.address.store(address.cast_mut(), Ordering::Release);
+                address
+            }
+            // Each symbol here stands in the simulator's own lists.
+            None => std::process::abort(),
+        }
+    }
+}
+
+macro_rules! typed {
+    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
+                static SLOT: Slot = Slot::new(stringify!($name));
+                // SAFETY: the entry point of this name has this type, and the caller keeps its contract.
+                unsafe {
+                    core::mem::transmute::<*const c_void, signature::$name>(SLOT.get())($($argument),*)
+                }
+            }
+        )*
+    };
+}
+
+macro_rules! untyped {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name() -> CUresult {
+                static SLOT: Slot = Slot::new(stringify!($name));
+                // SAFETY: none of these is implemented; the stub behind the name takes no arguments.
+                unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> CUresult>(SLOT.get())() }
+            }
+        )*
+    };
+}
+
+warpsmith_simulator::for_each_established_function!(typed);
+warpsmith_simulator::for_each_newer_function!(typed);
+warpsmith_simulator::for_each_per_thread_function!(typed);
+warpsmith_simulator::for_each_foreign_symbol!(untyped);
+
+/// The simulator's own entry points are exported too: the last fault's report ...
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn warpsmithSimulatorReport(buffer: *mut c_char, size: usize) -> usize {
+    static SLOT: Slot = Slot::new("warpsmithSimulatorReport");
+    type Report = unsafe extern "C" fn(*mut c_char, usize) -> usize;
+    // SAFETY: the entry point has this type, and the caller keeps its contract.
+    unsafe { core::mem::transmute::<*const c_void, Report>(SLOT.get())(buffer, size) }
+}
+
+/// ... and its settings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn warpsmithSimulatorConfigure(
+    setting: *const c_char,
+    value: *const c_char,
+) -> u32 {
+    static SLOT: Slot = Slot::new("warpsmithSimulatorConfigure");
+    type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> u32;
+    // SAFETY: the entry point has this type, and the caller keeps its contract.
+    unsafe { core::mem::transmute::<*const c_void, Configure>(SLOT.get())(setting, value) }
+}

@@ -175,7 +175,7 @@ pub(super) fn find(name: &str, version: i32, per_thread: bool) -> Found {
             let newer = ["_v3", "_v2"]
                 .into_iter()
                 .map(|suffix| format!("{name}{suffix}"))
-                .find(|n| super::entry_point(n).is_some());
+                .find(|n| super::implemented(n).is_some());
             newer.unwrap_or_else(|| name.to_owned())
         }
     };

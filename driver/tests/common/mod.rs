@@ -1,0 +1,135 @@
+//! What the tests of the driver's C interface share. They run on whatever `WARPSMITH_DEVICE` names, else on the simulator.
+#![allow(dead_code, unused_macros, unused_imports)]
+
+use std::sync::Once;
+
+pub use core::ffi::{c_char, c_int, c_uint, c_void};
+pub use core::ptr::{null, null_mut};
+pub use warpsmith_driver::raw::*;
+pub use warpsmith_driver::{Backend, Choice};
+
+/// Calls a driver function and expects success.
+macro_rules! ok {
+    ($function:ident($($argument:expr),* $(,)?)) => {{
+        // SAFETY: the tests keep the driver functions' contracts.
+        let result = unsafe { $function($($argument),*) };
+        assert_eq!(result.0, 0, "{} answered {}", stringify!($function), warpsmith_driver::error::name(result));
+    }};
+}
+
+/// Calls a driver function and expects an error code, by number.
+macro_rules! fails {
+    ($code:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        // SAFETY: the tests keep the driver functions' contracts, or break them in ways that the driver finds out.
+        let result = unsafe { $function($($argument),*) };
+        assert_eq!(
+            result.0, $code, "{} answered {}", stringify!($function), warpsmith_driver::error::name(result)
+        );
+    }};
+}
+
+/// Calls a function whose first argument receives its result.
+macro_rules! get {
+    ($function:ident($($argument:expr),* $(,)?)) => {{
+        // SAFETY: every result type of the driver's is valid as zeros.
+        let mut result = unsafe { core::mem::zeroed() };
+        ok!($function(&mut result, $($argument),*));
+        result
+    }};
+}
+
+pub(crate) use {fails, get, ok};
+
+/// Starts the driver and makes the first device's primary context current to this thread.
+pub fn gpu() -> Backend {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let choice = if std::env::var_os("WARPSMITH_DEVICE").is_some() {
+            Choice::Default
+        } else {
+            Choice::Simulator
+        };
+        warpsmith_driver::select(choice).expect("a driver");
+        ok!(cuInit(0));
+    });
+    let context: CUcontext = get!(cuDevicePrimaryCtxRetain(0));
+    ok!(cuCtxSetCurrent(context));
+    warpsmith_driver::backend().expect("chosen above")
+}
+
+/// Device memory holding `values`.
+pub fn upload<T: Copy>(values: &[T]) -> CUdeviceptr {
+    let address: CUdeviceptr = get!(cuMemAlloc_v2(size_of_val(values)));
+    ok!(cuMemcpyHtoD_v2(
+        address,
+        values.as_ptr().cast(),
+        size_of_val(values)
+    ));
+    address
+}
+
+/// The values in device memory.
+pub fn download<T: Copy + Default>(address: CUdeviceptr, count: usize) -> Vec<T> {
+    let mut values = vec![T::default(); count];
+    ok!(cuMemcpyDtoH_v2(
+        values.as_mut_ptr().cast(),
+        address,
+        count * size_of::<T>()
+    ));
+    values
+}
+
+/// Page-locked memory for `count` values, all zero.
+pub fn pinned<T>(count: usize) -> *mut T {
+    let memory: *mut c_void = get!(cuMemHostAlloc(count * size_of::<T>(), 0));
+    // SAFETY: the memory was just allocated in this size.
+    unsafe { memory.write_bytes(0, count * size_of::<T>()) };
+    memory.cast()
+}
+
+/// A non-blocking stream.
+pub fn stream() -> CUstream {
+    get!(cuStreamCreate(1))
+}
+
+/// A host function that waits until its gate opens. The gate may be leaked: tests are short.
+pub struct Gate(std::sync::Mutex<bool>, std::sync::Condvar);
+
+impl Gate {
+    pub fn new() -> &'static Gate {
+        Box::leak(Box::new(Gate(
+            std::sync::Mutex::new(false),
+            std::sync::Condvar::new(),
+        )))
+    }
+
+    /// Makes the stream wait for the gate.
+    pub fn block(&'static self, stream: CUstream) {
+        ok!(cuLaunchHostFunc(
+            stream,
+            Some(wait_for_gate),
+            core::ptr::from_ref(self).cast_mut().cast()
+        ));
+    }
+
+    pub fn open(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+}
+
+unsafe extern "C" fn wait_for_gate(gate: *mut c_void) {
+    // SAFETY: gates are leaked, so the address is good for ever.
+    let gate = unsafe { &*gate.cast::<Gate>() };
+    let mut open = gate.0.lock().unwrap();
+    while !*open {
+        open = gate.1.wait(open).unwrap();
+    }
+}
+
+/// A host function that adds one to an `AtomicU32`.
+pub unsafe extern "C" fn count_up(counter: *mut c_void) {
+    // SAFETY: the tests pass counters that live longer than the stream's work.
+    unsafe { &*counter.cast::<std::sync::atomic::AtomicU32>() }
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+}

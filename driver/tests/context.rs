@@ -1,0 +1,151 @@
+//! Initialisation, devices, contexts and their threads.
+
+mod common;
+use common::*;
+
+#[test]
+fn contexts_form_a_stack_for_each_thread() {
+    // covers: DRV-03, DRV-04
+    gpu();
+    std::thread::spawn(|| {
+        let mut memory = 0;
+        fails!(201, cuMemAlloc_v2(&mut memory, 16));
+        fails!(201, cuCtxPopCurrent_v2(null_mut()));
+        let first: CUcontext = get!(cuCtxCreate_v2(0, 0));
+        let second: CUcontext = get!(cuCtxCreate_v2(0, 0));
+        assert_ne!(first, second);
+        assert_eq!(get!(cuCtxGetCurrent()), second);
+        assert_eq!(get!(cuCtxPopCurrent_v2()), second);
+        assert_eq!(get!(cuCtxGetCurrent()), first);
+        ok!(cuMemAlloc_v2(&mut memory, 16));
+        // A floating context may be taken up by another thread.
+        let floating = second as usize;
+        std::thread::spawn(move || {
+            ok!(cuCtxPushCurrent_v2(floating as CUcontext));
+            let _: CUdeviceptr = get!(cuMemAlloc_v2(16));
+        })
+        .join()
+        .unwrap();
+        ok!(cuCtxDestroy_v2(second));
+        ok!(cuCtxDestroy_v2(first));
+        fails!(201, cuMemAlloc_v2(&mut memory, 16));
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_destroyed_context_takes_everything_with_it() {
+    // covers: DRV-05
+    gpu();
+    let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let stream: CUstream = get!(cuStreamCreate(1));
+    let memory: CUdeviceptr = get!(cuMemAlloc_v2(4096));
+    ok!(cuMemsetD8Async(memory, 1, 4096, stream));
+    ok!(cuCtxDestroy_v2(context));
+    gpu();
+    fails!(400, cuStreamSynchronize(stream));
+    fails!(1, cuMemFree_v2(memory));
+    fails!(201, cuCtxPushCurrent_v2(context));
+}
+
+#[test]
+fn the_primary_context_is_one_and_counted() {
+    // covers: DRV-07
+    gpu();
+    let first: CUcontext = get!(cuDevicePrimaryCtxRetain(0));
+    let second: CUcontext = get!(cuDevicePrimaryCtxRetain(0));
+    assert_eq!(first, second);
+    let (mut flags, mut active) = (0, 0);
+    ok!(cuDevicePrimaryCtxGetState(0, &mut flags, &mut active));
+    assert_eq!(active, 1);
+    ok!(cuDevicePrimaryCtxRelease_v2(0));
+    ok!(cuDevicePrimaryCtxRelease_v2(0));
+    fails!(101, cuDevicePrimaryCtxRelease_v2(99));
+}
+
+#[test]
+fn devices_tell_what_they_are() {
+    // covers: DRV-02, MULTI-01
+    let backend = gpu();
+    let count: c_int = get!(cuDeviceGetCount());
+    assert!(count >= 1);
+    let mut device = 0;
+    fails!(101, cuDeviceGet(&mut device, count));
+    let mut name = [0 as c_char; 100];
+    ok!(cuDeviceGetName(name.as_mut_ptr(), 100, 0));
+    // SAFETY: the driver has ended the name with a zero.
+    let name = unsafe { core::ffi::CStr::from_ptr(name.as_ptr()) }
+        .to_str()
+        .unwrap();
+    let warp: c_int = get!(cuDeviceGetAttribute(
+        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+        0
+    ));
+    assert_eq!(warp, 32);
+    let mut value = 0;
+    fails!(
+        1,
+        cuDeviceGetAttribute(&mut value, CUdevice_attribute_enum(9999), 0)
+    );
+    if backend == Backend::Simulator {
+        assert_eq!(name, "NVIDIA H200");
+        let processors = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        assert_eq!(get!(cuDeviceGetAttribute(processors, 0)), 132);
+        assert_eq!(get!(cuDeviceTotalMem_v2(0)), 150_109_880_320usize);
+    }
+}
+
+#[test]
+fn limits_can_be_asked_and_set() {
+    // covers: ERROR-06
+    gpu();
+    let stack = CUlimit::CU_LIMIT_STACK_SIZE;
+    let before: usize = get!(cuCtxGetLimit(stack));
+    ok!(cuCtxSetLimit(stack, 8192));
+    assert!(get!(cuCtxGetLimit(stack)) >= 8192);
+    ok!(cuCtxSetLimit(stack, before));
+    let mut value = 0;
+    fails!(
+        215,
+        cuCtxGetLimit(&mut value, CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH)
+    );
+    let (mut least, mut greatest) = (9, 9);
+    ok!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest));
+    assert!(greatest <= least);
+}
+
+#[test]
+fn handles_of_nothing_are_found_out() {
+    let backend = gpu();
+    if backend == Backend::Cuda {
+        // The real driver looks through handles; a wrong one is the program's end.
+        return;
+    }
+    let wild = 0xdead_beef_usize;
+    fails!(400, cuStreamSynchronize(wild as CUstream));
+    fails!(400, cuEventQuery(wild as CUevent));
+    fails!(400, cuModuleUnload(wild as CUmodule));
+    fails!(400, cuGraphDestroy(wild as CUgraph));
+    fails!(201, cuCtxSetCurrent(wild as CUcontext));
+    let event: CUevent = get!(cuEventCreate(0));
+    ok!(cuEventDestroy_v2(event));
+    fails!(400, cuEventDestroy_v2(event));
+    fails!(400, cuEventSynchronize(event));
+    fails!(
+        400,
+        cuLaunchKernel(
+            wild as CUfunction,
+            1,
+            1,
+            1,
+            1,
+            1,
+            1,
+            0,
+            null_mut(),
+            null_mut(),
+            null_mut()
+        )
+    );
+}

@@ -1,0 +1,335 @@
+//! Streams and events: order, concurrency, waiting, time.
+
+mod common;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use common::*;
+
+/// Held by tests that use the legacy stream while others of this process must not be in its way.
+static LEGACY: Mutex<()> = Mutex::new(());
+
+fn counter() -> &'static AtomicU32 {
+    Box::leak(Box::default())
+}
+
+fn count_on(stream: CUstream, counter: &'static AtomicU32) {
+    ok!(cuLaunchHostFunc(
+        stream,
+        Some(count_up),
+        core::ptr::from_ref(counter).cast_mut().cast()
+    ));
+}
+
+#[test]
+fn a_stream_keeps_order_and_lets_others_pass() {
+    // covers: STREAM-08, STREAM-10, STREAM-12
+    gpu();
+    let (slow, quick) = (stream(), stream());
+    let gate = Gate::new();
+    let passed = counter();
+    gate.block(slow);
+    count_on(slow, passed);
+    fails!(600, cuStreamQuery(slow));
+    let memory = upload(&[0u32; 1024]);
+    ok!(cuMemsetD32Async(memory, 7, 1024, quick));
+    ok!(cuStreamSynchronize(quick));
+    ok!(cuStreamQuery(quick));
+    assert_eq!(passed.load(Ordering::SeqCst), 0);
+    gate.open();
+    ok!(cuStreamSynchronize(slow));
+    assert_eq!(passed.load(Ordering::SeqCst), 1);
+    assert_eq!(download::<u32>(memory, 1024), [7; 1024]);
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(slow));
+    ok!(cuStreamDestroy_v2(quick));
+}
+
+#[test]
+fn copies_of_locked_memory_are_asynchronous_and_read_late() {
+    // covers: STREAM-21, STREAM-05
+    gpu();
+    let stream = stream();
+    let gate = Gate::new();
+    let source = pinned::<u32>(16);
+    let memory = upload(&[0u32; 16]);
+    gate.block(stream);
+    ok!(cuMemcpyHtoDAsync_v2(memory, source.cast(), 64, stream));
+    // SAFETY: the copy has not begun: the gate is shut.
+    unsafe { source.write(5) };
+    gate.open();
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(
+        download::<u32>(memory, 1),
+        [5],
+        "the source is read when the stream gets there"
+    );
+    ok!(cuMemFree_v2(memory));
+    ok!(cuMemFreeHost(source.cast()));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn small_ordinary_sources_may_change_after_the_call() {
+    // covers: STREAM-01
+    gpu();
+    let stream = stream();
+    let gate = Gate::new();
+    let memory = upload(&[0u32; 16]);
+    gate.block(stream);
+    let mut source = vec![1u32; 16];
+    ok!(cuMemcpyHtoDAsync_v2(
+        memory,
+        source.as_ptr().cast(),
+        64,
+        stream
+    ));
+    source.fill(2);
+    gate.open();
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(download::<u32>(memory, 16), [1; 16]);
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
+    // covers: STREAM-09, STREAM-18
+    gpu();
+    let _alone = LEGACY.lock().unwrap();
+    let blocking: CUstream = get!(cuStreamCreate(0));
+    let free = stream();
+    let gate = Gate::new();
+    let (after, beside) = (counter(), counter());
+    gate.block(blocking);
+    count_on(null_mut(), after);
+    count_on(free, beside);
+    ok!(cuStreamSynchronize(free));
+    assert_eq!(
+        beside.load(Ordering::SeqCst),
+        1,
+        "a non-blocking stream does not care"
+    );
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(after.load(Ordering::SeqCst), 0, "the legacy stream waits");
+    gate.open();
+    ok!(cuStreamSynchronize(null_mut()));
+    assert_eq!(after.load(Ordering::SeqCst), 1);
+
+    let gate = Gate::new();
+    gate.block(CU_STREAM_LEGACY);
+    count_on(blocking, after);
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(
+        after.load(Ordering::SeqCst),
+        1,
+        "and blocking streams wait for it"
+    );
+    gate.open();
+    ok!(cuStreamSynchronize(blocking));
+    assert_eq!(after.load(Ordering::SeqCst), 2);
+    ok!(cuStreamDestroy_v2(blocking));
+    ok!(cuStreamDestroy_v2(free));
+}
+
+#[test]
+fn each_thread_can_have_its_own_default_stream() {
+    // covers: DRV-21, STREAM-09
+    gpu();
+    let _alone = LEGACY.lock().unwrap();
+    let gate = Gate::new();
+    gate.block(CU_STREAM_PER_THREAD);
+    std::thread::spawn(|| {
+        gpu();
+        let count = counter();
+        count_on(CU_STREAM_PER_THREAD, count);
+        ok!(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    })
+    .join()
+    .unwrap();
+    fails!(600, cuStreamQuery(CU_STREAM_PER_THREAD));
+    gate.open();
+    ok!(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+#[test]
+fn a_destroyed_stream_finishes_its_work() {
+    // covers: STREAM-07
+    gpu();
+    let stream = stream();
+    let gate = Gate::new();
+    let count = counter();
+    gate.block(stream);
+    count_on(stream, count);
+    ok!(cuStreamDestroy_v2(stream));
+    gate.open();
+    for _ in 0..2000 {
+        if count.load(Ordering::SeqCst) == 1 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("the work of a destroyed stream was lost");
+}
+
+#[test]
+fn priorities_are_clamped() {
+    // covers: STREAM-16
+    gpu();
+    let (mut least, mut greatest) = (0, 0);
+    ok!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest));
+    for (wish, expected) in [
+        (greatest - 10, greatest),
+        (least + 10, least),
+        (greatest, greatest),
+    ] {
+        let stream: CUstream = get!(cuStreamCreateWithPriority(1, wish));
+        let mut priority = 99;
+        ok!(cuStreamGetPriority(stream, &mut priority));
+        assert_eq!(priority, expected);
+        let mut flags = 99;
+        ok!(cuStreamGetFlags(stream, &mut flags));
+        assert_eq!(flags, 1);
+        ok!(cuStreamDestroy_v2(stream));
+    }
+}
+
+unsafe extern "C" fn call_the_driver(answer: *mut c_void) {
+    let mut free = 0;
+    let mut total = 0;
+    // SAFETY: both places outlive the call; `answer` is the test's.
+    unsafe {
+        let result = cuMemGetInfo_v2(&mut free, &mut total);
+        (*answer.cast::<AtomicU32>()).store(result.0, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn host_functions_may_not_call_the_driver() {
+    // covers: STREAM-15
+    if gpu() == Backend::Cuda {
+        // There such a call is undefined, and may hang.
+        return;
+    }
+    let stream = stream();
+    let answer = counter();
+    ok!(cuLaunchHostFunc(
+        stream,
+        Some(call_the_driver),
+        core::ptr::from_ref(answer).cast_mut().cast()
+    ));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(answer.load(Ordering::SeqCst), 800);
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn events_go_through_their_states() {
+    // covers: EVENT-01, EVENT-02
+    gpu();
+    let stream = stream();
+    let event: CUevent = get!(cuEventCreate(0));
+    ok!(cuEventQuery(event));
+    ok!(cuEventSynchronize(event));
+    let gate = Gate::new();
+    gate.block(stream);
+    ok!(cuEventRecord(event, stream));
+    fails!(600, cuEventQuery(event));
+    gate.open();
+    ok!(cuEventSynchronize(event));
+    ok!(cuEventQuery(event));
+    let mut other = null_mut();
+    fails!(1, cuEventCreate(&mut other, 4));
+    // Destroying an event that is still to come is no error.
+    let gate = Gate::new();
+    gate.block(stream);
+    ok!(cuEventRecord(event, stream));
+    ok!(cuEventDestroy_v2(event));
+    gate.open();
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn one_event_holds_up_several_streams_as_it_was_when_they_began_to_wait() {
+    // covers: EVENT-03, STREAM-11
+    gpu();
+    let (first, second, third) = (stream(), stream(), stream());
+    let event: CUevent = get!(cuEventCreate(2));
+    let gate = Gate::new();
+    gate.block(first);
+    ok!(cuEventRecord(event, first));
+    let count = counter();
+    for waiting in [second, third] {
+        ok!(cuStreamWaitEvent(waiting, event, 0));
+        count_on(waiting, count);
+    }
+    // Recording it again, behind another gate, moves no wait that was made before.
+    let later = Gate::new();
+    later.block(first);
+    ok!(cuEventRecord(event, first));
+    fails!(600, cuStreamQuery(second));
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    gate.open();
+    ok!(cuStreamSynchronize(second));
+    ok!(cuStreamSynchronize(third));
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+    fails!(600, cuEventQuery(event));
+    later.open();
+    ok!(cuStreamSynchronize(first));
+    ok!(cuEventDestroy_v2(event));
+    for stream in [first, second, third] {
+        ok!(cuStreamDestroy_v2(stream));
+    }
+}
+
+#[test]
+fn events_measure_time() {
+    // covers: EVENT-04
+    gpu();
+    let stream = stream();
+    let (start, end, untimed): (CUevent, CUevent, CUevent) = (
+        get!(cuEventCreate(0)),
+        get!(cuEventCreate(0)),
+        get!(cuEventCreate(2)),
+    );
+    let mut time = -1.0;
+    fails!(400, cuEventElapsedTime(&mut time, start, end));
+    let gate = Gate::new();
+    ok!(cuEventRecord(start, stream));
+    gate.block(stream);
+    ok!(cuEventRecord(end, stream));
+    ok!(cuEventRecord(untimed, stream));
+    fails!(600, cuEventElapsedTime(&mut time, start, end));
+    std::thread::sleep(Duration::from_millis(15));
+    gate.open();
+    ok!(cuEventSynchronize(end));
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuEventElapsedTime(&mut time, start, end));
+    assert!((10.0..10_000.0).contains(&time), "{time} ms");
+    fails!(400, cuEventElapsedTime(&mut time, start, untimed));
+    for event in [start, end, untimed] {
+        ok!(cuEventDestroy_v2(event));
+    }
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn work_of_several_threads_into_one_stream_is_all_done() {
+    gpu();
+    let stream = stream() as usize;
+    let count = counter();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(move || {
+                gpu();
+                (0..100).for_each(|_| count_on(stream as CUstream, count));
+            });
+        }
+    });
+    ok!(cuStreamSynchronize(stream as CUstream));
+    assert_eq!(count.load(Ordering::SeqCst), 400);
+    ok!(cuStreamDestroy_v2(stream as CUstream));
+}
