@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use warpsmith_simulator::engine::{
-    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Launch, Module, Runtime, run,
+    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Launch, Module,
+    Runtime, run,
 };
 
 /// One buffer that is all of memory.
@@ -17,13 +18,20 @@ struct Memory {
 
 impl DeviceMemory for Memory {
     fn arena(&self) -> (u64, u64) {
-        (self.words.as_ptr().addr() as u64, self.words.len() as u64 * 8)
+        (
+            self.words.as_ptr().addr() as u64,
+            self.words.len() as u64 * 8,
+        )
     }
     fn validate(&self, address: u64, size: u64, _: bool) -> Result<Extent, AccessError> {
         let (base, len) = self.arena();
         let place = address.wrapping_sub(base);
         if place < len && len - place >= size {
-            Ok(Extent { base, end: base + len, writable: true })
+            Ok(Extent {
+                base,
+                end: base + len,
+                writable: true,
+            })
         } else {
             Err(AccessError::OutOfBounds)
         }
@@ -54,9 +62,13 @@ impl Runtime for Nothing {
 const SAXPY: &str = include_str!("saxpy.ptx");
 
 fn main() {
-    let module = Module::load(SAXPY, &mut |_| None).unwrap_or_else(|error| panic!("saxpy.ptx: {error}"));
+    let module =
+        Module::load(SAXPY, &mut |_| None).unwrap_or_else(|error| panic!("saxpy.ptx: {error}"));
     let n: u32 = 1 << 22;
-    let memory = Memory { words: vec![0; n as usize], generation: AtomicU64::new(1) };
+    let memory = Memory {
+        words: vec![0; n as usize],
+        generation: AtomicU64::new(1),
+    };
     let base = memory.arena().0;
     let mut params = Vec::new();
     params.extend(2.0f32.to_bits().to_le_bytes());
@@ -72,11 +84,18 @@ fn main() {
         stack_limit: 1024,
         cancel: None,
     };
-    for (name, kernel, blocks) in [("saxpy, one element a thread", "saxpy", n / 256), ("saxpy, grid-stride loop", "saxpy_loop", 64)] {
-        let Some(kernel) = module.kernel(kernel) else { panic!("no kernel {kernel}") };
-        for (mode, threads, checks) in
-            [("1 thread", 1, Checks::NONE), ("all cores", 0, Checks::NONE), ("1 thread, all checks", 1, Checks::ALL)]
-        {
+    for (name, kernel, blocks) in [
+        ("saxpy, one element a thread", "saxpy", n / 256),
+        ("saxpy, grid-stride loop", "saxpy_loop", 64),
+    ] {
+        let Some(kernel) = module.kernel(kernel) else {
+            panic!("no kernel {kernel}")
+        };
+        for (mode, threads, checks) in [
+            ("1 thread", 1, Checks::NONE),
+            ("all cores", 0, Checks::NONE),
+            ("1 thread, all checks", 1, Checks::ALL),
+        ] {
             let launch = Launch {
                 kernel,
                 grid: [blocks, 1, 1],
@@ -97,7 +116,10 @@ fn main() {
                 best = best.min(start.elapsed().as_secs_f64());
             }
             let rate = count as f64 / best / 1e6;
-            println!("{name:28} {mode:22} {count:>9} warp instructions  {:8.2} ms  {rate:7.1} M/s", best * 1e3);
+            println!(
+                "{name:28} {mode:22} {count:>9} warp instructions  {:8.2} ms  {rate:7.1} M/s",
+                best * 1e3
+            );
         }
     }
 }

@@ -130,7 +130,7 @@ impl Exec {
         let context = stream.context()?;
         let mut state = lock(&self.state);
         let (plan, objects) = (Arc::clone(&state.plan), Arc::clone(&state.objects));
-        let mut records = Records::new();
+        let mut records = Records::default();
         promise_records(&plan, &mut records);
         let worker = Arc::clone(&context);
         let after = state.last.take().into_iter().collect();
@@ -142,7 +142,7 @@ impl Exec {
                 run(&plan, &worker, &records);
             }
             // Records that were not reached, because of an error, must not keep anybody waiting.
-            records.values().for_each(fulfil);
+            records.points.values().for_each(fulfil);
             drop(objects);
         });
         state.last = Some(stream.issue_with(&context, after, work));
@@ -195,8 +195,14 @@ fn contains(plan: &Plan, origin: usize) -> bool {
     })
 }
 
-/// For each event record node, the point that this launch's recording stands for.
-type Records = HashMap<usize, (Mark, Arc<OnceLock<Instant>>)>;
+/// The events that a launch records.
+#[derive(Default)]
+struct Records {
+    /// For each event record node, the point that this launch's recording stands for.
+    points: HashMap<usize, (Mark, Arc<OnceLock<Instant>>)>,
+    /// What each of these events stood for before the launch: a wait node of the same graph means that.
+    before: HashMap<usize, Recording>,
+}
 
 /// Records all events of a plan as points that are still to come.
 fn promise_records(plan: &Plan, records: &mut Records) {
@@ -204,8 +210,12 @@ fn promise_records(plan: &Plan, records: &mut Records) {
         match &step.action {
             Action::Do(Operation::EventRecord(event)) => {
                 let point = (Mark::promise(), Arc::default());
+                records
+                    .before
+                    .entry(event.handle)
+                    .or_insert_with(|| event.recording());
                 event.record(Recording::Real(point.0.clone(), Arc::clone(&point.1)));
-                records.insert(step.origin, point);
+                records.points.insert(step.origin, point);
             }
             Action::Child(child) => promise_records(child, records),
             _ => {}
@@ -320,7 +330,17 @@ impl<'a> Run<'a> {
     fn act(&self, step: &Step) {
         match &step.action {
             Action::Do(Operation::EventRecord(_)) => {
-                self.records.get(&step.origin).into_iter().for_each(fulfil)
+                self.records
+                    .points
+                    .get(&step.origin)
+                    .into_iter()
+                    .for_each(fulfil);
+            }
+            Action::Do(Operation::EventWait(event)) => {
+                let recording = self.records.before.get(&event.handle).cloned();
+                if let Recording::Real(mark, _) = recording.unwrap_or_else(|| event.recording()) {
+                    mark.wait();
+                }
             }
             Action::Do(operation) => {
                 let _ = operation.execute(self.context);

@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use std::sync::Arc;
 
-use super::{Event, Fill, Recording, Transfer};
+use super::{Event, Fill, Transfer};
 use crate::abi::CUhostFn;
 use crate::engine;
 use crate::graph::{Conditional, Graph};
@@ -77,17 +77,11 @@ impl Operation {
                 call.run();
                 Ok(())
             }
-            Self::EventWait(event) => {
-                if let Recording::Real(mark, _) = event.recording() {
-                    mark.wait();
-                }
-                Ok(())
-            }
             Self::Free(address) => {
                 pool::free_now(*address);
                 Ok(())
             }
-            Self::EventRecord(_) | Self::Child(_) | Self::Conditional(_) => {
+            Self::EventRecord(_) | Self::EventWait(_) | Self::Child(_) | Self::Conditional(_) => {
                 Err("a graph node was executed outside a graph".to_owned())
             }
         };
