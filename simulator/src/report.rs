@@ -20,7 +20,9 @@ pub(crate) fn last() -> String {
     lock(&LAST).clone()
 }
 
-/// Notes why a call failed, without printing it: the caller has an error code, and a log where it asked for one.
-pub(crate) fn note(text: &str) {
-    text.clone_into(&mut lock(&LAST));
+/// Says why a call failed to a caller who has not asked for a log.
+pub(crate) fn remark(text: &str) {
+    if settings::get().stderr {
+        eprintln!("warpsmith simulator: {text}");
+    }
 }

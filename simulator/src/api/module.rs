@@ -253,7 +253,12 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
             Ok(())
         }
         Err(failure) => {
-            crate::report::note(&failure.text);
+            if options
+                .index(CUjit_option::CU_JIT_ERROR_LOG_BUFFER)
+                .is_none()
+            {
+                crate::report::remark(&failure.text);
+            }
             Err(failure.code)
         }
     }
