@@ -1,15 +1,25 @@
-//! Compiles the kernel crate in the folder given as argument and prints its PTX.
+//! Compiles the kernel crate in a folder and prints its PTX: `ptx FOLDER [ARCH [message|location|trap]]`.
+
+use warpsmith_builder::{BuildError, CudaBuilder, PanicStrategy};
 
 fn main() {
-    let path = std::env::args()
-        .nth(1)
-        .expect("give the folder of a kernel crate");
-    let arch = std::env::args().nth(2).unwrap_or("sm_80".into());
-    let built = arch
-        .parse()
-        .and_then(|arch| warpsmith_builder::CudaBuilder::new(path).arch(arch).build());
-    match built {
-        Ok(built) => print!("{}", built.ptx),
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().expect("give the folder of a kernel crate");
+    let arch = arguments.next().unwrap_or("sm_80".into());
+    let panic = match arguments.next().as_deref() {
+        Some("trap") => PanicStrategy::Trap,
+        Some("location") => PanicStrategy::Location,
+        _ => PanicStrategy::Message,
+    };
+    let build = || -> Result<String, BuildError> {
+        let output = CudaBuilder::new(folder)
+            .arch(arch.parse()?)
+            .panic(panic)
+            .build()?;
+        Ok(output.ptx)
+    };
+    match build() {
+        Ok(ptx) => print!("{ptx}"),
         Err(error) => {
             eprintln!("error: {error}");
             std::process::exit(1);

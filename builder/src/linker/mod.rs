@@ -79,6 +79,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
         records::apply(&module, record)?;
     }
     panics::replace(&module);
+    panics::shrink(&module);
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);

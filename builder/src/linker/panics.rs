@@ -48,6 +48,16 @@ pub(super) fn replace(module: &Module<'_>) {
     }
 }
 
+/// Cold code is not worth unrolled loops.
+pub(super) fn shrink(module: &Module<'_>) {
+    for function in module.functions() {
+        if function.has_flag(Attribute::Function, "cold") && !function.is_declaration() {
+            function.add_flag(Attribute::Function, "optsize");
+            function.add_flag(Attribute::Function, "minsize");
+        }
+    }
+}
+
 /// Keeps the function that [`redirect_literals`] needs, although nothing calls it yet.
 pub(super) fn keep(module: &Module<'_>, keep: bool) {
     if let Some(literal) = module.function(LITERAL).filter(|f| !f.is_declaration()) {

@@ -17,6 +17,7 @@ use super::report::{Report, Text};
 
 impl Text {
     /// Appends a number in decimal.
+    #[inline(always)]
     fn push_number(&mut self, number: usize) {
         let mut power: usize = 10_000_000_000_000_000_000;
         while power > number && power > 1 {
@@ -27,21 +28,23 @@ impl Text {
             power /= 10;
         }
     }
-
-    /// Appends the parts in turn: texts with numbers between.
-    fn push_all(&mut self, texts: [&str; 2], numbers: [usize; 2]) {
-        for (text, number) in texts.into_iter().zip(numbers) {
-            self.push(text.as_bytes());
-            self.push_number(number);
-        }
-    }
 }
 
+/// Numbers and texts one by one: arrays would pass through memory, and give every kernel a stack.
 #[cold]
 #[inline(never)]
-fn two_numbers(texts: [&'static str; 2], numbers: [usize; 2], location: &Location<'_>) {
+fn two_numbers(
+    first: &'static str,
+    second: &'static str,
+    first_number: usize,
+    second_number: usize,
+    location: &Location<'_>,
+) {
     if let Some(mut report) = Report::begin(Some(location)) {
-        report.message.push_all(texts, numbers);
+        report.message.push(first.as_bytes());
+        report.message.push_number(first_number);
+        report.message.push(second.as_bytes());
+        report.message.push_number(second_number);
         report.finish();
     }
 }
@@ -51,8 +54,10 @@ fn two_numbers(texts: [&'static str; 2], numbers: [usize; 2], location: &Locatio
 #[unsafe(no_mangle)]
 fn __warpsmith_panic_bounds_check(index: usize, len: usize, location: &Location<'_>) -> ! {
     two_numbers(
-        ["index out of bounds: the len is ", " but the index is "],
-        [len, index],
+        "index out of bounds: the len is ",
+        " but the index is ",
+        len,
+        index,
         location,
     );
     super::end()
@@ -69,20 +74,26 @@ fn __warpsmith_slice_index_fail(
 ) -> ! {
     if start > len {
         two_numbers(
-            ["range start index ", " out of range for slice of length "],
-            [start, len],
+            "range start index ",
+            " out of range for slice of length ",
+            start,
+            len,
             location,
         );
     } else if end > len {
         two_numbers(
-            ["range end index ", " out of range for slice of length "],
-            [end, len],
+            "range end index ",
+            " out of range for slice of length ",
+            end,
+            len,
             location,
         );
     } else {
         two_numbers(
-            ["slice index starts at ", " but ends at "],
-            [start, end],
+            "slice index starts at ",
+            " but ends at ",
+            start,
+            end,
             location,
         );
     }

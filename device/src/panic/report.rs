@@ -49,25 +49,39 @@ pub(super) struct Report {
 
 impl Report {
     /// Claims the record and fills it up to the message, if somebody listens and nobody was faster.
+    ///
+    /// Inlined around a call that returns one word: a struct returned through memory would give every kernel a stack.
+    #[inline(always)]
+    pub(super) fn begin(location: Option<&Location<'_>>) -> Option<Report> {
+        let record = Report::claim(location);
+        if record.is_null() {
+            return None;
+        }
+        // SAFETY: the record is this thread's, and stays until it is given to the host.
+        let message = unsafe { Text::new((&raw mut (*record).message).cast(), 512) };
+        Some(Report { record, message })
+    }
+
+    /// The record, filled up to the message; null if nobody listens or somebody was faster.
     #[cold]
     #[inline(never)]
-    pub(super) fn begin(location: Option<&Location<'_>>) -> Option<Report> {
+    fn claim(location: Option<&Location<'_>>) -> *mut PanicRecord {
         // SAFETY: only the host writes the static, and not while a kernel runs; volatile, because the compiler sees no
         // write.
         let record = unsafe { (&raw const __warpsmith_panic).read_volatile() } as *mut PanicRecord;
         if record.is_null() {
-            return None;
+            return record;
         }
         // SAFETY: the host keeps the record alive while kernels of the module may run, and leaves it to the thread that
         // wins the exchange until the state is complete.
         unsafe {
             if exchange(&raw mut (*record).state, EMPTY, CLAIMED) != EMPTY {
-                return None;
+                return core::ptr::null_mut();
             }
-            (&raw mut (*record).block).write_volatile(block::idx().into());
-            (&raw mut (*record).thread).write_volatile(thread::idx().into());
-            (&raw mut (*record).grid_dim).write_volatile(grid::dim().into());
-            (&raw mut (*record).block_dim).write_volatile(block::dim().into());
+            write(&raw mut (*record).block, block::idx());
+            write(&raw mut (*record).thread, thread::idx());
+            write(&raw mut (*record).grid_dim, grid::dim());
+            write(&raw mut (*record).block_dim, block::dim());
             if let Some(location) = location {
                 (&raw mut (*record).line).write_volatile(location.line());
                 (&raw mut (*record).column).write_volatile(location.column());
@@ -80,9 +94,8 @@ impl Report {
                 );
                 (&raw mut (*record).file_len).write_volatile(file.length);
             }
-            let message = Text::new((&raw mut (*record).message).cast(), 512);
-            Some(Report { record, message })
         }
+        record
     }
 
     /// Gives the record to the host.
@@ -96,6 +109,18 @@ impl Report {
             (&raw mut (*self.record).state).write_volatile(COMPLETE);
             fence::system();
         }
+    }
+}
+
+/// Writes three numbers one by one: an array would pass through memory of the thread's own.
+///
+/// # Safety
+/// `to` is valid for writes and aligned.
+#[inline(always)]
+unsafe fn write(to: *mut [u32; 3], (x, y, z): (u32, u32, u32)) {
+    for (i, number) in [x, y, z].into_iter().enumerate() {
+        // SAFETY: the caller's promise; `i` is below 3.
+        unsafe { to.cast::<u32>().add(i).write_volatile(number) };
     }
 }
 
@@ -132,6 +157,7 @@ impl Text {
     }
 
     /// Appends as much as fits; whether all of it did.
+    #[inline(always)] // a text behind a reference would lie in memory of the thread's own
     pub(super) fn push(&mut self, text: &[u8]) -> bool {
         for &byte in text {
             if self.length >= self.capacity {
