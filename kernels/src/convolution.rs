@@ -23,7 +23,7 @@ const ROW: u32 = 18;
 const ROWS: u32 = 70;
 
 /// `output := input correlated with filter`; a block for each 64 x 64 results.
-#[kernel(launch_bounds(256, exact, min_blocks = 4))]
+#[kernel(launch_bounds(256, exact, min_blocks = 6))]
 pub fn convolution(input: Matrix<f32>, filter: Filter, mut output: MatrixOut<f32>) {
     let tile = shared!(raw [Vector<f32>; (ROW * ROWS) as usize])
         .as_mut_ptr()

@@ -126,16 +126,26 @@ unsafe fn multiply<const VECTORS: bool>(
     let row = thread::block_idx_y() * TILE + a_row;
     let column = thread::block_idx_x() * TILE + b_column;
     let (m, n) = own();
-    let depth = a.columns() as u32;
-    let mut next_a = load::<VECTORS>(a, row, a_column);
-    let mut next_b = load::<VECTORS>(b, b_row, column);
-    let mut buffer = 0;
+    let (depth, b_columns) = (a.columns().min(b.rows()) as u32, b.columns() as u32);
+    let row_is_inside = row < a.rows() as u32;
+    // The first element of the thread's vector of the next step; where that lies outside, the address is not used.
+    let mut at_a = a
+        .as_ptr()
+        .wrapping_add(row as usize * a.stride() + a_column as usize);
+    let mut at_b = b
+        .as_ptr()
+        .wrapping_add(b_row as usize * b.stride() + column as usize);
+    // SAFETY: rows and columns are compared with what the matrices have.
+    let mut next_a = unsafe { load::<VECTORS>(at_a, row_is_inside, a_column, depth) };
+    // SAFETY: as above.
+    let mut next_b = unsafe { load::<VECTORS>(at_b, b_row < depth, column, b_columns) };
     let mut k = 0;
     while k < depth {
         // SAFETY: all places lie in the buffer. Each is written by one thread before the barrier and read after it. A
         // buffer is written again one step later but one, and every thread has passed the barrier between, after its
         // last read.
         unsafe {
+            let buffer = (k / DEPTH & 1) as usize;
             let tile_a = tiles.a.add(buffer * A_SIZE);
             let tile_b = tiles.b.add(buffer * B_SIZE);
             let Vector(four) = next_a;
@@ -146,9 +156,12 @@ unsafe fn multiply<const VECTORS: bool>(
             *place.add(3 * A_PITCH as usize) = four[3];
             *tile_b.add((b_row * TILE + b_column) as usize).cast() = next_b;
             block::sync();
-            if k + DEPTH < depth {
-                next_a = load::<VECTORS>(a, row, k + DEPTH + a_column);
-                next_b = load::<VECTORS>(b, k + DEPTH + b_row, column);
+            k += DEPTH;
+            if k < depth {
+                at_a = at_a.wrapping_add(DEPTH as usize);
+                at_b = at_b.wrapping_add(DEPTH as usize * b.stride());
+                next_a = load::<VECTORS>(at_a, row_is_inside, k + a_column, depth);
+                next_b = load::<VECTORS>(at_b, k + b_row < depth, column, b_columns);
             }
             let from_a = tile_a.add(m as usize);
             let from_b = tile_b.add(n as usize);
@@ -166,35 +179,29 @@ unsafe fn multiply<const VECTORS: bool>(
                 });
             });
         }
-        buffer ^= 1;
-        k += DEPTH;
     }
 }
 
-/// Four elements of a row, zero where there are none.
+/// Four elements of a row from `column` on, zero where the row, of `columns`, has none or is not inside the matrix.
 ///
-/// With `VECTORS`, `column` is a multiple of 4, and so is the number of columns.
+/// # Safety
+/// `at` is the address of the first of them, if there is one. With `VECTORS`, `column` and `columns` are multiples of 4,
+/// and the address is one of 16.
 #[inline(always)]
-fn load<const VECTORS: bool>(matrix: &Matrix<f32>, row: u32, column: u32) -> Vector<f32> {
-    let columns = matrix.columns() as u32;
+unsafe fn load<const VECTORS: bool>(at: *const f32, inside: bool, column: u32, columns: u32) -> Vector<f32> {
     let mut vector = Vector::<f32>([0.0; 4]);
-    if row < matrix.rows() as u32 {
-        let source = matrix
-            .as_ptr()
-            .wrapping_add(row as usize * matrix.stride() + column as usize);
-        // SAFETY: every read is of a row and column that the matrix has, aligned as `multiply` asks for.
-        unsafe {
-            if VECTORS {
-                if column < columns {
-                    vector = *source.cast();
-                }
-            } else {
-                crate::unroll!(j in [0, 1, 2, 3] {
-                    if column + (j as u32) < columns {
-                        vector.0[j] = *source.add(j);
-                    }
-                });
+    // SAFETY: only elements that the row has.
+    unsafe {
+        if VECTORS {
+            if inside && column < columns {
+                vector = *at.cast();
             }
+        } else {
+            crate::unroll!(j in [0, 1, 2, 3] {
+                if inside && column + (j as u32) < columns {
+                    vector.0[j] = *at.add(j);
+                }
+            });
         }
     }
     vector

@@ -4,7 +4,7 @@ struct Filter {
     float weights[49];
 };
 
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 6)
 convolution(const float* __restrict__ input, unsigned rows, unsigned cols, unsigned stride,
             const __grid_constant__ Filter filter,
             float* __restrict__ output, unsigned out_rows, unsigned out_cols, unsigned out_stride) {
