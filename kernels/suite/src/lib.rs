@@ -18,6 +18,7 @@ pub mod bench;
 pub mod case;
 mod cases;
 pub mod check;
+pub mod equalize;
 pub mod random;
 pub mod session;
 pub mod table;
