@@ -43,7 +43,10 @@ fn a_destroyed_context_takes_everything_with_it() {
     let memory: CUdeviceptr = get!(cuMemAlloc_v2(4096));
     ok!(cuMemsetD8Async(memory, 1, 4096, stream));
     ok!(cuCtxDestroy_v2(context));
-    gpu();
+    if gpu() == Backend::Cuda {
+        // The real driver looks through dead handles.
+        return;
+    }
     fails!(400, cuStreamSynchronize(stream));
     fails!(1, cuMemFree_v2(memory));
     fails!(201, cuCtxPushCurrent_v2(context));

@@ -412,7 +412,7 @@ fn broken_ptx_says_where_in_the_log() {
         HEAD.replace("sm_90", "sm_100")
     ))
     .unwrap();
-    fails!(209, cuModuleLoadData(&mut module, other.as_ptr().cast()));
+    fails!(218, cuModuleLoadData(&mut module, other.as_ptr().cast()));
 }
 
 #[test]

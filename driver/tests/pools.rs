@@ -39,7 +39,8 @@ fn memory_comes_and_goes_in_the_streams_order() {
     let gate = Gate::new();
     gate.block(stream);
     let mut memory = 0;
-    fails!(1, cuMemAllocAsync(&mut memory, 0, stream));
+    // Other than a plain allocation, one of nothing is no error.
+    ok!(cuMemAllocAsync(&mut memory, 0, stream));
     ok!(cuMemAllocAsync(&mut memory, 4096, stream));
     assert_ne!(
         memory, 0,

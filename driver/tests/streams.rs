@@ -14,6 +14,25 @@ fn counter() -> &'static AtomicU32 {
     Box::leak(Box::default())
 }
 
+/// A word that the device writes and the host watches: other than host functions, which one thread of the driver may run one after
+/// the other for all streams, fills of different streams pass each other.
+struct Flag(*mut u32);
+
+impl Flag {
+    fn new() -> Self {
+        Self(pinned::<u32>(1))
+    }
+
+    fn set_on(&self, stream: CUstream, value: u32) {
+        ok!(cuMemsetD32Async(self.0 as CUdeviceptr, value, 1, stream));
+    }
+
+    fn get(&self) -> u32 {
+        // SAFETY: page-locked memory of this size, which lives for the test.
+        unsafe { self.0.read_volatile() }
+    }
+}
+
 fn count_on(stream: CUstream, counter: &'static AtomicU32) {
     ok!(cuLaunchHostFunc(
         stream,
@@ -101,34 +120,26 @@ fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
     let blocking: CUstream = get!(cuStreamCreate(0));
     let free = stream();
     let gate = Gate::new();
-    let (after, beside) = (counter(), counter());
+    let (after, beside) = (Flag::new(), Flag::new());
     gate.block(blocking);
-    count_on(null_mut(), after);
-    count_on(free, beside);
+    after.set_on(null_mut(), 1);
+    beside.set_on(free, 1);
     ok!(cuStreamSynchronize(free));
-    assert_eq!(
-        beside.load(Ordering::SeqCst),
-        1,
-        "a non-blocking stream does not care"
-    );
+    assert_eq!(beside.get(), 1, "a non-blocking stream does not care");
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(after.load(Ordering::SeqCst), 0, "the legacy stream waits");
+    assert_eq!(after.get(), 0, "the legacy stream waits");
     gate.open();
     ok!(cuStreamSynchronize(null_mut()));
-    assert_eq!(after.load(Ordering::SeqCst), 1);
+    assert_eq!(after.get(), 1);
 
     let gate = Gate::new();
     gate.block(CU_STREAM_LEGACY);
-    count_on(blocking, after);
+    after.set_on(blocking, 2);
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(
-        after.load(Ordering::SeqCst),
-        1,
-        "and blocking streams wait for it"
-    );
+    assert_eq!(after.get(), 1, "and blocking streams wait for it");
     gate.open();
     ok!(cuStreamSynchronize(blocking));
-    assert_eq!(after.load(Ordering::SeqCst), 2);
+    assert_eq!(after.get(), 2);
     ok!(cuStreamDestroy_v2(blocking));
     ok!(cuStreamDestroy_v2(free));
 }
@@ -142,10 +153,10 @@ fn each_thread_can_have_its_own_default_stream() {
     gate.block(CU_STREAM_PER_THREAD);
     std::thread::spawn(|| {
         gpu();
-        let count = counter();
-        count_on(CU_STREAM_PER_THREAD, count);
+        let flag = Flag::new();
+        flag.set_on(CU_STREAM_PER_THREAD, 1);
         ok!(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-        assert_eq!(count.load(Ordering::SeqCst), 1);
+        assert_eq!(flag.get(), 1);
     })
     .join()
     .unwrap();
@@ -261,21 +272,21 @@ fn one_event_holds_up_several_streams_as_it_was_when_they_began_to_wait() {
     let gate = Gate::new();
     gate.block(first);
     ok!(cuEventRecord(event, first));
-    let count = counter();
-    for waiting in [second, third] {
+    let flags = [Flag::new(), Flag::new()];
+    for (waiting, flag) in [second, third].into_iter().zip(&flags) {
         ok!(cuStreamWaitEvent(waiting, event, 0));
-        count_on(waiting, count);
+        flag.set_on(waiting, 1);
     }
     // Recording it again, behind another gate, moves no wait that was made before.
     let later = Gate::new();
     later.block(first);
     ok!(cuEventRecord(event, first));
     fails!(600, cuStreamQuery(second));
-    assert_eq!(count.load(Ordering::SeqCst), 0);
+    assert_eq!((flags[0].get(), flags[1].get()), (0, 0));
     gate.open();
     ok!(cuStreamSynchronize(second));
     ok!(cuStreamSynchronize(third));
-    assert_eq!(count.load(Ordering::SeqCst), 2);
+    assert_eq!((flags[0].get(), flags[1].get()), (1, 1));
     fails!(600, cuEventQuery(event));
     later.open();
     ok!(cuStreamSynchronize(first));

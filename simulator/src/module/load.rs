@@ -87,7 +87,7 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
         }
     };
     if let Some(text) = wrong_target(&loaded.target, context.device) {
-        return fail(failure(code::NO_BINARY_FOR_GPU, text));
+        return fail(failure(code::INVALID_PTX, text));
     }
     for variable in loaded.globals() {
         debug_assert!(Memory::global().is_live(variable.address as usize, variable.image.len()));
