@@ -67,6 +67,8 @@ pub(crate) struct Grid<'a> {
     pub constants: (u64, u64),
     /// Number of the launch.
     pub number: u64,
+    /// The address of a cooperative launch's workspace, whose second word is the grid's barrier; 0 in other launches.
+    pub workspace: u64,
 }
 
 // SAFETY: the pointers are to the module's code, which nobody changes and the launch keeps alive.
@@ -158,6 +160,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         local_limit: kernel.local_bytes.saturating_add(environment.stack_limit).saturating_add(4096).min(1 << 22),
         constants: kernel.constants,
         number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
+        workspace: 0,
     })
 }
 
@@ -177,9 +180,44 @@ struct Pool<'a> {
     cooperative: bool,
 }
 
+/// What the driver gives each cooperative launch: its size, and the word that is the grid's barrier. CUDA's cooperative groups and
+/// our device library find it through `%envreg1` and `%envreg2`.
+struct Workspace<'a> {
+    address: u64,
+    runtime: &'a dyn Runtime,
+}
+
+impl<'a> Workspace<'a> {
+    const BYTES: u64 = 8;
+
+    fn of(launch: &Launch, environment: &Environment<'a>) -> Result<Workspace<'a>, Box<Fault>> {
+        let runtime = environment.runtime;
+        if !launch.cooperative {
+            return Ok(Workspace { address: 0, runtime });
+        }
+        let address = runtime.malloc(Self::BYTES);
+        if address == 0 {
+            return Err(refused(launch, "no memory for the workspace of a cooperative launch"));
+        }
+        // SAFETY: so many bytes were just allocated there, and only this thread knows.
+        unsafe { std::ptr::with_exposed_provenance_mut::<[u32; 2]>(address as usize).write([Self::BYTES as u32, 0]) };
+        Ok(Workspace { address, runtime })
+    }
+}
+
+impl Drop for Workspace<'_> {
+    fn drop(&mut self) {
+        if self.address != 0 {
+            self.runtime.free(self.address);
+        }
+    }
+}
+
 /// Runs a grid to its end, on the calling thread and helpers of its own.
 pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box<Fault>> {
-    let grid = prepare(launch, environment)?;
+    let mut grid = prepare(launch, environment)?;
+    let workspace = Workspace::of(launch, environment)?;
+    grid.workspace = workspace.address;
     let total = u64::from(grid.clusters[0]) * u64::from(grid.clusters[1]) * u64::from(grid.clusters[2]);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if environment.threads == 0 { cores } else { environment.threads };

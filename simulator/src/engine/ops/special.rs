@@ -11,8 +11,8 @@ use crate::engine::lower::{Builder, Field, Link, Register, Width};
 use crate::ptx::ast::Position;
 use crate::ptx::{Error, Result};
 
-/// The special registers, in the order of their numbers. All have 32 bits but those after `clock64`.
-const NAMES: [&str; 55] = [
+/// The special registers, in the order of their numbers. All have 32 bits but those of [`WIDE`].
+const NAMES: [&str; 57] = [
     "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x",
     "%nctaid.y", "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%lanemask_eq", "%lanemask_le",
     "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock", "%clock_hi", "%dynamic_smem_size", "%total_smem_size",
@@ -21,9 +21,11 @@ const NAMES: [&str; 55] = [
     "%cluster_nctaid.y", "%cluster_nctaid.z", "%cluster_ctarank", "%cluster_nctarank", "%globaltimer_lo",
     "%globaltimer_hi", "%tid.w", "%ntid.w", "%ctaid.w", "%nctaid.w", "%reserved_smem_offset_begin",
     "%reserved_smem_offset_end", "%is_explicit_cluster", "%gridid32", "%clock64", "%globaltimer", "%gridid", "%warpsize",
+    "%envreg1", "%envreg2",
 ];
 
-const FIRST_WIDE: usize = 51;
+/// The numbers of those that have 64 bits.
+const WIDE: std::ops::Range<usize> = 51..54;
 const EXPLICIT_CLUSTER: usize = 49;
 
 /// Nanoseconds since the process first asked.
@@ -89,6 +91,9 @@ impl Op for Read {
             42 => (nanoseconds() >> 32) as u32,
             50 => grid.number as u32,
             54 => 32,
+            // The address of a cooperative launch's workspace.
+            55 => (grid.workspace >> 32) as u32,
+            56 => grid.workspace as u32,
             _ => 0,
         };
         // SAFETY: the destination has 32 bits.
@@ -167,7 +172,7 @@ pub(crate) fn read(cx: &mut Builder<'_, '_>, name: &str, register: Register, ty:
     let Some(number) = NAMES.iter().position(|&n| n == name) else {
         return Err(Error::new(at, format!("`{name}` is not declared, and is no special register that is supported")));
     };
-    let wide = number >= FIRST_WIDE && number != 54;
+    let wide = WIDE.contains(&number);
     let d = Field::Register(register);
     let x = Link::Raw(number as u32);
     let width = Width::of(ty);
