@@ -175,6 +175,8 @@ impl Warp {
                 if self.live == 0 {
                     return Stop::Done;
                 }
+                // Fairness: whoever has waited longest goes first next time.
+                self.rotated = !self.groups.is_empty();
                 return Stop::Yield(self.polled * 2 > SLICE);
             }
         }
