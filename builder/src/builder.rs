@@ -71,6 +71,7 @@ struct Options {
     features: Vec<String>,
     default_features: bool,
     rustflags: Vec<String>,
+    libdevice: Option<PathBuf>,
 }
 
 /// What profilers, debuggers and the simulator learn about the source.
@@ -163,6 +164,7 @@ impl CudaBuilder {
                 features: Vec::new(),
                 default_features: true,
                 rustflags: Vec::new(),
+                libdevice: None,
             },
         }
     }
@@ -266,6 +268,13 @@ impl CudaBuilder {
         self
     }
 
+    /// Links NVIDIA's library of mathematical functions, for code that declares functions such as `__nv_sinf`.
+    /// `path` is that of `libdevice.10.bc`, as in a CUDA toolkit or in PyPI's `nvidia-nvvm`.
+    pub fn libdevice(mut self, path: impl AsRef<Path>) -> Self {
+        self.options.libdevice = Some(path.as_ref().to_path_buf());
+        self
+    }
+
     /// Compiles and links; writes what [`CudaBuilder::copy_to`] asks for. In a build script it also tells cargo
     /// which files to watch.
     ///
@@ -309,6 +318,7 @@ impl CudaBuilder {
             llvm: &llvm,
             crates: &built.archives,
             libraries: &sysroot.libraries,
+            libdevice: self.options.libdevice.as_deref(),
             arch: self.options.arch,
             ptx_version: self.options.ptx_version,
             float: self.options.float,

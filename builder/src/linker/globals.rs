@@ -1,7 +1,8 @@
 //! Moves statics to the address space that their `link_section` names.
 //!
 //! `.nv.shared` becomes shared memory, `.nv.constant` constant memory that the host may overwrite,
-//! `.nv.global` a device global that the host can find by name. Anything else is a private `.global`.
+//! `.nv.global` a device global that the host can find by name, `.nv.managed` one that host and device share by
+//! its address. Anything else is a private `.global`.
 
 use crate::llvm::{Module, Value};
 
@@ -12,12 +13,15 @@ pub const SHARED: u32 = 3;
 /// Constant memory.
 pub const CONSTANT: u32 = 4;
 
+/// The section of managed statics.
+const MANAGED: &str = ".nv.managed";
+
 /// Where a section name puts a static.
 fn space_of(section: &str) -> Option<u32> {
     match section {
         ".nv.shared" => Some(SHARED),
         ".nv.constant" => Some(CONSTANT),
-        ".nv.global" => Some(GLOBAL),
+        ".nv.global" | MANAGED => Some(GLOBAL),
         _ => None,
     }
 }
@@ -27,8 +31,9 @@ pub fn is_host_visible(global: Value<'_>) -> bool {
     matches!(global.address_space(), GLOBAL | CONSTANT)
 }
 
-/// Moves all statics of the module.
-pub fn place(module: &Module<'_>) {
+/// Moves all statics of the module; returns the names of the managed ones.
+pub fn place(module: &Module<'_>) -> Vec<String> {
+    let mut managed = Vec::new();
     for global in module.globals() {
         if global.is_declaration() || global.name().starts_with("llvm.") {
             continue;
@@ -36,8 +41,33 @@ pub fn place(module: &Module<'_>) {
         let Some(space) = global.section().and_then(|s| space_of(&s)) else {
             continue;
         };
+        if global.section().as_deref() == Some(MANAGED) {
+            managed.push(global.name());
+        }
         move_to(module, global, space);
     }
+    managed
+}
+
+/// Marks managed statics in the PTX: LLVM knows the attribute only from metadata that nothing else needs.
+pub fn mark_managed(ptx: String, managed: &[String]) -> String {
+    if managed.is_empty() {
+        return ptx;
+    }
+    let mark = |line: &str| {
+        let declares = |name: &String| {
+            line.contains(".global ")
+                && line
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .any(|word| word == name)
+        };
+        if line.starts_with(".visible .global ") && managed.iter().any(declares) {
+            line.replacen(".global ", ".global .attribute(.managed) ", 1)
+        } else {
+            line.to_owned()
+        }
+    };
+    ptx.lines().map(|line| mark(line) + "\n").collect()
 }
 
 /// Shared objects of 16 bytes and more start at multiples of 16: then neighbouring accesses become one of up

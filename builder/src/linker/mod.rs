@@ -4,6 +4,7 @@
 //! in which they happen. rustc hands over *unoptimised* bitcode: every LLVM optimisation happens here, once,
 //! after the duties that LLVM's passes must see the result of.
 
+mod allocator;
 pub mod archive;
 mod atomics;
 mod convergence;
@@ -36,6 +37,8 @@ pub(crate) struct LinkJob<'a> {
     pub crates: &'a [PathBuf],
     /// Archives from which members are pulled by need: `core` and its friends.
     pub libraries: &'a [PathBuf],
+    /// NVIDIA's libdevice, if the user gave it.
+    pub libdevice: Option<&'a Path>,
     /// The architecture.
     pub arch: Arch,
     /// The PTX version, if the user insists on one.
@@ -74,7 +77,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
 
     // What LLVM's passes must see the result of.
     shared::place(&module)?;
-    globals::place(&module);
+    let managed = globals::place(&module);
     for record in &records {
         records::apply(&module, record)?;
     }
@@ -112,7 +115,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     float::apply(&module, job.float, &records);
     lines::attribute(&module, job.foreign);
     dump(&module, "after");
-    Ok(module.emit(&machine)?)
+    Ok(globals::mark_managed(module.emit(&machine)?, &managed))
 }
 
 /// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
@@ -150,6 +153,10 @@ fn choose_version(
     }
     match job.ptx_version {
         None => Ok(needs.ptx),
+        Some(asked) if asked > PtxVersion::NEWEST => Err(BuildError::Setup(format!(
+            "PTX {asked} was asked for, and the newest that is known is {}",
+            PtxVersion::NEWEST
+        ))),
         Some(asked) if asked >= needs.ptx => Ok(asked),
         Some(asked) => Err(BuildError::PtxVersionTooOld {
             asked,
@@ -195,9 +202,18 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
             module.link(part)?;
         }
     }
+    if let Some(path) = job.libdevice {
+        let bytes =
+            std::fs::read(path).map_err(|e| format!("libdevice at {}: {e}", path.display()))?;
+        let part = context.parse_bitcode(&bytes, "libdevice")?;
+        part.set_data_layout_of(&module);
+        strip_target(&part);
+        module.link(part)?;
+    }
     let mut library = archive::Library::open(job.libraries.iter().map(PathBuf::as_path))?;
     let mut asked = HashSet::new();
     loop {
+        allocator::complete(&module);
         let missing: Vec<String> = symbols::undefined(&module)
             .into_iter()
             .map(|v| v.name())

@@ -309,6 +309,16 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// Takes over the target triple and the data layout of another module, so that linking the two is silent.
+    pub fn set_data_layout_of(&self, other: &Module<'c>) {
+        let api = self.context.api;
+        // SAFETY: both modules live; the layout is copied.
+        unsafe {
+            (api.LLVMSetTarget)(self.raw, TRIPLE.as_ptr());
+            (api.LLVMSetModuleDataLayout)(self.raw, (api.LLVMGetModuleDataLayout)(other.raw));
+        }
+    }
+
     /// Takes out all debug information.
     pub fn strip_debug_info(&self) {
         // SAFETY: a living module.

@@ -73,3 +73,17 @@ fn function_pointers_and_trait_objects_are_indirect_calls() {
         "{body:#?}"
     );
 }
+
+// covers: LANG-15
+#[test]
+fn alloc_works_with_an_allocator() {
+    let ptx = build(warpsmith_builder::CudaBuilder::new(fixture("heap"))).ptx;
+    let externs: Vec<&str> = ptx.lines().filter(|l| l.starts_with(".extern")).collect();
+    assert_eq!(externs.len(), 2, "{externs:?}");
+    assert!(
+        externs
+            .iter()
+            .all(|l| l.contains("malloc") || l.contains("free")),
+        "{externs:?}"
+    );
+}

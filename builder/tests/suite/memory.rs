@@ -116,3 +116,16 @@ fn shared_objects_start_at_multiples_of_sixteen() {
         "{body:#?}"
     );
 }
+
+// covers: UM-09
+#[test]
+fn managed_statics_are_marked() {
+    let line = features()
+        .lines()
+        .find(|l| l.contains("MANAGED_COUNTER") && l.contains(".b8"))
+        .unwrap();
+    assert!(
+        line.starts_with(".visible .global .attribute(.managed) .align 4 .b8 MANAGED_COUNTER[8]"),
+        "{line}"
+    );
+}
