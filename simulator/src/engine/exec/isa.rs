@@ -4,11 +4,16 @@
 use std::sync::OnceLock;
 
 use super::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::ops::memory::by_space;
+use crate::engine::ops::resolve::{Access, Found};
 
 /// What differs between the levels beyond the compiler's own choice of instructions.
 pub(crate) trait Isa {
     /// One bit for each lane: whether its value is negative as a signed integer.
     unsafe fn signs(lanes: &[i32; 32]) -> u32;
+
+    /// Resolves a memory access in the space that the instruction names: not inlined, as it is large.
+    unsafe fn find(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found;
 }
 
 /// Any x86-64, or another architecture.
@@ -27,6 +32,12 @@ impl Isa for Base {
         }
         bits
     }
+
+    #[inline(always)]
+    unsafe fn find(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+        // SAFETY: the caller's promise is the same.
+        unsafe { find_base(warp, inst, size, access) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -44,6 +55,12 @@ impl Isa for V3 {
         }
         bits
     }
+
+    #[inline(always)]
+    unsafe fn find(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+        // SAFETY: the caller's promise is the same; AVX2 is there, else this level is not picked.
+        unsafe { find_v3(warp, inst, size, access) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -57,6 +74,12 @@ impl Isa for V4 {
             let high = _mm512_movepi32_mask(_mm512_loadu_si512(lanes.as_ptr().add(16).cast()));
             u32::from(low) | u32::from(high) << 16
         }
+    }
+
+    #[inline(always)]
+    unsafe fn find(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+        // SAFETY: the caller's promise is the same; AVX-512 is there, else this level is not picked.
+        unsafe { find_v4(warp, inst, size, access) }
     }
 }
 
@@ -87,6 +110,28 @@ unsafe fn run_v3<O: Op>(warp: &mut Warp, inst: &Inst) -> Flow {
 unsafe fn run_v4<O: Op>(warp: &mut Warp, inst: &Inst) -> Flow {
     // SAFETY: the caller's promise is the same.
     unsafe { O::run::<V4>(warp, inst) }
+}
+
+#[inline(never)]
+unsafe fn find_base(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+    // SAFETY: the caller's promise is the same.
+    unsafe { by_space(warp, inst, size, access) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+unsafe fn find_v3(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+    // SAFETY: the caller's promise is the same.
+    unsafe { by_space(warp, inst, size, access) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+unsafe fn find_v4(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+    // SAFETY: the caller's promise is the same.
+    unsafe { by_space(warp, inst, size, access) }
 }
 
 /// The levels.

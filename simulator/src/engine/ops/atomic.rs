@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::logic::by_width;
-use super::memory::{by_space, cache_hints, space, strength};
+use super::memory::{cache_hints, space, strength};
 use super::resolve::{Access, COUNT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, PARAMETER_SPACE};
 use crate::engine::exec::isa::{Isa, Op, scalar};
 use crate::engine::exec::lanes::{LANES, SINK, dst, lanes_of, src};
@@ -124,7 +124,7 @@ impl<T: Word, U: Update<T>> Op for Atomic<T, U> {
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: the lowering made a memory instruction of these widths; resolved pointers are valid and aligned.
         unsafe {
-            let Some(pointers) = pointers(warp, inst, size_of::<T>() as u32) else { return Flow::Fault };
+            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else { return Flow::Fault };
             let global = !is_shared(warp, pointers[warp.mask.trailing_zeros() as usize & 31]);
             let values = *src::<T>(warp, inst.b);
             let mut result = [T::default(); LANES];
@@ -147,7 +147,7 @@ impl<T: Word, U: Update<T>> Op for AtomicVector<T, U> {
         // SAFETY: as for `Atomic`; the lists have `count` entries.
         unsafe {
             let size = (size_of::<T>() * count) as u32;
-            let Some(pointers) = pointers(warp, inst, size) else { return Flow::Fault };
+            let Some(pointers) = pointers::<I>(warp, inst, size) else { return Flow::Fault };
             let (values, targets) = (warp.list(inst.b, count), warp.list(inst.d, count));
             for part in 0..count {
                 let values = *src::<T>(warp, values[part]);
@@ -173,7 +173,7 @@ impl<T: Word> Op for CompareSwap<T> {
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: as for `Atomic`; `d` is a list of two.
         unsafe {
-            let Some(pointers) = pointers(warp, inst, size_of::<T>() as u32) else { return Flow::Fault };
+            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else { return Flow::Fault };
             let list = warp.list(inst.d, 2);
             let (compare, values) = (*src::<T>(warp, list[1]), *src::<T>(warp, inst.b));
             for lane in lanes_of(warp.mask) {
@@ -190,9 +190,9 @@ impl<T: Word> Op for CompareSwap<T> {
 
 /// The lanes' addresses.
 #[inline(always)]
-unsafe fn pointers(warp: &mut Warp, inst: &Inst, size: u32) -> Option<[*mut u8; LANES]> {
+unsafe fn pointers<I: Isa>(warp: &mut Warp, inst: &Inst, size: u32) -> Option<[*mut u8; LANES]> {
     // SAFETY: the caller's promise.
-    match unsafe { by_space(warp, inst, size, Access::Atomic) } {
+    match unsafe { I::find(warp, inst, size, Access::Atomic) } {
         Found::Contiguous(start) => Some(std::array::from_fn(|lane| start.wrapping_add(lane * size as usize))),
         Found::Scattered => Some(warp.pointers),
         Found::Failed => None,

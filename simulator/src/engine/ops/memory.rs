@@ -75,14 +75,14 @@ widen! {
 }
 
 /// A load of `M` into a register of `R`. `d` destination, `a` base, `c` offset, `x` see [`super::resolve`].
-struct Load<M, R, const SPACE: u8>(PhantomData<(M, R)>);
+struct Load<M, R, const INLINE: bool>(PhantomData<(M, R)>);
 
-impl<M: Memory + Widen<R>, R: Copy + Default, const SPACE: u8> Op for Load<M, R, SPACE> {
+impl<M: Memory + Widen<R>, R: Copy + Default, const INLINE: bool> Op for Load<M, R, INLINE> {
     #[inline(always)]
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: the lowering made a memory instruction of this space and these widths; resolved pointers can be read.
         unsafe {
-            match resolve::<SPACE>(warp, inst, size_of::<M>() as u32, Access::Read) {
+            match found::<I, INLINE>(warp, inst, size_of::<M>() as u32, Access::Read) {
                 Found::Contiguous(start) => {
                     let values = &*start.cast::<[M; LANES]>();
                     let target = dst::<R>(warp, inst.d);
@@ -135,7 +135,7 @@ impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadVector<M, R> {
         // SAFETY: as for `Load`; `d` is a list of `count` registers or sinks.
         unsafe {
             let list = warp.list(inst.d, count);
-            match by_space(warp, inst, size, Access::Read) {
+            match I::find(warp, inst, size, Access::Read) {
                 Found::Contiguous(start) => {
                     let start = start.cast::<M>();
                     for (part, &operand) in list.iter().enumerate() {
@@ -161,6 +161,15 @@ impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadVector<M, R> {
         }
         strong(warp, inst, fence_after_load);
         Flow::Next
+    }
+}
+
+/// Resolves: in place for global memory, where it is worth the code.
+#[inline(always)]
+unsafe fn found<I: Isa, const INLINE: bool>(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+    // SAFETY: the caller's promise is that of `resolve`.
+    unsafe {
+        if INLINE { resolve::<GLOBAL>(warp, inst, size, access) } else { I::find(warp, inst, size, access) }
     }
 }
 
@@ -193,9 +202,9 @@ macro_rules! narrow {
 narrow! { u16 => u8, u16; u32 => u8, u16, u32; u64 => u8, u16, u32, u64; u128 => u128; }
 
 /// A store of `M` from a register of `R`. `b` value, `a` base, `c` offset.
-struct Store<M, R, const SPACE: u8>(PhantomData<(M, R)>);
+struct Store<M, R, const INLINE: bool>(PhantomData<(M, R)>);
 
-impl<M: Memory, R: Copy + Narrow<M>, const SPACE: u8> Op for Store<M, R, SPACE> {
+impl<M: Memory, R: Copy + Narrow<M>, const INLINE: bool> Op for Store<M, R, INLINE> {
     #[inline(always)]
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         if inst.x & ORDERED != 0 {
@@ -203,7 +212,7 @@ impl<M: Memory, R: Copy + Narrow<M>, const SPACE: u8> Op for Store<M, R, SPACE> 
         }
         // SAFETY: the lowering made a memory instruction of this space and these widths; resolved pointers can be written.
         unsafe {
-            match resolve::<SPACE>(warp, inst, size_of::<M>() as u32, Access::Write) {
+            match found::<I, INLINE>(warp, inst, size_of::<M>() as u32, Access::Write) {
                 Found::Contiguous(start) => {
                     let values = src::<R>(warp, inst.b);
                     let mut result = [M::default(); LANES];
@@ -239,7 +248,7 @@ impl<M: Memory, R: Copy + Narrow<M>> Op for StoreVector<M, R> {
         // SAFETY: as for `Store`; `b` is a list of `count` sources.
         unsafe {
             let list = warp.list(inst.b, count);
-            let found = by_space(warp, inst, size, Access::Write);
+            let found = I::find(warp, inst, size, Access::Write);
             let pointers = warp.pointers;
             for (part, &operand) in list.iter().enumerate() {
                 let values = src::<R>(warp, operand);
@@ -360,31 +369,36 @@ macro_rules! store_exec {
     };
 }
 
+/// Accesses of whole words of global memory are compiled with their address checks in place.
+fn is_inline(ty: Ty, width: Width, space: u8) -> bool {
+    space == GLOBAL && ty.bits >= 32 && Width::of(ty) == width
+}
+
 fn load_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
+    if is_inline(ty, width, space) && ty.bits == 32 {
+        return Some(vector::<Load<u32, u32, true>>());
+    }
+    if is_inline(ty, width, space) && ty.bits == 64 {
+        return Some(vector::<Load<u64, u64, true>>());
+    }
     macro_rules! make {
         ($m:ty, $r:ty) => {
-            match space {
-                GENERIC => vector::<Load<$m, $r, GENERIC>>(),
-                GLOBAL => vector::<Load<$m, $r, GLOBAL>>(),
-                SHARED_SPACE => vector::<Load<$m, $r, SHARED_SPACE>>(),
-                LOCAL_SPACE => scalar::<Load<$m, $r, LOCAL_SPACE>>(),
-                _ => scalar::<Load<$m, $r, PARAMETER_SPACE>>(),
-            }
+            vector::<Load<$m, $r, false>>()
         };
     }
     load_exec!(ty, width, make)
 }
 
 fn store_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
+    if is_inline(ty, width, space) && ty.bits == 32 {
+        return Some(vector::<Store<u32, u32, true>>());
+    }
+    if is_inline(ty, width, space) && ty.bits == 64 {
+        return Some(vector::<Store<u64, u64, true>>());
+    }
     macro_rules! make {
         ($m:ty, $r:ty) => {
-            match space {
-                GENERIC => vector::<Store<$m, $r, GENERIC>>(),
-                GLOBAL => vector::<Store<$m, $r, GLOBAL>>(),
-                SHARED_SPACE => vector::<Store<$m, $r, SHARED_SPACE>>(),
-                LOCAL_SPACE => scalar::<Store<$m, $r, LOCAL_SPACE>>(),
-                _ => scalar::<Store<$m, $r, PARAMETER_SPACE>>(),
-            }
+            vector::<Store<$m, $r, false>>()
         };
     }
     store_exec!(ty, width, make)
