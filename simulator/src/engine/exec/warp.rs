@@ -215,6 +215,8 @@ impl Warp {
                     pc = self.pc;
                     self.fuel -= 1;
                     if self.fuel <= 0 {
+                        // The next slice is for whoever has waited longest.
+                        self.rotated = true;
                         self.park(Wait::Ready);
                         break false;
                     }
