@@ -135,36 +135,49 @@ unsafe fn multiply<const VECTORS: bool>(
     let mut at_b = b
         .as_ptr()
         .wrapping_add(b_row as usize * b.stride() + column as usize);
+    // SAFETY: all places lie in a buffer, and each of them is written by one thread between two barriers.
+    let store = |buffer: usize, next_a: Vector<f32>, next_b: Vector<f32>| unsafe {
+        let place = tiles
+            .a
+            .add(buffer * A_SIZE + (a_column * A_PITCH + a_row) as usize);
+        *place = next_a.0[0];
+        *place.add(A_PITCH as usize) = next_a.0[1];
+        *place.add(2 * A_PITCH as usize) = next_a.0[2];
+        *place.add(3 * A_PITCH as usize) = next_a.0[3];
+        let place = tiles
+            .b
+            .add(buffer * B_SIZE + (b_row * TILE + b_column) as usize);
+        *place.cast() = next_b;
+    };
     // SAFETY: rows and columns are compared with what the matrices have.
-    let mut next_a = unsafe { load::<VECTORS>(at_a, row_is_inside, a_column, depth) };
-    // SAFETY: as above.
-    let mut next_b = unsafe { load::<VECTORS>(at_b, b_row < depth, column, b_columns) };
+    let (first_a, first_b) = unsafe {
+        (
+            load::<VECTORS>(at_a, row_is_inside, a_column, depth),
+            load::<VECTORS>(at_b, b_row < depth, column, b_columns),
+        )
+    };
+    store(0, first_a, first_b);
+    block::sync();
     let mut k = 0;
     while k < depth {
-        // SAFETY: all places lie in the buffer. Each is written by one thread before the barrier and read after it. A
-        // buffer is written again one step later but one, and every thread has passed the barrier between, after its
-        // last read.
+        let buffer = (k / DEPTH & 1) as usize;
+        // The next step's elements are on their way while this step's are multiplied. They are stored in the same turn of
+        // the loop: the assembler then sees how long they take, and begins with them.
+        k += DEPTH;
+        at_a = at_a.wrapping_add(DEPTH as usize);
+        at_b = at_b.wrapping_add(DEPTH as usize * b.stride());
+        // SAFETY: rows and columns are compared with what the matrices have.
+        let (next_a, next_b) = unsafe {
+            (
+                load::<VECTORS>(at_a, row_is_inside, k + a_column, depth),
+                load::<VECTORS>(at_b, k + b_row < depth, column, b_columns),
+            )
+        };
+        // SAFETY: all places lie in the buffer, which was written before the last barrier, and is written again after the
+        // next one only.
         unsafe {
-            let buffer = (k / DEPTH & 1) as usize;
-            let tile_a = tiles.a.add(buffer * A_SIZE);
-            let tile_b = tiles.b.add(buffer * B_SIZE);
-            let Vector(four) = next_a;
-            let place = tile_a.add((a_column * A_PITCH + a_row) as usize);
-            *place = four[0];
-            *place.add(A_PITCH as usize) = four[1];
-            *place.add(2 * A_PITCH as usize) = four[2];
-            *place.add(3 * A_PITCH as usize) = four[3];
-            *tile_b.add((b_row * TILE + b_column) as usize).cast() = next_b;
-            block::sync();
-            k += DEPTH;
-            if k < depth {
-                at_a = at_a.wrapping_add(DEPTH as usize);
-                at_b = at_b.wrapping_add(DEPTH as usize * b.stride());
-                next_a = load::<VECTORS>(at_a, row_is_inside, k + a_column, depth);
-                next_b = load::<VECTORS>(at_b, k + b_row < depth, column, b_columns);
-            }
-            let from_a = tile_a.add(m as usize);
-            let from_b = tile_b.add(n as usize);
+            let from_a = tiles.a.add(buffer * A_SIZE + m as usize);
+            let from_b = tiles.b.add(buffer * B_SIZE + n as usize);
             crate::unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
                 let a0: Vector<f32> = *from_a.add(d * A_PITCH as usize).cast();
                 let a1: Vector<f32> = *from_a.add(d * A_PITCH as usize + 32).cast();
@@ -179,6 +192,8 @@ unsafe fn multiply<const VECTORS: bool>(
                 });
             });
         }
+        store(buffer ^ 1, next_a, next_b);
+        block::sync();
     }
 }
 

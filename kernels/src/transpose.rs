@@ -74,12 +74,11 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
         if vectors {
             let (lane, warp) = (t & 31, t >> 5);
             for pass in 0..4 {
-                // A warp writes 4 rows of `dst`, 8 vectors of each: whole lines of 128 bytes.
-                let index = pass * 8 + warp;
-                let group = (index & 1) * 8 + (lane & 7);
-                let (row, column) = (row0 + group * 4, column0 + (index >> 1) * 4 + (lane >> 3));
+                // A warp writes 2 rows of `dst`, 16 vectors of each: 256 bytes in a row.
+                let (group, c) = (lane & 15, (pass * 8 + warp) * 2 + (lane >> 4));
+                let (row, column) = (row0 + group * 4, column0 + c);
                 if row < rows && column < columns {
-                    let cell = cells.add(place(group * 4, index >> 1) * 4 + (lane >> 3) as usize);
+                    let cell = cells.add(place(group * 4, c >> 2) * 4 + (c & 3) as usize);
                     let target = to.add(column as usize * dst_stride + row as usize);
                     *target.cast() =
                         Vector::<f32>([*cell, *cell.add(64), *cell.add(128), *cell.add(192)]);

@@ -39,11 +39,10 @@ transpose(const float* __restrict__ src, unsigned rows, unsigned cols, unsigned 
         const unsigned lane = t & 31, warp = t >> 5;
 #pragma unroll
         for (unsigned pass = 0; pass < 4; ++pass) {
-            const unsigned index = pass * 8 + warp;
-            const unsigned group = (index & 1) * 8 + (lane & 7);
-            const unsigned row = row0 + group * 4, col = col0 + (index >> 1) * 4 + (lane >> 3);
+            const unsigned group = lane & 15, c = (pass * 8 + warp) * 2 + (lane >> 4);
+            const unsigned row = row0 + group * 4, col = col0 + c;
             if (row < rows && col < cols) {
-                const float* cell = cells + group * 256 + ((index >> 1) ^ (group & 7)) * 4 + (lane >> 3);
+                const float* cell = cells + group * 256 + ((c >> 2) ^ (group & 7)) * 4 + (c & 3);
                 *reinterpret_cast<float4*>(dst + static_cast<size_t>(col) * dst_stride + row) =
                     make_float4(cell[0], cell[64], cell[128], cell[192]);
             }
