@@ -26,7 +26,7 @@ pub use share::SharedAtomics;
 pub use share::{ClusterAtomics, ClusterView};
 #[doc(hidden)]
 pub use storage::{Reuse, marker};
-pub use storage::{SharedRaw, dynamic, dynamic_bytes};
+pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 pub use tile::{SharedTile, TileFilled, TileView};
 
 /// What may live in shared memory under the safe interface: plain values that every thread of the block may read.

@@ -119,3 +119,49 @@ pub fn dynamic_bytes() -> usize {
         bytes as usize
     }
 }
+
+/// Takes a region of shared memory apart into arrays of different types, each aligned for its type.
+///
+/// Gives raw pointers: a second region on the same memory would alias them.
+///
+/// ```no_run
+/// use warpsmith_device::shared::Region;
+/// let mut region = Region::dynamic();
+/// if let (Some(shorts), Some(floats)) = (region.take::<u16>(127), region.take::<f32>(64)) {
+///     // `floats` begins at byte 256, not at 254.
+/// #   let _ = (shorts, floats);
+/// }
+/// ```
+pub struct Region {
+    next: *mut u8,
+    remaining: usize,
+}
+
+impl Region {
+    /// The whole dynamic shared memory of the block.
+    #[inline(always)]
+    pub fn dynamic() -> Region {
+        let whole = dynamic::<u8>();
+        Region { remaining: whole.len(), next: whole.cast() }
+    }
+
+    /// The bytes that are left.
+    #[inline(always)]
+    pub fn remaining(&self) -> usize {
+        self.remaining
+    }
+
+    /// The next `count` elements of type `T`, uninitialised; `None` if so many are not left.
+    #[inline(always)]
+    pub fn take<T>(&mut self, count: usize) -> Option<*mut [T]> {
+        let padding = self.next.addr().wrapping_neg() % align_of::<T>();
+        let bytes = count.checked_mul(size_of::<T>())?.checked_add(padding)?;
+        if bytes > self.remaining {
+            return None;
+        }
+        let start = self.next.wrapping_add(padding).cast::<T>();
+        self.next = self.next.wrapping_add(bytes);
+        self.remaining -= bytes;
+        Some(core::ptr::slice_from_raw_parts_mut(start, count))
+    }
+}

@@ -1,0 +1,138 @@
+//! Kernels for shared memory: phases, tiles, dynamic memory, objects inside generic functions.
+
+use warpsmith_device::prelude::*;
+use warpsmith_device::shared;
+
+/// Reverses each block's part of the data.
+#[kernel(launch_bounds(256, exact))]
+pub fn reverse(x: &[u32], mut out: PerThread<[u32]>) {
+    let mine = x.get(thread::index()).copied().unwrap_or(0);
+    let view = shared!([u32; 256]).write(mine).sync();
+    if let Some(out) = out.mine() {
+        *out = view[255 - thread::thread_idx_x() as usize];
+    }
+}
+
+/// Sums a block's part with a tree, in phases.
+#[kernel]
+pub fn tree_sum(x: &[u32], mut sums: PerBlock<[u32]>) {
+    let own = thread::linear_in_block() as usize;
+    let mine = x.get(thread::index()).copied().unwrap_or(0);
+    let mut view = shared!([u32; 1024]).write(mine).sync();
+    let mut length = view.len();
+    while length > 1 {
+        let half = length.div_ceil(2);
+        let other = if own + half < length { view[own + half] } else { 0 };
+        let mut writable = view.sync_mut();
+        if own < half
+            && let Some(mine) = writable.mine()
+        {
+            *mine += other;
+        }
+        view = writable.sync();
+        length = half;
+    }
+    if let Some(sum) = sums.leader() {
+        *sum = view[0];
+    }
+}
+
+/// A tile of 20 by 32, with rows padded to 33, filled by blocks of any shape; each thread then weighs a column.
+#[kernel]
+pub fn tile_columns(x: &[u32], mut out: PerThread3d<[u32]>) {
+    let view = shared!([[u32; 32]; 20], padding = 1)
+        .fill_with(|row, column| x[row * 32 + column])
+        .sync();
+    let own = thread::linear_in_block() as usize;
+    let sum = (0..20).map(|row| view[(row, own % 32)] * (row as u32 + 1)).sum::<u32>();
+    let first_row: u32 = view.row(0).iter().sum();
+    if let Some(out) = out.mine() {
+        *out = sum + first_row;
+    }
+}
+
+/// The same shared object again and again, in a loop: each round must not disturb the one before.
+#[kernel]
+pub fn rounds(x: &[u32], count: u32, mut out: PerThread<[u32]>) {
+    let own = thread::linear_in_block() as usize;
+    let mut value = x.get(thread::index()).copied().unwrap_or(0);
+    for _ in 0..count {
+        let view = shared!([u32; 128]).write(value).sync();
+        value = view[(own + 1) % view.len()];
+    }
+    if let Some(out) = out.mine() {
+        *out = value;
+    }
+}
+
+/// The neighbour's value: each instantiation has an object of its own.
+fn neighbour<T: bytemuck::Pod + Send + Sync>(value: T) -> T {
+    let view = shared!([T; 64]).write(value).sync();
+    view[(thread::linear_in_block() as usize + 1) % view.len()]
+}
+
+/// A generic function with shared memory, for two types at once.
+#[kernel]
+pub fn neighbours(mut out: PerThread<[[u32; 2]]>) {
+    let own = thread::linear_in_block();
+    let word = neighbour(own);
+    let byte = neighbour(own as u8 + 100);
+    if let Some(out) = out.mine() {
+        *out = [word, u32::from(byte)];
+    }
+}
+
+/// Rotates each block's part through dynamic shared memory; the length goes to the first element of `sizes`.
+#[kernel]
+pub fn rotate_dynamic(x: &[u64], mut out: PerThread<[u64]>, mut sizes: PerBlock<[u32]>) {
+    let own = thread::linear_in_block() as usize;
+    let buffer = shared::dynamic::<u64>();
+    let length = buffer.len();
+    let buffer: *mut u64 = buffer.cast();
+    let mut value = 0;
+    // SAFETY: a thread writes its own element and reads its neighbour's, a barrier later; both inside the length.
+    unsafe {
+        if own < length {
+            buffer.add(own).write(x.get(thread::index()).copied().unwrap_or(0));
+        }
+        block::sync();
+        if own < length {
+            value = buffer.add((own + 1) % length).read();
+        }
+    }
+    if let Some(out) = out.mine() {
+        *out = value;
+    }
+    if let Some(size) = sizes.leader() {
+        *size = shared::dynamic_bytes() as u32;
+    }
+}
+
+/// Three arrays of different types in one dynamic region: 128 shorts, 64 floats, 256 words.
+#[kernel]
+pub fn carve(mut out: PerThread<[[u32; 4]]>) {
+    let own = thread::linear_in_block() as usize;
+    let mut region = shared::Region::dynamic();
+    let base = region.remaining();
+    let (Some(shorts), Some(floats), Some(words)) =
+        (region.take::<u16>(128), region.take::<f32>(64), region.take::<u32>(256))
+    else {
+        return;
+    };
+    let (shorts, floats, words) = (shorts.cast::<u16>(), floats.cast::<f32>(), words.cast::<u32>());
+    let mut result = [0; 4];
+    // SAFETY: 64 threads; each writes and reads its own elements of the three arrays, which do not overlap.
+    unsafe {
+        shorts.add(own).write(own as u16);
+        floats.add(own).write(own as f32 + 0.5);
+        words.add(own).write(own as u32 * 3);
+        block::sync();
+        result[0] = u32::from(shorts.add(own).read());
+        result[1] = (floats.add(own).read() * 2.0) as u32;
+        result[2] = words.add(own).read();
+    }
+    result[3] = (base - region.remaining()) as u32;
+    if let Some(out) = out.mine() {
+        *out = result;
+    }
+}
