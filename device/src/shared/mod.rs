@@ -24,9 +24,9 @@ pub use array::{SharedArray, SharedFilled, SharedOwn, SharedView};
 pub use share::SharedAtomics;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub use share::{ClusterAtomics, ClusterView};
+pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 #[doc(hidden)]
 pub use storage::{Reuse, marker};
-pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 pub use tile::{SharedTile, TileFilled, TileView};
 
 /// What may live in shared memory under the safe interface: plain values that every thread of the block may read.

@@ -142,7 +142,10 @@ impl Region {
     #[inline(always)]
     pub fn dynamic() -> Region {
         let whole = dynamic::<u8>();
-        Region { remaining: whole.len(), next: whole.cast() }
+        Region {
+            remaining: whole.len(),
+            next: whole.cast(),
+        }
     }
 
     /// The bytes that are left.

@@ -11,7 +11,14 @@ pub fn digest(values: &[u32]) -> u32 {
     window.sort_unstable_by(|a, b| b.cmp(a));
     let chunked: u32 = values
         .chunks(3)
-        .map(|chunk| chunk.iter().rev().enumerate().map(|(i, x)| x << i).fold(0, u32::wrapping_add))
+        .map(|chunk| {
+            chunk
+                .iter()
+                .rev()
+                .enumerate()
+                .map(|(i, x)| x << i)
+                .fold(0, u32::wrapping_add)
+        })
         .filter(|x| x % 2 == 0)
         .fold(0, u32::wrapping_add);
     let scale = |x: u32| x.wrapping_mul(window[1]).wrapping_add(window[6]);
@@ -124,7 +131,10 @@ pub fn shapes(x: &[f32], mut out: PerThread<[[f32; 3]]>) {
     let Some(&x) = x.get(index) else { return };
     let kind = match index % 3 {
         0 => Kind::Round(Circle(x)),
-        1 => Kind::Square(Rectangle { width: x, height: x + 1.0 }),
+        1 => Kind::Square(Rectangle {
+            width: x,
+            height: x + 1.0,
+        }),
         _ => Kind::None,
     };
     let shape: Option<&dyn Shape> = match &kind {

@@ -5,16 +5,16 @@
 #![no_std]
 
 pub mod atomics;
+pub mod barriers;
 pub mod basics;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod clusters;
 pub mod cooperative;
-pub mod half;
-pub mod matrix;
-pub mod warps;
-pub mod barriers;
 pub mod floats;
+pub mod half;
 pub mod language;
+pub mod matrix;
 pub mod memory;
 pub mod output;
 pub mod shared_memory;
+pub mod warps;

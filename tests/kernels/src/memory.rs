@@ -57,9 +57,18 @@ pub fn spaces(x: &[u32], index: u32, mut out: PerThread<[[[u32; 6]; 3]]>) {
     let with = |[a, b, c, d, e]: [u32; 5], round_trip: bool| [a, b, c, d, e, u32::from(round_trip)];
     let local = in_local.as_ptr();
     let rows = [
-        with(of(x.as_ptr()), space::from_global(space::to_global(x.as_ptr())) == x.as_ptr().cast_mut()),
-        with(of(in_shared), space::from_shared(space::to_shared(in_shared)) == in_shared),
-        with(of(local), space::from_local(space::to_local(local)) == local.cast_mut()),
+        with(
+            of(x.as_ptr()),
+            space::from_global(space::to_global(x.as_ptr())) == x.as_ptr().cast_mut(),
+        ),
+        with(
+            of(in_shared),
+            space::from_shared(space::to_shared(in_shared)) == in_shared,
+        ),
+        with(
+            of(local),
+            space::from_local(space::to_local(local)) == local.cast_mut(),
+        ),
     ];
     if let Some(out) = out.mine() {
         *out = rows;

@@ -52,3 +52,11 @@ pub fn asserts(number: u32) {
     gpu_assert!(number > 0);
     gpu_assert!(number > 5, "five is not enough");
 }
+
+/// Aborts the grid from one thread.
+#[kernel]
+pub fn traps(thread_number: u32) {
+    if thread::index() == thread_number as usize {
+        thread::trap();
+    }
+}

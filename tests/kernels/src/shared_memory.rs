@@ -22,7 +22,11 @@ pub fn tree_sum(x: &[u32], mut sums: PerBlock<[u32]>) {
     let mut length = view.len();
     while length > 1 {
         let half = length.div_ceil(2);
-        let other = if own + half < length { view[own + half] } else { 0 };
+        let other = if own + half < length {
+            view[own + half]
+        } else {
+            0
+        };
         let mut writable = view.sync_mut();
         if own < half
             && let Some(mine) = writable.mine()
@@ -44,7 +48,9 @@ pub fn tile_columns(x: &[u32], mut out: PerThread3d<[u32]>) {
         .fill_with(|row, column| x[row * 32 + column])
         .sync();
     let own = thread::linear_in_block() as usize;
-    let sum = (0..20).map(|row| view[(row, own % 32)] * (row as u32 + 1)).sum::<u32>();
+    let sum = (0..20)
+        .map(|row| view[(row, own % 32)] * (row as u32 + 1))
+        .sum::<u32>();
     let first_row: u32 = view.row(0).iter().sum();
     if let Some(out) = out.mine() {
         *out = sum + first_row;
@@ -93,7 +99,9 @@ pub fn rotate_dynamic(x: &[u64], mut out: PerThread<[u64]>, mut sizes: PerBlock<
     // SAFETY: a thread writes its own element and reads its neighbour's, a barrier later; both inside the length.
     unsafe {
         if own < length {
-            buffer.add(own).write(x.get(thread::index()).copied().unwrap_or(0));
+            buffer
+                .add(own)
+                .write(x.get(thread::index()).copied().unwrap_or(0));
         }
         block::sync();
         if own < length {
@@ -114,12 +122,18 @@ pub fn carve(mut out: PerThread<[[u32; 4]]>) {
     let own = thread::linear_in_block() as usize;
     let mut region = shared::Region::dynamic();
     let base = region.remaining();
-    let (Some(shorts), Some(floats), Some(words)) =
-        (region.take::<u16>(128), region.take::<f32>(64), region.take::<u32>(256))
-    else {
+    let (Some(shorts), Some(floats), Some(words)) = (
+        region.take::<u16>(128),
+        region.take::<f32>(64),
+        region.take::<u32>(256),
+    ) else {
         return;
     };
-    let (shorts, floats, words) = (shorts.cast::<u16>(), floats.cast::<f32>(), words.cast::<u32>());
+    let (shorts, floats, words) = (
+        shorts.cast::<u16>(),
+        floats.cast::<f32>(),
+        words.cast::<u32>(),
+    );
     let mut result = [0; 4];
     // SAFETY: 64 threads; each writes and reads its own elements of the three arrays, which do not overlap.
     unsafe {

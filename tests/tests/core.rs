@@ -1,0 +1,20 @@
+//! The core of the device library on a device: parameters, views, shared memory, barriers, warps, floats, memory, output.
+//!
+//! One program for all of it, since each links the whole host library.
+
+#[path = "core/barriers.rs"]
+mod barriers;
+#[path = "core/basics.rs"]
+mod basics;
+#[path = "core/floats.rs"]
+mod floats;
+#[path = "core/language.rs"]
+mod language;
+#[path = "core/memory.rs"]
+mod memory;
+#[path = "core/output.rs"]
+mod output;
+#[path = "core/shared_memory.rs"]
+mod shared_memory;
+#[path = "core/warps.rs"]
+mod warps;

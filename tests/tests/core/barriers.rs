@@ -1,0 +1,127 @@
+//! Block barriers, and operations that have to stay where the source puts them.
+
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::barriers as kernels;
+use warpsmith_tests::fixture;
+
+// covers: SYNC-03, SYNC-04
+#[test]
+fn barriers_that_vote() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::voting_barriers).unwrap();
+    for block in [1usize, 31, 33, 1024] {
+        let cases: [fn(usize) -> u32; 4] = [
+            |_| 0,
+            |_| 5,
+            |i| if i == 0 { 9 } else { 1 },
+            |i| i as u32 % 3,
+        ];
+        for case in cases {
+            let x: Vec<u32> = (0..block).map(case).collect();
+            let xs = stream.upload(&x).unwrap();
+            let mut out = stream.zeroed::<[u32; 3]>(block).unwrap();
+            stream
+                .launch(&kernel, Grid::new(1, block as u32), (&xs, &mut out))
+                .unwrap();
+            let count = x.iter().filter(|x| **x > 1).count();
+            let expected = [
+                count as u32,
+                u32::from(count == block),
+                u32::from(count > 0),
+            ];
+            assert_eq!(stream.download(&out).unwrap(), vec![expected; block]);
+        }
+    }
+}
+
+#[test]
+fn producers_and_consumers_over_named_barriers() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::named_barriers).unwrap();
+    let mut out = stream.zeroed::<u32>(96).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 96), (&mut out,))
+        .unwrap();
+    let expected: Vec<u32> = (0..96)
+        .map(|i| match i {
+            32..64 => 4 * (31 - (i - 32)) * 10 + 6,
+            _ => 0,
+        })
+        .collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}
+
+#[test]
+fn a_barrier_reached_by_diverged_warps() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::diverged_barrier).unwrap();
+    let mut out = stream.zeroed::<u32>(64).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 64), (&mut out,))
+        .unwrap();
+    let expected: Vec<u32> = (0..64).rev().collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}
+
+#[test]
+fn a_shuffle_stays_before_the_branch() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::shuffle_before_branch).unwrap();
+    let x: Vec<u32> = (0..64).map(|i| i * 3 + i / 5).collect();
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.filled(64, 1_000_000u32).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 64), (&xs, &mut out))
+        .unwrap();
+    let expected: Vec<u32> = (0..64usize)
+        .map(|i| if x[i] % 2 == 0 { x[i ^ 1] } else { 1_000_000 })
+        .collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}
+
+#[test]
+fn barriers_in_both_arms_of_a_branch() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::barriers_in_both_arms).unwrap();
+    let x: Vec<u32> = (0..200).map(|i| i * i).collect();
+    let xs = stream.upload(&x).unwrap();
+    for flag in [0u32, 1] {
+        let mut out = stream.zeroed::<u32>(200).unwrap();
+        stream
+            .launch(&kernel, Grid::new(1, 200), (flag, &xs, &mut out))
+            .unwrap();
+        let expected: Vec<u32> = (0..200)
+            .map(|i| match flag {
+                0 => x[(i + 2) % 200] * 2,
+                _ => x[(i + 1) % 200] + 1,
+            })
+            .collect();
+        assert_eq!(stream.download(&out).unwrap(), expected);
+    }
+}
+
+#[test]
+fn shuffles_inside_a_loop() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::shuffles_in_a_loop).unwrap();
+    let mut x: Vec<u32> = (0..32).map(|i| i * 77 + 5).collect();
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<u32>(32).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 32), (&xs, 13u32, &mut out))
+        .unwrap();
+    for round in 0..13 {
+        let before = x.clone();
+        for lane in (0..32).filter(|lane| lane % 3 != 0) {
+            let other = before[lane ^ (1 << (round % 5))];
+            x[lane] = before[lane].wrapping_mul(3).wrapping_add(other);
+        }
+    }
+    assert_eq!(stream.download(&out).unwrap(), x);
+}

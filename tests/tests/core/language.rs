@@ -1,0 +1,89 @@
+//! Ordinary Rust in kernels: the same functions run on the host and must agree.
+
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::language as kernels;
+use warpsmith_tests::{Random, fixture};
+
+// covers: LANG-01, LANG-34, SPACE-03
+#[test]
+fn iterators_closures_sorting_and_question_marks() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::digests).unwrap();
+    let mut random = Random::new(3);
+    let x: Vec<u32> = (0..8 * 500).map(|_| random.bits() as u32).collect();
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<u32>(500).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(500, 128), (&xs, &mut out))
+        .unwrap();
+    let expected: Vec<u32> = x.chunks_exact(8).map(kernels::digest).collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}
+
+// covers: LANG-21
+#[test]
+fn arithmetic_of_128_bits() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::wide_numbers).unwrap();
+    let mut random = Random::new(4);
+    let mut x: Vec<[u64; 2]> = (0..200).map(|_| [random.bits(), random.bits()]).collect();
+    x[0] = [0, 0];
+    x[1] = [u64::MAX, u64::MAX];
+    x[2] = [1 << 63, 0];
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<[u64; 6]>(200).unwrap();
+    let addend = 3u128 << 64 | 5;
+    stream
+        .launch(&kernel, Grid::cover(200, 64), (&xs, addend, &mut out))
+        .unwrap();
+    for (i, row) in stream.download(&out).unwrap().iter().enumerate() {
+        let mut expected = kernels::wide_arithmetic(x[i][0], x[i][1]);
+        expected[0] = expected[0].wrapping_add(3);
+        expected[1] = expected[1].wrapping_add(5);
+        assert_eq!(*row, expected, "of {:?}", x[i]);
+    }
+}
+
+// covers: LANG-17
+#[test]
+fn recursion() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::recursion).unwrap();
+    let mut out = stream.zeroed::<u32>(64).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(64, 32), (&mut out,))
+        .unwrap();
+    let expected: Vec<u32> = (0..64).map(|i| kernels::ackermann(2, i % 4)).collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}
+
+// covers: LANG-16, LANG-18
+#[test]
+fn enums_trait_objects_and_function_pointers() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::shapes).unwrap();
+    let x: Vec<f32> = (0..60).map(|i| i as f32).collect();
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<[f32; 3]>(60).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(60, 32), (&xs, &mut out))
+        .unwrap();
+    for (i, row) in stream.download(&out).unwrap().iter().enumerate() {
+        let x = i as f32;
+        let [area, corners] = match i % 3 {
+            0 => [std::f32::consts::PI * x * x, 0.0],
+            1 => [x * (x + 1.0), 4.0],
+            _ => [-1.0, -1.0],
+        };
+        let applied = if i % 2 == 0 { x + 0.5 } else { x * 2.0 };
+        assert!(
+            (row[0] - area).abs() <= area.abs() * 1e-6,
+            "area of shape {i}"
+        );
+        assert_eq!(row[1..], [corners, applied]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Cached loads and stores, address spaces, clocks, thread ends.
+
+use bytemuck::Pod;
+use warpsmith_device::launch::{In, Kernel, KernelItem, Out, RawPtr, SafeKernel};
+use warpsmith_device::vector::{Float2, Float4, UChar4};
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::memory as kernels;
+use warpsmith_tests::{Random, fixture};
+
+/// Random elements of a type.
+fn elements<T: Pod>(count: usize) -> Vec<T> {
+    let mut random = Random::new(5);
+    let bytes: Vec<u8> = (0..count * size_of::<T>())
+        .map(|_| random.bits() as u8)
+        .collect();
+    bytes
+        .chunks_exact(size_of::<T>())
+        .map(bytemuck::pod_read_unaligned)
+        .collect()
+}
+
+fn bytes_of<T: Pod>(values: &[T]) -> &[u8] {
+    bytemuck::cast_slice(values)
+}
+
+fn copies<T: Pod, I: KernelItem>(item: I)
+where
+    I::Kernel: Kernel<Parameters = (In<T>, Out<[T; 6]>)> + SafeKernel,
+{
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(item).unwrap();
+    let x = elements::<T>(100);
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<[T; 6]>(100).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(100, 64), (&xs, &mut out))
+        .unwrap();
+    let expected: Vec<[T; 6]> = x.iter().map(|x| [*x; 6]).collect();
+    assert_eq!(
+        bytes_of(&stream.download(&out).unwrap()),
+        bytes_of(&expected)
+    );
+}
+
+fn global_copies<T: Pod, I: KernelItem>(item: I)
+where
+    I::Kernel: Kernel<Parameters = (RawPtr<T>, RawPtr<T>)>,
+{
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(item).unwrap();
+    let x = elements::<T>(64);
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<T>(64 * 7).unwrap();
+    // SAFETY: 64 threads, with one and seven elements each.
+    unsafe { stream.launch_unchecked(&kernel, Grid::new(2, 32), (&xs, &mut out)) }.unwrap();
+    let expected: Vec<T> = x.iter().flat_map(|x| [*x; 7]).collect();
+    assert_eq!(
+        bytes_of(&stream.download(&out).unwrap()),
+        bytes_of(&expected)
+    );
+}
+
+// covers: LDST-02, LDST-03, LDST-04, VEC-03
+#[test]
+fn copies_with_every_cache_hint() {
+    copies::<u8, _>(kernels::hinted_copies::<u8>);
+    copies::<u16, _>(kernels::hinted_copies::<u16>);
+    copies::<f32, _>(kernels::hinted_copies::<f32>);
+    copies::<f64, _>(kernels::hinted_copies::<f64>);
+    copies::<Float4, _>(kernels::hinted_copies::<Float4>);
+    copies::<UChar4, _>(kernels::hinted_copies::<UChar4>);
+    copies::<Float2, _>(kernels::hinted_copies::<Float2>);
+}
+
+// covers: LDST-01, LDST-02, LDST-03
+#[test]
+fn copies_of_global_memory_with_every_cache_hint() {
+    global_copies::<u8, _>(kernels::hinted_global_copies::<u8>);
+    global_copies::<u16, _>(kernels::hinted_global_copies::<u16>);
+    global_copies::<f32, _>(kernels::hinted_global_copies::<f32>);
+    global_copies::<f64, _>(kernels::hinted_global_copies::<f64>);
+    global_copies::<Float4, _>(kernels::hinted_global_copies::<Float4>);
+}
+
+// covers: ADDR-01, ADDR-02, ADDR-03, ADDR-04
+#[test]
+fn pointers_know_their_spaces() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::spaces).unwrap();
+    let x = stream.upload(&[1u32; 32]).unwrap();
+    let mut out = stream.zeroed::<[[u32; 6]; 3]>(32).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 32), (&x, 2u32, &mut out))
+        .unwrap();
+    let expected = [[1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1]];
+    assert_eq!(stream.download(&out).unwrap(), [expected; 32]);
+}
+
+// covers: CLOCK-01, SLEEP-01
+#[test]
+fn clocks_advance() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::clocks).unwrap();
+    let mut out = stream.zeroed::<[u64; 4]>(64).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 64), (500u32, &mut out))
+        .unwrap();
+    for (i, row) in stream.download(&out).unwrap().iter().enumerate() {
+        let [low, cycles, nanoseconds, x] = *row;
+        assert!(low > 0 && cycles > 0, "{row:?}");
+        assert!(
+            nanoseconds < 50_000_000,
+            "a sleep of 2 microseconds: {row:?}"
+        );
+        let expected = (0..500).fold(i as u32, |x, _| {
+            x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)
+        });
+        assert_eq!(x, u64::from(expected));
+    }
+}
+
+// covers: DEBUG-01, DEBUG-07, LANG-25
+#[test]
+fn threads_end_one_by_one() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::thread_ends).unwrap();
+    let mut out = stream.zeroed::<u32>(64).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 64), (40u32, &mut out))
+        .unwrap();
+    let expected: Vec<u32> = (0..64).map(|i| if i < 40 { 2 } else { 1 }).collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+}

@@ -1,0 +1,142 @@
+//! Panics, printing, assertions: what a kernel says reaches the host.
+
+use std::process::Command;
+
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::output as kernels;
+use warpsmith_tests::{Fixture, fixture, isolated};
+
+/// Launches the panicking kernel; the error's text and what the others wrote.
+fn panic_of(way: u32) -> (Error, Vec<u32>) {
+    let f = Fixture::open().unwrap();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::panics).unwrap();
+    let x = stream.upload(&[7u32; 100]).unwrap();
+    let mut out = stream.zeroed::<u32>(100).unwrap();
+    stream
+        .launch(&kernel, Grid::new(4, 32), (&x, 40u32, way, &mut out))
+        .unwrap();
+    let error = stream.synchronize().unwrap_err();
+    // The context lives on: another launch works, and the buffers are still there.
+    let values = stream.download(&out).unwrap();
+    stream
+        .launch(
+            &kernel,
+            Grid::new(4, 32),
+            (&x, 1_000_000u32, 0u32, &mut out),
+        )
+        .unwrap();
+    assert_eq!(stream.download(&out).unwrap(), [7; 100]);
+    (error, values)
+}
+
+// covers: LANG-14
+#[test]
+fn panics_are_errors_and_the_context_survives() {
+    for (way, message) in [
+        (
+            0,
+            "index out of bounds: the len is 100 but the index is 140",
+        ),
+        (1, "thread 40 has had enough of 1"),
+        (2, "not equal"),
+        (3, "attempt to divide by zero"),
+    ] {
+        let (error, values) = panic_of(way);
+        let text = error.to_string();
+        assert!(text.contains(message), "{text}");
+        for part in ["output.rs", "panics", "(1, 0, 0)", "(8, 0, 0)"] {
+            assert!(text.contains(part), "{part} is missing in: {text}");
+        }
+        let expected: Vec<u32> = (0..100).map(|i| if i == 40 { 0 } else { 7 }).collect();
+        assert_eq!(values, expected, "the other threads went on");
+    }
+}
+
+/// Runs one test of this program by itself and gives what it wrote.
+fn run_alone(test: &str) -> std::process::Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            test,
+            "--exact",
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .output()
+        .unwrap()
+}
+
+// covers: PRINTF-01, PRINTF-03, PRINTF-E1
+#[test]
+fn each_thread_prints_its_lines() {
+    let output = run_alone("output::printing");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for i in 0..5 {
+        let line = format!("thread {i}: x = {:.4}, {}\n", i as f32 * 1.25, i % 2 == 0);
+        assert!(text.contains(&line), "{line:?} is missing in:\n{text}");
+    }
+    assert!(!text.contains("thread 5:"));
+    let line = "    -5|7     |0x00ff|1.500000e+00|é|text\n";
+    assert_eq!(text.matches(line).count(), 5, "{text}");
+}
+
+#[test]
+#[ignore = "run by `each_thread_prints_its_lines`, which looks at its output"]
+fn printing() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::prints).unwrap();
+    let x: Vec<f32> = (0..32).map(|i| i as f32 * 1.25).collect();
+    let xs = stream.upload(&x).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, 32), (5u32, &xs))
+        .unwrap();
+    stream.synchronize().unwrap();
+}
+
+// covers: DEBUG-03, DEBUG-04, DEBUG-E1
+#[test]
+fn a_failed_assertion_names_the_condition_and_breaks_the_context() {
+    let output = run_alone("output::asserting");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    assert!(
+        text.contains("number > 5, \"five is not enough\""),
+        "{text}"
+    );
+    assert!(text.contains("output.rs"), "{text}");
+    assert!(!text.contains("number > 0"), "the first one holds: {text}");
+}
+
+#[test]
+#[ignore = "run by `a_failed_assertion_names_the_condition_and_breaks_the_context`, which looks at its output"]
+fn asserting() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::asserts).unwrap();
+    stream.launch(&kernel, Grid::new(1, 1), (6u32,)).unwrap();
+    stream.synchronize().unwrap();
+    stream.launch(&kernel, Grid::new(1, 1), (5u32,)).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert_eq!(error.code().map(|code| code.0), Some(710), "{error}");
+    let again = stream.synchronize().unwrap_err();
+    assert_eq!(
+        again.code().map(|code| code.0),
+        Some(710),
+        "it stays: {again}"
+    );
+}
+
+// covers: DEBUG-06
+#[test]
+fn a_trap_is_a_failed_launch() {
+    isolated(|| {
+        let f = fixture();
+        let stream = f.stream();
+        let kernel = f.module.kernel(kernels::traps).unwrap();
+        stream.launch(&kernel, Grid::new(2, 64), (70u32,)).unwrap();
+        let error = stream.synchronize().unwrap_err();
+        assert_eq!(error.code().map(|code| code.0), Some(719), "{error}");
+    });
+}
