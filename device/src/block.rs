@@ -146,6 +146,11 @@ pub fn sync_diverged() {
 
 /// One of the block's hardware barriers 1 to 15, for a group of its warps: producers and consumers, for example.
 ///
+/// ```compile_fail,E0080
+/// // There are sixteen.
+/// warpsmith_device::block::NamedBarrier::<16>.sync(32);
+/// ```
+///
 /// (Barrier 0 is [`sync`]'s.) A barrier is complete when `threads` threads have come to it, be it by [`sync`] or by
 /// [`arrive`]; `threads` is a multiple of 32, the same for all that take part, and whole warps come. The rule of
 /// barriers holds for the group.

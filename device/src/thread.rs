@@ -225,6 +225,11 @@ pub fn nanosleep(nanoseconds: u32) {
 /// ```no_run
 /// warpsmith_device::thread::profiler_event::<3>();
 /// ```
+///
+/// ```compile_fail,E0080
+/// // The others are not for applications.
+/// warpsmith_device::thread::profiler_event::<8>();
+/// ```
 #[inline(always)]
 pub fn profiler_event<const COUNTER: u32>() {
     const { assert!(COUNTER < 8, "the counters for applications are 0 to 7") };

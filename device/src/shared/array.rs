@@ -28,14 +28,19 @@ pub struct SharedOwn<T, const N: usize> {
     length: usize,
 }
 
-impl<T: Element, const N: usize> SharedArray<T, N> {
+impl<T, const N: usize> SharedArray<T, N> {
     #[doc(hidden)]
     #[inline(always)]
-    pub fn __new(pointer: *mut T, reuse: Reuse) -> Self {
+    pub fn __new(pointer: *mut T, reuse: Reuse) -> Self
+    where
+        T: Element,
+    {
         reuse.wait();
         SharedArray { pointer }
     }
+}
 
+impl<T: Element, const N: usize> SharedArray<T, N> {
     /// Writes the thread's own element, the one with its number in the block ([`thread::linear_in_block`]).
     ///
     /// In a block of fewer than `N` threads the rest stays uninitialised, and the later view ends there; threads past

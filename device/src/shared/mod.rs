@@ -30,6 +30,11 @@ pub use storage::{Reuse, marker};
 pub use tile::{SharedTile, TileFilled, TileView};
 
 /// What may live in shared memory under the safe interface: plain values that every thread of the block may read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be shared by the threads of a block",
+    label = "other threads will read it",
+    note = "shared memory takes `Copy` types that are `Send`, `Sync` and `'static`; for others there is `shared!(raw T)`"
+)]
 pub trait Element: Copy + Send + Sync + 'static {}
 impl<T: Copy + Send + Sync + 'static> Element for T {}
 

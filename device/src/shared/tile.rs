@@ -20,15 +20,20 @@ pub struct TileView<T, const R: usize, const C: usize, const S: usize> {
     pointer: *mut T,
 }
 
-impl<T: Element, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
+impl<T, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
     #[doc(hidden)]
     #[inline(always)]
-    pub fn __new(pointer: *mut T, reuse: Reuse) -> Self {
+    pub fn __new(pointer: *mut T, reuse: Reuse) -> Self
+    where
+        T: Element,
+    {
         const { assert!(S >= C) };
         reuse.wait();
         SharedTile { pointer }
     }
+}
 
+impl<T: Element, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
     /// Fills the tile. The thread at `(x, y)` of the block computes column `x` of row `y`, and on from there in steps of
     /// the block's extent; so neighbours along x get neighbouring columns, and every element is computed by somebody
     /// whatever the size of the block.

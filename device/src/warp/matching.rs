@@ -5,6 +5,12 @@ use core::arch::asm;
 
 use bytemuck::Pod;
 
+/// Refuses sizes that the instruction does not have.
+///
+/// ```compile_fail,E0080
+/// use warpsmith_device::warp;
+/// warp::match_any(warp::FULL, 1u16);
+/// ```
 const fn check_size(size: usize) {
     assert!(size == 4 || size == 8, "a matched value has 32 or 64 bits");
 }

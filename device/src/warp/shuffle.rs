@@ -43,6 +43,11 @@ const fn control(width: u32, clamp: u32) -> u32 {
 }
 
 /// Refuses widths that the instruction does not have.
+///
+/// ```compile_fail,E0080
+/// use warpsmith_device::warp;
+/// warp::shuffle_in::<3, u32>(warp::FULL, 1, 0);
+/// ```
 const fn check_width(width: u32) {
     assert!(
         width.is_power_of_two() && width <= 32,
