@@ -195,3 +195,150 @@ fn fragments_use_no_local_memory() {
         "a state space mark is left in the PTX"
     );
 }
+
+// covers: SYNC-01, SYNC-03, SYNC-04, SYNC-05, VOTE-01, VOTE-02, MATCH-01, MATCH-02, REDUX-01, REDUX-02, SHFL-01, SHFL-02, SHFL-03, SHFL-04
+#[test]
+fn warps_and_barriers() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "warp_shuffles",
+            "warp_shuffles_in_segments",
+            "warp_votes",
+            "warp_reductions",
+            "warp_scans",
+            "voting_barriers",
+            "named_barriers",
+            "diverged_barrier",
+        ],
+        &[
+            "shfl",
+            "vote",
+            "match",
+            "redux",
+            "elect",
+            "activemask",
+            "bar.",
+            "barrier",
+            "mov.u32 %r, %lane"
+        ],
+    ));
+}
+
+#[test]
+fn warps_of_sm_70() {
+    insta::assert_snapshot!(report(
+        SM_70,
+        &["warp_votes", "warp_reductions"],
+        &["shfl", "vote", "match", "redux", "elect"],
+    ));
+}
+
+/// What the convergent operations of these kernels stand beside: the order is the point.
+#[test]
+fn convergent_operations_stay_where_they_are() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "shuffle_before_branch",
+            "barriers_in_both_arms",
+            "shuffles_in_a_loop"
+        ],
+        &["shfl", "bar", "bra", "@", "st.", "ld.shared"],
+    ));
+}
+
+// covers: SPACE-10, SPACE-11, SPACE-12
+#[test]
+fn shared_memory() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "reverse",
+            "tree_sum",
+            "tile_columns",
+            "rounds",
+            "neighbours",
+            "rotate_dynamic",
+            "carve"
+        ],
+        &["ld.", "st.", "bar", "mov.u32 %r, %dynamic"],
+    ));
+}
+
+// covers: LDST-01, LDST-02, LDST-03, VEC-03, ADDR-01, ADDR-02, ADDR-03, ADDR-04, CLOCK-01, SLEEP-01, DEBUG-01, DEBUG-07
+#[test]
+fn memory_and_clocks() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "hinted_copies__u8",
+            "hinted_copies__f64",
+            "hinted_copies__Float4",
+            "hinted_global_copies__u8",
+            "hinted_global_copies__u16",
+            "hinted_global_copies__f32",
+            "hinted_global_copies__Float4",
+            "spaces",
+            "clocks",
+            "thread_ends",
+        ],
+        &[
+            "ld.",
+            "st.",
+            "isspacep",
+            "cvta.to.s",
+            "cvta.to.l",
+            "cvta.s",
+            "cvta.l",
+            "mov.u32 %r, %clock",
+            "mov.u64 %rd, %",
+            "nanosleep",
+            "pmevent",
+            "brkpt",
+            "exit"
+        ],
+    ));
+}
+
+// covers: MATH-01, MATH-02, MATH-04, MATH-25, MATH-26, MATH-27
+#[test]
+fn floats() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "exact_floats__f32",
+            "exact_floats__f64",
+            "rounded_floats__f32",
+            "rounded_floats__f64",
+            "approximate_floats",
+            "approximate_tanh",
+        ],
+        &[
+            "add", "sub", "mul", "div", "fma", "rcp", "sqrt", "rsqrt", "cvt.r", "ex2", "lg2",
+            "sin", "cos", "tanh"
+        ],
+    ));
+}
+
+// covers: SPACE-13, SPACE-15, VEC-05, LDST-05, LAUNCH-06, LAUNCH-07, LAUNCH-11, PRINTF-01
+#[test]
+fn parameters_and_output() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "saxpy",
+            "squares",
+            "parameters",
+            "raw_copy_entry",
+            "bounded",
+            "frugal",
+            "prints",
+            "asserts",
+            "traps"
+        ],
+        &[
+            "ld.", "st.", "mul", "add.rn", "fma", "call", "trap", "exit", "mad"
+        ],
+    ));
+}
