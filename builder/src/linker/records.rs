@@ -186,10 +186,10 @@ fn apply_parameter(module: &Module<'_>, function: Value<'_>, number: u32, kind: 
             function.add_flag(at, "readonly");
             function.add_flag(at, "nonnull");
         }
-        ParameterKind::Unaliased => {
-            function.add_flag(at, "noalias");
-            function.add_flag(at, "nonnull");
-        }
+        // Not `noalias`: LLVM would take memory behind it for the function's own until it returns, and drop a store
+        // that only the host sees because the thread ends at an `exit`, or move one over a barrier. That the
+        // read-only parameters are `noalias` says all that their loads need.
+        ParameterKind::Unaliased => function.add_flag(at, "nonnull"),
         ParameterKind::ByValue { size, align } => {
             function.add_type(at, "byval", module.bytes_type(size.max(1).into()));
             function.add_number(at, "align", align.max(1).into());

@@ -246,7 +246,8 @@ fn bounds_reach_the_driver() {
     let x = stream.upload(&[3.0f32, 4.0, 5.0]).unwrap();
     let mut out = stream.zeroed::<f32>(256).unwrap();
     let bounded = f.module.kernel(kernels::bounded).unwrap();
-    assert_eq!(bounded.attributes().unwrap().max_threads_per_block, 128);
+    let saxpy = f.module.kernel(kernels::saxpy).unwrap();
+    assert_eq!(saxpy.attributes().unwrap().max_threads_per_block, 256);
     let error = stream
         .launch(&bounded, Grid::new(1, 64), (&x, &mut out))
         .unwrap_err();

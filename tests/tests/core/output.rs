@@ -45,7 +45,7 @@ fn panics_are_errors_and_the_context_survives() {
         let (error, values) = panic_of(way);
         let text = error.to_string();
         assert!(text.contains(message), "{text}");
-        for part in ["output.rs", "panics", "(1, 0, 0)", "(8, 0, 0)"] {
+        for part in ["output.rs", "panics", "block [1, 0, 0]", "thread [8, 0, 0]"] {
             assert!(text.contains(part), "{part} is missing in: {text}");
         }
         let expected: Vec<u32> = (0..100).map(|i| if i == 40 { 0 } else { 7 }).collect();
