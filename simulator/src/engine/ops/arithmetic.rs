@@ -1,6 +1,6 @@
 //! `add sub mul mad fma div rem min max abs neg`: decides by type who lowers them.
 
-use super::{float, integer};
+use super::{approximate, float, half, integer};
 use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
 use crate::ptx::Result;
@@ -9,6 +9,8 @@ use crate::ptx::ast::Instruction;
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let Some(ty) = Modifiers::new(inst).ty() else { return Err(unknown(inst)) };
     match ty.kind {
+        _ if half::is_half(ty) => half::lower(cx, inst),
+        Kind::Float if approximate::is_special(inst) => approximate::lower(cx, inst),
         Kind::Float | Kind::Brain => float::lower(cx, inst),
         _ => integer::lower(cx, inst),
     }

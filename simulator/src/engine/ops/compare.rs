@@ -204,7 +204,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     match inst.opcode {
         "selp" => select(cx, inst),
         "slct" => select_by_sign(cx, inst),
-        _ => compare_and_set(cx, inst),
+        _ => {
+            let mut types = inst.modifiers.iter().filter_map(|name| Ty::named(name));
+            match types.next_back() {
+                Some(ty) if super::half::is_half(ty) => super::half::compare(cx, inst),
+                _ => compare_and_set(cx, inst),
+            }
+        }
     }
 }
 

@@ -1,20 +1,26 @@
 //! The instruction families: each file lowers its instructions (checking every modifier) and holds their operations.
 
+pub(crate) mod approximate;
 pub(crate) mod arithmetic;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod call;
 pub(crate) mod compare;
 pub(crate) mod control;
+pub(crate) mod conversion;
 pub(crate) mod convert;
 pub(crate) mod float;
+pub(crate) mod fragment;
+pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod logic;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod resolve;
 pub(crate) mod special;
 pub(crate) mod variables;
+pub(crate) mod video;
 pub(crate) mod vote;
 pub(crate) mod watch;
 
@@ -62,10 +68,10 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "mul24" | "mad24" | "sad" | "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk" | "szext" | "fns"
         | "lop3" | "shf" | "prmt" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => integer::lower(cx, inst),
         "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign" | "testp" => {
-            float::lower(cx, inst)
+            approximate::lower(cx, inst)
         }
         "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
-        "cvt" => convert::lower(cx, inst),
+        "cvt" => conversion::lower(cx, inst),
         "mov" => moves::lower(cx, inst),
         "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
         "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::lower(cx, inst),
@@ -75,6 +81,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => vote::lower(cx, inst),
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => control::lower(cx, inst),
         "call" => call::lower(cx, inst),
+        "wmma" | "mma" | "movmatrix" => matrix::lower(cx, inst),
+        "ldmatrix" | "stmatrix" => fragment::lower_rows(cx, inst),
+        opcode if video::is_video(opcode) => video::lower(cx, inst),
         _ => Err(unknown(inst)),
     }
 }

@@ -69,7 +69,7 @@ pub(crate) enum Found {
 
 /// The lanes' addresses.
 #[inline(always)]
-unsafe fn addresses(warp: &Warp, inst: &Inst) -> [u64; LANES] {
+pub(crate) unsafe fn addresses(warp: &Warp, inst: &Inst) -> [u64; LANES] {
     let offset = i64::from(inst.c as i32) as u64;
     // SAFETY: the lowering says in `x` how wide the base is.
     unsafe {
