@@ -61,6 +61,12 @@ impl Runtime for Nothing {
 
 const SAXPY: &str = include_str!("saxpy.ptx");
 
+/// Processor time of this thread in seconds, where the system tells it: other processes do not disturb it.
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
+}
+
 fn main() {
     let module =
         Module::load(SAXPY, &mut |_| None).unwrap_or_else(|error| panic!("saxpy.ptx: {error}"));
@@ -108,12 +114,14 @@ fn main() {
             let mut best = f64::MAX;
             let mut count = 0;
             for _ in 0..5 {
-                let start = Instant::now();
+                let (start, processor) = (Instant::now(), processor_seconds());
                 match run(&launch, &environment(threads, checks)) {
                     Ok(statistics) => count = statistics.warp_instructions,
                     Err(fault) => panic!("{fault}"),
                 }
-                best = best.min(start.elapsed().as_secs_f64());
+                let elapsed = start.elapsed().as_secs_f64();
+                let busy = processor.zip(processor_seconds()).map_or(elapsed, |(before, after)| after - before);
+                best = best.min(if threads == 1 { busy } else { elapsed });
             }
             let rate = count as f64 / best / 1e6;
             println!(

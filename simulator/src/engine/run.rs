@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::exec::block::Cluster;
 use super::exec::schedule::Wait;
@@ -176,6 +177,9 @@ struct Pool<'a> {
     cancel: Option<&'a AtomicBool>,
     fault: Mutex<Option<Box<Fault>>>,
     instructions: AtomicU64,
+    /// Milliseconds after `start` when a thread last did something other than poll.
+    progress: AtomicU64,
+    start: Instant,
     workers: usize,
     cooperative: bool,
 }
@@ -233,6 +237,8 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
         cancel: environment.cancel,
         fault: Mutex::new(None),
         instructions: AtomicU64::new(0),
+        progress: AtomicU64::new(0),
+        start: Instant::now(),
         workers,
         cooperative: launch.cooperative,
     };
@@ -250,6 +256,16 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
 
 /// Clusters a worker has at most, unless the grid is cooperative.
 const MAX_RESIDENT: usize = 64;
+
+/// How long all threads of a grid may do nothing but poll memory, without anybody changing any, before this is called a
+/// deadlock: `WARPSMITH_PATIENCE` in seconds, by default 10. The host may be what they wait for, so it is not short.
+fn patience() -> Duration {
+    static PATIENCE: OnceLock<Duration> = OnceLock::new();
+    *PATIENCE.get_or_init(|| {
+        let seconds = std::env::var("WARPSMITH_PATIENCE").ok().and_then(|s| s.parse().ok());
+        Duration::try_from_secs_f64(seconds.unwrap_or(10.0)).unwrap_or(Duration::MAX)
+    })
+}
 
 /// What became of a cluster in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,6 +316,16 @@ impl Pool<'_> {
                     }
                 }
             }
+            let now = self.start.elapsed().as_millis() as u64;
+            if !spinning {
+                self.progress.store(now, Ordering::Relaxed);
+            } else if self.grid.checks.barriers
+                && u128::from(now.saturating_sub(self.progress.load(Ordering::Relaxed))) > patience().as_millis()
+                && let Some(cluster) = resident.first_mut()
+            {
+                self.report(self.deadlock(cluster));
+                return;
+            }
             if spinning && !resident.is_empty() {
                 if !self.cooperative && resident.len() < MAX_RESIDENT {
                     wanted = resident.len() + 1;
@@ -322,7 +348,7 @@ impl Pool<'_> {
                 continue;
             }
             self.refresh(warp);
-            let before = warp.count;
+            let (before, changes) = (warp.count, warp.changes);
             // SAFETY: the cluster was started, and the grid lives.
             let stop = unsafe { warp.run() };
             executed += warp.count - before;
@@ -331,7 +357,7 @@ impl Pool<'_> {
                 Stop::Blocked => done = false,
                 Stop::Yield(spinning) => {
                     running = true;
-                    spins &= spinning;
+                    spins &= spinning && warp.changes == changes;
                     done = false;
                 }
                 Stop::Fault => {
@@ -421,7 +447,7 @@ impl Pool<'_> {
                     Wait::Lanes { members } | Wait::WarpBarrier { members } => {
                         format!("lanes {members:#010x} of its warp, in {}", function.instruction_name(pc))
                     }
-                    Wait::Ready => "its turn".into(),
+                    Wait::Ready => "memory to change".into(),
                 };
                 let place = program.location(function, pc).map_or(String::new(), |l| format!(" at {l}"));
                 let text = format!("{what}{place}");
@@ -446,7 +472,10 @@ impl Pool<'_> {
         if exited > 0 {
             notes.push(format!("{exited} threads have exited"));
         }
-        let (kind, message) = if barriers > 0 {
+        let polls = cluster.warps.iter().flat_map(|w| &w.groups).any(|g| g.wait == Wait::Ready);
+        let (kind, message) = if polls {
+            (FaultKind::Deadlock, "deadlock: all threads that can run wait for a change of memory that nobody makes")
+        } else if barriers > 0 {
             (FaultKind::BarrierDivergence, "barrier divergence: not all threads come to the same barrier")
         } else {
             (FaultKind::Deadlock, "deadlock: no thread of the block can go on")

@@ -245,6 +245,7 @@ impl Warp {
             tick: 0,
             rotated: false,
             count: 0,
+            changes: 0,
             fault: None,
             checks: grid.checks,
             cluster_arrived: 0,

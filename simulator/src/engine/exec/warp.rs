@@ -142,6 +142,8 @@ pub(crate) struct Warp {
     pub rotated: bool,
     /// Instructions executed.
     pub count: u64,
+    /// Stores, and atomic operations that changed what they found.
+    pub changes: u64,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.

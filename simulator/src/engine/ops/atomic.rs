@@ -129,7 +129,10 @@ impl<T: Word, U: Update<T>> Op for Atomic<T, U> {
             let values = *src::<T>(warp, inst.b);
             let mut result = [T::default(); LANES];
             for lane in lanes_of(warp.mask) {
-                result[lane] = T::update(pointers[lane].cast(), |old| U::update(old, values[lane], global));
+                let update = |old| U::update(old, values[lane], global);
+                let old = T::update(pointers[lane].cast(), update);
+                warp.changes += u64::from(update(old) != old);
+                result[lane] = old;
             }
             finish(warp, inst, &result);
         }
@@ -154,6 +157,7 @@ impl<T: Word, U: Update<T>> Op for AtomicVector<T, U> {
                 for lane in lanes_of(warp.mask) {
                     let pointer = pointers[lane].cast::<T>().add(part);
                     let old = T::update(pointer, |old| U::update(old, values[lane], true));
+                    warp.changes += 1;
                     if targets[part] != SINK {
                         dst::<T>(warp, targets[part])[lane] = old;
                     }
@@ -178,6 +182,7 @@ impl<T: Word> Op for CompareSwap<T> {
             let (compare, values) = (*src::<T>(warp, list[1]), *src::<T>(warp, inst.b));
             for lane in lanes_of(warp.mask) {
                 let old = T::swap_if(pointers[lane].cast(), compare[lane], values[lane]);
+                warp.changes += u64::from(old == compare[lane] && old != values[lane]);
                 if list[0] != SINK {
                     dst::<T>(warp, list[0])[lane] = old;
                 }

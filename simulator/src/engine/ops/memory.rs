@@ -207,6 +207,7 @@ struct Store<M, R, const INLINE: bool>(PhantomData<(M, R)>);
 impl<M: Memory, R: Copy + Narrow<M>, const INLINE: bool> Op for Store<M, R, INLINE> {
     #[inline(always)]
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+        warp.changes += 1;
         if inst.x & ORDERED != 0 {
             fence(Ordering::Release);
         }
@@ -240,6 +241,7 @@ struct StoreVector<M, R>(PhantomData<(M, R)>);
 impl<M: Memory, R: Copy + Narrow<M>> Op for StoreVector<M, R> {
     #[inline(always)]
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+        warp.changes += 1;
         if inst.x & ORDERED != 0 {
             fence(Ordering::Release);
         }
