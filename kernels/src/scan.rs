@@ -4,8 +4,8 @@ use warpsmith_device::prelude::*;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Elements of a tile: four vectors of four a thread.
-pub const TILE: usize = 4096;
+/// Elements of a tile: eight vectors of four a thread.
+pub const TILE: usize = 8192;
 
 /// What a tile has published, in the high half of its state; the low half is the sum that belongs to it.
 mod status {
@@ -27,7 +27,7 @@ pub fn scan(
 ) {
     let t = thread::thread_idx_x() as usize;
     let (lane, warp) = (t & 31, t >> 5);
-    let totals = shared!(raw [u32; 32]).as_mut_ptr().cast::<u32>();
+    let totals = shared!(raw [u32; 64]).as_mut_ptr().cast::<u32>();
     let shared_tile = shared!(raw u32).as_mut_ptr();
 
     // Tiles go to blocks in the order in which these start, so that a tile's predecessors have all started.
@@ -46,8 +46,8 @@ pub fn scan(
     let first = base / 4 + t;
     let at = |k: usize| base + k * 1024 + t * 4;
 
-    let mut v = [Vector([0u32; 4]); 4];
-    crate::unroll!(k in [0, 1, 2, 3] {
+    let mut v = [Vector([0u32; 4]); 8];
+    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         if full {
             // SAFETY: a full tile's vectors all lie in the input.
             v[k] = unsafe { *vectors.get_unchecked(first + k * 256) };
@@ -60,9 +60,9 @@ pub fn scan(
         }
     });
 
-    // Each vector within its thread, each warp's vectors, and then the 4 x 8 sums of those.
-    let mut before = [0u32; 4];
-    crate::unroll!(k in [0, 1, 2, 3] {
+    // Each vector within its thread, each warp's vectors, and then the 8 x 8 sums of those.
+    let mut before = [0u32; 8];
+    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         let Vector(x) = &mut v[k];
         x[1] = x[1].wrapping_add(x[0]);
         x[2] = x[2].wrapping_add(x[1]);
@@ -76,13 +76,16 @@ pub fn scan(
     });
     block::sync();
     if warp == 0 {
-        // SAFETY: the first warp alone uses the totals between the two barriers, each lane its own.
+        // SAFETY: the first warp alone uses the totals between the two barriers, each lane two of its own.
         unsafe {
-            let own = *totals.add(lane);
-            let through = warp::inclusive_scan(own, u32::wrapping_add);
+            let (first, second) = (totals.add(2 * lane), totals.add(2 * lane + 1));
+            let own = [*first, *second];
+            let through = warp::inclusive_scan(own[0].wrapping_add(own[1]), u32::wrapping_add);
             let sum = warp::shuffle(warp::FULL, through, 31);
             let prefix = look_back(&state, tile, sum);
-            *totals.add(lane) = prefix.wrapping_add(through).wrapping_sub(own);
+            let before_second = prefix.wrapping_add(through).wrapping_sub(own[1]);
+            *first = before_second.wrapping_sub(own[0]);
+            *second = before_second;
         }
     }
     block::sync();
@@ -90,7 +93,7 @@ pub fn scan(
     let to = output.as_mut_ptr();
     // A full tile is written by vectors where the buffer's beginning allows it, as it does for a whole buffer.
     let aligned = full && to.addr() & 15 == 0;
-    crate::unroll!(k in [0, 1, 2, 3] {
+    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         // SAFETY: in bounds, written before the barrier.
         let add = unsafe { *totals.add(k * 8 + warp) }.wrapping_add(before[k]);
         let Vector(x) = v[k];

@@ -1,5 +1,5 @@
 // output := inclusive sum of input (wrapping). Twin of kernels/src/scan.rs: one pass with decoupled look-back.
-// A tile is 4096 elements: four 16-byte vectors a thread, one warp scan a vector, one warp looks back.
+// A tile is 8192 elements: eight 16-byte vectors a thread, one warp scan a vector, one warp looks back.
 // state[tile] packs a status (high half: 0 nothing, 1 sum of the tile, 2 sum up to the tile) and its value.
 __device__ __forceinline__ unsigned long long read(const unsigned long long* word) {
     unsigned long long value;
@@ -22,17 +22,17 @@ __device__ __forceinline__ unsigned warp_scan(unsigned value, unsigned lane) {
 extern "C" __global__ void __launch_bounds__(256)
 scan(const unsigned* __restrict__ input, size_t n, unsigned* __restrict__ output, size_t,
      unsigned long long* state, size_t, unsigned* ticket, size_t) {
-    __shared__ unsigned totals[32];
+    __shared__ unsigned totals[64];
     __shared__ unsigned shared_tile;
     const unsigned t = threadIdx.x, lane = t & 31, warp = t >> 5;
     if (t == 0) shared_tile = atomicAdd(ticket, 1u);
     __syncthreads();
     const unsigned tile = shared_tile;
-    const size_t base = static_cast<size_t>(tile) * 4096;
-    const bool full = base + 4096 <= n;
-    uint4 v[4];
+    const size_t base = static_cast<size_t>(tile) * 8192;
+    const bool full = base + 8192 <= n;
+    uint4 v[8];
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
+    for (unsigned k = 0; k < 8; ++k) {
         const size_t i = base + k * 1024 + t * 4;
         if (full) {
             v[k] = *reinterpret_cast<const uint4*>(input + i);
@@ -43,9 +43,9 @@ scan(const unsigned* __restrict__ input, size_t n, unsigned* __restrict__ output
             v[k].w = i + 3 < n ? input[i + 3] : 0;
         }
     }
-    unsigned before[4];
+    unsigned before[8];
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
+    for (unsigned k = 0; k < 8; ++k) {
         v[k].y += v[k].x;
         v[k].z += v[k].y;
         v[k].w += v[k].z;
@@ -55,8 +55,8 @@ scan(const unsigned* __restrict__ input, size_t n, unsigned* __restrict__ output
     }
     __syncthreads();
     if (warp == 0) {
-        const unsigned own = totals[lane];
-        const unsigned through = warp_scan(own, lane);
+        const unsigned first = totals[2 * lane], second = totals[2 * lane + 1];
+        const unsigned through = warp_scan(first + second, lane);
         const unsigned sum = __shfl_sync(0xffffffffu, through, 31);
         unsigned prefix = 0;
         if (tile == 0) {
@@ -79,11 +79,13 @@ scan(const unsigned* __restrict__ input, size_t n, unsigned* __restrict__ output
             }
             if (lane == 0) publish(&state[tile], 2, prefix + sum);
         }
-        totals[lane] = prefix + through - own;
+        const unsigned before_second = prefix + through - second;
+        totals[2 * lane] = before_second - first;
+        totals[2 * lane + 1] = before_second;
     }
     __syncthreads();
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
+    for (unsigned k = 0; k < 8; ++k) {
         const unsigned add = totals[k * 8 + warp] + before[k];
         const uint4 r = make_uint4(v[k].x + add, v[k].y + add, v[k].z + add, v[k].w + add);
         const size_t i = base + k * 1024 + t * 4;

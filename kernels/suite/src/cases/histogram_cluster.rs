@@ -21,7 +21,8 @@ pub(super) const CASE: Case = Case {
     prepare: |session, n| {
         // On a GPU as many bins as a cluster of 4 holds with several blocks on a multiprocessor; else few enough
         // that clearing them is not the whole work. 1000 bins do not divide by the cluster.
-        let (bins, cluster) = if session.gpu.is_simulator() { (1000, 4) } else { (40_000, 4) };
+        let (bins, cluster, value_bits) =
+            if session.gpu.is_simulator() { (1000, 4, 10) } else { (32_700, 4, 15) };
         let shift = kernels::histogram_cluster::shift(bins, cluster);
         let blocks = super::persistent_blocks(session, 4, n.div_ceil(1024))?;
         let kernel = session.pair(kernels::histogram_cluster::histogram_cluster, "histogram_cluster")?;
@@ -38,6 +39,7 @@ pub(super) const CASE: Case = Case {
                 .cluster((cluster, 1, 1))
                 .shared_bytes(shared),
             shift,
+            value_bits,
             seed: 0,
         }))
     },
@@ -49,6 +51,7 @@ struct Histogram {
     bins: DeviceBuffer<u32>,
     grid: Grid,
     shift: u32,
+    value_bits: u32,
     seed: u64,
 }
 
@@ -63,8 +66,8 @@ impl Problem for Histogram {
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
         self.seed = seed;
-        // Values up to 65535 for up to 40000 bins: some lie beyond the last bin, which counts them.
-        session.randomise_shifted(&mut self.data, seed, 16)?;
+        // A few values lie beyond the last bin, which counts them.
+        session.randomise_shifted(&mut self.data, seed, 32 - self.value_bits)?;
         Ok(session.stream.fill(&mut self.bins, 0)?)
     }
 
@@ -80,7 +83,7 @@ impl Problem for Histogram {
         let mut want = vec![0u32; self.bins.len()];
         let last = want.len() - 1;
         for i in 0..self.data.len() as u64 {
-            want[(u32::draw(self.seed, i) >> 16).min(last as u32) as usize] += 1;
+            want[(u32::draw(self.seed, i) >> (32 - self.value_bits)).min(last as u32) as usize] += 1;
         }
         Ok(equal(&got, &want).map_err(|wrong| wrong.to_string()))
     }

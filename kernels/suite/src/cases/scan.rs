@@ -15,7 +15,7 @@ pub(super) const CASE: Case = Case {
     unit: "elements",
     simulator_size: 200_003,
     gpu_size: 1 << 28,
-    ragged: &[1, 2, 31, 4095, 4096, 4097, 12_289, 150_001],
+    ragged: &[1, 2, 31, 8191, 8192, 8193, 24_577, 150_001],
     twin: "scan",
     entries: &["scan"],
     prepare: |session, n| {
