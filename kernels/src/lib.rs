@@ -12,9 +12,9 @@
 
 mod unroll;
 
-pub mod conjugate_gradient;
 #[cfg(feature = "broken")]
 pub mod broken;
+pub mod conjugate_gradient;
 pub mod convolution;
 pub mod equalize;
 pub mod histogram;

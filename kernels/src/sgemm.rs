@@ -203,7 +203,12 @@ unsafe fn multiply<const VECTORS: bool>(
 /// `at` is the address of the first of them, if there is one. With `VECTORS`, `column` and `columns` are multiples of 4,
 /// and the address is one of 16.
 #[inline(always)]
-unsafe fn load<const VECTORS: bool>(at: *const f32, inside: bool, column: u32, columns: u32) -> Vector<f32> {
+unsafe fn load<const VECTORS: bool>(
+    at: *const f32,
+    inside: bool,
+    column: u32,
+    columns: u32,
+) -> Vector<f32> {
     let mut vector = Vector::<f32>([0.0; 4]);
     // SAFETY: only elements that the row has.
     unsafe {

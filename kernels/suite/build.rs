@@ -12,9 +12,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arch = env::var("WARPSMITH_SUITE_ARCH").unwrap_or_else(|_| "sm_90".into());
     println!("cargo::rerun-if-env-changed=WARPSMITH_SUITE_ARCH");
     let kernels = || -> Result<CudaBuilder, Box<dyn Error>> {
-        Ok(CudaBuilder::new("..").arch(arch.parse()?).panic(PanicStrategy::Trap))
+        Ok(CudaBuilder::new("..")
+            .arch(arch.parse()?)
+            .panic(PanicStrategy::Trap))
     };
     kernels()?.copy_to(out.join("kernels.ptx")).build()?;
-    kernels()?.feature("broken").copy_to(out.join("broken.ptx")).build()?;
+    kernels()?
+        .feature("broken")
+        .copy_to(out.join("broken.ptx"))
+        .build()?;
     Ok(())
 }

@@ -19,7 +19,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["--sample", out] => sample().save(out).with_context(|| format!("cannot write {out}")),
+        ["--sample", out] => sample()
+            .save(out)
+            .with_context(|| format!("cannot write {out}")),
         [input, out] => run(Path::new(input), Path::new(out)),
         _ => {
             eprintln!("usage: equalize IN.png OUT.png, or equalize --sample OUT.png");
@@ -45,9 +47,16 @@ fn run(input: &Path, out: &Path) -> Result<()> {
         bail!("the device's result differs from the CPU's: please report this");
     }
     let bytes = bytemuck::cast_slice(&result).to_vec();
-    let picture = RgbaImage::from_raw(width, height, bytes).context("the picture changed its size")?;
-    picture.save(out).with_context(|| format!("cannot write {}", out.display()))?;
-    println!("{width} x {height} pixels equalised on {}: {}", session.gpu.name(), out.display());
+    let picture =
+        RgbaImage::from_raw(width, height, bytes).context("the picture changed its size")?;
+    picture
+        .save(out)
+        .with_context(|| format!("cannot write {}", out.display()))?;
+    println!(
+        "{width} x {height} pixels equalised on {}: {}",
+        session.gpu.name(),
+        out.display()
+    );
     Ok(())
 }
 
@@ -60,7 +69,9 @@ fn read(path: &Path) -> Result<RgbaImage> {
         .with_context(|| format!("cannot read {name}"))?;
     match reader.decode() {
         Ok(picture) => Ok(picture.into_rgba8()),
-        Err(ImageError::Unsupported(error)) => bail!("{name} is not a PNG, which is all that this example reads: {error}"),
+        Err(ImageError::Unsupported(error)) => {
+            bail!("{name} is not a PNG, which is all that this example reads: {error}")
+        }
         Err(ImageError::Decoding(error)) => bail!("{name} is damaged: {error}"),
         Err(ImageError::IoError(error)) => bail!("{name} is damaged or cannot be read: {error}"),
         Err(error) => bail!("{name} cannot be read as a picture: {error}"),
@@ -74,7 +85,9 @@ fn sample() -> RgbaImage {
         let (mut depth, mut level) = (0.0, 1.0);
         for (layer, height) in [40.0, 65.0, 90.0, 115.0].into_iter().enumerate() {
             let k = layer as f64 + 1.0;
-            let ridge = height + 9.0 * (x / (31.0 - 4.0 * k) + k).sin() + 4.0 * (x / (7.0 + k) + 2.0 * k).sin();
+            let ridge = height
+                + 9.0 * (x / (31.0 - 4.0 * k) + k).sin()
+                + 4.0 * (x / (7.0 + k) + 2.0 * k).sin();
             if y > ridge {
                 level = 0.8 - 0.2 * k;
                 depth = (y - ridge) / 40.0;

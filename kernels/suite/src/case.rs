@@ -56,7 +56,11 @@ pub struct Work {
 impl Work {
     /// Work that memory bounds.
     pub fn copy(bytes: usize) -> Work {
-        Work { bytes: bytes as f64, flops: 0.0, roof: Roof::Copy }
+        Work {
+            bytes: bytes as f64,
+            flops: 0.0,
+            roof: Roof::Copy,
+        }
     }
 }
 
@@ -103,7 +107,11 @@ pub struct Progress {
 impl Case {
     /// The size for a device when the user gives none.
     pub fn default_size(&self, gpu: &Gpu) -> usize {
-        if gpu.is_simulator() { self.simulator_size } else { self.gpu_size }
+        if gpu.is_simulator() {
+            self.simulator_size
+        } else {
+            self.gpu_size
+        }
     }
 
     /// Runs the case once at `size` (or the device's default) and at its ragged sizes, and checks every result.
@@ -122,25 +130,48 @@ impl Case {
         let steps = ragged.len() + 1;
         let mut ragged_checked = Verified::default();
         for (done, &size) in ragged.iter().enumerate() {
-            let (shape, _, verified) = self.once(session, size, seed ^ size as u64, &mut |step| {
-                progress(Progress { case: self.name, step, done, steps });
-            })?;
+            let (shape, _, verified) =
+                self.once(session, size, seed ^ size as u64, &mut |step| {
+                    progress(Progress {
+                        case: self.name,
+                        step,
+                        done,
+                        steps,
+                    });
+                })?;
             match verified {
                 Ok(verified) => ragged_checked = ragged_checked.and(verified),
                 Err(wrong) => {
                     let detail = format!("at the ragged size {size}");
-                    return Ok(Outcome { name: self.name, shape, time: Duration::ZERO, verified: Err(wrong), detail });
+                    return Ok(Outcome {
+                        name: self.name,
+                        shape,
+                        time: Duration::ZERO,
+                        verified: Err(wrong),
+                        detail,
+                    });
                 }
             }
         }
         let (shape, time, verified) = self.once(session, main, seed, &mut |step| {
-            progress(Progress { case: self.name, step, done: steps - 1, steps });
+            progress(Progress {
+                case: self.name,
+                step,
+                done: steps - 1,
+                steps,
+            });
         })?;
         let detail = match ragged.len() {
             0 => String::new(),
             n => format!("and {n} ragged sizes ({} values)", ragged_checked.elements),
         };
-        Ok(Outcome { name: self.name, shape, time, verified, detail })
+        Ok(Outcome {
+            name: self.name,
+            shape,
+            time,
+            verified,
+            detail,
+        })
     }
 
     /// One size: prepare, fill, launch, check.
@@ -154,13 +185,23 @@ impl Case {
         let doing = |what: &str| format!("{}: {what} at size {size}", self.name);
         step(format!("preparing {size} {}", self.unit));
         let mut problem = (self.prepare)(session, size).with_context(|| doing("cannot prepare"))?;
-        problem.refresh(session, seed).with_context(|| doing("cannot make inputs"))?;
-        session.stream.synchronize().with_context(|| doing("making inputs failed"))?;
+        problem
+            .refresh(session, seed)
+            .with_context(|| doing("cannot make inputs"))?;
+        session
+            .stream
+            .synchronize()
+            .with_context(|| doing("making inputs failed"))?;
         step(format!("running {}", problem.shape()));
         let time = if session.gpu.is_simulator() {
             let start = Instant::now();
-            problem.launch(session, Who::Ours).with_context(|| doing("cannot launch"))?;
-            session.stream.synchronize().with_context(|| doing("the launch failed"))?;
+            problem
+                .launch(session, Who::Ours)
+                .with_context(|| doing("cannot launch"))?;
+            session
+                .stream
+                .synchronize()
+                .with_context(|| doing("the launch failed"))?;
             start.elapsed()
         } else {
             session
@@ -168,7 +209,9 @@ impl Case {
                 .with_context(|| doing("the launch failed"))?
         };
         step(format!("checking {}", problem.shape()));
-        let verified = problem.verify(session).with_context(|| doing("cannot check"))?;
+        let verified = problem
+            .verify(session)
+            .with_context(|| doing("cannot check"))?;
         Ok((problem.shape(), time, verified))
     }
 }

@@ -23,7 +23,10 @@ pub struct Verified {
 impl Verified {
     /// Both comparisons together.
     pub fn and(self, other: Verified) -> Verified {
-        Verified { elements: self.elements + other.elements, worst: self.worst.max(other.worst) }
+        Verified {
+            elements: self.elements + other.elements,
+            worst: self.worst.max(other.worst),
+        }
     }
 }
 
@@ -32,14 +35,21 @@ impl fmt::Display for Verified {
         if self.worst == 0.0 {
             write!(f, "{} values exact", self.elements)
         } else {
-            write!(f, "{} values, worst error {:.0}% of the tolerance", self.elements, self.worst * 100.0)
+            write!(
+                f,
+                "{} values, worst error {:.0}% of the tolerance",
+                self.elements,
+                self.worst * 100.0
+            )
         }
     }
 }
 
 /// The first wrong element.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("element {place} is {got}, the oracle says {want} (tolerance {tolerance}); {wrong} of {elements} are wrong")]
+#[error(
+    "element {place} is {got}, the oracle says {want} (tolerance {tolerance}); {wrong} of {elements} are wrong"
+)]
 pub struct Mismatch {
     /// Its place: an index, or a row and a column.
     pub place: String,
@@ -78,7 +88,10 @@ pub fn close<T: Copy + Into<f64>>(
         }
     }
     match first {
-        None => Ok(Verified { elements: got.len() as u64, worst }),
+        None => Ok(Verified {
+            elements: got.len() as u64,
+            worst,
+        }),
         Some((index, value, want, tolerance)) => Err(Mismatch {
             place: place(index),
             got: value.to_string(),
@@ -91,11 +104,25 @@ pub fn close<T: Copy + Into<f64>>(
 }
 
 /// Compares integers, which must be equal.
-pub fn equal<T: Copy + PartialEq + fmt::Display>(got: &[T], want: &[T]) -> Result<Verified, Mismatch> {
-    assert_eq!(got.len(), want.len(), "the oracle gives as many values as the kernel");
-    let wrong = got.iter().zip(want).filter(|(got, want)| got != want).count() as u64;
+pub fn equal<T: Copy + PartialEq + fmt::Display>(
+    got: &[T],
+    want: &[T],
+) -> Result<Verified, Mismatch> {
+    assert_eq!(
+        got.len(),
+        want.len(),
+        "the oracle gives as many values as the kernel"
+    );
+    let wrong = got
+        .iter()
+        .zip(want)
+        .filter(|(got, want)| got != want)
+        .count() as u64;
     match got.iter().zip(want).position(|(got, want)| got != want) {
-        None => Ok(Verified { elements: got.len() as u64, worst: 0.0 }),
+        None => Ok(Verified {
+            elements: got.len() as u64,
+            worst: 0.0,
+        }),
         Some(index) => Err(Mismatch {
             place: index.to_string(),
             got: got[index].to_string(),
@@ -114,15 +141,29 @@ mod tests {
     #[test]
     fn an_error_within_the_tolerance_passes_and_is_reported() {
         let verified = close(&[1.0f32, 2.0], |i| (i as f64 + 1.0, 0.5), |i| i.to_string()).unwrap();
-        assert_eq!(verified, Verified { elements: 2, worst: 0.0 });
+        assert_eq!(
+            verified,
+            Verified {
+                elements: 2,
+                worst: 0.0
+            }
+        );
         let verified = close(&[1.25f32], |_| (1.0, 0.5), |i| i.to_string()).unwrap();
         assert_eq!(verified.worst, 0.5);
     }
 
     #[test]
     fn a_wrong_element_is_named_and_nan_is_always_wrong() {
-        let mismatch = close(&[1.0f32, f32::NAN, 9.0], |_| (1.0, f64::MAX.sqrt() * 0.0), |i| format!("#{i}")).unwrap_err();
-        assert_eq!((mismatch.place.as_str(), mismatch.wrong, mismatch.elements), ("#1", 2, 3));
+        let mismatch = close(
+            &[1.0f32, f32::NAN, 9.0],
+            |_| (1.0, f64::MAX.sqrt() * 0.0),
+            |i| format!("#{i}"),
+        )
+        .unwrap_err();
+        assert_eq!(
+            (mismatch.place.as_str(), mismatch.wrong, mismatch.elements),
+            ("#1", 2, 3)
+        );
         assert!(mismatch.to_string().contains("NaN"));
         assert!(close(&[f32::NAN], |_| (0.0, f64::INFINITY), |i| i.to_string()).is_err());
     }

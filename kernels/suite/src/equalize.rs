@@ -21,32 +21,52 @@ pub fn equalize(session: &Session, pixels: &[Pixel]) -> Result<Vec<Pixel>> {
     let mut picture = stream.upload(pixels)?;
     let mut brightness = stream.zeroed::<u8>(n)?;
     let each = Grid::cover(n, kernels::THREADS);
-    stream.launch(&module.kernel(kernels::brightness)?, each, (&picture, &mut brightness))?;
+    stream.launch(
+        &module.kernel(kernels::brightness)?,
+        each,
+        (&picture, &mut brightness),
+    )?;
 
     let mut counts = stream.zeroed::<u32>(256)?;
     let blocks = n.div_ceil(histogram::TILE).min(1024) as u32;
     let grid = Grid::new(blocks, histogram::THREADS);
-    stream.launch(&module.kernel(histogram::histogram)?, grid, (&brightness, &mut counts))?;
+    stream.launch(
+        &module.kernel(histogram::histogram)?,
+        grid,
+        (&brightness, &mut counts),
+    )?;
 
     let mut cumulative = stream.zeroed::<u32>(256)?;
     let (mut state, mut ticket) = (stream.zeroed::<u64>(1)?, stream.zeroed::<u32>(1)?);
     let arguments = (&counts, &mut cumulative, &mut state, &mut ticket);
-    stream.launch(&module.kernel(scan::scan)?, Grid::new(1, scan::THREADS), arguments)?;
+    stream.launch(
+        &module.kernel(scan::scan)?,
+        Grid::new(1, scan::THREADS),
+        arguments,
+    )?;
 
-    stream.launch(&module.kernel(kernels::remap)?, each, (&cumulative, &mut picture))?;
+    stream.launch(
+        &module.kernel(kernels::remap)?,
+        each,
+        (&cumulative, &mut picture),
+    )?;
     Ok(stream.download(&picture)?)
 }
 
 /// The same on the CPU, written independently: what the device's result is compared with.
 pub fn oracle(pixels: &[Pixel]) -> Vec<Pixel> {
-    let luma = |p: &Pixel| (usize::from(p[0]) * 77 + usize::from(p[1]) * 150 + usize::from(p[2]) * 29 + 128) / 256;
+    let luma = |p: &Pixel| {
+        (usize::from(p[0]) * 77 + usize::from(p[1]) * 150 + usize::from(p[2]) * 29 + 128) / 256
+    };
     let mut cumulative = [0usize; 256];
     for pixel in pixels {
         for count in &mut cumulative[luma(pixel)..] {
             *count += 1;
         }
     }
-    let Some(&lowest) = cumulative.iter().find(|&&count| count > 0) else { return Vec::new() };
+    let Some(&lowest) = cumulative.iter().find(|&&count| count > 0) else {
+        return Vec::new();
+    };
     let map = |pixel: &Pixel| -> Pixel {
         let old = luma(pixel);
         if lowest == pixels.len() {

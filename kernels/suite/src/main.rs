@@ -83,17 +83,26 @@ fn run(command: Command) -> Result<ExitCode> {
                 println!("{:<20} {}", case.name, case.summary);
             }
         }
-        Command::Run { names, device, size, seed, checks } => {
+        Command::Run {
+            names,
+            device,
+            size,
+            seed,
+            checks,
+        } => {
             if let Some(checks) = checks
                 && !warpsmith_driver::configure_simulator("checks", &checks)
             {
-                bail!("`--checks {checks}`: only the simulator has checks, and it does not know these");
+                bail!(
+                    "`--checks {checks}`: only the simulator has checks, and it does not know these"
+                );
             }
             let session = Session::new(&open(device)?)?;
             let mut outcomes = Vec::new();
             let bar = bar();
             for case in chosen(&names)? {
-                outcomes.push(case.run(&session, size, seed, &mut |progress| show(&bar, &progress))?);
+                outcomes
+                    .push(case.run(&session, size, seed, &mut |progress| show(&bar, &progress))?);
             }
             bar.finish_and_clear();
             println!("{}", table::outcomes(&outcomes, &session.gpu.name()));
@@ -101,7 +110,16 @@ fn run(command: Command) -> Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
         }
-        Command::Bench { names, device, size, seed, repetitions, no_twins, json, markdown } => {
+        Command::Bench {
+            names,
+            device,
+            size,
+            seed,
+            repetitions,
+            no_twins,
+            json,
+            markdown,
+        } => {
             let options = bench::Options {
                 names,
                 repetitions: repetitions.max(1),
@@ -120,10 +138,12 @@ fn run(command: Command) -> Result<ExitCode> {
             }
             if let Some(path) = json {
                 let text = serde_json::to_string_pretty(&report)? + "\n";
-                std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+                std::fs::write(&path, text)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
             }
             if let Some(path) = markdown {
-                std::fs::write(&path, report.markdown()).with_context(|| format!("cannot write {}", path.display()))?;
+                std::fs::write(&path, report.markdown())
+                    .with_context(|| format!("cannot write {}", path.display()))?;
             }
         }
     }
@@ -142,17 +162,25 @@ fn chosen(names: &[String]) -> Result<Vec<&'static warpsmith_suite::Case>> {
         return Ok(cases().iter().collect());
     }
     let find = |name: &String| {
-        warpsmith_suite::case(name).with_context(|| format!("there is no kernel `{name}`; `suite list` shows all"))
+        warpsmith_suite::case(name)
+            .with_context(|| format!("there is no kernel `{name}`; `suite list` shows all"))
     };
     names.iter().map(find).collect()
 }
 
 fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let style = ProgressStyle::with_template("{spinner} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
     ProgressBar::new_spinner().with_style(style)
 }
 
 fn show(bar: &ProgressBar, progress: &Progress) {
-    bar.set_message(format!("{}: {} ({}/{})", progress.case, progress.step, progress.done + 1, progress.steps));
+    bar.set_message(format!(
+        "{}: {} ({}/{})",
+        progress.case,
+        progress.step,
+        progress.done + 1,
+        progress.steps
+    ));
     bar.tick();
 }

@@ -36,7 +36,9 @@ pub trait Fill: bytemuck::Pod {
     /// Fills `buffer` with the sequence `seed`.
     fn fill(session: &Session, buffer: &mut DeviceBuffer<Self>, seed: u64) -> Result<()> {
         if session.gpu.is_simulator() || buffer.len() < 1024 {
-            let values: Vec<Self> = (0..buffer.len() as u64).map(|i| Self::draw(seed, i)).collect();
+            let values: Vec<Self> = (0..buffer.len() as u64)
+                .map(|i| Self::draw(seed, i))
+                .collect();
             session.stream.upload_into(&values, buffer)?;
             return Ok(());
         }
@@ -50,7 +52,9 @@ impl Fill for f32 {
     }
     fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<f32>, seed: u64) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session.stream.launch(&session.fill.units, grid, (seed, buffer))?)
+        Ok(session
+            .stream
+            .launch(&session.fill.units, grid, (seed, buffer))?)
     }
 }
 
@@ -60,7 +64,9 @@ impl Fill for f16 {
     }
     fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<f16>, seed: u64) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session.stream.launch(&session.fill.halves, grid, (seed, buffer))?)
+        Ok(session
+            .stream
+            .launch(&session.fill.halves, grid, (seed, buffer))?)
     }
 }
 
@@ -70,7 +76,9 @@ impl Fill for u32 {
     }
     fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u32>, seed: u64) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session.stream.launch(&session.fill.words, grid, (seed, 0, buffer))?)
+        Ok(session
+            .stream
+            .launch(&session.fill.words, grid, (seed, 0, buffer))?)
     }
 }
 
@@ -80,6 +88,8 @@ impl Fill for u8 {
     }
     fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u8>, seed: u64) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session.stream.launch(&session.fill.bytes, grid, (seed, buffer))?)
+        Ok(session
+            .stream
+            .launch(&session.fill.bytes, grid, (seed, buffer))?)
     }
 }

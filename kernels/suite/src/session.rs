@@ -4,8 +4,8 @@ use crate::random::{Fill, Kernels};
 use anyhow::{Result, anyhow};
 use std::collections::HashMap;
 use std::time::Duration;
-use warpsmith_host::prelude::*;
 use warpsmith_device::launch::KernelItem;
+use warpsmith_host::prelude::*;
 
 /// Whose implementation to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +33,13 @@ impl Session {
     pub fn new(gpu: &Gpu) -> Result<Session> {
         let module = gpu.load(crate::PTX)?;
         let fill = Kernels::new(&module)?;
-        Ok(Session { gpu: gpu.clone(), stream: gpu.stream()?, module, twins: HashMap::new(), fill })
+        Ok(Session {
+            gpu: gpu.clone(),
+            stream: gpu.stream()?,
+            module,
+            twins: HashMap::new(),
+            fill,
+        })
     }
 
     /// Adds the module of the twin `stem`.
@@ -48,7 +54,9 @@ impl Session {
 
     /// The module of the twin `stem`.
     pub fn twin_module(&self, stem: &str) -> Result<&Module> {
-        self.twins.get(stem).ok_or_else(|| anyhow!("the CUDA C++ twin `{stem}` is not loaded"))
+        self.twins
+            .get(stem)
+            .ok_or_else(|| anyhow!("the CUDA C++ twin `{stem}` is not loaded"))
     }
 
     /// Our kernel, with its twin from the module `stem` if that is loaded.
@@ -57,7 +65,10 @@ impl Session {
             Some(module) => Some(module.untyped_kernel(I::Kernel::NAME)?),
             None => None,
         };
-        Ok(Pair { ours: self.module.kernel(kernel)?, twin })
+        Ok(Pair {
+            ours: self.module.kernel(kernel)?,
+            twin,
+        })
     }
 
     /// The time between two events around what `work` enqueues; synchronises.
@@ -77,13 +88,22 @@ impl Session {
     }
 
     /// Fills a buffer with random values below `2^(32 - shift)`: those of [`randomise`](Self::randomise), shifted right.
-    pub fn randomise_shifted(&self, buffer: &mut DeviceBuffer<u32>, seed: u64, shift: u32) -> Result<()> {
+    pub fn randomise_shifted(
+        &self,
+        buffer: &mut DeviceBuffer<u32>,
+        seed: u64,
+        shift: u32,
+    ) -> Result<()> {
         if self.gpu.is_simulator() {
-            let values: Vec<u32> = (0..buffer.len() as u64).map(|i| u32::draw(seed, i) >> shift).collect();
+            let values: Vec<u32> = (0..buffer.len() as u64)
+                .map(|i| u32::draw(seed, i) >> shift)
+                .collect();
             return Ok(self.stream.upload_into(&values, buffer)?);
         }
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(self.stream.launch(&self.fill.words, grid, (seed, shift, buffer))?)
+        Ok(self
+            .stream
+            .launch(&self.fill.words, grid, (seed, shift, buffer))?)
     }
 }
 
@@ -98,7 +118,9 @@ pub struct Pair<K: Kernel> {
 impl<K: Kernel> Pair<K> {
     /// The twin, or an error that says why there is none.
     pub fn twin(&self) -> Result<&UntypedKernel<K::Parameters>> {
-        self.twin.as_ref().ok_or_else(|| anyhow!("the CUDA C++ twin of `{}` is not loaded", K::NAME))
+        self.twin
+            .as_ref()
+            .ok_or_else(|| anyhow!("the CUDA C++ twin of `{}` is not loaded", K::NAME))
     }
 }
 

@@ -37,7 +37,9 @@ pub fn outcomes(outcomes: &[Outcome], device: &str) -> Table {
 /// An empty table with these columns.
 pub(crate) fn empty(columns: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(columns.iter().map(Cell::new));
+    table
+        .load_style(presets::UTF8_FULL_CONDENSED)
+        .set_header(columns.iter().map(Cell::new));
     table
 }
 
@@ -62,8 +64,20 @@ mod tests {
             verified,
             detail: String::new(),
         };
-        let text = outcomes(&[outcome(Ok(Verified { elements: 4, worst: 0.0 })), outcome(Err("no".into()))], "simulator");
+        let text = outcomes(
+            &[
+                outcome(Ok(Verified {
+                    elements: 4,
+                    worst: 0.0,
+                })),
+                outcome(Err("no".into())),
+            ],
+            "simulator",
+        );
         let text = text.to_string();
-        assert!(text.contains("ok: 4 values exact") && text.contains("WRONG"), "{text}");
+        assert!(
+            text.contains("ok: 4 values exact") && text.contains("WRONG"),
+            "{text}"
+        );
     }
 }

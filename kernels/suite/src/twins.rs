@@ -10,9 +10,15 @@ use std::process::Command;
 
 /// The folder with the twins' source.
 pub fn folder() -> Result<PathBuf> {
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("twins")));
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|program| Some(program.parent()?.join("twins")));
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../twins");
-    let candidates = [std::env::var_os("WARPSMITH_TWINS").map(PathBuf::from), beside, Some(tree)];
+    let candidates = [
+        std::env::var_os("WARPSMITH_TWINS").map(PathBuf::from),
+        beside,
+        Some(tree),
+    ];
     candidates
         .into_iter()
         .flatten()
@@ -27,7 +33,10 @@ pub fn compiler() -> Result<String> {
          PATH, or run without twins (`--no-twins`)",
     )?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find(|line| line.contains("release")).unwrap_or("nvcc of unknown version");
+    let line = text
+        .lines()
+        .find(|line| line.contains("release"))
+        .unwrap_or("nvcc of unknown version");
     Ok(line.trim().to_owned())
 }
 
@@ -40,15 +49,31 @@ pub fn load(session: &mut Session, stem: &str) -> Result<()> {
     let (major, minor) = session.gpu.compute_capability();
     let work = tempfile::tempdir().context("cannot make a temporary folder")?;
     // A kernel that calls the device runtime is left as PTX, for the driver to link; the others become machine code.
-    let text = std::fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
+    let text = std::fs::read_to_string(&source)
+        .with_context(|| format!("cannot read {}", source.display()))?;
     let as_ptx = text.contains("cudaGraphSetConditional") || session.gpu.is_simulator();
-    let target = work.path().join(if as_ptx { "twin.ptx" } else { "twin.cubin" });
+    let target = work
+        .path()
+        .join(if as_ptx { "twin.ptx" } else { "twin.cubin" });
     let mut nvcc = Command::new("nvcc");
     nvcc.arg(format!("-arch=sm_{major}{minor}")).arg("-O3");
-    nvcc.args(if as_ptx { &["-rdc=true", "-ptx"][..] } else { &["-cubin"][..] });
-    let output = nvcc.arg("-o").arg(&target).arg(&source).output().context("cannot start nvcc")?;
+    nvcc.args(if as_ptx {
+        &["-rdc=true", "-ptx"][..]
+    } else {
+        &["-cubin"][..]
+    });
+    let output = nvcc
+        .arg("-o")
+        .arg(&target)
+        .arg(&source)
+        .output()
+        .context("cannot start nvcc")?;
     if !output.status.success() {
-        bail!("nvcc rejects {}:\n{}", source.display(), String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "nvcc rejects {}:\n{}",
+            source.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let module = if as_ptx {
         session.gpu.load(&std::fs::read_to_string(&target)?)?

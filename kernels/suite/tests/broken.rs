@@ -13,7 +13,11 @@ fn isolated(test: &str) {
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn in_child() -> bool {
@@ -30,16 +34,27 @@ fn device() -> (Module, Stream) {
 
 /// The report of a launch that must fail, which has to hold all of `words`, the file and one of its lines.
 fn report(launched: Result<()>, stream: &Stream, kernel: &str, marker: &str, words: &[&str]) {
-    let error = launched.and_then(|()| stream.synchronize()).expect_err("the mistake goes unnoticed");
-    let report = error.report().map_or_else(|| error.to_string(), str::to_owned);
+    let error = launched
+        .and_then(|()| stream.synchronize())
+        .expect_err("the mistake goes unnoticed");
+    let report = error
+        .report()
+        .map_or_else(|| error.to_string(), str::to_owned);
     for word in words.iter().chain([&kernel, &"broken.rs"]) {
         assert!(report.contains(word), "no `{word}` in:\n{report}");
     }
     // The line of the mistake, found by its text, so that the test survives edits elsewhere in the file.
     let source = include_str!("../../src/broken.rs");
-    let lines: Vec<usize> = source.lines().enumerate().filter(|(_, l)| l.contains(marker)).map(|(i, _)| i + 1).collect();
+    let lines: Vec<usize> = source
+        .lines()
+        .enumerate()
+        .filter(|(_, l)| l.contains(marker))
+        .map(|(i, _)| i + 1)
+        .collect();
     assert!(!lines.is_empty(), "no line with `{marker}` in broken.rs");
-    let named = lines.iter().any(|line| report.contains(&format!("broken.rs:{line}")));
+    let named = lines
+        .iter()
+        .any(|line| report.contains(&format!("broken.rs:{line}")));
     assert!(named, "none of the lines {lines:?} in:\n{report}");
 }
 

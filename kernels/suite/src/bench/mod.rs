@@ -40,7 +40,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { names: Vec::new(), repetitions: 21, seed: 1, twins: true, size: None, on_simulator: false }
+        Options {
+            names: Vec::new(),
+            repetitions: 21,
+            seed: 1,
+            twins: true,
+            size: None,
+            on_simulator: false,
+        }
     }
 }
 
@@ -57,19 +64,30 @@ pub fn run(gpu: &Gpu, options: &Options, progress: &mut dyn FnMut(Progress)) -> 
     }
     let chosen = chosen(&options.names)?;
     let mut session = Session::new(gpu)?;
-    let compiler = if options.twins { Some(twins::compiler()?) } else { None };
+    let compiler = if options.twins {
+        Some(twins::compiler()?)
+    } else {
+        None
+    };
     let roofs = Roofs::measure(&session).context("cannot measure the roofs")?;
     let mut flush = Flush::new(&session)?;
     let mut rows = Vec::new();
     for (done, case) in chosen.iter().enumerate() {
         let mut step = |step: &str| {
-            progress(Progress { case: case.name, step: step.into(), done, steps: chosen.len() });
+            progress(Progress {
+                case: case.name,
+                step: step.into(),
+                done,
+                steps: chosen.len(),
+            });
         };
         if options.twins {
             step("compiling the twin");
             twins::load(&mut session, case.twin)?;
         }
-        rows.push(measure(&session, case, options, &roofs, &mut flush, &mut step)?);
+        rows.push(measure(
+            &session, case, options, &roofs, &mut flush, &mut step,
+        )?);
     }
     let overhead = overhead::measure(&session).context("cannot measure the cost of a launch")?;
     Ok(Report::new(gpu, compiler, roofs, rows, overhead, options))
@@ -100,9 +118,15 @@ fn measure(
 ) -> Result<Row> {
     let doing = |what: &str| format!("{}: {what}", case.name);
     step("preparing");
-    let size = options.size.unwrap_or_else(|| case.default_size(&session.gpu));
+    let size = options
+        .size
+        .unwrap_or_else(|| case.default_size(&session.gpu));
     let mut problem = (case.prepare)(session, size).with_context(|| doing("cannot prepare"))?;
-    let sides: &[Who] = if options.twins { &[Who::Ours, Who::Twin] } else { &[Who::Ours] };
+    let sides: &[Who] = if options.twins {
+        &[Who::Ours, Who::Twin]
+    } else {
+        &[Who::Ours]
+    };
     let mut samples = [const { Vec::new() }; 2];
     let mut seed = options.seed;
     // The first round warms up (lazy loading, page tables) and is not counted.
@@ -111,7 +135,8 @@ fn measure(
         for turn in 0..sides.len() {
             let who = sides[(turn + round) % sides.len()];
             seed = seed.wrapping_add(1);
-            let time = once(session, problem.as_mut(), who, seed, flush).with_context(|| doing("cannot run"))?;
+            let time = once(session, problem.as_mut(), who, seed, flush)
+                .with_context(|| doing("cannot run"))?;
             if round > 0 {
                 samples[who as usize].push(time);
             }
@@ -122,7 +147,11 @@ fn measure(
     for &who in sides {
         seed = seed.wrapping_add(1);
         once(session, problem.as_mut(), who, seed, flush).with_context(|| doing("cannot run"))?;
-        results.push(problem.verify(session).with_context(|| doing("cannot verify"))?);
+        results.push(
+            problem
+                .verify(session)
+                .with_context(|| doing("cannot verify"))?,
+        );
     }
     let mut side = |who: Who| -> Result<Side> {
         Ok(Side {
@@ -135,12 +164,29 @@ fn measure(
         })
     };
     let ours = side(Who::Ours)?;
-    let twin = if options.twins { Some(side(Who::Twin)?) } else { None };
-    Ok(Row::new(case, problem.shape(), problem.work(), roofs, ours, twin))
+    let twin = if options.twins {
+        Some(side(Who::Twin)?)
+    } else {
+        None
+    };
+    Ok(Row::new(
+        case,
+        problem.shape(),
+        problem.work(),
+        roofs,
+        ours,
+        twin,
+    ))
 }
 
 /// One launch on new inputs with a cold cache.
-fn once(session: &Session, problem: &mut dyn Problem, who: Who, seed: u64, flush: &mut Flush) -> Result<Duration> {
+fn once(
+    session: &Session,
+    problem: &mut dyn Problem,
+    who: Who,
+    seed: u64,
+    flush: &mut Flush,
+) -> Result<Duration> {
     problem.refresh(session, seed)?;
     flush.run(session)?;
     session.stream.synchronize()?;
@@ -177,7 +223,10 @@ struct Flush {
 impl Flush {
     fn new(session: &Session) -> Result<Flush> {
         let bytes = if session.gpu.is_simulator() { 4 } else { FLUSH };
-        Ok(Flush { buffer: session.stream.zeroed(bytes / 4)?, round: 0 })
+        Ok(Flush {
+            buffer: session.stream.zeroed(bytes / 4)?,
+            round: 0,
+        })
     }
 
     fn run(&mut self, session: &Session) -> Result<()> {

@@ -31,7 +31,11 @@ pub(super) fn measure(session: &Session) -> Result<Overhead> {
     let x = stream.zeroed::<f32>(64)?;
     let mut y = stream.zeroed::<f32>(64)?;
     let grid = Grid::new(1, THREADS);
-    let (batch, batches) = if session.gpu.is_simulator() { (4, 3) } else { (BATCH, BATCHES) };
+    let (batch, batches) = if session.gpu.is_simulator() {
+        (4, 3)
+    } else {
+        (BATCH, BATCHES)
+    };
     let mut samples = [const { Vec::new() }; 2];
     for round in 0..=batches {
         for kind in [round % 2, 1 - round % 2] {
@@ -43,7 +47,13 @@ pub(super) fn measure(session: &Session) -> Result<Overhead> {
                 }
             } else {
                 for _ in 0..batch {
-                    plain.launch(stream, 1.0, x.as_device_ptr().address(), y.as_device_ptr().address(), 64)?;
+                    plain.launch(
+                        stream,
+                        1.0,
+                        x.as_device_ptr().address(),
+                        y.as_device_ptr().address(),
+                        64,
+                    )?;
                 }
             }
             let time: Duration = start.elapsed() / batch;
@@ -53,7 +63,10 @@ pub(super) fn measure(session: &Session) -> Result<Overhead> {
         }
     }
     stream.synchronize()?;
-    Ok(Overhead { typed: Timing::of(&samples[0]), plain: Timing::of(&samples[1]) })
+    Ok(Overhead {
+        typed: Timing::of(&samples[0]),
+        plain: Timing::of(&samples[1]),
+    })
 }
 
 /// The kernel without the host library.
@@ -67,17 +80,34 @@ impl Plain {
         // Makes the context current on this thread.
         session.gpu.synchronize()?;
         let image = CString::new(crate::PTX)?;
-        let mut plain = Plain { module: std::ptr::null_mut(), function: std::ptr::null_mut() };
+        let mut plain = Plain {
+            module: std::ptr::null_mut(),
+            function: std::ptr::null_mut(),
+        };
         // SAFETY: the image ends with a NUL; results and name outlive the calls.
         unsafe {
-            check(raw::cuModuleLoadData(&mut plain.module, image.as_ptr().cast()))?;
-            check(raw::cuModuleGetFunction(&mut plain.function, plain.module, c"saxpy".as_ptr()))?;
+            check(raw::cuModuleLoadData(
+                &mut plain.module,
+                image.as_ptr().cast(),
+            ))?;
+            check(raw::cuModuleGetFunction(
+                &mut plain.function,
+                plain.module,
+                c"saxpy".as_ptr(),
+            ))?;
         }
         Ok(plain)
     }
 
     #[inline]
-    fn launch(&self, stream: &Stream, mut a: f32, mut x: u64, mut y: u64, mut n: u64) -> Result<()> {
+    fn launch(
+        &self,
+        stream: &Stream,
+        mut a: f32,
+        mut x: u64,
+        mut y: u64,
+        mut n: u64,
+    ) -> Result<()> {
         let mut length = n;
         let mut arguments: [*mut c_void; 5] = [
             (&raw mut a).cast(),
@@ -98,7 +128,14 @@ impl Plain {
         };
         // SAFETY: the arguments are saxpy's flat parameters, for buffers of `n` elements that live until the
         // measurement has synchronised.
-        check(unsafe { raw::cuLaunchKernelEx(&config, self.function, arguments.as_mut_ptr(), std::ptr::null_mut()) })
+        check(unsafe {
+            raw::cuLaunchKernelEx(
+                &config,
+                self.function,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        })
     }
 }
 
@@ -113,5 +150,9 @@ fn check(result: raw::CUresult) -> Result<()> {
     if result == raw::CUresult::CUDA_SUCCESS {
         return Ok(());
     }
-    bail!("{}: {}", warpsmith_driver::error::name(result), warpsmith_driver::error::description(result))
+    bail!(
+        "{}: {}",
+        warpsmith_driver::error::name(result),
+        warpsmith_driver::error::description(result)
+    )
 }

@@ -80,8 +80,19 @@ pub struct Resources {
 }
 
 impl Row {
-    pub(super) fn new(case: &Case, shape: String, work: Work, roofs: &Roofs, ours: Side, twin: Option<Side>) -> Row {
-        let amount = if work.roof == Roof::Copy { work.bytes } else { work.flops };
+    pub(super) fn new(
+        case: &Case,
+        shape: String,
+        work: Work,
+        roofs: &Roofs,
+        ours: Side,
+        twin: Option<Side>,
+    ) -> Row {
+        let amount = if work.roof == Roof::Copy {
+            work.bytes
+        } else {
+            work.flops
+        };
         let rate = amount / (ours.timing.median_us * 1e-6);
         Row {
             kernel: case.name.into(),
@@ -89,7 +100,9 @@ impl Row {
             roof: work.roof,
             rate,
             of_roof: rate / roofs.of(work.roof),
-            of_twin: twin.as_ref().map(|twin| twin.timing.median_us / ours.timing.median_us),
+            of_twin: twin
+                .as_ref()
+                .map(|twin| twin.timing.median_us / ours.timing.median_us),
             ours,
             twin,
         }
@@ -116,17 +129,31 @@ impl Row {
             self.shape.clone(),
             timing(&ours.timing),
             twin.map_or_else(dash, |twin| timing(&twin.timing)),
-            self.of_twin.map_or_else(dash, |ratio| format!("{ratio:.3}")),
+            self.of_twin
+                .map_or_else(dash, |ratio| format!("{ratio:.3}")),
             format!("{:.2} T{unit}/s", self.rate * 1e-12),
-            format!("{:.1}% of {}", self.of_roof * 100.0, format!("{:?}", self.roof).to_lowercase()),
+            format!(
+                "{:.1}% of {}",
+                self.of_roof * 100.0,
+                format!("{:?}", self.roof).to_lowercase()
+            ),
             resources(ours),
             twin.map_or_else(dash, resources),
         ]
     }
 }
 
-const COLUMNS: [&str; 9] =
-    ["kernel", "size", "ours, µs", "twin, µs", "twin / ours", "rate", "roof", "registers", "twin's"];
+const COLUMNS: [&str; 9] = [
+    "kernel",
+    "size",
+    "ours, µs",
+    "twin, µs",
+    "twin / ours",
+    "rate",
+    "roof",
+    "registers",
+    "twin's",
+];
 
 impl Report {
     pub(super) fn new(
@@ -142,7 +169,10 @@ impl Report {
             date: date::today(),
             device: gpu.name(),
             simulator: gpu.is_simulator(),
-            driver: format!("CUDA {major}.{minor}{}", kernel_driver().map_or(String::new(), |v| format!(", driver {v}"))),
+            driver: format!(
+                "CUDA {major}.{minor}{}",
+                kernel_driver().map_or(String::new(), |v| format!(", driver {v}"))
+            ),
             compiler,
             repetitions: options.repetitions,
             roofs,
@@ -177,12 +207,18 @@ impl Report {
 
     /// The page for the docs.
     pub fn markdown(&self) -> String {
-        let mut page = String::from("<!-- Written by `cargo xtask bench`; do not edit. -->\n\n# Benchmarks\n\n");
+        let mut page = String::from(
+            "<!-- Written by `cargo xtask bench`; do not edit. -->\n\n# Benchmarks\n\n",
+        );
         if self.simulator {
             page += "**On the simulator: the times mean nothing.**\n\n";
         }
         let compiler = self.compiler.as_deref().unwrap_or("no twins");
-        let _ = writeln!(page, "{}, {}, {}, twins by {compiler}.\n", self.date, self.device, self.driver);
+        let _ = writeln!(
+            page,
+            "{}, {}, {}, twins by {compiler}.\n",
+            self.date, self.device, self.driver
+        );
         let _ = writeln!(
             page,
             "Medians of {} launches each, timed between two events, ± half the distance of the quartiles. Before each \
@@ -198,7 +234,12 @@ impl Report {
             page += &line(&row.cells());
         }
         for (number, sentence) in self.summary().lines().enumerate() {
-            let _ = write!(page, "{}{}: {sentence}.", if number == 0 { "\n" } else { "\n\n" }, ["Roofs", "Launches"][number.min(1)]);
+            let _ = write!(
+                page,
+                "{}{}: {sentence}.",
+                if number == 0 { "\n" } else { "\n\n" },
+                ["Roofs", "Launches"][number.min(1)]
+            );
         }
         page.push('\n');
         page
@@ -208,6 +249,8 @@ impl Report {
 /// The version of the kernel's driver, where the system tells it.
 fn kernel_driver() -> Option<String> {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
-    let word = text.split_whitespace().find(|word| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let word = text
+        .split_whitespace()
+        .find(|word| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit()))?;
     Some(word.to_owned())
 }

@@ -65,7 +65,11 @@ fn copy(session: &Session, bytes: usize) -> Result<f64> {
 /// Enough blocks to fill the device several times over.
 fn blocks(session: &Session) -> Result<u32> {
     let multiprocessors = session.gpu.attribute(Attribute::MULTIPROCESSOR_COUNT)? as u32;
-    Ok(if session.gpu.is_simulator() { 2 } else { multiprocessors * 16 })
+    Ok(if session.gpu.is_simulator() {
+        2
+    } else {
+        multiprocessors * 16
+    })
 }
 
 fn fma(session: &Session, rounds: u32) -> Result<f64> {
@@ -73,18 +77,29 @@ fn fma(session: &Session, rounds: u32) -> Result<f64> {
     let threads = blocks(session)? * peak::THREADS;
     let mut out = session.stream.zeroed::<f32>(threads as usize)?;
     let grid = Grid::cover(out.len(), peak::THREADS);
-    let seconds = median(session, || Ok(session.stream.launch(&kernel, grid, (rounds, 0.5f32, &mut out))?))?;
+    let seconds = median(session, || {
+        Ok(session
+            .stream
+            .launch(&kernel, grid, (rounds, 0.5f32, &mut out))?)
+    })?;
     Ok(2.0 * f64::from(peak::FMA_PER_ROUND) * f64::from(rounds) * f64::from(threads) / seconds)
 }
 
 fn tensor(session: &Session, rounds: u32) -> Result<f64> {
     let kernel = session.module.kernel(peak::peak_wmma)?;
     let factor = |seed| -> Vec<f16> { (0..256).map(|i| f16::draw(seed, i)).collect() };
-    let (a, b) = (session.stream.upload(&factor(1))?, session.stream.upload(&factor(2))?);
+    let (a, b) = (
+        session.stream.upload(&factor(1))?,
+        session.stream.upload(&factor(2))?,
+    );
     let blocks = blocks(session)?;
     let mut out = session.stream.zeroed::<f32>(blocks as usize)?;
     let grid = Grid::new(blocks, peak::THREADS);
-    let seconds = median(session, || Ok(session.stream.launch(&kernel, grid, (rounds, &a, &b, &mut out))?))?;
+    let seconds = median(session, || {
+        Ok(session
+            .stream
+            .launch(&kernel, grid, (rounds, &a, &b, &mut out))?)
+    })?;
     let warps = f64::from(blocks * peak::THREADS / 32);
     Ok(2.0 * 4096.0 * f64::from(peak::PRODUCTS_PER_ROUND) * f64::from(rounds) * warps / seconds)
 }

@@ -53,7 +53,10 @@ mod tests {
     fn the_median_ignores_an_outlier() {
         let samples: Vec<_> = [10, 11, 12, 13, 900].map(Duration::from_micros).to_vec();
         let timing = Timing::of(&samples);
-        assert_eq!((timing.median_us, timing.fastest_us, timing.repetitions), (12.0, 10.0, 5));
+        assert_eq!(
+            (timing.median_us, timing.fastest_us, timing.repetitions),
+            (12.0, 10.0, 5)
+        );
         assert!((timing.spread() - 1.0 / 12.0).abs() < 1e-12);
     }
 

@@ -54,7 +54,11 @@ impl Matrix {
     /// raised by 0.5 to 1.5: the condition number is at most 17, so some twenty iterations do.
     fn laplacian(n: usize) -> Matrix {
         let width = (n as f64).sqrt().ceil() as usize;
-        let mut matrix = Matrix { starts: vec![0], columns: Vec::with_capacity(5 * n), values: Vec::with_capacity(5 * n) };
+        let mut matrix = Matrix {
+            starts: vec![0],
+            columns: Vec::with_capacity(5 * n),
+            values: Vec::with_capacity(5 * n),
+        };
         for i in 0..n {
             let mut entry = |column: usize, value: f32| {
                 matrix.columns.push(column as u32);
@@ -86,7 +90,10 @@ impl Matrix {
 
 impl Solver {
     fn new(session: &Session, n: usize) -> Result<Solver> {
-        let kernel = session.pair(kernels::conjugate_gradient::conjugate_gradient, "conjugate_gradient")?;
+        let kernel = session.pair(
+            kernels::conjugate_gradient::conjugate_gradient,
+            "conjugate_gradient",
+        )?;
         let threads = kernels::conjugate_gradient::THREADS;
         let mut resident = kernel.ours.max_cooperative_blocks(threads, 0)?;
         if let Some(twin) = &kernel.twin {
@@ -124,7 +131,11 @@ impl Problem for Solver {
         // An iteration reads the matrix, reads or writes p three times, ap twice, x and r four and three times.
         let n = self.b.len() as f64;
         let iteration = 8.0 * self.values.len() as f64 + 4.0 * n + 12.0 * 4.0 * n;
-        Work { bytes: iteration * self.iterations.max(1.0), flops: 0.0, roof: Roof::Copy }
+        Work {
+            bytes: iteration * self.iterations.max(1.0),
+            flops: 0.0,
+            roof: Roof::Copy,
+        }
     }
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
@@ -156,12 +167,19 @@ impl Problem for Solver {
     }
 
     fn verify(&mut self, session: &Session) -> Result<Result<Verified, String>> {
-        let (b, x) = (session.stream.download(&self.b)?, session.stream.download(&self.x)?);
+        let (b, x) = (
+            session.stream.download(&self.b)?,
+            session.stream.download(&self.x)?,
+        );
         let report = session.stream.download(&self.report)?;
         self.iterations = report[0];
         let (mut residual, mut norm) = (0.0, 0.0);
         for (i, &b) in b.iter().enumerate() {
-            let ax: f64 = self.matrix.row(i).map(|(column, value)| value * f64::from(x[column])).sum();
+            let ax: f64 = self
+                .matrix
+                .row(i)
+                .map(|(column, value)| value * f64::from(x[column]))
+                .sum();
             residual += (f64::from(b) - ax).powi(2);
             norm += f64::from(b).powi(2);
         }
@@ -170,11 +188,19 @@ impl Problem for Solver {
         // 20 iterations * 6e-8 * 20 = 2.4e-5 at most, so a quarter of the goal more.
         let bound = 1.25 * GOAL;
         if !(relative <= bound) {
-            return Ok(Err(format!("the residual is {relative:.3e} of the right-hand side, more than {bound:.3e}")));
+            return Ok(Err(format!(
+                "the residual is {relative:.3e} of the right-hand side, more than {bound:.3e}"
+            )));
         }
         if !(report[0] >= 1.0 && report[0] < f64::from(MAX_ITERATIONS)) {
-            return Ok(Err(format!("{} iterations are not between 1 and {MAX_ITERATIONS}", report[0])));
+            return Ok(Err(format!(
+                "{} iterations are not between 1 and {MAX_ITERATIONS}",
+                report[0]
+            )));
         }
-        Ok(Ok(Verified { elements: x.len() as u64, worst: relative / bound }))
+        Ok(Ok(Verified {
+            elements: x.len() as u64,
+            worst: relative / bound,
+        }))
     }
 }

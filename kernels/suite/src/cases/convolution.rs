@@ -20,12 +20,18 @@ pub(super) const CASE: Case = Case {
     twin: "convolution",
     entries: &["convolution"],
     prepare: |session, cols| {
-        let rows = if cols.is_multiple_of(64) { cols } else { cols + 2 };
+        let rows = if cols.is_multiple_of(64) {
+            cols
+        } else {
+            cols + 2
+        };
         Ok(Box::new(Convolution {
             kernel: session.pair(kernels::convolution::convolution, "convolution")?,
             input: session.stream.zeroed(rows * cols)?,
             output: session.stream.zeroed(rows * cols)?,
-            filter: Filter { weights: std::array::from_fn(|i| f32::draw(49, i as u64)) },
+            filter: Filter {
+                weights: std::array::from_fn(|i| f32::draw(49, i as u64)),
+            },
             rows,
             cols,
         }))
@@ -48,7 +54,11 @@ impl Problem for Convolution {
 
     fn work(&self) -> Work {
         let pixels = (self.rows * self.cols) as f64;
-        Work { bytes: 8.0 * pixels, flops: 98.0 * pixels, roof: Roof::Fma }
+        Work {
+            bytes: 8.0 * pixels,
+            flops: 98.0 * pixels,
+            roof: Roof::Fma,
+        }
     }
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
@@ -58,11 +68,20 @@ impl Problem for Convolution {
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let tile = kernels::convolution::TILE as usize;
-        let blocks = (self.cols.div_ceil(tile) as u32, self.rows.div_ceil(tile) as u32);
+        let blocks = (
+            self.cols.div_ceil(tile) as u32,
+            self.rows.div_ceil(tile) as u32,
+        );
         let grid = Grid::new(blocks, kernels::convolution::THREADS);
         let input = self.input.matrix(self.rows, self.cols)?;
         let output = self.output.matrix_mut(self.rows, self.cols)?;
-        launch_pair!(session, who, self.kernel, grid, (input, self.filter, output));
+        launch_pair!(
+            session,
+            who,
+            self.kernel,
+            grid,
+            (input, self.filter, output)
+        );
         Ok(())
     }
 
@@ -77,7 +96,8 @@ impl Problem for Convolution {
                 for dx in 0..7 {
                     let (y, x) = ((row + dy).wrapping_sub(3), (col + dx).wrapping_sub(3));
                     if y < rows && x < cols {
-                        let product = f64::from(self.filter.weights[dy * 7 + dx]) * f64::from(input[y * cols + x]);
+                        let product = f64::from(self.filter.weights[dy * 7 + dx])
+                            * f64::from(input[y * cols + x]);
                         sum += product;
                         magnitude += product.abs();
                     }
@@ -87,6 +107,9 @@ impl Problem for Convolution {
             // sum that the sum of the magnitudes bounds.
             (sum, 98.0 * UNIT_F32 * magnitude)
         };
-        Ok(close(&got, oracle, |i| format!("({}, {})", i / cols, i % cols)).map_err(|wrong| wrong.to_string()))
+        Ok(
+            close(&got, oracle, |i| format!("({}, {})", i / cols, i % cols))
+                .map_err(|wrong| wrong.to_string()),
+        )
     }
 }

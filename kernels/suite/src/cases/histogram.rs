@@ -54,7 +54,13 @@ impl Problem for Histogram {
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let grid = Grid::new(self.blocks, kernels::histogram::THREADS);
-        launch_pair!(session, who, self.kernel, grid, (&self.data, &mut self.bins));
+        launch_pair!(
+            session,
+            who,
+            self.kernel,
+            grid,
+            (&self.data, &mut self.bins)
+        );
         Ok(())
     }
 

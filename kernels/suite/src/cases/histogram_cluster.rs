@@ -21,11 +21,17 @@ pub(super) const CASE: Case = Case {
     prepare: |session, n| {
         // On a GPU as many bins as a cluster of 4 holds with several blocks on a multiprocessor; else few enough
         // that clearing them is not the whole work. 1000 bins do not divide by the cluster.
-        let (bins, cluster, value_bits) =
-            if session.gpu.is_simulator() { (1000, 4, 10) } else { (32_700, 4, 15) };
+        let (bins, cluster, value_bits) = if session.gpu.is_simulator() {
+            (1000, 4, 10)
+        } else {
+            (32_700, 4, 15)
+        };
         let shift = kernels::histogram_cluster::shift(bins, cluster);
         let blocks = super::persistent_blocks(session, 4, n.div_ceil(1024))?;
-        let kernel = session.pair(kernels::histogram_cluster::histogram_cluster, "histogram_cluster")?;
+        let kernel = session.pair(
+            kernels::histogram_cluster::histogram_cluster,
+            "histogram_cluster",
+        )?;
         let shared: u32 = 4 << shift;
         kernel.ours.set_max_dynamic_shared(shared)?;
         if let Some(twin) = &kernel.twin {
@@ -35,9 +41,12 @@ pub(super) const CASE: Case = Case {
             kernel,
             data: session.stream.zeroed(n)?,
             bins: session.stream.zeroed(bins)?,
-            grid: Grid::new(blocks.next_multiple_of(cluster), kernels::histogram_cluster::THREADS)
-                .cluster((cluster, 1, 1))
-                .shared_bytes(shared),
+            grid: Grid::new(
+                blocks.next_multiple_of(cluster),
+                kernels::histogram_cluster::THREADS,
+            )
+            .cluster((cluster, 1, 1))
+            .shared_bytes(shared),
             shift,
             value_bits,
             seed: 0,
@@ -74,7 +83,9 @@ impl Problem for Histogram {
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         // SAFETY: `prepare` made the grid with `4 << shift` bytes for each block, and chose `shift` so that a cluster holds
         // all bins, of which there is at least one.
-        unsafe { launch_pair!(unsafe session, who, self.kernel, self.grid, (&self.data, &mut self.bins, self.shift)) };
+        unsafe {
+            launch_pair!(unsafe session, who, self.kernel, self.grid, (&self.data, &mut self.bins, self.shift))
+        };
         Ok(())
     }
 
@@ -83,7 +94,8 @@ impl Problem for Histogram {
         let mut want = vec![0u32; self.bins.len()];
         let last = want.len() - 1;
         for i in 0..self.data.len() as u64 {
-            want[(u32::draw(self.seed, i) >> (32 - self.value_bits)).min(last as u32) as usize] += 1;
+            want[(u32::draw(self.seed, i) >> (32 - self.value_bits)).min(last as u32) as usize] +=
+                1;
         }
         Ok(equal(&got, &want).map_err(|wrong| wrong.to_string()))
     }

@@ -46,7 +46,9 @@ fn persistent_blocks(
     use warpsmith_host::prelude::*;
     let blocks = match session.gpu.is_simulator() {
         true => 16,
-        false => session.gpu.attribute(Attribute::MULTIPROCESSOR_COUNT)? as u32 * per_multiprocessor,
+        false => {
+            session.gpu.attribute(Attribute::MULTIPROCESSOR_COUNT)? as u32 * per_multiprocessor
+        }
     };
     Ok(blocks.min(tiles.max(1) as u32))
 }

@@ -6,7 +6,9 @@ use crate::random::Fill;
 use crate::session::{Pair, Session, Who};
 use anyhow::Result;
 use warpsmith_host::{Arguments, GraphBuilder, prelude::*};
-use warpsmith_kernels::power_iteration::{ROWS, THREADS, power_check, power_multiply, power_normalise};
+use warpsmith_kernels::power_iteration::{
+    ROWS, THREADS, power_check, power_multiply, power_normalise,
+};
 
 pub(super) const CASE: Case = Case {
     name: "power_iteration",
@@ -45,7 +47,8 @@ fn matrix(n: usize) -> Vec<f32> {
     let mut matrix = vec![0.0; n * n];
     for i in 0..n {
         for j in i..n {
-            let entry = direction(i) * direction(j) / n as f32 + noise * f32::draw(2, (i * n + j) as u64);
+            let entry =
+                direction(i) * direction(j) / n as f32 + noise * f32::draw(2, (i * n + j) as u64);
             matrix[i * n + j] = entry;
             matrix[j * n + i] = entry;
         }
@@ -70,15 +73,35 @@ impl Power {
                 let grid = Grid::new(n.div_ceil(ROWS as usize) as u32, THREADS);
                 let a = a.matrix(n, n)?;
                 add(body, who, &multiply, grid, (a, &x, &mut y, &mut sums))?;
-                add(body, who, &normalise, Grid::cover(n, THREADS), (&y, &mut x, &sums))?;
+                add(
+                    body,
+                    who,
+                    &normalise,
+                    Grid::cover(n, THREADS),
+                    (&y, &mut x, &sums),
+                )?;
                 let arguments = (&mut sums, &mut result, TOLERANCE, MAX_ITERATIONS, again);
                 add(body, who, &check, Grid::new(1, 1), arguments)
             })?;
             Ok(graph.instantiate()?)
         };
         let ours = build(Who::Ours)?;
-        let twin = if multiply.twin.is_some() { Some(build(Who::Twin)?) } else { None };
-        Ok(Power { matrix, a, x, y, sums, result, ours, twin, iterations: 0.0 })
+        let twin = if multiply.twin.is_some() {
+            Some(build(Who::Twin)?)
+        } else {
+            None
+        };
+        Ok(Power {
+            matrix,
+            a,
+            x,
+            y,
+            sums,
+            result,
+            ours,
+            twin,
+            iterations: 0.0,
+        })
     }
 }
 
@@ -109,12 +132,18 @@ impl Problem for Power {
 
     fn work(&self) -> Work {
         let n = self.x.len() as f64;
-        Work { bytes: (4.0 * n * n + 20.0 * n) * self.iterations.max(1.0), flops: 0.0, roof: Roof::Copy }
+        Work {
+            bytes: (4.0 * n * n + 20.0 * n) * self.iterations.max(1.0),
+            flops: 0.0,
+            roof: Roof::Copy,
+        }
     }
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
         // Positive, so that no draw is nearly orthogonal to the dominant direction.
-        let start: Vec<f32> = (0..self.x.len() as u64).map(|i| 1.0 + 0.5 * f32::draw(seed, i)).collect();
+        let start: Vec<f32> = (0..self.x.len() as u64)
+            .map(|i| 1.0 + 0.5 * f32::draw(seed, i))
+            .collect();
         session.stream.upload_into(&start, &mut self.x)?;
         session.stream.fill(&mut self.y, f32::NAN)?;
         session.stream.fill(&mut self.sums, 0.0)?;
@@ -134,11 +163,24 @@ impl Problem for Power {
         let (n, a) = (self.x.len(), &self.matrix);
         debug_assert_eq!(self.a.len(), a.len());
         let result = session.stream.download(&self.result)?;
-        let vector: Vec<f64> = session.stream.download(&self.x)?.into_iter().map(f64::from).collect();
+        let vector: Vec<f64> = session
+            .stream
+            .download(&self.x)?
+            .into_iter()
+            .map(f64::from)
+            .collect();
         let [value, iterations] = [f64::from(result[0]), f64::from(result[2])];
         self.iterations = iterations;
         let product = |x: &[f64]| -> Vec<f64> {
-            (0..n).map(|i| a[i * n..][..n].iter().zip(x).map(|(&a, x)| f64::from(a) * x).sum()).collect()
+            (0..n)
+                .map(|i| {
+                    a[i * n..][..n]
+                        .iter()
+                        .zip(x)
+                        .map(|(&a, x)| f64::from(a) * x)
+                        .sum()
+                })
+                .collect()
         };
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         // The same iteration in f64 from where the device stopped, until nothing changes: the true eigenvalue.
@@ -158,18 +200,27 @@ impl Problem for Power {
         let bound = (2e-6 + n as f64 / 128.0 * 6e-8) * want;
         let error = (value - want).abs();
         if !(error <= bound) {
-            return Ok(Err(format!("the eigenvalue is {value}, the oracle says {want} (tolerance {bound:.1e})")));
+            return Ok(Err(format!(
+                "the eigenvalue is {value}, the oracle says {want} (tolerance {bound:.1e})"
+            )));
         }
         if !(iterations >= 1.0 && iterations < f64::from(MAX_ITERATIONS)) {
-            return Ok(Err(format!("{iterations} iterations are not between 1 and {MAX_ITERATIONS}")));
+            return Ok(Err(format!(
+                "{iterations} iterations are not between 1 and {MAX_ITERATIONS}"
+            )));
         }
         // The eigenvector's error is about the root of the eigenvalue's: a step of 1e-6 leaves 1e-3.
         let y = product(&vector);
         let residual: Vec<f64> = y.iter().zip(&vector).map(|(y, x)| y - want * x).collect();
         let relative = (dot(&residual, &residual) / dot(&y, &y)).sqrt();
         if !(relative <= 5e-3) {
-            return Ok(Err(format!("the vector is no eigenvector: the residual is {relative:.1e} of it")));
+            return Ok(Err(format!(
+                "the vector is no eigenvector: the residual is {relative:.1e} of it"
+            )));
         }
-        Ok(Ok(Verified { elements: n as u64 + 1, worst: (error / bound).max(relative / 5e-3) }))
+        Ok(Ok(Verified {
+            elements: n as u64 + 1,
+            worst: (error / bound).max(relative / 5e-3),
+        }))
     }
 }

@@ -34,7 +34,9 @@ const FULL: usize = 1 << 27;
 impl Product {
     fn element(&self, row: usize, col: usize) -> f64 {
         let a = &self.a[row * self.k..][..self.k];
-        let sum: f64 = (0..self.k).map(|i| f64::from(a[i]) * f64::from(self.b[i * self.n + col])).sum();
+        let sum: f64 = (0..self.k)
+            .map(|i| f64::from(a[i]) * f64::from(self.b[i * self.n + col]))
+            .sum();
         self.alpha * sum + self.beta * self.c0(row * self.n + col)
     }
 
@@ -51,24 +53,49 @@ impl Product {
             let oracle = |i: usize| (self.element(i / n, i % n), self.tolerance);
             return close(got, oracle, place).map_err(|wrong| wrong.to_string());
         }
-        let chosen: Vec<usize> = (0..4096).map(|i| random::bits(7, i) as usize % (m * n)).collect();
+        let chosen: Vec<usize> = (0..4096)
+            .map(|i| random::bits(7, i) as usize % (m * n))
+            .collect();
         let values: Vec<f32> = chosen.iter().map(|&i| got[i]).collect();
-        let sampled = close(&values, |i| (self.element(chosen[i] / n, chosen[i] % n), self.tolerance), |i| place(chosen[i]))
-            .map_err(|wrong| wrong.to_string())?;
+        let sampled = close(
+            &values,
+            |i| (self.element(chosen[i] / n, chosen[i] % n), self.tolerance),
+            |i| place(chosen[i]),
+        )
+        .map_err(|wrong| wrong.to_string())?;
 
-        let sign = |j: usize| if random::bits(11, j as u64) & 1 == 0 { 1.0 } else { -1.0 };
+        let sign = |j: usize| {
+            if random::bits(11, j as u64) & 1 == 0 {
+                1.0
+            } else {
+                -1.0
+            }
+        };
         let signs: Vec<f64> = (0..n).map(sign).collect();
-        let dot = |row: &[f32], v: &[f64]| -> f64 { row.iter().zip(v).map(|(&x, v)| f64::from(x) * v).sum() };
+        let dot = |row: &[f32], v: &[f64]| -> f64 {
+            row.iter().zip(v).map(|(&x, v)| f64::from(x) * v).sum()
+        };
         let bv: Vec<f64> = (0..k).map(|i| dot(&self.b[i * n..][..n], &signs)).collect();
         let rows: Vec<f64> = (0..m).map(|i| dot(&got[i * n..][..n], &signs)).collect();
         // The errors of a row's elements are independent, so their signed sum grows with the root of their number.
         let bound = 2.0 * self.tolerance * (n as f64).sqrt();
         let oracle = |i: usize| {
-            let c0 = if self.c0.is_empty() { 0.0 } else { dot(&self.c0[i * n..][..n], &signs) };
-            (self.alpha * dot(&self.a[i * k..][..k], &bv) + self.beta * c0, bound)
+            let c0 = if self.c0.is_empty() {
+                0.0
+            } else {
+                dot(&self.c0[i * n..][..n], &signs)
+            };
+            (
+                self.alpha * dot(&self.a[i * k..][..k], &bv) + self.beta * c0,
+                bound,
+            )
         };
-        let whole = close(&rows, oracle, |i| format!("the signed sum of row {i}")).map_err(|wrong| wrong.to_string())?;
-        Ok(Verified { elements: (m * n) as u64, worst: sampled.worst.max(whole.worst) })
+        let whole = close(&rows, oracle, |i| format!("the signed sum of row {i}"))
+            .map_err(|wrong| wrong.to_string())?;
+        Ok(Verified {
+            elements: (m * n) as u64,
+            worst: sampled.worst.max(whole.worst),
+        })
     }
 }
 
@@ -87,12 +114,25 @@ mod tests {
     use super::*;
 
     fn product(size: usize) -> (Product, Vec<f32>) {
-        let draw = |seed| (0..(size * size) as u64).map(|i| random::unit(seed, i)).collect::<Vec<f32>>();
-        let product = Product {
-            m: size, n: size, k: size, alpha: 2.0, beta: 1.0,
-            a: draw(1), b: draw(2), c0: draw(3), tolerance: tolerance(size, 1.0),
+        let draw = |seed| {
+            (0..(size * size) as u64)
+                .map(|i| random::unit(seed, i))
+                .collect::<Vec<f32>>()
         };
-        let c = (0..size * size).map(|i| product.element(i / size, i % size) as f32).collect();
+        let product = Product {
+            m: size,
+            n: size,
+            k: size,
+            alpha: 2.0,
+            beta: 1.0,
+            a: draw(1),
+            b: draw(2),
+            c0: draw(3),
+            tolerance: tolerance(size, 1.0),
+        };
+        let c = (0..size * size)
+            .map(|i| product.element(i / size, i % size) as f32)
+            .collect();
         (product, c)
     }
 

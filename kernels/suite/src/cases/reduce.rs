@@ -69,8 +69,16 @@ impl Problem for Reduce {
         // A sum through a tree of depth d is off by at most d unit roundoffs of the sum of the magnitudes. The depth:
         // a thread's own additions (four vectors in turn, each of two levels), 2 to join them, 5 + 3 in the block,
         // and the blocks one after the other.
-        let turns = self.x.len().div_ceil(self.blocks as usize * kernels::reduce::TILE);
+        let turns = self
+            .x
+            .len()
+            .div_ceil(self.blocks as usize * kernels::reduce::TILE);
         let depth = (turns + 4 + 4 + 8) as f64 + f64::from(self.blocks);
-        Ok(close(&got, |_| (sum, depth * UNIT_F32 * magnitude), |_| "sum".into()).map_err(|wrong| wrong.to_string()))
+        Ok(close(
+            &got,
+            |_| (sum, depth * UNIT_F32 * magnitude),
+            |_| "sum".into(),
+        )
+        .map_err(|wrong| wrong.to_string()))
     }
 }

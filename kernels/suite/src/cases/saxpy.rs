@@ -53,7 +53,10 @@ impl Problem for Saxpy {
     }
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
-        let grid = Grid::cover(self.x.len().div_ceil(kernels::saxpy::ELEMENTS), kernels::saxpy::THREADS);
+        let grid = Grid::cover(
+            self.x.len().div_ceil(kernels::saxpy::ELEMENTS),
+            kernels::saxpy::THREADS,
+        );
         launch_pair!(session, who, self.kernel, grid, (A, &self.x, &mut self.y));
         Ok(())
     }

@@ -59,7 +59,12 @@ impl Problem for Scan {
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let grid = Grid::new(self.state.len() as u32, kernels::scan::THREADS);
-        let arguments = (&self.input, &mut self.output, &mut self.state, &mut self.ticket);
+        let arguments = (
+            &self.input,
+            &mut self.output,
+            &mut self.state,
+            &mut self.ticket,
+        );
         launch_pair!(session, who, self.kernel, grid, arguments);
         Ok(())
     }

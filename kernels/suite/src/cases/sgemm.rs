@@ -51,7 +51,11 @@ impl Problem for Sgemm {
 
     fn work(&self) -> Work {
         let (m, n, k) = self.shape;
-        Work { bytes: (4 * (m * k + k * n + 2 * m * n)) as f64, flops: 2.0 * (m * n) as f64 * k as f64, roof: Roof::Fma }
+        Work {
+            bytes: (4 * (m * k + k * n + 2 * m * n)) as f64,
+            flops: 2.0 * (m * n) as f64 * k as f64,
+            roof: Roof::Fma,
+        }
     }
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
@@ -65,8 +69,15 @@ impl Problem for Sgemm {
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let (m, n, k) = self.shape;
         let tile = kernels::sgemm::TILE as usize;
-        let grid = Grid::new((n.div_ceil(tile) as u32, m.div_ceil(tile) as u32), kernels::sgemm::THREADS);
-        let (a, b, c) = (self.a.matrix(m, k)?, self.b.matrix(k, n)?, self.c.matrix_mut(m, n)?);
+        let grid = Grid::new(
+            (n.div_ceil(tile) as u32, m.div_ceil(tile) as u32),
+            kernels::sgemm::THREADS,
+        );
+        let (a, b, c) = (
+            self.a.matrix(m, k)?,
+            self.b.matrix(k, n)?,
+            self.c.matrix_mut(m, n)?,
+        );
         launch_pair!(session, who, self.kernel, grid, (ALPHA, a, b, BETA, c));
         Ok(())
     }

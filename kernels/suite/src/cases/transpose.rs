@@ -63,7 +63,10 @@ impl Problem for Transpose {
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let tile = kernels::transpose::TILE as usize;
-        let blocks = (self.cols.div_ceil(tile) as u32, self.rows.div_ceil(tile) as u32);
+        let blocks = (
+            self.cols.div_ceil(tile) as u32,
+            self.rows.div_ceil(tile) as u32,
+        );
         let grid = Grid::new(blocks, kernels::transpose::THREADS);
         let src = self.src.matrix(self.rows, self.cols)?;
         let dst = self.dst.matrix_mut(self.cols, self.rows)?;
@@ -75,7 +78,15 @@ impl Problem for Transpose {
         let got = session.stream.download(&self.dst)?;
         let (rows, cols, seed) = (self.rows, self.cols, self.seed);
         // Nothing is computed, so nothing may differ.
-        let oracle = |i: usize| (f64::from(f32::draw(seed, (i % rows * cols + i / rows) as u64)), 0.0);
-        Ok(close(&got, oracle, |i| format!("({}, {})", i / rows, i % rows)).map_err(|wrong| wrong.to_string()))
+        let oracle = |i: usize| {
+            (
+                f64::from(f32::draw(seed, (i % rows * cols + i / rows) as u64)),
+                0.0,
+            )
+        };
+        Ok(
+            close(&got, oracle, |i| format!("({}, {})", i / rows, i % rows))
+                .map_err(|wrong| wrong.to_string()),
+        )
     }
 }

@@ -48,7 +48,11 @@ impl Problem for Gemm {
     fn work(&self) -> Work {
         let (m, n, k) = self.shape;
         let bytes = 2 * (m * k + k * n) + 4 * m * n;
-        Work { bytes: bytes as f64, flops: 2.0 * (m * n) as f64 * k as f64, roof: Roof::Tensor }
+        Work {
+            bytes: bytes as f64,
+            flops: 2.0 * (m * n) as f64 * k as f64,
+            roof: Roof::Tensor,
+        }
     }
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
@@ -60,8 +64,15 @@ impl Problem for Gemm {
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let (m, n, k) = self.shape;
         let tile = kernels::wmma_gemm::TILE as usize;
-        let grid = Grid::new((n.div_ceil(tile) as u32, m.div_ceil(tile) as u32), kernels::wmma_gemm::THREADS);
-        let (a, b, c) = (self.a.matrix(m, k)?, self.b.matrix(k, n)?, self.c.matrix_mut(m, n)?);
+        let grid = Grid::new(
+            (n.div_ceil(tile) as u32, m.div_ceil(tile) as u32),
+            kernels::wmma_gemm::THREADS,
+        );
+        let (a, b, c) = (
+            self.a.matrix(m, k)?,
+            self.b.matrix(k, n)?,
+            self.c.matrix_mut(m, n)?,
+        );
         launch_pair!(session, who, self.kernel, grid, (a, b, c));
         Ok(())
     }
