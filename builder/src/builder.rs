@@ -1,5 +1,6 @@
 //! [`CudaBuilder`]: the options of a device build, and the build itself.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -311,13 +312,20 @@ impl CudaBuilder {
         let started = SystemTime::now();
         let llvm = toolchain.llvm_library()?;
         let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
-        let built = self.compile(&toolchain, &sysroot, &kernels)?;
+        // Held until everything is read that the next build of this workspace may replace.
+        let (built, _lock) = self.compile(&toolchain, &sysroot, &kernels)?;
+        let libraries: Vec<PathBuf> = built
+            .foreign_archives
+            .iter()
+            .chain(&sysroot.libraries)
+            .cloned()
+            .collect();
         let mut foreign = built.foreign.clone();
         foreign.extend(core_source::find(&toolchain));
         let job = LinkJob {
             llvm: &llvm,
             crates: &built.archives,
-            libraries: &sysroot.libraries,
+            libraries: &libraries,
             libdevice: self.options.libdevice.as_deref(),
             arch: self.options.arch,
             ptx_version: self.options.ptx_version,
@@ -371,13 +379,13 @@ impl CudaBuilder {
         }
     }
 
-    /// Runs cargo for the GPU.
+    /// Runs cargo for the GPU. Other builds of the workspace wait as long as the returned lock is held.
     fn compile(
         &self,
         toolchain: &Toolchain,
         sysroot: &DeviceSysroot,
         kernels: &Kernels,
-    ) -> Result<Built, BuildError> {
+    ) -> Result<(Built, File), BuildError> {
         let module = match kernels {
             Kernels::Crate(_) => None,
             Kernels::Module(path) => Some(module_crate::generate(toolchain, path)?),
@@ -386,8 +394,14 @@ impl CudaBuilder {
             (_, Some(module)) => &module.manifest,
             (Kernels::Crate(path) | Kernels::Module(path), None) => path,
         };
-        // One target folder for all projects: the crates that they share are compiled once.
-        let target = cache::folder()?.join("target").join(toolchain.key());
+        // A target folder per workspace: cargo tells crates apart by their place in the workspace, so two
+        // workspaces with a crate `kernels` each would take one for the other.
+        let workspace = device_crate::workspace_of(toolchain, manifest)?;
+        let targets = cache::folder()?.join("target").join(toolchain.key());
+        std::fs::create_dir_all(&targets).context("cannot create", &targets)?;
+        let name = fingerprint::short_hash(&workspace);
+        let lock = cache::lock(&targets.join(format!("{name}.lock")))?;
+        let target = targets.join(name);
         let mut invocation = Invocation::new(toolchain, manifest, &target);
         invocation.rustflags = self.rustflags(sysroot);
         invocation.debug_assertions = self.options.debug_assertions;
@@ -412,7 +426,7 @@ impl CudaBuilder {
             ));
             invocation.folder = package.clone();
         }
-        invocation.run()
+        Ok((invocation.run()?, lock))
     }
 
     fn rustflags(&self, sysroot: &DeviceSysroot) -> Vec<String> {

@@ -52,11 +52,13 @@ pub(crate) struct Invocation<'a> {
 /// What a build left.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
-    /// The `.rlib` of every device crate, the kernel crate last.
+    /// The `.rlib`s of the user's own device crates, the kernel crate last.
     pub archives: Vec<PathBuf>,
+    /// Those of all others: from a registry or git, and the device library.
+    pub foreign_archives: Vec<PathBuf>,
     /// Diagnostics (warnings) as rustc printed them.
     pub warnings: String,
-    /// Folders of the crates that are not the user's own: from a registry or git, and the device library.
+    /// The folders of those others.
     pub foreign: Vec<PathBuf>,
     /// The dependency list that cargo wrote beside the kernel crate's archive.
     dependency_list: Option<PathBuf>,
@@ -130,21 +132,7 @@ impl<'a> Invocation<'a> {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.toolchain.cargo);
-        for (name, _) in std::env::vars_os() {
-            let name_text = name.to_string_lossy();
-            let leaks = LEAKING.contains(&name_text.as_ref())
-                || name_text.starts_with("CARGO_FEATURE_")
-                || name_text.starts_with("CARGO_CFG_")
-                || name_text.starts_with("CARGO_PKG_")
-                || name_text.starts_with("CARGO_MANIFEST_")
-                || name_text.starts_with("CARGO_PROFILE_")
-                || name_text.starts_with("CARGO_TARGET_")
-                || name_text.starts_with("DEP_");
-            if leaks {
-                command.env_remove(&name);
-            }
-        }
+        let mut command = clean_cargo(self.toolchain);
         command
             .current_dir(&self.folder)
             .args([
@@ -253,8 +241,13 @@ impl<'a> Invocation<'a> {
                             built.dependency_list = Some(archive.with_extension("d"));
                             kernel_crate = Some(archive);
                         } else {
-                            built.archives.push(archive);
-                            built.foreign.extend(foreign_folder(&message));
+                            match foreign_folder(&message) {
+                                Some(folder) => {
+                                    built.foreign.push(folder);
+                                    built.foreign_archives.push(archive);
+                                }
+                                None => built.archives.push(archive),
+                            }
                         }
                     }
                 }
@@ -292,6 +285,50 @@ impl<'a> Invocation<'a> {
             )
         })
     }
+}
+
+/// cargo without what an outer cargo put into the environment.
+fn clean_cargo(toolchain: &Toolchain) -> Command {
+    let mut command = Command::new(&toolchain.cargo);
+    for (name, _) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        let leaks = LEAKING.contains(&name_text.as_ref())
+            || name_text.starts_with("CARGO_FEATURE_")
+            || name_text.starts_with("CARGO_CFG_")
+            || name_text.starts_with("CARGO_PKG_")
+            || name_text.starts_with("CARGO_MANIFEST_")
+            || name_text.starts_with("CARGO_PROFILE_")
+            || name_text.starts_with("CARGO_TARGET_")
+            || name_text.starts_with("DEP_");
+        if leaks {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// The manifest of the workspace that a package belongs to.
+pub(crate) fn workspace_of(toolchain: &Toolchain, manifest: &Path) -> Result<PathBuf, BuildError> {
+    let output = clean_cargo(toolchain)
+        .args([
+            "locate-project",
+            "--workspace",
+            "--message-format=plain",
+            "--manifest-path",
+        ])
+        .arg(manifest)
+        .output()
+        .context("cannot run", &toolchain.cargo)?;
+    if !output.status.success() {
+        let diagnostics = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(BuildError::Rustc {
+            diagnostics,
+            hint: None,
+        });
+    }
+    Ok(PathBuf::from(
+        String::from_utf8_lossy(&output.stdout).trim(),
+    ))
 }
 
 /// The folder of a crate that is not the user's own, by a message of cargo about it.

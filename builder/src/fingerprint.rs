@@ -44,6 +44,13 @@ pub(crate) fn key(parts: &impl Hash) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// A name of fixed length for something long.
+pub(crate) fn short_hash(value: &impl Hash) -> String {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
 fn file(key: &str) -> Result<PathBuf, BuildError> {
     Ok(cache::folder()?.join("ptx").join(format!("{key}.json")))
 }

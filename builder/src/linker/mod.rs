@@ -33,9 +33,9 @@ pub(crate) use float::FloatOptions;
 pub(crate) struct LinkJob<'a> {
     /// rustc's LLVM library.
     pub llvm: &'a Path,
-    /// Archives taken whole: the kernel crate (last) and its dependencies.
+    /// Archives taken whole: the user's own crates, the kernel crate last.
     pub crates: &'a [PathBuf],
-    /// Archives from which members are pulled by need: `core` and its friends.
+    /// Archives from which members are pulled by need: other crates, `core` and its friends.
     pub libraries: &'a [PathBuf],
     /// NVIDIA's libdevice, if the user gave it.
     pub libdevice: Option<&'a Path>,
@@ -81,7 +81,6 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     for record in &records {
         records::apply(&module, record)?;
     }
-    panics::replace(&module);
     panics::shrink(&module);
     copies::widen(&module);
     convergence::mark(&module);
@@ -211,17 +210,9 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
         module.link(part)?;
     }
     let mut library = archive::Library::open(job.libraries.iter().map(PathBuf::as_path))?;
+    let mut missing: Vec<String> = panics::replacements().map(String::from).collect();
     let mut asked = HashSet::new();
-    loop {
-        allocator::complete(&module);
-        let missing: Vec<String> = symbols::undefined(&module)
-            .into_iter()
-            .map(|v| v.name())
-            .filter(|name| asked.insert(name.clone()))
-            .collect();
-        if missing.is_empty() {
-            return Ok(module);
-        }
+    while !missing.is_empty() {
         for symbol in missing {
             if let Some((name, bytes)) = library.pull(&symbol)? {
                 let part = context.parse_bitcode(&bytes, &name)?;
@@ -229,7 +220,15 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
                 module.link(part)?;
             }
         }
+        allocator::complete(&module);
+        panics::replace(&module);
+        missing = symbols::undefined(&module)
+            .into_iter()
+            .map(|v| v.name())
+            .filter(|name| asked.insert(name.clone()))
+            .collect();
     }
+    Ok(module)
 }
 
 /// `kernels` of `libkernels-0123456789abcdef.rlib`.

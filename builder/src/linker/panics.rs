@@ -23,6 +23,11 @@ const REPLACED: &[(&str, &str)] = &[
 /// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
 const LITERAL: &str = "__warpsmith_expect_failed";
 
+/// The symbols that take the place of others.
+pub(super) fn replacements() -> impl Iterator<Item = &'static str> {
+    REPLACED.iter().map(|(_, symbol)| *symbol)
+}
+
 /// Redirects all calls of these functions.
 pub(super) fn replace(module: &Module<'_>) {
     let mut wanted = Vec::new();

@@ -10,7 +10,8 @@ const DRIVER_SYMBOLS: &[&str] = &["vprintf", "__assertfail", "malloc", "free"];
 
 /// Whether the driver supplies the symbol (`vprintf`, `malloc`, device runtime calls ...).
 pub(super) fn resolved_by_driver(name: &str) -> bool {
-    DRIVER_SYMBOLS.contains(&name) || name.starts_with("cuda")
+    // The last one is libdevice's question to the compiler; a pass of LLVM answers it.
+    DRIVER_SYMBOLS.contains(&name) || name.starts_with("cuda") || name == "__nvvm_reflect"
 }
 
 /// A Rust path instead of a mangled symbol.
