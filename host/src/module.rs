@@ -320,10 +320,9 @@ impl Drop for ModuleInner {
     fn drop(&mut self) {
         // SAFETY: taken once, here.
         let module = unsafe { ManuallyDrop::take(&mut self.owner) };
-        let streams = self.gpu.live_streams();
         // A kernel of it may be in any stream, and may write its panic.
         self.gpu
-            .retire(Remains::Module(module, self.panics.take()), &streams);
+            .retire_from_all(Remains::Module(module, self.panics.take()));
     }
 }
 

@@ -8,7 +8,8 @@ use warpsmith_device::panic::{COMPLETE, EMPTY, PanicRecord, RECORD_SYMBOL};
 
 use crate::error::{Error, KernelPanic, Result};
 use crate::gpu::{Gpu, GpuInner, lock};
-use crate::memory::allocation::mapped_memory;
+use crate::memory::allocation::host_memory;
+use crate::reclaim::HostBlock;
 
 /// The record of one module, and what is needed to say which kernel it was.
 ///
@@ -16,7 +17,7 @@ use crate::memory::allocation::mapped_memory;
 /// that would keep the device open.
 pub(crate) struct PanicSlot {
     record: *mut PanicRecord,
-    device: u64,
+    memory: HostBlock,
     launches: Launches,
     /// The module's kernels by the number under which `launches` knows them.
     names: std::sync::RwLock<Vec<String>>,
@@ -32,10 +33,10 @@ pub(crate) const VARIABLE: &str = RECORD_SYMBOL;
 
 impl PanicSlot {
     pub(crate) fn new(gpu: &Gpu) -> Result<PanicSlot> {
-        let (host, device) = mapped_memory(&gpu.inner, size_of::<PanicRecord>())?;
+        let memory = host_memory(&gpu.inner, size_of::<PanicRecord>(), true)?;
         Ok(PanicSlot {
-            record: host.cast(),
-            device,
+            record: memory.host.cast(),
+            memory,
             launches: Launches::default(),
             names: Default::default(),
         })
@@ -43,7 +44,7 @@ impl PanicSlot {
 
     /// What the module's `__warpsmith_panic` must hold.
     pub(crate) fn device_address(&self) -> u64 {
-        self.device
+        self.memory.device
     }
 
     /// The number of a kernel for [`launched`](Self::launched).
@@ -65,8 +66,8 @@ impl PanicSlot {
     }
 
     /// The record's memory, for freeing it.
-    pub(crate) fn memory(&self) -> *mut u8 {
-        self.record.cast()
+    pub(crate) fn memory(&self) -> HostBlock {
+        self.memory
     }
 
     fn take(&self) -> Option<KernelPanic> {

@@ -344,12 +344,7 @@ impl StreamInner {
         Ok(())
     }
 
-    /// Lets later work here follow everything enqueued in `other` so far. The caller holds the order lock.
-    pub(crate) fn follow(&self, other: &StreamInner) -> Result<()> {
-        other.lead(self.raw)
-    }
-
-    /// Lets later work in `follower` follow everything enqueued here so far.
+    /// Lets later work in `follower` follow everything enqueued here so far. The caller holds the order lock.
     pub(crate) fn lead(&self, follower: raw::CUstream) -> Result<()> {
         let event = if self.current_number() == CAPTURED {
             // What is captured does not run; what came before has its event.
@@ -364,7 +359,7 @@ impl StreamInner {
         unsafe { call!(cuStreamWaitEvent(follower, event, 0)) }
     }
 
-    /// As [`follow`](Self::follow), between two streams of one capture.
+    /// Lets later work here follow what `other` holds, both being in one capture. The caller holds the order lock.
     pub(crate) fn follow_captured(&self, other: &StreamInner) -> Result<()> {
         let event = adopt::event_handle(&other.mark);
         // SAFETY: all are alive.
@@ -391,28 +386,93 @@ impl StreamInner {
         }
     }
 
-    /// An event of its own for everything enqueued so far, `None` if that is done. The caller holds the order lock.
-    pub(crate) fn mark(&self) -> Result<Option<raw::CUevent>> {
+    /// This moment of the stream, `None` if everything before it is done. The caller holds the order lock.
+    pub(crate) fn mark(&self) -> Result<Option<Mark>> {
+        let event = self.event()?;
+        Ok(event.map(|event| Mark {
+            gpu: self.gpu.clone(),
+            event,
+        }))
+    }
+
+    /// An event for everything enqueued so far, for the caller to destroy; `None` if that is done. The caller holds the order lock.
+    pub(crate) fn event(&self) -> Result<Option<raw::CUevent>> {
         if self.past_is_done()? {
             return Ok(None);
         }
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the result outlives the call.
-        unsafe {
-            call!(cuEventCreate(
-                &mut event,
-                raw::CUevent_flags::CU_EVENT_DISABLE_TIMING.0
-            ))
-        }?;
-        let stream = if self.current_number() == CAPTURED {
+        if self.current_number() == CAPTURED {
             self.lead(self.gpu.errands)?;
-            self.gpu.errands
-        } else {
-            self.raw
-        };
-        // SAFETY: both are alive.
-        unsafe { call!(cuEventRecord(event, stream)) }?;
-        Ok(Some(event))
+            return record_new(self.gpu.errands).map(Some);
+        }
+        record_new(self.raw).map(Some)
+    }
+}
+
+/// A new event, recorded.
+fn record_new(stream: raw::CUstream) -> Result<raw::CUevent> {
+    let mut event = std::ptr::null_mut();
+    // SAFETY: the result outlives the call; the stream is alive by the caller.
+    unsafe {
+        call!(cuEventCreate(
+            &mut event,
+            raw::CUevent_flags::CU_EVENT_DISABLE_TIMING.0
+        ))?;
+        call!(cuEventRecord(event, stream))?;
+    }
+    Ok(event)
+}
+
+/// A moment of a stream.
+pub(crate) struct Mark {
+    gpu: Arc<GpuInner>,
+    event: raw::CUevent,
+}
+
+// SAFETY: the driver's handles may be used from any thread.
+unsafe impl Send for Mark {}
+// SAFETY: as above.
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    /// Lets later work in `follower` follow it.
+    pub(crate) fn lead(&self, follower: raw::CUstream) -> Result<()> {
+        // SAFETY: the event is alive, and `follower` by the caller.
+        unsafe { call!(cuStreamWaitEvent(follower, self.event, 0)) }
+    }
+
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        self.gpu.bind()?;
+        // SAFETY: the event is alive.
+        match unsafe { call!(cuEventQuery(self.event)) } {
+            Ok(()) => Ok(true),
+            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An event of its own for it. The caller holds the order lock.
+    pub(crate) fn event(&self) -> Result<Option<raw::CUevent>> {
+        if self.is_done()? {
+            return Ok(None);
+        }
+        self.lead(self.gpu.errands)?;
+        record_new(self.gpu.errands).map(Some)
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let result = self.gpu.bind().and_then(|()| {
+            // SAFETY: ours; the driver keeps a pending event until it is complete.
+            unsafe { call!(cuEventDestroy_v2(self.event)) }
+        });
+        self.gpu.report_drop(result);
+    }
+}
+
+impl std::fmt::Debug for Mark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mark({:?})", self.event)
     }
 }
 

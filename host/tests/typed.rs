@@ -1,4 +1,5 @@
 //! Kernels by their Rust items. The PTX is by hand; what `#[kernel]` makes on the host is what is tested.
+#![allow(missing_docs)]
 
 mod common;
 

@@ -21,9 +21,9 @@ use crate::gpu::{GpuInner, lock};
 use crate::launch::Grid;
 use crate::launch::kernel::KernelInner;
 use crate::memory::allocation::Allocation;
-use crate::memory::uses::{Access, Entries, Place};
+use crate::memory::uses::{Access, Entries};
 use crate::raw::{self, call};
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamInner};
 
 /// A capture under way. It is also its stream: what is enqueued goes into the graph.
 pub struct Capture<'scope, 'env: 'scope> {
@@ -43,10 +43,10 @@ pub(crate) struct CaptureState {
 #[derive(Default)]
 struct Recorded {
     /// By the allocation's address; the contents keep the allocations, so no address is used twice.
-    uses: HashMap<u64, Entries<Place>>,
+    uses: HashMap<u64, Entries<Arc<StreamInner>>>,
     contents: Contents,
     /// The streams besides the first.
-    forks: Vec<Place>,
+    forks: Vec<Arc<StreamInner>>,
 }
 
 impl CaptureState {
@@ -54,7 +54,7 @@ impl CaptureState {
     pub(crate) fn order(
         &self,
         allocation: &Arc<Allocation>,
-        stream: &Place,
+        stream: &Arc<StreamInner>,
         access: Access,
     ) -> Result<()> {
         let mut recorded = lock(&self.recorded);

@@ -136,10 +136,8 @@ impl GraphExec {
     /// Lets go of what nodes used, when no launch uses it any more. Memory goes in stream order by itself, modules wait by themselves.
     fn release(&self, contents: Contents) {
         if !contents.values.is_empty() {
-            self.gpu.retire(
-                Remains::Value(Box::new(contents.values)),
-                &self.gpu.live_streams(),
-            );
+            self.gpu
+                .retire_from_all(Remains::Value(Box::new(contents.values)));
         }
     }
 }

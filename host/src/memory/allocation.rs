@@ -8,7 +8,7 @@ use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::{Gpu, GpuInner, attention, lock};
 use crate::host_function;
 use crate::raw::{self, call};
-use crate::reclaim::Remains;
+use crate::reclaim::{HostBlock, Remains};
 use crate::stream::{Stream, StreamInner};
 
 /// Where memory comes from and so how it goes.
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     /// From the device's default pool: freed in stream order.
     Pool,
     /// Pinned host memory that only copies reach, or that is mapped into the device's address space.
-    Pinned(*mut u8),
+    Pinned(HostBlock),
     /// Managed memory.
     Managed,
 }
@@ -64,32 +64,17 @@ impl Allocation {
     /// Pinned host memory, zeroed.
     // covers: PINNED-01
     pub(crate) fn pinned(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
-        gpu.inner.bind()?;
-        gpu.inner.reclaim();
-        // SAFETY: freed by the allocation's destructor; zeroed before anybody sees it.
-        let host = unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
-            raw::cust_failed("cuMemAllocHost", error)
-                .while_doing(|| format!("{bytes} bytes of pinned host memory"))
-        })?;
-        // SAFETY: `bytes` fresh bytes.
-        unsafe { host.write_bytes(0, bytes) };
-        Ok((
-            Arc::new(Allocation::new(
-                &gpu.inner,
-                host as u64,
-                bytes,
-                Kind::Pinned(host),
-            )),
-            host,
-        ))
+        let block = host_memory(&gpu.inner, bytes, false)?;
+        let allocation = Allocation::new(&gpu.inner, block.host as u64, bytes, Kind::Pinned(block));
+        Ok((Arc::new(allocation), block.host))
     }
 
     /// Pinned host memory in the device's address space, zeroed.
     // covers: PINNED-05
     pub(crate) fn mapped(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
-        let (host, device) = mapped_memory(&gpu.inner, bytes)?;
-        let allocation = Allocation::new(&gpu.inner, device, bytes, Kind::Pinned(host));
-        Ok((Arc::new(allocation), host))
+        let block = host_memory(&gpu.inner, bytes, true)?;
+        let allocation = Allocation::new(&gpu.inner, block.device, bytes, Kind::Pinned(block));
+        Ok((Arc::new(allocation), block.host))
     }
 
     /// Managed memory, zeroed by the device.
@@ -148,7 +133,7 @@ impl Allocation {
     /// Puts a use in order. The caller holds the order lock until the work is enqueued.
     pub(crate) fn order(
         self: &Arc<Self>,
-        stream: &Place,
+        stream: &Arc<StreamInner>,
         access: Access,
         whole: bool,
     ) -> Result<()> {
@@ -170,7 +155,7 @@ impl Allocation {
     }
 
     pub(crate) fn is_pinned(&self) -> bool {
-        matches!(self.kind, Kind::Pinned(host) if host as u64 == self.base)
+        matches!(self.kind, Kind::Pinned(block) if block.host as u64 == self.base)
     }
 
     pub(crate) fn is_managed(&self) -> bool {
@@ -180,6 +165,8 @@ impl Allocation {
     /// From here on views of parts are used independently of each other.
     pub(crate) fn split(&self) {
         let _order = self.gpu.order();
+        // An error means that the context is lost; what was noted is right all the same, if coarse.
+        let _ = lock(&self.uses).fix();
         self.owner.store(NOBODY, Ordering::Release);
     }
 
@@ -196,8 +183,8 @@ impl Allocation {
         if !write && !uses.entries.writes() {
             return Ok(());
         }
-        for stream in uses.entries.places() {
-            if !stream.past_is_done()? {
+        for place in uses.entries.places() {
+            if !place.is_done()? {
                 return Err(Error::Busy(Box::new(Busy {
                     call,
                     reason: "the device may still be using this memory".into(),
@@ -232,17 +219,38 @@ pub(crate) fn wrong_gpu(call: &'static str) -> Error {
     )
 }
 
-/// Zeroed pinned host memory in the device's address space, by its addresses on the host and on the device.
-pub(crate) fn mapped_memory(gpu: &Arc<GpuInner>, bytes: usize) -> Result<(*mut u8, u64)> {
+/// Zeroed page-locked host memory, if `mapped` in the device's address space.
+pub(crate) fn host_memory(gpu: &GpuInner, bytes: usize, mapped: bool) -> Result<HostBlock> {
     gpu.bind()?;
-    gpu.reclaim();
+    gpu.adopt_orphans();
+    let block = match gpu.spare_host_memory(bytes, mapped) {
+        Some(spare) => spare,
+        None if mapped => new_mapped(gpu, bytes)?,
+        None => {
+            // SAFETY: freed by the allocation's destructor; zeroed before anybody sees it.
+            let host =
+                unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
+                    raw::cust_failed("cuMemAllocHost", error)
+                        .while_doing(|| format!("{bytes} bytes of pinned host memory"))
+                })?;
+            HostBlock {
+                host,
+                device: 0,
+                bytes,
+            }
+        }
+    };
+    // SAFETY: `bytes` bytes that nobody else has.
+    unsafe { block.host.write_bytes(0, bytes) };
+    Ok(block)
+}
+
+fn new_mapped(gpu: &GpuInner, bytes: usize) -> Result<HostBlock> {
     let mut host = std::ptr::null_mut();
     let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
     // SAFETY: the result outlives the call.
     unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes of mapped host memory")))?;
-    // SAFETY: `bytes` fresh bytes.
-    unsafe { host.cast::<u8>().write_bytes(0, bytes) };
     let mut device = 0;
     // SAFETY: just allocated with the flag that this asks for.
     if let Err(error) = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host, 0)) } {
@@ -250,12 +258,17 @@ pub(crate) fn mapped_memory(gpu: &Arc<GpuInner>, bytes: usize) -> Result<(*mut u
         gpu.report_drop(unsafe { call!(cuMemFreeHost(host)) });
         return Err(error);
     }
-    Ok((host.cast(), device))
+    Ok(HostBlock {
+        host: host.cast(),
+        device,
+        bytes,
+    })
 }
 
 /// What is left of an allocation when nobody has it any more: how it goes, and after which streams.
 pub(crate) struct Orphan {
     base: u64,
+    bytes: usize,
     kind: Kind,
     places: Vec<Place>,
 }
@@ -268,6 +281,7 @@ impl Drop for Allocation {
         let places = lock(&self.uses).entries.places();
         let orphan = Orphan {
             base: self.base,
+            bytes: self.bytes,
             kind: self.kind,
             places,
         };
@@ -284,8 +298,8 @@ impl Orphan {
     fn free(self, gpu: &GpuInner) {
         match self.kind {
             Kind::Pool => gpu.report_drop(self.free_in_order(gpu)),
-            Kind::Pinned(host) => gpu.retire(Remains::Pinned(host), &self.places),
-            Kind::Managed => gpu.retire(Remains::Managed(self.base), &self.places),
+            Kind::Pinned(block) => gpu.retire(Remains::Host(block), &self.places),
+            Kind::Managed => gpu.retire(Remains::Managed(self.base, self.bytes), &self.places),
         }
     }
 
@@ -294,7 +308,7 @@ impl Orphan {
     fn free_in_order(&self, gpu: &GpuInner) -> Result<()> {
         gpu.bind()?;
         let _order = gpu.order();
-        if let [only] = &self.places[..]
+        if let [Place::Stream(only)] = &self.places[..]
             && only.capture().is_none()
         {
             // SAFETY: ours; all uses came before in this stream.

@@ -20,7 +20,15 @@ use crate::stream::Stream;
 /// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
 /// streams that used it, without waiting. An empty one has no memory and is fine everywhere.
 ///
-/// There is no safe way to see memory that was never written.
+/// There is no safe way to see memory that was never written. The elements are plain values, whose bytes mean the same everywhere:
+///
+/// ```compile_fail,E0277
+/// # use warpsmith_host::prelude::*;
+/// # fn strings(stream: &Stream) -> Result<()> {
+/// stream.upload(&[String::from("no")])?;
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// ```
 /// use warpsmith_host::prelude::*;

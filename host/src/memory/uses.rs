@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Code, Error, Result};
-use crate::stream::StreamInner;
+use crate::raw;
+use crate::stream::{Mark, StreamInner};
 
 /// No stream has this number: every use takes the slow path.
 pub(crate) const NOBODY: u64 = 0;
@@ -106,6 +107,15 @@ impl<P: Clone + PartialEq> Entries<P> {
         places
     }
 
+    /// Puts other places for the known ones; an entry whose place gets none goes.
+    fn replace(&mut self, other: impl Fn(&P) -> Option<P>) {
+        let old = std::mem::take(&mut self.list);
+        self.list = old
+            .into_iter()
+            .filter_map(|(place, access)| Some((other(&place)?, access)))
+            .collect();
+    }
+
     /// The only place, if there is only one.
     fn only(&self) -> Option<&P> {
         let (first, _) = self.list.first()?;
@@ -120,8 +130,50 @@ impl<P: Clone + PartialEq> Entries<P> {
     }
 }
 
-/// A stream as a place in the order.
-pub(crate) type Place = Arc<StreamInner>;
+/// A place in the order of what a device does.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// The end of a stream as it is when somebody asks.
+    Stream(Arc<StreamInner>),
+    /// A certain moment of a stream.
+    Mark(Arc<Mark>),
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::Stream(one), Place::Stream(other)) => Arc::ptr_eq(one, other),
+            (Place::Mark(one), Place::Mark(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl Place {
+    /// Lets later work in `follower` follow this. The caller holds the order lock.
+    pub(crate) fn lead(&self, follower: raw::CUstream) -> Result<()> {
+        match self {
+            Place::Stream(stream) => stream.lead(follower),
+            Place::Mark(mark) => mark.lead(follower),
+        }
+    }
+
+    /// Whether it is past. The caller holds the order lock.
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        match self {
+            Place::Stream(stream) => stream.past_is_done(),
+            Place::Mark(mark) => mark.is_done(),
+        }
+    }
+
+    /// An event for it, for the caller to destroy; `None` if it is past. The caller holds the order lock.
+    pub(crate) fn event(&self) -> Result<Option<raw::CUevent>> {
+        match self {
+            Place::Stream(stream) => stream.event(),
+            Place::Mark(mark) => mark.event(),
+        }
+    }
+}
 
 /// The uses of one allocation, touched under the device's order lock only; `owner` beside it is the fast path.
 #[derive(Default)]
@@ -148,36 +200,58 @@ impl Uses {
     pub(crate) fn order(
         &mut self,
         owner: &AtomicU64,
-        stream: &Place,
+        stream: &Arc<StreamInner>,
         access: Access,
         whole: bool,
     ) -> Result<()> {
         self.check_attachment(stream)?;
+        let place = &Place::Stream(stream.clone());
         if self.entries.len() >= MOST {
-            for other in self.entries.before(stream, &Access::EVERYTHING) {
-                stream.follow(&other)?;
+            for other in self.entries.before(place, &Access::EVERYTHING) {
+                other.lead(stream.raw)?;
             }
             self.entries.clear();
-            self.entries.add(stream, Access::EVERYTHING);
+            self.entries.add(place, Access::EVERYTHING);
         } else {
-            for other in self.entries.before(stream, &access) {
-                stream.follow(&other)?;
+            for other in self.entries.before(place, &access) {
+                other.lead(stream.raw)?;
             }
-            self.entries.add(stream, access);
+            self.entries.add(place, access);
         }
         let sole = whole
             && !self.in_graphs
             && self.attached == Attached::Everywhere
-            && self.entries.only().is_some();
+            && self.entries.only() == Some(place);
         if sole {
             self.entries.clear();
-            self.entries.add(stream, Access::EVERYTHING);
+            self.entries.add(place, Access::EVERYTHING);
         }
         owner.store(if sole { stream.number } else { NOBODY }, Ordering::Release);
         Ok(())
     }
 
-    pub(crate) fn check_attachment(&self, stream: &Place) -> Result<()> {
+    /// Fixes the uses so far at this moment: what their streams do later is none of the memory's business. For when parts go
+    /// separate ways. The caller holds the order lock, and nobody else uses the memory.
+    pub(crate) fn fix(&mut self) -> Result<()> {
+        let mut fixed: Vec<(Place, Option<Place>)> = Vec::new();
+        for place in self.entries.places() {
+            let mark = match &place {
+                Place::Stream(stream) => stream.mark()?.map(|mark| Place::Mark(Arc::new(mark))),
+                Place::Mark(mark) if mark.is_done()? => None,
+                Place::Mark(_) => Some(place.clone()),
+            };
+            fixed.push((place, mark));
+        }
+        self.entries.replace(|place| {
+            fixed
+                .iter()
+                .find(|(old, _)| old == place)
+                .and_then(|(_, new)| new.clone())
+        });
+        Ok(())
+    }
+
+    pub(crate) fn check_attachment(&self, stream: &StreamInner) -> Result<()> {
         match self.attached {
             Attached::Everywhere => Ok(()),
             Attached::OneStream(number) if number == stream.number => Ok(()),

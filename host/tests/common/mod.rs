@@ -3,14 +3,36 @@
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpsmith_host::prelude::*;
 
 pub const PTX: &str = include_str!("kernels.ptx");
 
-/// The device under test: `WARPSMITH_DEVICE`, else a GPU, else the simulator.
-pub fn gpu() -> Gpu {
-    Gpu::open_default().expect("a device")
+/// The device under test, for one test at a time: while one holds a stream up, what others do (loading, freeing, waiting for the
+/// device) would wait for it inside of the driver, and the test for them.
+pub struct TestGpu {
+    gpu: Gpu,
+    _alone: MutexGuard<'static, ()>,
+}
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+impl std::ops::Deref for TestGpu {
+    type Target = Gpu;
+
+    fn deref(&self) -> &Gpu {
+        &self.gpu
+    }
+}
+
+/// `WARPSMITH_DEVICE`, else a GPU, else the simulator.
+pub fn gpu() -> TestGpu {
+    let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    TestGpu {
+        gpu: Gpu::open_default().expect("a device"),
+        _alone: alone,
+    }
 }
 
 pub fn module(gpu: &Gpu) -> Module {
@@ -36,6 +58,7 @@ pub struct Gate {
     kernel: UntypedKernel<(RawPtr<u32>,)>,
     flag: MappedBuffer<u32>,
     word: *mut u32,
+    gpu: Gpu,
 }
 
 // SAFETY: the word is only written atomically.
@@ -46,7 +69,12 @@ impl Gate {
         let kernel = module.untyped_kernel("wait_for").expect("wait_for");
         let mut flag = gpu.mapped::<u32>(1).expect("mapped memory");
         let word = flag.host_mut().expect("idle").as_mut_ptr();
-        Gate { kernel, flag, word }
+        Gate {
+            kernel,
+            flag,
+            word,
+            gpu: gpu.clone(),
+        }
     }
 
     /// Holds the stream up from here on.
@@ -71,13 +99,7 @@ impl Drop for Gate {
     fn drop(&mut self) {
         self.open();
         // The kernel was given a bare pointer, so nobody else knows that it uses the word.
-        let _ = self.flag_gpu().synchronize();
-    }
-}
-
-impl Gate {
-    fn flag_gpu(&self) -> Gpu {
-        gpu()
+        let _ = self.gpu.synchronize();
     }
 }
 
