@@ -27,7 +27,7 @@ driver_calls! {
         let device = index(dev)?;
         let value = device::profile(device).attribute(attrib).ok_or(code::INVALID_VALUE)?;
         let is_address = attrib == CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID;
-        put(pi, if is_address { value + device as c_int } else { value })?;
+        put(pi, if is_address { value + device::in_machine(device) as c_int } else { value })?;
     }
 
     Ready fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
@@ -49,7 +49,7 @@ driver_calls! {
     }
 
     Ready fn cuDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, dev: CUdevice) {
-        let text = format!("0000:00:{:02x}.0\0", 6 + index(dev)?);
+        let text = format!("0000:00:{:02x}.0\0", 6 + device::in_machine(index(dev)?));
         if pciBusId.is_null() || len < text.len() as c_int {
             return Err(code::INVALID_VALUE);
         }
@@ -72,10 +72,7 @@ pub(super) fn index(device: CUdevice) -> Result<usize> {
 }
 
 fn uuid_of(device: usize) -> CUuuid {
-    let mut bytes = *b"warpsmith-sim-00";
-    bytes[14] = b'0' + (device / 10) as u8;
-    bytes[15] = b'0' + (device % 10) as u8;
     CUuuid {
-        bytes: bytes.map(|byte| byte as c_char),
+        bytes: device::identity(device::in_machine(device)).map(|byte| byte as c_char),
     }
 }

@@ -130,7 +130,7 @@ driver_calls! {
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let settings = super::launch::settings_of(&*config, &function)?;
+        let settings = super::launch::settings_of(&*config)?;
         let size: u32 = settings.cluster.iter().product();
         let threads = settings.block.iter().product::<u32>();
         let per_processor = resident_blocks(&function, threads, settings.shared as usize);

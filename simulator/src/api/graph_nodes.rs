@@ -143,6 +143,64 @@ driver_calls! {
         replace(&node, kernel(parameters, Some(&node.operation()))?)?;
     }
 
+    Ready fn cuGraphKernelNodeSetAttribute(
+        hNode: CUgraphNode, attr: CUkernelNodeAttrID, value: *const CUkernelNodeAttrValue,
+    ) {
+        let node = registries().nodes.get(hNode)?;
+        let Operation::Kernel(launch) = node.operation() else { return Err(code::INVALID_VALUE) };
+        let value = super::copy::parameters(value)?;
+        let attribute = CUlaunchAttribute { id: attr, value: *value, ..Default::default() };
+        let mut shape = Shape {
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            shared: launch.shared,
+            cooperative: launch.cooperative,
+        };
+        super::launch::apply(&mut shape, &attribute)?;
+        let shape = super::launch::check(&launch.function, shape)?;
+        node.set_operation(Operation::Kernel(Launch {
+            cluster: shape.cluster,
+            cooperative: shape.cooperative,
+            ..launch
+        }));
+    }
+
+    Ready fn cuGraphKernelNodeGetAttribute(
+        hNode: CUgraphNode, attr: CUkernelNodeAttrID, value_out: *mut CUkernelNodeAttrValue,
+    ) {
+        let Operation::Kernel(launch) = registries().nodes.get(hNode)?.operation() else {
+            return Err(code::INVALID_VALUE);
+        };
+        let mut value = CUkernelNodeAttrValue::default();
+        match attr {
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => value.cooperative = c_int::from(launch.cooperative),
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                let [x, y, z] = launch.cluster;
+                value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.priority = 0,
+            _ => return Err(code::NOT_SUPPORTED),
+        }
+        put(value_out, value)?;
+    }
+
+    Ready fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) {
+        let (to, from) = (registries().nodes.get(dst)?, registries().nodes.get(src)?);
+        let (Operation::Kernel(old), Operation::Kernel(model)) = (to.operation(), from.operation()) else {
+            return Err(code::INVALID_VALUE);
+        };
+        let shape = Shape {
+            grid: old.grid,
+            block: old.block,
+            cluster: model.cluster,
+            shared: old.shared,
+            cooperative: model.cooperative,
+        };
+        let shape = super::launch::check(&old.function, shape)?;
+        to.set_operation(Operation::Kernel(Launch { cluster: shape.cluster, cooperative: shape.cooperative, ..old }));
+    }
+
     Ready fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D) {
         match registries().nodes.get(hNode)?.operation() {
             Operation::Copy(copy) => put(nodeParams, copy.parameters())?,

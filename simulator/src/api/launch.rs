@@ -47,8 +47,7 @@ driver_calls! {
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let function = registries().functions.get(f)?;
-        let shape = settings_of(&*config, &function)?;
+        let shape = settings_of(&*config)?;
         launch(f, shape, (*config).hStream, kernelParams, extra)?;
     }
 
@@ -87,7 +86,7 @@ impl Default for Shape {
 /// # Safety
 ///
 /// The attribute array is valid.
-pub(super) unsafe fn settings_of(config: &CUlaunchConfig, _function: &Function) -> Result<Shape> {
+pub(super) unsafe fn settings_of(config: &CUlaunchConfig) -> Result<Shape> {
     let mut shape = Shape {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
@@ -98,35 +97,44 @@ pub(super) unsafe fn settings_of(config: &CUlaunchConfig, _function: &Function) 
         return Err(code::INVALID_VALUE);
     }
     for index in 0..config.numAttrs as usize {
-        // SAFETY: the caller's contract; each value is read as its attribute's type.
-        unsafe {
-            let attribute = &*config.attrs.add(index);
-            match attribute.id {
-                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                    let size = attribute.value.clusterDim;
-                    shape.cluster = [size.x, size.y, size.z];
-                    if shape.cluster.contains(&0) {
-                        return Err(code::INVALID_VALUE);
-                    }
-                }
-                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                    shape.cooperative = attribute.value.cooperative != 0
-                }
-                // Hints, and permissions to overlap that need not be used.
-                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
-                | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
-                _ => return Err(code::NOT_SUPPORTED),
-            }
-        }
+        // SAFETY: the caller's contract.
+        unsafe { apply(&mut shape, &*config.attrs.add(index)) }?;
     }
     Ok(shape)
+}
+
+/// Puts one attribute into a shape.
+///
+/// # Safety
+///
+/// The value is one of the attribute's type.
+pub(super) unsafe fn apply(shape: &mut Shape, attribute: &CUlaunchAttribute) -> Result {
+    match attribute.id {
+        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+            // SAFETY: the caller's contract.
+            let size = unsafe { attribute.value.clusterDim };
+            shape.cluster = [size.x, size.y, size.z];
+            if shape.cluster.contains(&0) {
+                return Err(code::INVALID_VALUE);
+            }
+        }
+        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+            // SAFETY: the caller's contract.
+            shape.cooperative = unsafe { attribute.value.cooperative } != 0;
+        }
+        // Hints, and permissions to overlap that need not be used.
+        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
+        _ => return Err(code::NOT_SUPPORTED),
+    }
+    Ok(())
 }
 
 /// Checks a shape against the device and the kernel, with the codes that the driver answers.

@@ -37,7 +37,11 @@ impl Stream {
             is_legacy: handle == CU_STREAM_LEGACY as usize,
             capture: Mutex::new(None),
         };
-        lock(&context.lanes).push((lane, stream.is_blocking() && !stream.is_legacy));
+        let mut lanes = lock(&context.lanes);
+        // Lanes that nobody else holds belong to destroyed streams.
+        lanes.retain(|(lane, _)| Arc::strong_count(lane) > 1 || !lane.is_idle());
+        lanes.push((lane, stream.is_blocking() && !stream.is_legacy));
+        drop(lanes);
         stream
     }
 
@@ -63,6 +67,7 @@ impl Stream {
         let mark = self.issue(&context, operation);
         if kernel && settings::get().launch_blocking {
             mark.wait();
+            context.check()?;
         }
         Ok(Some(mark))
     }
@@ -239,6 +244,4 @@ pub(crate) fn settle(context: &Context) {
     for lane in lanes_of(context) {
         lane.mark().wait();
     }
-    // Lanes that nobody else holds belong to destroyed streams, and are idle now.
-    lock(&context.lanes).retain(|(lane, _)| Arc::strong_count(lane) > 1 || !lane.is_idle());
 }
