@@ -66,6 +66,7 @@ pub mod grid;
 pub mod half;
 pub mod hint;
 pub mod launch;
+pub mod mma;
 pub mod mem;
 pub mod panic;
 pub mod prelude;

@@ -178,10 +178,20 @@ fn matrix() {
     insta::assert_snapshot!(report(SM_90, &kernels(SM_90, "wmma_"), &["wmma"]));
 }
 
+#[test]
+fn mma_and_ldmatrix() {
+    let mut names = kernels(SM_90, "mma_");
+    names.push("ldmatrix");
+    insta::assert_snapshot!(report(SM_90, &names, &["mma", "ldmatrix"]));
+}
+
 /// Fragments stay in registers, and state spaces are found.
 #[test]
 fn fragments_use_no_local_memory() {
-    for kernel in kernels(SM_90, "wmma_") {
+    for kernel in kernels(SM_90, "wmma_")
+        .into_iter()
+        .chain(kernels(SM_90, "mma_"))
+    {
         let body = warpsmith_tests::ptx::instructions(SM_90, kernel);
         assert!(
             !body

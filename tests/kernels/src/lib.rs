@@ -17,4 +17,6 @@ pub mod matrix;
 pub mod memory;
 pub mod output;
 pub mod shared_memory;
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
+pub mod mma;
 pub mod warps;
