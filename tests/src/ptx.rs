@@ -108,12 +108,16 @@ pub fn kernels<'p>(ptx: &'p str, prefix: &str) -> Vec<&'p str> {
     names
 }
 
-/// One space between words; `%rd12` becomes `%rd`, but `%tid.x` and `%envreg1` stay.
+/// One space between words; `%rd12` becomes `%rd`, but `%tid.x` and `%envreg1` stay. Labels lose their numbers too.
 fn normalise(line: &str) -> String {
     let mut out = String::new();
     for word in line.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
+        }
+        if word.starts_with("$L") {
+            out += "$L";
+            continue;
         }
         let mut rest = word;
         while let Some(at) = rest.find('%') {

@@ -16,5 +16,7 @@ mod memory;
 mod output;
 #[path = "core/shared_memory.rs"]
 mod shared_memory;
+#[path = "core/statics.rs"]
+mod statics;
 #[path = "core/warps.rs"]
 mod warps;

@@ -247,12 +247,12 @@ fn warps_of_sm_70() {
 /// What the convergent operations of these kernels stand beside: the order is the point.
 #[test]
 fn convergent_operations_stay_where_they_are() {
-    insta::assert_snapshot!(report(
+    insta::assert_snapshot!(report_in_order(
         SM_90,
         &[
             "shuffle_before_branch",
             "barriers_in_both_arms",
-            "shuffles_in_a_loop"
+            "shuffles_in_a_loop",
         ],
         &["shfl", "bar", "bra", "@", "st.", "ld.shared"],
     ));
@@ -289,6 +289,7 @@ fn memory_and_clocks() {
             "hinted_global_copies__u16",
             "hinted_global_copies__f32",
             "hinted_global_copies__Float4",
+            "filter",
             "spaces",
             "clocks",
             "thread_ends",

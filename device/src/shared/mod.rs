@@ -29,14 +29,18 @@ pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 pub use storage::{Reuse, marker};
 pub use tile::{SharedTile, TileFilled, TileView};
 
-/// What may live in shared memory under the safe interface: plain values that every thread of the block may read.
+/// What may live in shared memory under the safe interface: values that every thread of the block may read, of types
+/// without invalid bit patterns.
+///
+/// (A thread that panics ends, and leaves its part of an array unfilled. What the others then read there is any bits.)
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be shared by the threads of a block",
     label = "other threads will read it",
-    note = "shared memory takes `Copy` types that are `Send`, `Sync` and `'static`; for others there is `shared!(raw T)`"
+    note = "shared memory takes types that are `bytemuck::AnyBitPattern`, `Send`, `Sync` and `'static`: numbers, arrays, \
+            structs that derive `bytemuck::Pod`; for others there is `shared!(raw T)`"
 )]
-pub trait Element: Copy + Send + Sync + 'static {}
-impl<T: Copy + Send + Sync + 'static> Element for T {}
+pub trait Element: bytemuck::AnyBitPattern + Send + Sync + 'static {}
+impl<T: bytemuck::AnyBitPattern + Send + Sync + 'static> Element for T {}
 
 /// Allocates shared memory: one object for each call site (and for each instantiation of a generic function around
 /// it), in the `.shared` state space, uninitialised.

@@ -19,4 +19,5 @@ pub mod output;
 pub mod shared_memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 pub mod mma;
+pub mod statics;
 pub mod warps;

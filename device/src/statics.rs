@@ -1,0 +1,152 @@
+//! Statics that live in device memory and that the host reaches by name.
+//!
+//! | Macro | Memory | The kernel | The host |
+//! | --- | --- | --- | --- |
+//! | [`constant!`](crate::constant) | `.const` (64 KiB a module) | reads | sets, between launches |
+//! | [`device_static!`](crate::device_static) | `.global` | reads; writes what allows it (atomics, [`Plain`]) | reads and sets |
+//! | [`managed_static!`](crate::managed_static) | `.global`, managed | as above | also through a pointer of its own |
+//!
+//! Each module that the host loads has objects of its own, with the initial values. On the host the same items are
+//! ordinary statics, *other objects*: writing those does not reach the device; `module.global(...)` of the host library
+//! does. The names are symbols, so they are unique in a program.
+
+use core::cell::UnsafeCell;
+use core::ops::Deref;
+
+use bytemuck::Pod;
+
+/// A value in constant memory: [`constant!`](crate::constant) makes it.
+///
+/// Fast where all lanes of a warp read the same address. Dereferences to the value.
+#[repr(transparent)]
+pub struct Constant<T>(UnsafeCell<T>);
+
+// SAFETY: only read while kernels run; the host writes before and after.
+unsafe impl<T: Pod + Sync> Sync for Constant<T> {}
+
+impl<T: Pod> Constant<T> {
+    /// With this initial value.
+    pub const fn new(value: T) -> Constant<T> {
+        Constant(UnsafeCell::new(value))
+    }
+}
+
+impl<T: Pod> Deref for Constant<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: nobody writes while a kernel runs.
+        unsafe { &*self.0.get() }
+    }
+}
+
+/// A plain value in global memory that kernels may write: [`device_static!`](crate::device_static) makes it.
+///
+/// Nothing orders the threads' accesses, so they are `unsafe`. An atomic type is mostly what is wanted instead.
+#[repr(transparent)]
+pub struct Plain<T>(UnsafeCell<T>);
+
+// SAFETY: all access is through a raw pointer, in unsafe code.
+unsafe impl<T: Pod + Send + Sync> Sync for Plain<T> {}
+
+impl<T: Pod> Plain<T> {
+    /// With this initial value.
+    pub const fn new(value: T) -> Plain<T> {
+        Plain(UnsafeCell::new(value))
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub const fn as_mut_ptr(&self) -> *mut T {
+        self.0.get()
+    }
+}
+
+/// Puts a [`Constant`](crate::statics::Constant) into constant memory.
+///
+/// Becomes a `.visible .const` object and `ld.const` loads. Any arch.
+///
+/// ```
+/// use warpsmith_device::prelude::*;
+///
+/// warpsmith_device::constant! {
+///     /// The filter's taps; the host may set others: `module.global::<[f32; 3]>("TAPS")?.set(&taps)?`.
+///     pub static TAPS: [f32; 3] = [0.25, 0.5, 0.25];
+/// }
+///
+/// #[kernel]
+/// pub fn filter(x: &[f32], mut out: PerThread<[f32]>) {
+///     let index = thread::index();
+///     if let (Some(window), Some(out)) = (x.get(index..index + 3), out.mine()) {
+///         *out = window.iter().zip(TAPS.iter()).map(|(x, tap)| x * tap).sum();
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! constant {
+    ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
+        $(#[$attribute])*
+        #[allow(unsafe_code)]
+        #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.constant"))]
+        $visibility static $name: $crate::statics::Constant<$ty> = $crate::statics::Constant::new($value);
+    )+};
+}
+
+/// Puts a static into the device's global memory, where the host finds it by name.
+///
+/// Becomes a `.visible .global` object. Any arch.
+///
+/// ```
+/// use warpsmith_device::prelude::*;
+///
+/// warpsmith_device::device_static! {
+///     /// How many elements were negative.
+///     pub static NEGATIVE: Atomic<u32> = Atomic::new(0);
+/// }
+///
+/// #[kernel]
+/// pub fn count_negative(x: &[f32]) {
+///     if x.get(thread::index()).is_some_and(|x| *x < 0.0) {
+///         NEGATIVE.fetch_add(1, Relaxed);
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! device_static {
+    ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
+        $(#[$attribute])*
+        #[allow(unsafe_code)]
+        #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.global"))]
+        $visibility static $name: $ty = $value;
+    )+};
+}
+
+/// Puts a static into managed memory: one object that device and host reach by its address.
+///
+/// Becomes a `.visible .global .attribute(.managed)` object. Any arch.
+///
+/// ```
+/// use warpsmith_device::prelude::*;
+///
+/// warpsmith_device::managed_static! {
+///     /// Counts launches.
+///     pub static LAUNCHES: Atomic<u32> = Atomic::new(0);
+/// }
+///
+/// #[kernel]
+/// pub fn count_launches() {
+///     if thread::is_first() {
+///         LAUNCHES.fetch_add(1, Relaxed);
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! managed_static {
+    ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
+        $(#[$attribute])*
+        #[allow(unsafe_code)]
+        #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.managed"))]
+        $visibility static $name: $ty = $value;
+    )+};
+}

@@ -1,0 +1,47 @@
+//! Constant memory and device statics, from both sides.
+
+use warpsmith_host::prelude::*;
+use warpsmith_test_kernels::statics as kernels;
+use warpsmith_tests::Fixture;
+
+// covers: SPACE-08, SPACE-09, LANG-06, LANG-07, LANG-20
+#[test]
+fn the_host_sets_and_reads_statics() {
+    // A module of its own: the statics belong to it.
+    let f = Fixture::open().unwrap();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::filter).unwrap();
+    let x: Vec<f32> = (0..70).map(|i| i as f32 - 10.0).collect();
+    let xs = stream.upload(&x).unwrap();
+    let filtered = |taps: [f32; 4]| -> Vec<f32> {
+        x.windows(4)
+            .map(|w| w.iter().zip(taps).map(|(x, tap)| x * tap).sum())
+            .collect()
+    };
+    let run = || {
+        let mut out = stream.zeroed::<f32>(67).unwrap();
+        stream
+            .launch(&kernel, Grid::cover(70, 32), (&xs, &mut out))
+            .unwrap();
+        stream.download(&out).unwrap()
+    };
+
+    assert_eq!(run(), filtered([1.0, 2.0, 3.0, 4.0]));
+    let negative = f.module.global::<u32>("NEGATIVE").unwrap();
+    assert_eq!(negative.get().unwrap(), 15, "it began at 5");
+
+    let taps = f.module.global::<[f32; 4]>("TAPS").unwrap();
+    assert_eq!(taps.get().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    taps.set(&[0.5, 0.0, -1.0, 8.0]).unwrap();
+    negative.set(&100).unwrap();
+    assert_eq!(run(), filtered([0.5, 0.0, -1.0, 8.0]));
+    assert_eq!(negative.get().unwrap(), 110);
+    let length = f.module.global::<u64>("LAST_LENGTH").unwrap();
+    assert_eq!(length.get().unwrap(), 70);
+
+    // Another load of the same PTX has objects of its own; the host's statics are yet others.
+    let other = Fixture::open().unwrap();
+    let fresh = other.module.global::<u32>("NEGATIVE").unwrap();
+    assert_eq!(fresh.get().unwrap(), 5);
+    assert_eq!(*kernels::TAPS, [1.0, 2.0, 3.0, 4.0]);
+}
