@@ -195,3 +195,58 @@ fn empty_host_memory() -> Result<()> {
     stream.copy_to_host(&buffer, &mut pinned)?;
     Ok(())
 }
+
+// covers: UM-01
+#[test]
+fn where_unified_memory_cannot_be_shared_host_and_kernels_take_turns() {
+    const NAME: &str = "where_unified_memory_cannot_be_shared_host_and_kernels_take_turns";
+    // The simulated device reports no concurrent managed access.
+    common::in_own_process_with(NAME, &[("WARPSMITH_SIMULATOR_ATTRIBUTES", "89=0")], || {
+        let gpu = gpu();
+        if gpu.attribute(Attribute::CONCURRENT_MANAGED_ACCESS).unwrap() != 0 {
+            println!("skipped: {} shares unified memory", gpu.name());
+            return;
+        }
+        let module = module(&gpu);
+        let add = common::add(&module);
+        let (one, two) = (gpu.stream().unwrap(), gpu.stream().unwrap());
+        let mut unified = gpu.unified::<u32>(100).unwrap();
+        let mut elsewhere = one.zeroed::<u32>(100).unwrap();
+        one.synchronize().unwrap();
+        let mut gate = Gate::new(&gpu, &module);
+
+        // A kernel that has nothing to do with it keeps the host out.
+        gate.close(&one);
+        assert!(is_busy(unified.host()));
+        assert!(is_busy(unified.host_mut()));
+        gate.open();
+        one.synchronize().unwrap();
+
+        // And the host keeps every kernel out.
+        {
+            let mut open = unified.host_mut().unwrap();
+            open[0] = 7;
+            // SAFETY: the entry takes a slice and a number, and writes only the slice.
+            let launch =
+                unsafe { one.launch_untyped(&add, Grid::new(1, 100), (&mut elsewhere, 1)) };
+            assert!(is_busy(launch));
+        }
+        // SAFETY: as above.
+        unsafe { one.launch_untyped(&add, Grid::new(1, 100), (&mut unified, 1)) }.unwrap();
+        one.synchronize().unwrap();
+        assert_eq!(unified.host().unwrap()[..2], [8, 1]);
+
+        // Attached to one stream, the others are no matter, and may not use it.
+        unified.attach(&two, Attach::Single).unwrap();
+        gate.close(&one);
+        unified.host_mut().unwrap()[1] = 5;
+        // SAFETY: as above.
+        let launch = unsafe { one.launch_untyped(&add, Grid::new(1, 100), (&mut unified, 1)) };
+        assert_eq!(launch.unwrap_err().code(), Some(Code::NOT_PERMITTED));
+        // SAFETY: as above.
+        unsafe { two.launch_untyped(&add, Grid::new(1, 100), (&mut unified, 1)) }.unwrap();
+        two.synchronize().unwrap();
+        assert_eq!(unified.host().unwrap()[..2], [9, 6]);
+        gate.open();
+    });
+}

@@ -24,10 +24,11 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// The value of an attribute; `None` if the device does not know it.
+    /// The value of an attribute; `None` if the device does not know it. `WARPSMITH_SIMULATOR_ATTRIBUTES` comes first.
     pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> Option<i32> {
-        self.attributes
-            .iter()
+        let given = replaced().iter().chain(self.attributes);
+        given
+            .into_iter()
             .find(|(key, _)| *key == attribute)
             .map(|&(_, value)| value)
     }
@@ -38,6 +39,35 @@ impl Profile {
             .and_then(|value| u32::try_from(value).ok())
             .unwrap_or(0)
     }
+}
+
+/// What `WARPSMITH_SIMULATOR_ATTRIBUTES` makes the devices report instead: `89=0,120=0`, by the numbers of `CUdevice_attribute`.
+fn replaced() -> &'static [(CUdevice_attribute, i32)] {
+    static REPLACED: OnceLock<Vec<(CUdevice_attribute, i32)>> = OnceLock::new();
+    REPLACED.get_or_init(|| {
+        let text = std::env::var("WARPSMITH_SIMULATOR_ATTRIBUTES").unwrap_or_default();
+        assignments(&text).unwrap_or_else(|entry| {
+            eprintln!("warpsmith: WARPSMITH_SIMULATOR_ATTRIBUTES: `{entry}` is not `NUMBER=VALUE`; the variable is ignored");
+            Vec::new()
+        })
+    })
+}
+
+/// `1=2,3=4`, or the entry that is not of this form.
+fn assignments(text: &str) -> Result<Vec<(CUdevice_attribute, i32)>, &str> {
+    let entries = text
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty());
+    entries
+        .map(|entry| {
+            let (key, value) = entry.split_once('=').ok_or(entry)?;
+            let (Ok(key), Ok(value)) = (key.trim().parse(), value.trim().parse()) else {
+                return Err(entry);
+            };
+            Ok((CUdevice_attribute(key), value))
+        })
+        .collect()
 }
 
 /// The most devices that can be simulated.
@@ -171,6 +201,20 @@ pub(crate) fn host_available() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_can_be_replaced() {
+        assert_eq!(
+            assignments("89=0, 2=-1,"),
+            Ok(vec![
+                (CUdevice_attribute(89), 0),
+                (CUdevice_attribute(2), -1)
+            ])
+        );
+        assert_eq!(assignments(""), Ok(vec![]));
+        assert_eq!(assignments("89=0,x=1"), Err("x=1"));
+        assert_eq!(assignments("89"), Err("89"));
+    }
 
     #[test]
     fn visible_devices_are_listed_up_to_the_first_wrong_entry() {
