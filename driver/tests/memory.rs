@@ -305,11 +305,8 @@ fn hints_on_managed_memory_are_remembered_by_page() {
         (-1, -2)
     );
     // SAFETY: as above; the stream has been waited for.
-    assert_eq!(
-        unsafe { (memory as *const u32).read() },
-        42,
-        "hints move data and change none"
-    );
+    let value = unsafe { (memory as *const u32).read() };
+    assert_eq!(value, 42, "hints move data and change none");
     let plain: CUdeviceptr = get!(cuMemAlloc_v2(4096));
     fails!(1, cuMemPrefetchAsync(plain, 4096, 0, stream));
     ok!(cuMemFree_v2(plain));

@@ -127,9 +127,9 @@ fn parameters_can_come_packed() {
     packed[12..].copy_from_slice(&10u32.to_ne_bytes());
     let mut size = packed.len();
     let mut extra: [*mut c_void; 5] = [
-        1 as *mut c_void,
+        core::ptr::without_provenance_mut(1),
         packed.as_mut_ptr().cast(),
-        2 as *mut c_void,
+        core::ptr::without_provenance_mut(2),
         (&raw mut size).cast(),
         null_mut(),
     ];

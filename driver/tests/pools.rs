@@ -53,10 +53,8 @@ fn memory_comes_and_goes_in_the_streams_order() {
     gate.open();
     ok!(cuStreamSynchronize(stream));
     // SAFETY: the copy is complete.
-    assert_eq!(
-        unsafe { core::slice::from_raw_parts(back, 1024) },
-        [9; 1024]
-    );
+    let values = unsafe { core::slice::from_raw_parts(back, 1024) };
+    assert_eq!(values, [9; 1024]);
     ok!(cuMemFreeHost(back.cast()));
     ok!(cuStreamDestroy_v2(stream));
 }

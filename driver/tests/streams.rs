@@ -97,7 +97,7 @@ fn small_ordinary_sources_may_change_after_the_call() {
     let gate = Gate::new();
     let memory = upload(&[0u32; 16]);
     gate.block(stream);
-    let mut source = vec![1u32; 16];
+    let mut source = [1u32; 16];
     ok!(cuMemcpyHtoDAsync_v2(
         memory,
         source.as_ptr().cast(),

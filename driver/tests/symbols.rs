@@ -60,10 +60,8 @@ fn the_per_thread_variant_is_another_function() {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
     gate.block(CU_STREAM_PER_THREAD);
     // SAFETY: the function takes no data.
-    assert_eq!(
-        unsafe { launch(null_mut(), Some(nothing), null_mut()) }.0,
-        0
-    );
+    let result = unsafe { launch(null_mut(), Some(nothing), null_mut()) };
+    assert_eq!(result.0, 0);
     gate.open();
     ok!(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }

@@ -120,7 +120,9 @@ fn main() {
                     Err(fault) => panic!("{fault}"),
                 }
                 let elapsed = start.elapsed().as_secs_f64();
-                let busy = processor.zip(processor_seconds()).map_or(elapsed, |(before, after)| after - before);
+                let busy = processor
+                    .zip(processor_seconds())
+                    .map_or(elapsed, |(before, after)| after - before);
                 best = best.min(if threads == 1 { busy } else { elapsed });
             }
             let rate = count as f64 / best / 1e6;

@@ -43,7 +43,9 @@ struct Section<'a> {
 fn sections<'a>(lines: &[&'a str]) -> Result<Vec<Section<'a>>, String> {
     let mut sections: Vec<Section> = Vec::new();
     for (number, line) in lines.iter().enumerate() {
-        let Some(text) = line.strip_prefix("//!").map(str::trim) else { continue };
+        let Some(text) = line.strip_prefix("//!").map(str::trim) else {
+            continue;
+        };
         let word = text.split_whitespace().next().unwrap_or("");
         match (word, sections.last_mut()) {
             ("" | "#", _) => {}
@@ -73,7 +75,11 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
     let mut arena = Arena::new();
     let mut globals = Vec::new();
     let module = Module::load(ptx, &mut |global| {
-        let address = arena.allocate(global.size, global.align, &format!("global variable {}", global.name));
+        let address = arena.allocate(
+            global.size,
+            global.align,
+            &format!("global variable {}", global.name),
+        );
         globals.push(address);
         Some(address)
     });
@@ -94,12 +100,18 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
     }
     let mut words = section.directive.split_whitespace().skip(1);
     let name = words.next().ok_or("`run` needs a kernel's name")?;
-    let kernel = module.kernel(name).ok_or_else(|| format!("no kernel `{name}`"))?;
+    let kernel = module
+        .kernel(name)
+        .ok_or_else(|| format!("no kernel `{name}`"))?;
     let (mut grid, mut block, mut cluster) = ([1; 3], [1; 3], kernel.cluster.unwrap_or([1; 3]));
     let (mut dynamic_shared, mut cooperative, mut checks, mut seed) = (0, false, Checks::ALL, 0);
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
-        let number = || value.parse::<u32>().map_err(|_| format!("`{word}`: not a number"));
+        let number = || {
+            value
+                .parse::<u32>()
+                .map_err(|_| format!("`{word}`: not a number"))
+        };
         match key {
             "grid" => grid = values::dimensions(value)?,
             "block" => block = values::dimensions(value)?,
@@ -114,15 +126,30 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
     }
     let mut params = vec![0u8; kernel.parameter_bytes() as usize];
     if section.parameters.len() != kernel.parameters.len() {
-        return Err(format!("{name} has {} parameters, {} given", kernel.parameters.len(), section.parameters.len()));
+        return Err(format!(
+            "{name} has {} parameters, {} given",
+            kernel.parameters.len(),
+            section.parameters.len()
+        ));
     }
     let mut shown = Vec::new();
-    for (index, (text, parameter)) in section.parameters.iter().zip(&kernel.parameters).enumerate() {
+    for (index, (text, parameter)) in section
+        .parameters
+        .iter()
+        .zip(&kernel.parameters)
+        .enumerate()
+    {
         let (kind, rest) = text.split_once(' ').ok_or("a parameter needs a type")?;
-        let (ty, rest) = rest.trim().split_once(' ').ok_or("a parameter needs values")?;
+        let (ty, rest) = rest
+            .trim()
+            .split_once(' ')
+            .ok_or("a parameter needs values")?;
         let ty = Type::parse(ty).ok_or_else(|| format!("unknown type `{ty}`"))?;
         let bytes = if kind == "out" {
-            let count: usize = rest.trim().parse().map_err(|_| format!("`{rest}`: not a number"))?;
+            let count: usize = rest
+                .trim()
+                .parse()
+                .map_err(|_| format!("`{rest}`: not a number"))?;
             vec![0xCD; count * ty.size()]
         } else {
             ty.encode(rest)?
@@ -140,14 +167,33 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
             address.to_le_bytes().to_vec()
         };
         if value.len() != parameter.size as usize {
-            return Err(format!("parameter {index} has {} bytes, `{text}` has {}", parameter.size, value.len()));
+            return Err(format!(
+                "parameter {index} has {} bytes, `{text}` has {}",
+                parameter.size,
+                value.len()
+            ));
         }
         params[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
     }
     let output = arena.output();
-    let environment =
-        Environment { memory: &arena, runtime: &output, checks, seed, threads: 2, stack_limit: 1024, cancel: None };
-    let launch = Launch { kernel, grid, block, cluster, dynamic_shared, cooperative, params: &params };
+    let environment = Environment {
+        memory: &arena,
+        runtime: &output,
+        checks,
+        seed,
+        threads: 2,
+        stack_limit: 1024,
+        cancel: None,
+    };
+    let launch = Launch {
+        kernel,
+        grid,
+        block,
+        cluster,
+        dynamic_shared,
+        cooperative,
+        params: &params,
+    };
     if let Err(fault) = run(&launch, &environment) {
         let text = arena.with_names(&fault.to_string());
         lines.extend(text.lines().map(|line| format!("fault: {line}")));
@@ -155,8 +201,16 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
     }
     lines.extend(output.lines().map(|line| format!("prints: {line}")));
     for (index, ty, address, length) in shown {
-        for (row, values) in ty.decode(&arena.read(address, length)).chunks(16).enumerate() {
-            let mut line = if row == 0 { format!("{index}:") } else { " ".into() };
+        for (row, values) in ty
+            .decode(&arena.read(address, length))
+            .chunks(16)
+            .enumerate()
+        {
+            let mut line = if row == 0 {
+                format!("{index}:")
+            } else {
+                " ".into()
+            };
             for value in values {
                 let _ = write!(line, " {value}");
             }
@@ -176,11 +230,19 @@ fn check(path: &Path) -> Result<(Vec<String>, String), String> {
     }
     let (mut wrong, mut blessed, mut done) = (Vec::new(), String::new(), 0);
     for section in &sections {
-        let found = perform(&text, section).map_err(|error| format!("line {}: {error}", section.line + 1))?;
-        let found: Vec<String> = found.iter().map(|line| format!("//! = {line}").trim_end().to_owned()).collect();
+        let found = perform(&text, section)
+            .map_err(|error| format!("line {}: {error}", section.line + 1))?;
+        let found: Vec<String> = found
+            .iter()
+            .map(|line| format!("//! = {line}").trim_end().to_owned())
+            .collect();
         if found != section.expected {
             let expected = section.expected.join("\n  ");
-            wrong.push(format!("`{}`: expected\n  {expected}\nfound\n  {}", section.directive, found.join("\n  ")));
+            wrong.push(format!(
+                "`{}`: expected\n  {expected}\nfound\n  {}",
+                section.directive,
+                found.join("\n  ")
+            ));
         }
         for line in &lines[done..section.place.start] {
             blessed.push_str(line);
@@ -200,8 +262,11 @@ fn check(path: &Path) -> Result<(Vec<String>, String), String> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).expect("the folder of cases").flatten().map(|e| e.path()).collect();
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .expect("the folder of cases")
+        .flatten()
+        .map(|e| e.path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -221,7 +286,10 @@ fn files() {
     let bless = std::env::var_os("WARPSMITH_BLESS").is_some();
     let mut failures = String::new();
     let mut count = 0;
-    for path in files.iter().filter(|path| path.to_string_lossy().contains(&wanted)) {
+    for path in files
+        .iter()
+        .filter(|path| path.to_string_lossy().contains(&wanted))
+    {
         let name = path.strip_prefix(&root).unwrap_or(path).display();
         count += 1;
         match check(path) {
@@ -241,5 +309,8 @@ fn files() {
         }
     }
     assert!(count > 0, "no file matches `{wanted}`");
-    assert!(failures.is_empty(), "\n{failures}\nSet WARPSMITH_BLESS=1 if the new results are right.");
+    assert!(
+        failures.is_empty(),
+        "\n{failures}\nSet WARPSMITH_BLESS=1 if the new results are right."
+    );
 }

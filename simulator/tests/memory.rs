@@ -114,11 +114,8 @@ fn fresh_memory_is_zero_even_after_a_free() {
     unsafe { (base as *mut u8).write_bytes(0xff, 1 << 16) };
     memory.free(base, "the test").unwrap();
     // SAFETY: freed memory of the arena can still be read.
-    assert_eq!(
-        unsafe { (base as *const u64).read_volatile() },
-        0,
-        "the pages went back to the system"
-    );
+    let first = unsafe { (base as *const u64).read_volatile() };
+    assert_eq!(first, 0, "the pages went back to the system");
 }
 
 #[test]

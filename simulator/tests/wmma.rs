@@ -21,18 +21,68 @@ const LARGE: [[usize; 3]; 3] = [[16, 16, 16], [32, 8, 16], [8, 32, 16]];
 fn combinations() -> Vec<Combination> {
     let mut all = Vec::new();
     for shape in LARGE {
-        for (c, d) in [("f32", "f32"), ("f16", "f16"), ("f16", "f32"), ("f32", "f16")] {
-            all.push(Combination { factor: "f16", c, d, shape });
+        for (c, d) in [
+            ("f32", "f32"),
+            ("f16", "f16"),
+            ("f16", "f32"),
+            ("f32", "f16"),
+        ] {
+            all.push(Combination {
+                factor: "f16",
+                c,
+                d,
+                shape,
+            });
         }
-        all.push(Combination { factor: "bf16", c: "f32", d: "f32", shape });
-        all.push(Combination { factor: "s8", c: "s32", d: "s32", shape });
-        all.push(Combination { factor: "u8", c: "s32", d: "s32", shape });
+        all.push(Combination {
+            factor: "bf16",
+            c: "f32",
+            d: "f32",
+            shape,
+        });
+        all.push(Combination {
+            factor: "s8",
+            c: "s32",
+            d: "s32",
+            shape,
+        });
+        all.push(Combination {
+            factor: "u8",
+            c: "s32",
+            d: "s32",
+            shape,
+        });
     }
-    all.push(Combination { factor: "tf32", c: "f32", d: "f32", shape: [16, 16, 8] });
-    all.push(Combination { factor: "f64", c: "f64", d: "f64", shape: [8, 8, 4] });
-    all.push(Combination { factor: "s4", c: "s32", d: "s32", shape: [8, 8, 32] });
-    all.push(Combination { factor: "u4", c: "s32", d: "s32", shape: [8, 8, 32] });
-    all.push(Combination { factor: "b1", c: "s32", d: "s32", shape: [8, 8, 128] });
+    all.push(Combination {
+        factor: "tf32",
+        c: "f32",
+        d: "f32",
+        shape: [16, 16, 8],
+    });
+    all.push(Combination {
+        factor: "f64",
+        c: "f64",
+        d: "f64",
+        shape: [8, 8, 4],
+    });
+    all.push(Combination {
+        factor: "s4",
+        c: "s32",
+        d: "s32",
+        shape: [8, 8, 32],
+    });
+    all.push(Combination {
+        factor: "u4",
+        c: "s32",
+        d: "s32",
+        shape: [8, 8, 32],
+    });
+    all.push(Combination {
+        factor: "b1",
+        c: "s32",
+        d: "s32",
+        shape: [8, 8, 128],
+    });
     all
 }
 
@@ -49,7 +99,11 @@ fn bits(ty: &str) -> usize {
 
 /// Registers of a fragment of `elements` elements.
 fn registers(ty: &str, elements: usize, factor: bool) -> usize {
-    if ty == "f16" && factor { 8 } else { (elements / 32 * bits(ty)).div_ceil(32.max(bits(ty))) }
+    if ty == "f16" && factor {
+        8
+    } else {
+        (elements / 32 * bits(ty)).div_ceil(32.max(bits(ty)))
+    }
 }
 
 fn encode(ty: &str, value: i64) -> u64 {
@@ -63,15 +117,31 @@ fn encode(ty: &str, value: i64) -> u64 {
 }
 
 /// Puts a matrix into memory, by rows or by columns, each line padded to `stride` elements.
-fn lay_out(ty: &str, values: &[i64], rows: usize, columns: usize, by_rows: bool, stride: usize) -> Vec<u8> {
+fn lay_out(
+    ty: &str,
+    values: &[i64],
+    rows: usize,
+    columns: usize,
+    by_rows: bool,
+    stride: usize,
+) -> Vec<u8> {
     let lines = if by_rows { rows } else { columns };
     let mut bytes = vec![0u8; lines * stride * bits(ty) / 8];
     for row in 0..rows {
         for column in 0..columns {
-            let (line, at) = if by_rows { (row, column) } else { (column, row) };
+            let (line, at) = if by_rows {
+                (row, column)
+            } else {
+                (column, row)
+            };
             let bit = (line * stride + at) * bits(ty);
             let value = encode(ty, values[row * columns + column]) << (bit % 8);
-            for (index, byte) in value.to_le_bytes().iter().enumerate().take(bits(ty).div_ceil(8)) {
+            for (index, byte) in value
+                .to_le_bytes()
+                .iter()
+                .enumerate()
+                .take(bits(ty).div_ceil(8))
+            {
                 bytes[bit / 8 + index] |= byte;
             }
         }
@@ -95,7 +165,12 @@ fn word(by_rows: bool) -> &'static str {
 fn every_combination_and_layout() {
     let mut cases = 0;
     for combination in combinations() {
-        let Combination { factor, c, d, shape: [m, n, k] } = combination;
+        let Combination {
+            factor,
+            c,
+            d,
+            shape: [m, n, k],
+        } = combination;
         let narrow = bits(factor) < 8;
         for layouts in 0..16 {
             let [a_rows, b_rows, c_rows, d_rows] = [1, 2, 4, 8].map(|bit| layouts & bit != 0);
@@ -111,7 +186,11 @@ fn every_combination_and_layout() {
                 "f16" => format!("{d}.{c}"),
                 _ => format!("{d}.{factor}.{factor}.{c}"),
             };
-            let (mma, extra) = if factor == "b1" { ("xor.popc.sync", "") } else { ("sync", "") };
+            let (mma, extra) = if factor == "b1" {
+                ("xor.popc.sync", "")
+            } else {
+                ("sync", "")
+            };
             // Factors come through global memory, C through shared memory, to try both.
             let padded = |ty: &str, length: usize| (length + 1).next_multiple_of(128 / bits(ty));
             let strides = [
@@ -161,7 +240,9 @@ fn every_combination_and_layout() {
             let mut seed = 12345u64;
             let mut random = |ty: &str, count: usize| -> Vec<i64> {
                 let mut next = || {
-                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    seed = seed
+                        .wrapping_mul(6364136223846793005)
+                        .wrapping_add(1442695040888963407);
                     match ty {
                         "b1" => (seed >> 40) as i64 & 1,
                         "u4" | "u8" => (seed >> 40) as i64 & 7,
@@ -170,7 +251,11 @@ fn every_combination_and_layout() {
                 };
                 (0..count).map(|_| next()).collect()
             };
-            let (va, vb, vc) = (random(factor, m * k), random(factor, k * n), random(c, m * n));
+            let (va, vb, vc) = (
+                random(factor, m * k),
+                random(factor, k * n),
+                random(c, m * n),
+            );
             let mut expected = vc.clone();
             for row in 0..m {
                 for column in 0..n {
@@ -189,7 +274,8 @@ fn every_combination_and_layout() {
                 lay_out(d, &vec![0; m * n], m, n, d_rows, strides[3]),
             ];
             let mut arena = Arena::new();
-            let module = Module::load(&ptx, &mut |_| None).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
+            let module =
+                Module::load(&ptx, &mut |_| None).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
             let mut params = Vec::new();
             let mut addresses = Vec::new();
             for bytes in &buffers {
@@ -220,7 +306,11 @@ fn every_combination_and_layout() {
             };
             run(&launch, &environment).unwrap_or_else(|fault| panic!("{fault}\n{ptx}"));
             let found = arena.read(addresses[3], buffers[3].len());
-            assert_eq!(found, lay_out(d, &expected, m, n, d_rows, strides[3]), "{ptx}");
+            assert_eq!(
+                found,
+                lay_out(d, &expected, m, n, d_rows, strides[3]),
+                "{ptx}"
+            );
         }
     }
     assert_eq!(cases, 23 * 16 + 3 * 4);

@@ -5,7 +5,8 @@
     non_camel_case_types,
     non_snake_case,
     non_upper_case_globals,
-    clippy::all
+    clippy::all,
+    clippy::undocumented_unsafe_blocks
 )]
 
 pub type cuuint32_t = u32;

@@ -60,25 +60,13 @@ driver_calls! {
 }
 
 /// The shape of a launch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) cluster: [u32; 3],
     pub(super) shared: u32,
     pub(super) cooperative: bool,
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self {
-            grid: [0; 3],
-            block: [0; 3],
-            cluster: [0; 3],
-            shared: 0,
-            cooperative: false,
-        }
-    }
 }
 
 /// The shape that a launch configuration with attributes describes.

@@ -119,8 +119,8 @@ fn pages(address: usize, count: usize) -> impl Iterator<Item = usize> {
 
 fn place(location: CUmemLocation) -> Result<CUdevice> {
     match location.type_ {
-        // SAFETY: every bit pattern of the union's integer is valid.
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
+            // SAFETY: every bit pattern of the union's integer is valid.
             Ok(unsafe { location.__bindgen_anon_1.id })
         }
         CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST => Ok(CU_DEVICE_CPU),
@@ -195,7 +195,7 @@ unsafe fn range_attribute(
 ) -> Result {
     current()?;
     managed(address, count)?;
-    if data.is_null() || size == 0 || size % 4 != 0 {
+    if data.is_null() || size == 0 || !size.is_multiple_of(4) {
         return Err(code::INVALID_VALUE);
     }
     let hints = lock(&HINTS);

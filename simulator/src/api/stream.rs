@@ -80,6 +80,7 @@ driver_calls! {
         stream.issue_with(&context, Vec::new(), Box::new(move || {
             let status = worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
             let data = data;
+            // SAFETY: the program promised with the call that the callback may be called with its data.
             super::as_host_function(|| unsafe { callback(handle as CUstream, status, data.data) });
         }));
     }

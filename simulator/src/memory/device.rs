@@ -59,10 +59,10 @@ impl DeviceMemory for Memory {
                 address.saturating_sub(info.base + info.len)
             }
         };
-        let (before, after) = self.neighbours(address);
-        let (info, detail) = before
+        let (info, detail) = self
+            .neighbours(address)
             .into_iter()
-            .chain(after)
+            .flatten()
             .min_by_key(|(info, _)| distance(info))?;
         Some(describe(info, &detail))
     }

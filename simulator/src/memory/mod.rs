@@ -9,6 +9,7 @@ mod arena;
 mod device;
 mod slots;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
@@ -71,7 +72,7 @@ pub struct Detail {
     /// The device whose memory it takes.
     pub device: usize,
     /// The driver call (or the variable) that made it.
-    pub made_by: String,
+    pub made_by: Cow<'static, str>,
     /// The driver call that freed it.
     pub freed_by: Option<&'static str>,
     /// Counts allocations of the process, from 1; `CU_POINTER_ATTRIBUTE_BUFFER_ID`.
@@ -123,14 +124,14 @@ impl Memory {
         kind: Kind,
         context: u64,
         device: usize,
-        made_by: &str,
+        made_by: impl Into<Cow<'static, str>>,
     ) -> Option<usize> {
         let base = self.arena.take(len)?;
         let detail = Detail {
             kind,
             context,
             device,
-            made_by: made_by.to_owned(),
+            made_by: made_by.into(),
             freed_by: None,
             serial: 0,
         };
@@ -255,13 +256,7 @@ impl Memory {
     }
 
     /// The allocations, live or freed, that start before and after `address`.
-    fn neighbours(
-        &self,
-        address: usize,
-    ) -> (
-        Option<(AllocationInfo, Detail)>,
-        Option<(AllocationInfo, Detail)>,
-    ) {
+    fn neighbours(&self, address: usize) -> [Option<(AllocationInfo, Detail)>; 2] {
         let all = self.slots.all();
         let before = all
             .iter()
@@ -272,6 +267,6 @@ impl Memory {
             .into_iter()
             .filter(|(info, _)| info.base > address)
             .min_by_key(|(info, _)| info.base);
-        (before, after)
+        [before, after]
     }
 }

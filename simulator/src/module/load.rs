@@ -32,14 +32,12 @@ fn failure(code: CUresult, text: impl Into<String>) -> Failure {
 
 /// Loads PTX into a context.
 pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Failure> {
-    if let Some(disabled) = ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"]
+    let disabled = ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"]
         .into_iter()
-        .find_map(|name| switch(name))
-    {
-        if disabled {
-            let text = "PTX cannot be loaded: CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set";
-            return Err(failure(code::JIT_COMPILATION_DISABLED, text));
-        }
+        .find_map(switch);
+    if disabled == Some(true) {
+        let text = "PTX cannot be loaded: CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set";
+        return Err(failure(code::JIT_COMPILATION_DISABLED, text));
     }
     if let Some((major, minor)) = version_directive(ptx)
         && (major, minor) > NEWEST_PTX
@@ -59,7 +57,7 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
             Kind::Global
         };
         let by = format!("variable {}", variable.name);
-        let address = device_memory::allocate(context, (variable.size as usize).max(1), kind, &by);
+        let address = device_memory::allocate(context, (variable.size as usize).max(1), kind, by);
         out_of_memory |= address.is_err();
         placed.push(address.ok()?);
         address.ok().map(|address| address as u64)

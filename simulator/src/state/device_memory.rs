@@ -1,5 +1,7 @@
 //! Taking and giving back memory of a device in the name of a context.
 
+use std::borrow::Cow;
+
 use super::{Context, Result, code};
 use crate::device;
 use crate::memory::{Kind, Memory};
@@ -9,7 +11,12 @@ use crate::memory::{Kind, Memory};
 const LARGE: usize = 256 << 20;
 
 /// Allocates in the name of a context. The bytes are zero.
-pub(crate) fn allocate(context: &Context, bytes: usize, kind: Kind, by: &str) -> Result<usize> {
+pub(crate) fn allocate(
+    context: &Context,
+    bytes: usize,
+    kind: Kind,
+    by: impl Into<Cow<'static, str>>,
+) -> Result<usize> {
     if bytes > LARGE && device::host_available().is_some_and(|available| bytes > available) {
         return Err(code::OUT_OF_MEMORY);
     }

@@ -71,7 +71,9 @@ impl Operation {
             // SAFETY: pageable ends are the program's responsibility until the stream has passed the copy.
             Self::Copy(transfer) => unsafe { transfer.execute() },
             // SAFETY: the staged bytes live in this operation; the other end is as above.
-            Self::StagedCopy(transfer, staged) => unsafe { transfer.from_staged(staged).execute() },
+            Self::StagedCopy(transfer, staged) => unsafe {
+                transfer.with_staged_source(staged).execute()
+            },
             Self::Fill(fill) => fill.execute(),
             Self::Host(call) => {
                 call.run();

@@ -175,7 +175,7 @@ impl Transfer {
     }
 
     /// The same copy out of a staging buffer.
-    pub(crate) fn from_staged(&self, staged: &[u8]) -> Self {
+    pub(crate) fn with_staged_source(&self, staged: &[u8]) -> Self {
         let address = staged.as_ptr() as usize;
         let from = End {
             address,
@@ -298,11 +298,11 @@ pub(crate) struct Fill {
 impl Fill {
     /// Checks the element's size and alignment and that the memory is there.
     pub(crate) fn check(self) -> Result<Self> {
-        if !matches!(self.element, 1 | 2 | 4) || self.address % self.element != 0 {
+        if !matches!(self.element, 1 | 2 | 4) || !self.address.is_multiple_of(self.element) {
             return Err(code::INVALID_VALUE);
         }
         if self.height > 1
-            && (self.pitch < self.width * self.element || self.pitch % self.element != 0)
+            && (self.pitch < self.width * self.element || !self.pitch.is_multiple_of(self.element))
         {
             return Err(code::INVALID_VALUE);
         }

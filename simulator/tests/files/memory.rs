@@ -20,7 +20,12 @@ impl Arena {
     pub fn new() -> Arena {
         let memory: Box<[AtomicU64]> = (0..BYTES / 8).map(|_| AtomicU64::new(0)).collect();
         let next = memory.as_ptr() as u64 + 4096;
-        let mut arena = Arena { memory, allocations: Vec::new(), next, generation: AtomicU64::new(0) };
+        let mut arena = Arena {
+            memory,
+            allocations: Vec::new(),
+            next,
+            generation: AtomicU64::new(0),
+        };
         arena.allocate(HEAP, 256, "device heap");
         arena
     }
@@ -28,19 +33,33 @@ impl Arena {
     /// The device runtime of kernels in this memory.
     pub fn output(&self) -> Output {
         let base = self.allocations[0].base;
-        Output { text: Mutex::default(), heap: Mutex::new(base..base + HEAP) }
+        Output {
+            text: Mutex::default(),
+            heap: Mutex::new(base..base + HEAP),
+        }
     }
 
     pub fn allocate(&mut self, size: u64, align: u64, what: &str) -> u64 {
         let base = self.next.next_multiple_of(align.max(256));
         self.next = base + size + 256;
-        assert!(self.next < self.memory.as_ptr() as u64 + BYTES as u64, "a file test needs too much memory");
-        self.allocations.push(AllocationInfo { base, size, freed: false, what: what.to_owned() });
+        assert!(
+            self.next < self.memory.as_ptr() as u64 + BYTES as u64,
+            "a file test needs too much memory"
+        );
+        self.allocations.push(AllocationInfo {
+            base,
+            size,
+            freed: false,
+            what: what.to_owned(),
+        });
         base
     }
 
     pub fn free(&mut self, address: u64) {
-        self.allocations.iter_mut().filter(|a| a.base == address).for_each(|a| a.freed = true);
+        self.allocations
+            .iter_mut()
+            .filter(|a| a.base == address)
+            .for_each(|a| a.freed = true);
     }
 
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
@@ -54,7 +73,9 @@ impl Arena {
 
     pub fn read(&mut self, address: u64, length: usize) -> Vec<u8> {
         let start = (address - self.memory.as_ptr() as u64) as usize;
-        (start..start + length).map(|at| (*self.memory[at / 8].get_mut() >> (at % 8 * 8)) as u8).collect()
+        (start..start + length)
+            .map(|at| (*self.memory[at / 8].get_mut() >> (at % 8 * 8)) as u8)
+            .collect()
     }
 
     /// The text with each address near an allocation written as `ARGUMENT+offset`, so that it is the same in every run.
@@ -62,14 +83,24 @@ impl Arena {
         let mut result = String::new();
         let mut rest = text;
         while let Some(at) = rest.find("0x") {
-            let digits = rest[at + 2..].bytes().take_while(u8::is_ascii_hexdigit).count();
+            let digits = rest[at + 2..]
+                .bytes()
+                .take_while(u8::is_ascii_hexdigit)
+                .count();
             let (number, after) = rest[at..].split_at(2 + digits);
             result.push_str(&rest[..at]);
             let address = u64::from_str_radix(&number[2..], 16).unwrap_or(0);
-            let near = self.allocations.iter().find(|a| address >= a.base && address <= a.base + a.size + 128);
+            let near = self
+                .allocations
+                .iter()
+                .find(|a| address >= a.base && address <= a.base + a.size + 128);
             match near {
                 Some(allocation) => {
-                    result.push_str(&format!("&{}+{}", allocation.what, address - allocation.base));
+                    result.push_str(&format!(
+                        "&{}+{}",
+                        allocation.what,
+                        address - allocation.base
+                    ));
                 }
                 None => result.push_str(number),
             }
@@ -85,19 +116,34 @@ impl DeviceMemory for Arena {
     }
 
     fn validate(&self, address: u64, size: u64, _: bool) -> Result<Extent, AccessError> {
-        let found = self.allocations.iter().find(|a| address >= a.base && address + size <= a.base + a.size);
+        let found = self
+            .allocations
+            .iter()
+            .find(|a| address >= a.base && address + size <= a.base + a.size);
         match found {
             Some(a) if a.freed => Err(AccessError::Freed),
-            Some(a) => Ok(Extent { base: a.base, end: a.base + a.size, writable: true }),
+            Some(a) => Ok(Extent {
+                base: a.base,
+                end: a.base + a.size,
+                writable: true,
+            }),
             None => Err(AccessError::OutOfBounds),
         }
     }
 
     fn nearest(&self, address: u64) -> Option<AllocationInfo> {
         let distance = |a: &&AllocationInfo| {
-            if address < a.base { a.base - address } else { address.saturating_sub(a.base + a.size - 1) }
+            if address < a.base {
+                a.base - address
+            } else {
+                address.saturating_sub(a.base + a.size - 1)
+            }
         };
-        self.allocations.iter().filter(|a| distance(a) < 4096).min_by_key(distance).cloned()
+        self.allocations
+            .iter()
+            .filter(|a| distance(a) < 4096)
+            .min_by_key(distance)
+            .cloned()
     }
 
     fn generation(&self) -> &AtomicU64 {
@@ -114,7 +160,9 @@ pub struct Output {
 impl Output {
     /// The lines, sorted: threads print in any order.
     pub fn lines(&self) -> impl Iterator<Item = String> {
-        let text = String::from_utf8_lossy(&self.text.lock().expect("no test panics while printing")).into_owned();
+        let text =
+            String::from_utf8_lossy(&self.text.lock().expect("no test panics while printing"))
+                .into_owned();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
         lines.into_iter()
@@ -123,7 +171,10 @@ impl Output {
 
 impl Runtime for Output {
     fn print(&self, text: &[u8]) {
-        self.text.lock().expect("no test panics while printing").extend_from_slice(text);
+        self.text
+            .lock()
+            .expect("no test panics while printing")
+            .extend_from_slice(text);
     }
 
     fn malloc(&self, size: u64) -> u64 {

@@ -14,7 +14,9 @@ pub fn dimensions(text: &str) -> Result<[u32; 3], String> {
     let mut result = [1; 3];
     for (index, part) in text.split(',').enumerate() {
         let place = result.get_mut(index).ok_or("at most three dimensions")?;
-        *place = part.parse().map_err(|_| format!("`{part}`: not a number"))?;
+        *place = part
+            .parse()
+            .map_err(|_| format!("`{part}`: not a number"))?;
     }
     Ok(result)
 }
@@ -23,7 +25,10 @@ impl Type {
     /// The type of this name; `b` is bf16.
     pub fn parse(name: &str) -> Option<Type> {
         if name == "bf16" {
-            return Some(Type { kind: 'b', bits: 16 });
+            return Some(Type {
+                kind: 'b',
+                bits: 16,
+            });
         }
         let kind = name.chars().next()?;
         let bits = name[1..].parse().ok()?;
@@ -54,19 +59,32 @@ impl Type {
                 _ => value.to_bits(),
             });
         }
-        text.parse::<i128>().map(|value| value as u64).map_err(|_| wrong(()))
+        text.parse::<i128>()
+            .map(|value| value as u64)
+            .map_err(|_| wrong(()))
     }
 
     /// The bytes of a list of values.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let count = |word: &str| word.parse::<u64>().map_err(|_| format!("`{word}`: not a number"));
-        let values: Vec<u64> = match words[..] {
-            ["iota", n] => (0..count(n)?).map(|i| self.value(&i.to_string())).collect::<Result<_, _>>()?,
-            ["fill", value, n] => vec![self.value(value)?; count(n)? as usize],
-            _ => words.iter().map(|word| self.value(word)).collect::<Result<_, _>>()?,
+        let count = |word: &str| {
+            word.parse::<u64>()
+                .map_err(|_| format!("`{word}`: not a number"))
         };
-        Ok(values.iter().flat_map(|value| value.to_le_bytes()[..self.size()].to_vec()).collect())
+        let values: Vec<u64> = match words[..] {
+            ["iota", n] => (0..count(n)?)
+                .map(|i| self.value(&i.to_string()))
+                .collect::<Result<_, _>>()?,
+            ["fill", value, n] => vec![self.value(value)?; count(n)? as usize],
+            _ => words
+                .iter()
+                .map(|word| self.value(word))
+                .collect::<Result<_, _>>()?,
+        };
+        Ok(values
+            .iter()
+            .flat_map(|value| value.to_le_bytes()[..self.size()].to_vec())
+            .collect())
     }
 
     /// The values in these bytes, as text; `V*N` for N equal ones in a row.
@@ -91,6 +109,14 @@ impl Type {
                 _ => runs.push((text, 1)),
             }
         }
-        runs.into_iter().map(|(text, count)| if count == 1 { text } else { format!("{text}*{count}") }).collect()
+        runs.into_iter()
+            .map(|(text, count)| {
+                if count == 1 {
+                    text
+                } else {
+                    format!("{text}*{count}")
+                }
+            })
+            .collect()
     }
 }
