@@ -54,7 +54,7 @@ fn run(input: &Path, out: &Path) -> Result<()> {
         .with_context(|| format!("cannot write {}", out.display()))?;
     println!(
         "{width} x {height} pixels equalised on {}: {}",
-        session.gpu.name(),
+        session.device(),
         out.display()
     );
     Ok(())

@@ -105,7 +105,7 @@ fn run(command: Command) -> Result<ExitCode> {
                     .push(case.run(&session, size, seed, &mut |progress| show(&bar, &progress))?);
             }
             bar.finish_and_clear();
-            println!("{}", table::outcomes(&outcomes, &session.gpu.name()));
+            println!("{}", table::outcomes(&outcomes, &session.device()));
             if outcomes.iter().any(|outcome| outcome.verified.is_err()) {
                 return Ok(ExitCode::FAILURE);
             }

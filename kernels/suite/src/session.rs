@@ -42,6 +42,11 @@ impl Session {
         })
     }
 
+    /// What to call the device: the simulator says whose it simulates.
+    pub fn device(&self) -> String {
+        device(&self.gpu)
+    }
+
     /// Adds the module of the twin `stem`.
     pub fn add_twin(&mut self, stem: &str, module: Module) {
         self.twins.insert(stem.into(), module);
@@ -104,6 +109,14 @@ impl Session {
         Ok(self
             .stream
             .launch(&self.fill.words, grid, (seed, shift, buffer))?)
+    }
+}
+
+/// What to call a device: the simulator says whose it simulates.
+pub(crate) fn device(gpu: &Gpu) -> String {
+    match gpu.is_simulator() {
+        true => format!("simulator ({})", gpu.name()),
+        false => gpu.name(),
     }
 }
 

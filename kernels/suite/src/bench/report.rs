@@ -167,7 +167,7 @@ impl Report {
         let (major, minor) = gpu.driver_version();
         Report {
             date: date::today(),
-            device: gpu.name(),
+            device: crate::session::device(gpu),
             simulator: gpu.is_simulator(),
             driver: format!(
                 "CUDA {major}.{minor}{}",

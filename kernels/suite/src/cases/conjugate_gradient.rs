@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "conjugate_gradient",
     summary: "a sparse system in one cooperative grid",
     unit: "unknowns",
-    simulator_size: 3_000,
+    simulator_size: 20_000,
     gpu_size: 1 << 22,
     ragged: &[1, 2, 31, 257, 1025],
     twin: "conjugate_gradient",

@@ -14,7 +14,7 @@ pub(super) const CASE: Case = Case {
     name: "convolution",
     summary: "7 x 7 filter, halo in shared memory, 4 x 4 results a thread",
     unit: "columns",
-    simulator_size: 256,
+    simulator_size: 512,
     gpu_size: 8192,
     ragged: &[1, 3, 4, 61, 64, 68, 130],
     twin: "convolution",

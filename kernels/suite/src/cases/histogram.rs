@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "histogram",
     summary: "256 bins, one shared histogram a warp",
     unit: "bytes",
-    simulator_size: 300_007,
+    simulator_size: 1_000_007,
     gpu_size: 1 << 30,
     ragged: &[1, 15, 16, 17, 4095, 4097, 65_553],
     twin: "histogram",

@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "histogram_cluster",
     summary: "thousands of bins in distributed shared memory",
     unit: "values",
-    simulator_size: 50_003,
+    simulator_size: 200_003,
     gpu_size: 1 << 28,
     ragged: &[1, 3, 5, 1023, 4097, 20_001],
     twin: "histogram_cluster",

@@ -14,7 +14,7 @@ pub(super) const CASE: Case = Case {
     name: "power_iteration",
     summary: "a graph with a conditional while: one launch, one wait",
     unit: "rows",
-    simulator_size: 160,
+    simulator_size: 384,
     gpu_size: 8192,
     ragged: &[1, 3, 37, 130],
     twin: "power_iteration",

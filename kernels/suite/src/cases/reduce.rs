@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "reduce",
     summary: "sum: registers, shuffles, shared memory, one atomic a block",
     unit: "elements",
-    simulator_size: 400_003,
+    simulator_size: 2_000_003,
     gpu_size: 1 << 29,
     ragged: &[1, 3, 31, 1024, 4095, 4096, 4097, 70_001],
     twin: "reduce",

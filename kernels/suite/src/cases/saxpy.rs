@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "saxpy",
     summary: "y := a x + y, 16-byte accesses",
     unit: "elements",
-    simulator_size: 200_003,
+    simulator_size: 1_000_003,
     gpu_size: 1 << 28,
     ragged: &[1, 2, 3, 4, 7, 1023, 2048, 2049, 4099],
     twin: "saxpy",

@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "scan",
     summary: "inclusive prefix sum, one pass, decoupled look-back",
     unit: "elements",
-    simulator_size: 200_003,
+    simulator_size: 1_000_003,
     gpu_size: 1 << 28,
     ragged: &[1, 2, 31, 8191, 8192, 8193, 24_577, 150_001],
     twin: "scan",

@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "sgemm",
     summary: "128 x 128 tiles, 8 x 8 results a thread",
     unit: "rows",
-    simulator_size: 128,
+    simulator_size: 256,
     gpu_size: 4096,
     ragged: &[1, 5, 67, 68, 132],
     twin: "sgemm",

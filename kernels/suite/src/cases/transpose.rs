@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     name: "transpose",
     summary: "64 x 64 tiles through shared memory, swizzled",
     unit: "columns",
-    simulator_size: 512,
+    simulator_size: 1024,
     gpu_size: 16_000,
     ragged: &[1, 3, 33, 64, 68, 127, 132],
     twin: "transpose",

@@ -14,7 +14,7 @@ pub(super) const CASE: Case = Case {
     name: "wmma_gemm",
     summary: "f16 product, f32 sums, matrix units",
     unit: "rows",
-    simulator_size: 128,
+    simulator_size: 256,
     gpu_size: 8192,
     ragged: &[1, 17, 72, 131, 136],
     twin: "wmma_gemm",
