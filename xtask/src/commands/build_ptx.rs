@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warpsmith_builder::ptxas::{KernelUsage, Ptxas};
-use warpsmith_builder::{Arch, CudaBuilder, PtxOutput};
+use warpsmith_builder::{Arch, CudaBuilder, PanicStrategy, PtxOutput};
 
 /// The workspace's kernel crates, by package name and folder.
 const CRATES: [(&str, &str); 2] = [
@@ -30,9 +30,30 @@ pub struct Options {
     /// Where to write `CRATE.ARCH.ptx`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// What a panic says: `message`, `location` or `trap`. The difference in registers is what saying it costs.
+    #[arg(long, default_value = "message")]
+    panic: Panic,
     /// Have ptxas compile the PTX, and fail if it is not to be found. Without this, it is asked where it is found.
     #[arg(long)]
     check: bool,
+}
+
+/// The panic strategies by their names.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Panic {
+    Message,
+    Location,
+    Trap,
+}
+
+impl From<Panic> for PanicStrategy {
+    fn from(panic: Panic) -> PanicStrategy {
+        match panic {
+            Panic::Message => PanicStrategy::Message,
+            Panic::Location => PanicStrategy::Location,
+            Panic::Trap => PanicStrategy::Trap,
+        }
+    }
 }
 
 /// Builds, writes and reports; fails at the first crate that does not build or that ptxas rejects.
@@ -57,7 +78,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     for (name, folder) in &crates {
         for &arch in &archs {
             let step = Step::begin(format!("{name} for {}", arch.name()));
-            let output = CudaBuilder::new(folder).arch(arch).build()?;
+            let output = CudaBuilder::new(folder)
+                .arch(arch)
+                .panic(options.panic.into())
+                .build()?;
             let path = write(&out, name, arch, &output.ptx)?;
             let usage = match &ptxas {
                 Some(ptxas) => ptxas.check(&output.ptx, arch)?,

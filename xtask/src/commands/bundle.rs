@@ -1,6 +1,6 @@
 //! `cargo xtask bundle DIR`: a relocatable folder to carry to a GPU machine that has no Rust.
 //!
-//! It holds the test harnesses that run on a device, the suite's program (kernels and benchmark, their PTX inside), the
+//! It holds the integration tests, the suite's program (kernels and benchmark, their PTX inside), the
 //! CUDA C++ twins as source, and `run.sh test|run|bench`.
 
 use super::setup;
@@ -11,8 +11,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The packages whose test harnesses named `device_...` run on any device without the source tree.
+/// The packages whose integration tests run on any device.
 const TESTED: [&str; 3] = ["warpsmith-tests", "warpsmith-host", "warpsmith-suite"];
+/// The integration tests among them that need the source tree and a compiler, and so stay behind.
+const NEED_THE_SOURCE: [&str; 2] = ["compile_fail", "snapshots"];
 const RUN_SH: &str = include_str!("../../templates/bundle-run.sh");
 
 /// The options of `cargo xtask bundle`.
@@ -76,25 +78,19 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     let suite = super::run::build_suite(&["--release"])?;
     install(&suite, &staging.join("suite"), keep_symbols)?;
 
-    let mut arguments = vec!["test", "--release", "--no-run", "--tests"];
+    let mut arguments = vec!["test", "--release", "--no-run", "--test", "*"];
     for package in TESTED {
         arguments.extend(["--package", package]);
     }
     let tests = staging.join("tests");
     fs::create_dir(&tests)?;
-    let mut count = 0;
-    for harness in cargo::build(&arguments)? {
-        if harness.is_test && harness.name.starts_with("device_") {
-            install(
-                &harness.path,
-                &tests.join(format!("{}.{}", harness.package, harness.name)),
-                keep_symbols,
-            )?;
-            count += 1;
-        }
-    }
-    if count == 0 {
-        bail!("no test harness named `device_...` was built; the bundle would test nothing");
+    let harnesses = cargo::build(&arguments)?;
+    for harness in harnesses
+        .iter()
+        .filter(|built| built.is_test && !NEED_THE_SOURCE.contains(&built.name.as_str()))
+    {
+        let target = tests.join(format!("{}.{}", harness.package, harness.name));
+        install(&harness.path, &target, keep_symbols)?;
     }
 
     let twins = staging.join("twins");
