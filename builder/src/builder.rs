@@ -13,6 +13,7 @@ use crate::fingerprint;
 use crate::linker::{self, FloatOptions, LinkJob};
 use crate::module_crate;
 use crate::ptx::{self, KernelSummary};
+use crate::shared_units;
 use crate::sysroot::DeviceSysroot;
 use crate::toolchain::Toolchain;
 
@@ -56,6 +57,15 @@ enum Kernels {
     Crate(PathBuf),
     /// A module file of a host package.
     Module(PathBuf),
+}
+
+impl Kernels {
+    /// The file that stands for them.
+    fn origin(&self) -> &Path {
+        match self {
+            Kernels::Crate(path) | Kernels::Module(path) => path,
+        }
+    }
 }
 
 /// All that changes the PTX, apart from files.
@@ -295,7 +305,7 @@ impl CudaBuilder {
         let toolchain = Toolchain::find()?;
         let kernels = self.locate()?;
         let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, &kernels, &self.options));
-        if let Some(remembered) = fingerprint::recall(&key) {
+        if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
             let fingerprint::Remembered {
                 ptx,
                 warnings,
@@ -335,7 +345,14 @@ impl CudaBuilder {
         };
         let ptx = linker::link(&job)?;
         let sources = built.sources()?;
-        fingerprint::remember(&key, started, &sources, &ptx, &built.warnings)?;
+        fingerprint::remember(
+            kernels.origin(),
+            &key,
+            started,
+            &sources,
+            &ptx,
+            &built.warnings,
+        )?;
         Ok(PtxOutput {
             ptx,
             sources,
@@ -402,6 +419,15 @@ impl CudaBuilder {
         let name = fingerprint::short_hash(&workspace);
         let lock = cache::lock(&targets.join(format!("{name}.lock")))?;
         let target = targets.join(name);
+        let shared = targets.join("registry");
+        if !target.exists() {
+            cache::forget_vanished(&targets);
+            cache::forget_vanished(&cache::folder()?.join("modules"));
+            cache::forget_vanished(&cache::folder()?.join("ptx"));
+            cache::project_folder(&target, &workspace)?;
+            // Without them the build only takes longer.
+            let _ = shared_units::seed(&shared, &target);
+        }
         let mut invocation = Invocation::new(toolchain, manifest, &target);
         invocation.rustflags = self.rustflags(sysroot);
         invocation.debug_assertions = self.options.debug_assertions;
@@ -426,7 +452,11 @@ impl CudaBuilder {
             ));
             invocation.folder = package.clone();
         }
-        Ok((invocation.run()?, lock))
+        let built = invocation.run()?;
+        if !built.new_registry_units.is_empty() {
+            let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
+        }
+        Ok((built, lock))
     }
 
     fn rustflags(&self, sysroot: &DeviceSysroot) -> Vec<String> {

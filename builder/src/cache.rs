@@ -89,3 +89,39 @@ pub(crate) fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), Build
         .context("cannot write", path)?;
     Ok(())
 }
+
+/// The file in a project's folder of the cache that names what the folder is for.
+const ORIGIN: &str = "origin";
+
+/// Makes a project's folder of the cache and notes that it belongs to the file `origin`.
+pub(crate) fn project_folder(folder: &Path, origin: &Path) -> Result<(), BuildError> {
+    let note = folder.join(ORIGIN);
+    if note.is_file() {
+        return Ok(());
+    }
+    write_atomically(&note, origin.as_os_str().as_encoded_bytes())
+}
+
+/// Removes the folders in `parent` of projects that are no longer there.
+pub(crate) fn forget_vanished(parent: &Path) {
+    for folder in fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.path())
+    {
+        let Ok(origin) = fs::read_to_string(folder.join(ORIGIN)) else {
+            continue;
+        };
+        if Path::new(&origin).exists() {
+            continue;
+        }
+        // Nobody builds what is not there; a lock that is held all the same is respected.
+        let lock = folder.with_extension("lock");
+        let held = File::open(&lock).is_ok_and(|file| file.try_lock().is_err());
+        if !held {
+            let _ = fs::remove_dir_all(&folder);
+            let _ = fs::remove_file(&lock);
+        }
+    }
+}

@@ -3,12 +3,14 @@
 //! The build may be part of another cargo's build (a `build.rs`), under clippy, rust-analyzer or
 //! `cargo doc`; nothing of that outer build's environment may leak into this one.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{BuildError, IoContext};
+use crate::shared_units::unit_of;
 use crate::toolchain::{TESTED_RELEASE, Toolchain};
 
 /// rustc's name of the target.
@@ -56,6 +58,8 @@ pub(crate) struct Built {
     pub archives: Vec<PathBuf>,
     /// Those of all others: from a registry or git, and the device library.
     pub foreign_archives: Vec<PathBuf>,
+    /// Units of registry crates that this build compiled (see `shared_units`).
+    pub new_registry_units: BTreeSet<String>,
     /// Diagnostics (warnings) as rustc printed them.
     pub warnings: String,
     /// The folders of those others.
@@ -65,6 +69,23 @@ pub(crate) struct Built {
 }
 
 impl Built {
+    /// Notes the unit that `file` of a message belongs to, if it is a registry crate's and was compiled now.
+    fn note_units(&mut self, message: &serde_json::Value, file: &serde_json::Value) {
+        let is_registry = message["package_id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("registry+"));
+        if !is_registry || message["fresh"] == true {
+            return;
+        }
+        let path = Path::new(file.as_str().unwrap_or_default());
+        let units = path
+            .iter()
+            .rev()
+            .take(2)
+            .filter_map(|part| unit_of(part.to_str()?));
+        self.new_registry_units.extend(units.map(String::from));
+    }
+
     /// The source files of the kernel crate and of all its path dependencies.
     pub fn sources(&self) -> Result<Vec<PathBuf>, BuildError> {
         let list = self
@@ -174,7 +195,13 @@ impl<'a> Invocation<'a> {
                 self.debug_assertions.to_string(),
             )
             .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "false") // `base_flags` has what is wanted
+            .env("CARGO_PROFILE_RELEASE_STRIP", "none")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+            .env("CARGO_PROFILE_RELEASE_RPATH", "false")
             .env("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_OPT_LEVEL", "0")
+            .env("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_DEBUG", "false")
+            .env("CARGO_PROFILE_RELEASE_BUILD_OVERRIDE_CODEGEN_UNITS", "16")
             .envs(self.environment.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -224,7 +251,11 @@ impl<'a> Invocation<'a> {
                     }
                     .push_str(rendered);
                 }
+                Some("build-script-executed") => built.note_units(&message, &message["out_dir"]),
                 Some("compiler-artifact") => {
+                    for file in message["filenames"].as_array().into_iter().flatten() {
+                        built.note_units(&message, file);
+                    }
                     let files = message["filenames"]
                         .as_array()
                         .into_iter()

@@ -36,12 +36,12 @@ struct State {
     hash: u64,
 }
 
-/// Names the build: everything that decides the PTX and is not a file.
+/// The file name of a build: everything that decides the PTX and is not a file.
 pub(crate) fn key(parts: &impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
     env!("WARPSMITH_BUILDER_FINGERPRINT").hash(&mut hasher);
     parts.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+    format!("{:016x}.json", hasher.finish())
 }
 
 /// A name of fixed length for something long.
@@ -51,13 +51,14 @@ pub(crate) fn short_hash(value: &impl Hash) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn file(key: &str) -> Result<PathBuf, BuildError> {
-    Ok(cache::folder()?.join("ptx").join(format!("{key}.json")))
+/// Results are kept in a folder for each kernel crate or module, `origin`.
+fn folder(origin: &Path) -> Result<PathBuf, BuildError> {
+    Ok(cache::folder()?.join("ptx").join(short_hash(&origin)))
 }
 
 /// The remembered result, if no input has changed since.
-pub(crate) fn recall(key: &str) -> Option<Remembered> {
-    let text = fs::read(file(key).ok()?).ok()?;
+pub(crate) fn recall(origin: &Path, key: &str) -> Option<Remembered> {
+    let text = fs::read(folder(origin).ok()?.join(key)).ok()?;
     let remembered: Remembered = serde_json::from_slice(&text).ok()?;
     remembered
         .inputs
@@ -68,6 +69,7 @@ pub(crate) fn recall(key: &str) -> Option<Remembered> {
 
 /// Remembers a result, unless an input was changed after `started`: then nobody knows which text was compiled.
 pub(crate) fn remember(
+    origin: &Path,
     key: &str,
     started: SystemTime,
     sources: &[PathBuf],
@@ -97,7 +99,9 @@ pub(crate) fn remember(
         sources: sources.to_vec(),
     };
     let text = serde_json::to_vec(&remembered).map_err(|e| BuildError::Setup(e.to_string()))?;
-    cache::write_atomically(&file(key)?, &text)
+    let folder = folder(origin)?;
+    cache::project_folder(&folder, origin)?;
+    cache::write_atomically(&folder.join(key), &text)
 }
 
 /// The sources, and every manifest, lock file and cargo configuration that has a say in how they are compiled.

@@ -25,6 +25,7 @@ mod module_crate;
 pub mod ptx;
 pub mod ptxas;
 pub mod setup;
+mod shared_units;
 pub mod sysroot;
 pub mod toolchain;
 

@@ -58,9 +58,10 @@ pub(crate) fn generate(toolchain: &Toolchain, module: &Path) -> Result<ModuleCra
 
     let folder = cache::folder()?
         .join("modules")
-        .join(fingerprint::key(&module));
+        .join(fingerprint::short_hash(&module));
     let source = folder.join("src");
     fs::create_dir_all(&source).context("cannot create", &source)?;
+    cache::project_folder(&folder, &module)?;
     let manifest = manifest_text(package, &name, &files, &workspace)?;
     write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
     let expected = format!(
