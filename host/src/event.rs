@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::adopt;
+use crate::context::GpuInner;
 use crate::error::{Code, Error, Result};
-use crate::gpu::{Gpu, GpuInner};
+use crate::gpu::Gpu;
 use crate::memory::allocation::wrong_gpu;
 use crate::raw::{self, call};
 use crate::stream::StreamInner;

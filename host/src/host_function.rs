@@ -10,8 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
+use crate::context::{GpuInner, lock};
 use crate::error::Result;
-use crate::gpu::{GpuInner, lock};
 use crate::raw::call;
 use crate::stream::Stream;
 

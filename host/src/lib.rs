@@ -44,6 +44,7 @@
 //! not. Objects may be dropped in any order and on any thread; the context goes with the last of them.
 
 mod adopt;
+mod context;
 mod device;
 mod error;
 mod event;
@@ -51,6 +52,7 @@ mod global;
 mod gpu;
 mod graph;
 mod host_function;
+mod jit;
 mod launch;
 mod memory;
 mod module;

@@ -6,8 +6,9 @@ use std::sync::{Arc, PoisonError};
 
 use warpsmith_device::panic::{COMPLETE, EMPTY, PanicRecord, RECORD_SYMBOL};
 
+use crate::context::{GpuInner, lock};
 use crate::error::{Error, KernelPanic, Result};
-use crate::gpu::{Gpu, GpuInner, lock};
+use crate::gpu::Gpu;
 use crate::memory::allocation::host_memory;
 use crate::reclaim::HostBlock;
 

@@ -8,8 +8,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::context::{GpuInner, lock};
 use crate::error::Result;
-use crate::gpu::{GpuInner, lock};
 use crate::memory::uses::Place;
 use crate::panics::PanicSlot;
 use crate::raw::{self, call};

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::adopt;
+use crate::context::{GpuInner, lock};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
-use crate::gpu::{Gpu, GpuInner, lock};
+use crate::gpu::Gpu;
 use crate::graph::capture::CaptureState;
 use crate::raw::{self, call};
 

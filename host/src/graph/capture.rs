@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex};
 
 use super::builder::GraphBuilder;
 use super::{Contents, Graph, next_number};
+use crate::context::{GpuInner, lock};
 use crate::error::{Code, Error, Result};
-use crate::gpu::{GpuInner, lock};
 use crate::launch::Grid;
 use crate::launch::kernel::KernelInner;
 use crate::memory::allocation::Allocation;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Contents, Graph, Node, check_same};
+use crate::context::{GpuInner, attention};
 use crate::error::{Busy, Code, Error, GraphUpdateError, Result};
-use crate::gpu::{GpuInner, attention};
 use crate::raw::{self, call};
 use crate::reclaim::Remains;
 use crate::stream::Stream;

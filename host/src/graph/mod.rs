@@ -7,6 +7,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod capture;
+mod conditional;
 mod exec;
 mod node;
 
@@ -16,13 +17,15 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-pub use builder::{Condition, GraphBuilder};
+pub use builder::GraphBuilder;
 pub use capture::Capture;
+pub use conditional::Condition;
 pub use exec::GraphExec;
 pub use node::Node;
 
+use crate::context::GpuInner;
 use crate::error::{Code, Error, Result};
-use crate::gpu::{Gpu, GpuInner};
+use crate::gpu::Gpu;
 use crate::launch::Grid;
 use crate::launch::kernel::KernelInner;
 use crate::memory::allocation::Allocation;

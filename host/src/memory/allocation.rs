@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::uses::{Access, Attached, NOBODY, Place, Uses};
+use crate::context::{GpuInner, attention, lock};
 use crate::error::{Busy, Code, Error, Result};
-use crate::gpu::{Gpu, GpuInner, attention, lock};
+use crate::gpu::Gpu;
 use crate::host_function;
 use crate::raw::{self, call};
 use crate::reclaim::{HostBlock, Remains};

@@ -176,7 +176,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, or the stream is being captured (see [`Graph::upload`](crate::Graph::upload)).
+    /// The lengths differ, or the stream is being captured (see [`GraphBuilder::upload`](crate::GraphBuilder::upload)).
     // covers: STREAM-05, STREAM-21
     pub fn copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
         &self,

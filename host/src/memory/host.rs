@@ -12,8 +12,8 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::uses::Attached;
 use super::view::RawView;
+use crate::context::attention;
 use crate::error::{Busy, Error, Result};
-use crate::gpu::attention;
 
 /// What pinned, mapped and unified buffers share.
 pub(crate) struct HostMemory<T: Pod> {

@@ -1,0 +1,292 @@
+//! The limits of launches: checked before the driver is asked, and explained when it refuses.
+
+use std::sync::atomic::Ordering;
+
+use warpsmith_device::launch::KernelAttributes;
+
+use super::kernel::KernelInner;
+use super::{CALL, Dim3, Grid, Packer};
+use crate::error::{Code, Error, LimitError, Result};
+use crate::raw;
+
+/// Everything that can be said about a launch without asking the driver.
+#[inline]
+pub(crate) fn check(
+    kernel: &KernelInner,
+    attributes: &KernelAttributes,
+    grid: &Grid,
+    packer: &Packer<'_>,
+) -> Result<()> {
+    let limits = &kernel.module.gpu.limits;
+    let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
+    let within = |extents: [u32; 3], limits: [u32; 3]| {
+        (0..3).all(|i| extents[i].wrapping_sub(1) < limits[i])
+    };
+    let one_dimensional = blocks[1] | blocks[2] | threads[1] | threads[2] == 1;
+    let flat = blocks[2] | threads[2] == 1;
+    let good = within(blocks, limits.grid)
+        && within(threads, limits.block)
+        && grid.threads.count() <= kernel.max_threads.min(limits.threads).into()
+        && grid.shared <= kernel.dynamic_shared.load(Ordering::Relaxed)
+        && (attributes.launch_dimensions > 2
+            || one_dimensional
+            || (attributes.launch_dimensions == 2 && flat))
+        && !packer.empty_reference
+        && grid.cluster.is_none()
+        && attributes.cluster.is_none()
+        && attributes.max_threads.is_none()
+        && !grid.cooperative;
+    if good {
+        Ok(())
+    } else {
+        check_slowly(kernel, attributes, grid, packer)
+    }
+}
+
+/// Finds what is wrong, if anything is: some of what brings a launch here is fine.
+// covers: MODEL-03, MODEL-06, MODEL-22
+#[cold]
+fn check_slowly(
+    kernel: &KernelInner,
+    attributes: &KernelAttributes,
+    grid: &Grid,
+    packer: &Packer<'_>,
+) -> Result<()> {
+    let gpu = &kernel.module.gpu;
+    let limits = &gpu.limits;
+    let fail = |code: Code, what: &'static str, value: u64, limit: u64, hint: String| {
+        Err(Error::Limit(Box::new(LimitError {
+            call: CALL,
+            code,
+            subject: kernel.name.clone(),
+            what,
+            value,
+            limit,
+            hint,
+        })))
+    };
+    let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
+    const BLOCKS: [&str; 3] = [
+        "the grid's extent in x",
+        "the grid's extent in y",
+        "the grid's extent in z",
+    ];
+    const THREADS: [&str; 3] = [
+        "the block's extent in x",
+        "the block's extent in y",
+        "the block's extent in z",
+    ];
+    for (names, extents, most) in [
+        (BLOCKS, blocks, limits.grid),
+        (THREADS, threads, limits.block),
+    ] {
+        for i in 0..3 {
+            if extents[i] == 0 {
+                let hint = "an extent is at least 1 (here the limit is the least): skip the launch when `grid.is_empty()`";
+                return fail(Code::INVALID_VALUE, names[i], 0, 1, hint.into());
+            }
+            if extents[i] > most[i] {
+                let hint = "let each thread work on several elements, or spread the grid over more dimensions";
+                return fail(
+                    Code::INVALID_VALUE,
+                    names[i],
+                    extents[i].into(),
+                    most[i].into(),
+                    hint.into(),
+                );
+            }
+        }
+    }
+    let count = grid.threads.count();
+    if count > limits.threads.into() {
+        return fail(
+            Code::INVALID_VALUE,
+            "the block's number of threads",
+            count,
+            limits.threads.into(),
+            "use more blocks of fewer threads".into(),
+        );
+    }
+    if let Some(bounds) = attributes.max_threads {
+        let most = bounds.iter().map(|&n| u64::from(n.max(1))).product::<u64>();
+        let beyond = if attributes.exact {
+            threads != bounds.map(|n| n.max(1))
+        } else {
+            count > most
+        };
+        if beyond {
+            let hint = format!(
+                "the kernel was compiled for {} {bounds:?} threads (`launch_bounds`)",
+                if attributes.exact {
+                    "exactly"
+                } else {
+                    "at most"
+                }
+            );
+            return fail(
+                Code::INVALID_VALUE,
+                "the block's number of threads",
+                count,
+                most,
+                hint,
+            );
+        }
+    }
+    if count > kernel.max_threads.into() {
+        let hint = "the kernel's registers do not allow more: bound them with `launch_bounds`, or use smaller blocks";
+        return fail(
+            Code::INVALID_VALUE,
+            "the block's number of threads",
+            count,
+            kernel.max_threads.into(),
+            hint.into(),
+        );
+    }
+    if attributes.launch_dimensions < 3 {
+        let used = (1..=3)
+            .rev()
+            .find(|&n| blocks[n - 1] > 1 || threads[n - 1] > 1)
+            .unwrap_or(1) as u64;
+        let most = u64::from(attributes.launch_dimensions.max(1));
+        if used > most {
+            let hint = "the kernel's outputs are numbered along fewer dimensions: `PerThread3d` takes any, `MatrixOut` two, `PerThread` one";
+            return fail(
+                Code::INVALID_VALUE,
+                "the number of dimensions of grid and block",
+                used,
+                most,
+                hint.into(),
+            );
+        }
+    }
+    if grid.shared > kernel.dynamic_shared.load(Ordering::Acquire) {
+        kernel.allow_dynamic_shared(grid.shared)?;
+    }
+    if packer.empty_reference {
+        return Err(Packer::empty_reference_error(&kernel.name));
+    }
+    check_cluster(kernel, attributes, grid)?;
+    if grid.cooperative && !limits.cooperative {
+        return Err(Error::unsupported(
+            "a cooperative launch",
+            "a device since compute capability 6.0",
+        ));
+    }
+    Ok(())
+}
+
+fn check_cluster(kernel: &KernelInner, attributes: &KernelAttributes, grid: &Grid) -> Result<()> {
+    let Some(cluster) = grid.cluster.or(attributes.cluster.map(Dim3::from)) else {
+        return Ok(());
+    };
+    if !kernel.module.gpu.limits.clusters {
+        return Err(Error::unsupported(
+            "a cluster launch",
+            "a device since compute capability 9.0",
+        ));
+    }
+    let fail = |what: &'static str, value: u64, limit: u64, hint: String| {
+        let code = Code::INVALID_CLUSTER_SIZE;
+        Err(Error::Limit(Box::new(LimitError {
+            call: CALL,
+            code,
+            subject: kernel.name.clone(),
+            what,
+            value,
+            limit,
+            hint,
+        })))
+    };
+    if let (Some(fixed), Some(asked)) = (attributes.cluster, grid.cluster)
+        && Dim3::from(fixed) != asked
+    {
+        let hint =
+            format!("the kernel was compiled for clusters of {fixed:?}: leave `.cluster(..)` away");
+        return fail(
+            "the number of blocks in a cluster",
+            asked.count(),
+            Dim3::from(fixed).count(),
+            hint,
+        );
+    }
+    if let Some(most) = attributes.max_cluster
+        && cluster.count() > most.into()
+    {
+        let hint = "the kernel was compiled with this `max_cluster`".into();
+        return fail(
+            "the number of blocks in a cluster",
+            cluster.count(),
+            most.into(),
+            hint,
+        );
+    }
+    const EXTENTS: [&str; 3] = [
+        "the grid's extent in x",
+        "the grid's extent in y",
+        "the grid's extent in z",
+    ];
+    for (i, (blocks, cluster)) in grid
+        .blocks
+        .array()
+        .into_iter()
+        .zip(cluster.array())
+        .enumerate()
+    {
+        if cluster == 0 || blocks % cluster != 0 {
+            let hint = format!(
+                "the grid must be a multiple of the cluster (the limit given is the cluster's extent); {} blocks would do",
+                blocks
+                    .checked_next_multiple_of(cluster.max(1))
+                    .unwrap_or(blocks)
+            );
+            return fail(EXTENTS[i], blocks.into(), cluster.into(), hint);
+        }
+    }
+    Ok(())
+}
+
+/// The error for a launch that the driver refused, with figures where they can be had.
+#[cold]
+pub(crate) fn launch_failed(kernel: &KernelInner, grid: &Grid, code: Code) -> Error {
+    let threads = grid.threads.count();
+    if code == Code::COOPERATIVE_LAUNCH_TOO_LARGE
+        && let Ok(resident) =
+            kernel.resident_blocks(u32::try_from(threads).unwrap_or(u32::MAX), grid.shared)
+    {
+        let multiprocessors = kernel.module.gpu.limits.multiprocessors;
+        return Error::Limit(Box::new(LimitError {
+            call: CALL,
+            code,
+            subject: kernel.name.clone(),
+            what: "the number of blocks of a cooperative grid",
+            value: grid.blocks.count(),
+            limit: u64::from(resident) * u64::from(multiprocessors),
+            hint: format!(
+                "{resident} blocks of {threads} threads fit on each of {multiprocessors} multiprocessors at once: let each block do more"
+            ),
+        }));
+    }
+    if code == Code::INVALID_CLUSTER_SIZE
+        && let (Some(cluster), Ok(most)) = (grid.cluster, kernel.max_cluster_size(grid))
+    {
+        return Error::Limit(Box::new(LimitError {
+            call: CALL,
+            code,
+            subject: kernel.name.clone(),
+            what: "the number of blocks in a cluster",
+            value: cluster.count(),
+            limit: most.into(),
+            hint:
+                "8 is portable; `kernel.set_non_portable_cluster(true)` allows what the device can"
+                    .into(),
+        }));
+    }
+    raw::failed(CALL, code).while_doing(|| {
+        let Dim3 { x, y, z } = grid.blocks;
+        let block = grid.threads;
+        format!(
+            "kernel `{}`, grid {x} x {y} x {z}, block {} x {} x {}, {} bytes of dynamic shared memory; or an earlier fault",
+            kernel.name, block.x, block.y, block.z, grid.shared
+        )
+    })
+}
