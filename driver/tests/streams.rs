@@ -1,36 +1,13 @@
 //! Streams and events: order, concurrency, waiting, time.
 
 mod common;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use common::*;
 
-/// Held by tests that use the legacy stream while others of this process must not be in its way.
-static LEGACY: Mutex<()> = Mutex::new(());
-
 fn counter() -> &'static AtomicU32 {
     Box::leak(Box::default())
-}
-
-/// A word that the device writes and the host watches: other than host functions, which one thread of the driver may run one after
-/// the other for all streams, fills of different streams pass each other.
-struct Flag(*mut u32);
-
-impl Flag {
-    fn new() -> Self {
-        Self(pinned::<u32>(1))
-    }
-
-    fn set_on(&self, stream: CUstream, value: u32) {
-        ok!(cuMemsetD32Async(self.0 as CUdeviceptr, value, 1, stream));
-    }
-
-    fn get(&self) -> u32 {
-        // SAFETY: page-locked memory of this size, which lives for the test.
-        unsafe { self.0.read_volatile() }
-    }
 }
 
 fn count_on(stream: CUstream, counter: &'static AtomicU32) {
@@ -110,59 +87,6 @@ fn small_ordinary_sources_may_change_after_the_call() {
     assert_eq!(download::<u32>(memory, 16), [1; 16]);
     ok!(cuMemFree_v2(memory));
     ok!(cuStreamDestroy_v2(stream));
-}
-
-#[test]
-fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
-    // covers: STREAM-09, STREAM-18
-    gpu();
-    let _alone = LEGACY.lock().unwrap();
-    let blocking: CUstream = get!(cuStreamCreate(0));
-    let free = stream();
-    let gate = Gate::new();
-    let (after, beside) = (Flag::new(), Flag::new());
-    gate.block(blocking);
-    after.set_on(null_mut(), 1);
-    beside.set_on(free, 1);
-    ok!(cuStreamSynchronize(free));
-    assert_eq!(beside.get(), 1, "a non-blocking stream does not care");
-    std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(after.get(), 0, "the legacy stream waits");
-    gate.open();
-    ok!(cuStreamSynchronize(null_mut()));
-    assert_eq!(after.get(), 1);
-
-    let gate = Gate::new();
-    gate.block(CU_STREAM_LEGACY);
-    after.set_on(blocking, 2);
-    std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(after.get(), 1, "and blocking streams wait for it");
-    gate.open();
-    ok!(cuStreamSynchronize(blocking));
-    assert_eq!(after.get(), 2);
-    ok!(cuStreamDestroy_v2(blocking));
-    ok!(cuStreamDestroy_v2(free));
-}
-
-#[test]
-fn each_thread_can_have_its_own_default_stream() {
-    // covers: DRV-21, STREAM-09
-    gpu();
-    let _alone = LEGACY.lock().unwrap();
-    let gate = Gate::new();
-    gate.block(CU_STREAM_PER_THREAD);
-    std::thread::spawn(|| {
-        gpu();
-        let flag = Flag::new();
-        flag.set_on(CU_STREAM_PER_THREAD, 1);
-        ok!(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-        assert_eq!(flag.get(), 1);
-    })
-    .join()
-    .unwrap();
-    fails!(600, cuStreamQuery(CU_STREAM_PER_THREAD));
-    gate.open();
-    ok!(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
 #[test]

@@ -133,3 +133,22 @@ pub unsafe extern "C" fn count_up(counter: *mut c_void) {
     unsafe { &*counter.cast::<std::sync::atomic::AtomicU32>() }
         .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
 }
+
+/// A word that the device writes and the host watches: other than host functions, which one thread of the driver may run one after
+/// the other for all streams, fills of different streams pass each other.
+pub struct Flag(*mut u32);
+
+impl Flag {
+    pub fn new() -> Self {
+        Self(pinned::<u32>(1))
+    }
+
+    pub fn set_on(&self, stream: CUstream, value: u32) {
+        ok!(cuMemsetD32Async(self.0 as CUdeviceptr, value, 1, stream));
+    }
+
+    pub fn get(&self) -> u32 {
+        // SAFETY: page-locked memory of this size, which lives for the test.
+        unsafe { self.0.read_volatile() }
+    }
+}
