@@ -246,6 +246,8 @@ impl Warp {
             rotated: false,
             count: 0,
             changes: 0,
+            copies: Vec::new(),
+            copy_groups: [0; 32],
             fault: None,
             checks: grid.checks,
             cluster_arrived: 0,
@@ -259,6 +261,8 @@ impl Warp {
         self.live = self.exists;
         self.carry = 0;
         self.groups.clear();
+        self.copies.clear();
+        self.copy_groups = [0; 32];
         // Frame 0 is the kernel's, and is reused; all others are free.
         self.free_frames.clear();
         self.free_frames.extend((0..self.frames.len() as u32).rev());

@@ -268,6 +268,9 @@ impl Warp {
     pub fn exit(&mut self, returned: bool) {
         let gone = self.mask;
         self.live &= !gone;
+        if !self.copies.is_empty() {
+            self.finish_copies(gone, None);
+        }
         let mut frame = self.frame;
         while frame != NO_FRAME {
             let entry = &mut self.frames[frame as usize];

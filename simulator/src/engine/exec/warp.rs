@@ -6,6 +6,7 @@ use super::block::Block;
 use super::frame::Frame;
 use super::lanes::predicate;
 use super::schedule::{Group, Wait};
+use crate::engine::ops::copy::Copy;
 use crate::engine::program::Function;
 use crate::engine::run::Grid;
 
@@ -144,6 +145,9 @@ pub(crate) struct Warp {
     pub count: u64,
     /// Stores, and atomic operations that changed what they found.
     pub changes: u64,
+    /// Asynchronous copies that are not done, and for each lane how many groups of them it has committed.
+    pub copies: Vec<Copy>,
+    pub copy_groups: [u32; 32],
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.

@@ -259,7 +259,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         }
         let size = super::variables::size_of(variable)?;
         let register = self.new_register(Width::Area(size));
-        let symbol = Symbol::Area { register, size, ty: variable.ty, formal };
+        let symbol = Symbol::Area { register, size, formal };
         if !self.scope().insert(variable.name, symbol) {
             return Err(duplicate(variable.name, variable.at));
         }
@@ -335,7 +335,7 @@ impl<'a, 'm> Builder<'a, 'm> {
                 }
                 if variable.vector > 1 {
                     let first = self.new_registers(width, variable.vector, at)?;
-                    Symbol::Vector { first, count: variable.vector, ty: variable.ty }
+                    Symbol::Vector { first, count: variable.vector }
                 } else {
                     Symbol::Register { register: self.new_register(width), ty: variable.ty }
                 }

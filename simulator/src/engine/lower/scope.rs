@@ -12,7 +12,7 @@ pub(crate) enum Symbol<'a> {
     /// A register.
     Register { register: Register, ty: Type<'a> },
     /// A vector register: consecutive registers.
-    Vector { first: Register, count: u32, ty: Type<'a> },
+    Vector { first: Register, count: u32 },
     /// A label.
     Label(u32),
     /// `.branchtargets`: labels.
@@ -20,7 +20,7 @@ pub(crate) enum Symbol<'a> {
     /// `.callprototype` or `.calltargets`: nothing needs checking beyond the sizes at the call.
     Prototype,
     /// A parameter or return value of a function, or a variable that passes them: memory of each lane in the frame.
-    Area { register: Register, size: u32, ty: Type<'a>, formal: bool },
+    Area { register: Register, size: u32, formal: bool },
     /// A parameter of the kernel.
     Parameter { offset: u32, size: u32 },
     /// A local variable: its offset in the frame's local memory.

@@ -250,7 +250,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 let wanted = wanted.lane_bytes();
                 if *given != wanted {
                     let message =
-                        format!("{what} {index} of `{name}` has {wanted} bytes, the call passes {given} bytes");
+                        format!("{} {index} of `{name}` has {wanted} bytes, in the call {given}", &what[..what.len() - 1]);
                     return Err(Error::new(inst.at, message));
                 }
             }

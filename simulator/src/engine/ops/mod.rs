@@ -7,6 +7,7 @@ pub(crate) mod barrier;
 pub(crate) mod call;
 pub(crate) mod compare;
 pub(crate) mod control;
+pub(crate) mod copy;
 pub(crate) mod conversion;
 pub(crate) mod convert;
 pub(crate) mod float;
@@ -15,10 +16,12 @@ pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod logic;
 pub(crate) mod matrix;
+pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod resolve;
 pub(crate) mod special;
+pub(crate) mod stack;
 pub(crate) mod variables;
 pub(crate) mod video;
 pub(crate) mod vote;
@@ -81,6 +84,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => vote::lower(cx, inst),
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => control::lower(cx, inst),
         "call" => call::lower(cx, inst),
+        "mbarrier" => mbarrier::lower(cx, inst),
+        "cp" => copy::lower(cx, inst),
+        "alloca" | "stacksave" | "stackrestore" | "setmaxnreg" | "griddepcontrol" | "createpolicy" => {
+            stack::lower(cx, inst)
+        }
         "wmma" | "mma" | "movmatrix" => matrix::lower(cx, inst),
         "ldmatrix" | "stmatrix" => fragment::lower_rows(cx, inst),
         opcode if video::is_video(opcode) => video::lower(cx, inst),

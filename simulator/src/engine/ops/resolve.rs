@@ -197,6 +197,11 @@ pub(crate) fn locate(
         },
         _ => (space, address),
     };
+    if access == Access::Atomic && matches!(space, LOCAL_SPACE | PARAMETER_SPACE) {
+        let what = format!("atomic operation of {size} bytes in {} memory", space_name(space));
+        warp.fail(FaultKind::InvalidAddressSpace, lane, what);
+        return None;
+    }
     if place % u64::from(size) != 0 {
         let what = format!("misaligned {} {} of {size} bytes at {place:#x}", space_name(space), access.name());
         let notes = vec![format!("the address must be a multiple of {size}")];
@@ -260,7 +265,7 @@ fn shared(warp: &mut Warp, lane: usize, place: u64, size: u32, access: Access) -
     let rank = place >> RANK_SHIFT;
     let blocks = u64::from(warp.grid().cluster_blocks);
     if offset + u64::from(size) > u64::from(warp.shared_size) || rank > blocks {
-        let note = match rank > blocks {
+        let note = match rank > blocks && blocks > 1 {
             true => format!("the cluster has {blocks} blocks"),
             false => format!("the block has {} bytes of shared memory", warp.shared_size),
         };
