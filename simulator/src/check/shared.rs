@@ -108,6 +108,8 @@ pub enum Finding {
         block: u32,
         /// The first byte that both touched.
         offset: u32,
+        /// Bytes of the access being made.
+        size: u32,
     },
     /// A read of bytes that were never written.
     Uninitialised {
@@ -117,6 +119,8 @@ pub enum Finding {
         block: u32,
         /// The first such byte.
         offset: u32,
+        /// Bytes of the read.
+        size: u32,
     },
 }
 
@@ -128,6 +132,10 @@ pub struct SharedMemory {
     clocks: Clocks,
     shadow: Option<Shadow>,
     valid: Option<Valid>,
+    /// A read of unwritten bytes, held back: if the bytes are written before the next barrier, it was a race.
+    pending: Option<Finding>,
+    /// That barrier has been.
+    due: bool,
 }
 
 impl SharedMemory {
@@ -139,11 +147,14 @@ impl SharedMemory {
             clocks: Clocks::new(blocks, threads),
             shadow: races.then(|| Shadow::new(all)),
             valid: uninitialised.then(|| Valid::new(all)),
+            pending: None,
+            due: false,
         }
     }
 
     /// A cluster starts.
     pub fn start(&mut self) {
+        (self.pending, self.due) = (None, false);
         let clear = self.clocks.start();
         if let Some(shadow) = &mut self.shadow
             && clear
@@ -178,14 +189,21 @@ impl SharedMemory {
     fn lane(&mut self, access: &Access, lane: u32, values: &dyn Values) -> Option<Finding> {
         let (offset, size, kind) = (access.offsets[lane as usize], access.size, access.kind);
         let thread = self.clocks.thread(access.block, access.warp, lane);
-        if let Some(valid) = &mut self.valid {
+        if let Some(valid) = &self.valid {
             if kind.reads()
                 && let Some(at) = valid.first_unwritten(offset, size)
             {
                 let now = self.side(thread, access.site, kind);
-                return Some(Finding::Uninitialised { now, block: at / self.stride, offset: at % self.stride });
+                let (block, offset) = (at / self.stride, at % self.stride);
+                let finding = Finding::Uninitialised { now, block, offset, size };
+                if self.shadow.is_none() {
+                    return Some(finding);
+                }
+                self.pending.get_or_insert(finding);
             }
-            if kind.writes() {
+            if kind.writes()
+                && let Some(valid) = &mut self.valid
+            {
                 valid.write(offset, size);
             }
         }
@@ -226,6 +244,7 @@ impl SharedMemory {
                         before: self.side(before.thread, before.site, before_kind),
                         block: at / self.stride,
                         offset: at % self.stride,
+                        size,
                     });
                 }
             }
@@ -251,6 +270,7 @@ impl SharedMemory {
     /// The barrier is complete; call it when the last has arrived, before anybody goes on.
     pub fn complete(&mut self, block: u32, id: u32) {
         self.clocks.complete(block, id);
+        self.due = true;
     }
 
     /// Lanes arrive at the cluster's barrier; `releases` unless it is `.relaxed`.
@@ -261,6 +281,14 @@ impl SharedMemory {
     /// The cluster's barrier is complete.
     pub fn cluster_complete(&mut self) {
         self.clocks.cluster_complete();
+        self.due = true;
+    }
+
+    /// A read of unwritten bytes that was held back to see whether it is one side of a race: once a barrier has passed
+    /// without, or at the latest when the cluster has `ended` or failed otherwise.
+    pub fn overdue(&mut self, ended: bool) -> Option<Finding> {
+        let due = std::mem::take(&mut self.due);
+        if due || ended { self.pending.take() } else { None }
     }
 
     /// `bar.warp.sync`, when all lanes have come.

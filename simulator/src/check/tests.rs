@@ -334,10 +334,10 @@ fn unwritten_bytes_are_found() {
     let side = |block, thread, kind| Side { block, thread, site: 9, kind };
     assert_eq!(access(0, 0, 8, Kind::Write), None);
     assert_eq!(access(0, 0, 8, Kind::Read), None);
-    let expected = Finding::Uninitialised { now: side(0, 1, Kind::Read), block: 0, offset: 16 };
+    let expected = Finding::Uninitialised { now: side(0, 1, Kind::Read), block: 0, offset: 16, size: 8 };
     assert_eq!(access(0, 8, 8, Kind::Read), Some(expected));
     // In the second block's memory, reached through the cluster.
-    let expected = Finding::Uninitialised { now: side(0, 0, Kind::Atomic), block: 1, offset: 60 };
+    let expected = Finding::Uninitialised { now: side(0, 0, Kind::Atomic), block: 1, offset: 60, size: 4 };
     assert_eq!(access(0, 256 + 60, 4, Kind::Atomic), Some(expected));
     // A word of which one byte is written passes: padding.
     assert_eq!(access(0, 100, 1, Kind::Write), None);
@@ -346,6 +346,22 @@ fn unwritten_bytes_are_found() {
     let offsets = [100; 32];
     let word = Access { block: 0, warp: 0, mask: 1, offsets: &offsets, size: 4, kind: Kind::Read, site: 9 };
     assert_eq!(shared.access(&word, &()), None);
+    // With races looked for as well, the report waits: a write before the next barrier makes it a race.
+    for writes in [false, true] {
+        let mut both = SharedMemory::new(1, 64, 256, true, true);
+        both.start();
+        let offsets = [8; 32];
+        let access = |warp, kind| Access { block: 0, warp, mask: 1, offsets: &offsets, size: 4, kind, site: 3 };
+        assert_eq!(both.access(&access(0, Kind::Read), &()), None);
+        assert_eq!(both.overdue(false), None);
+        if writes {
+            assert_eq!(race(both.access(&access(1, Kind::Write), &())).1.kind, Kind::Read);
+        }
+        (0..2).for_each(|warp| both.arrive(0, 0, warp, !0, true));
+        both.complete(0, 0);
+        assert!(matches!(both.overdue(false), Some(Finding::Uninitialised { offset: 8, .. })));
+        assert_eq!(both.overdue(true), None);
+    }
     // A new cluster starts with nothing.
     shared.start();
     assert!(shared.access(&word, &()).is_some());

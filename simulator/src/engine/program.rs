@@ -56,14 +56,42 @@ impl Function {
     }
 }
 
+/// A static shared variable, for reports.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedVariable {
+    pub name: String,
+    pub address: u32,
+    pub size: u32,
+    /// The kernels in which it has this address.
+    pub kernels: Vec<u32>,
+}
+
 /// A module's code.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub functions: Vec<Function>,
     pub locations: Vec<SourceLocation>,
+    pub shared: Vec<SharedVariable>,
 }
 
+/// Bits of a site that are the instruction's number in its function.
+const SITE_BITS: u32 = 20;
+
 impl Program {
+    /// A number for an instruction of one of the program's functions.
+    #[inline]
+    pub fn site(&self, function: *const Function, pc: u32) -> u32 {
+        let bytes = function.addr().wrapping_sub(self.functions.as_ptr().addr());
+        let number = bytes / size_of::<Function>();
+        (number as u32) << SITE_BITS | pc & ((1 << SITE_BITS) - 1)
+    }
+
+    /// The source place of a site.
+    pub fn site_location(&self, site: u32) -> Option<SourceLocation> {
+        let function = self.functions.get((site >> SITE_BITS) as usize)?;
+        self.location(function, site & ((1 << SITE_BITS) - 1))
+    }
+
     /// Bytes of local memory that a function and its deepest chain of calls need; recursion counts once, and what an
     /// indirect call reaches does not count.
     pub fn local_bytes(&self, function: u32) -> u32 {

@@ -43,6 +43,10 @@ pub struct Statistics {
 pub(crate) struct Grid<'a> {
     pub entry: *const Function,
     pub program: *const Program,
+    /// Number of the kernel's function in the program.
+    pub entry_number: u32,
+    /// Where dynamic shared memory starts.
+    pub dynamic_base: u32,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: [u32; 3],
@@ -78,6 +82,12 @@ unsafe impl Send for Grid<'_> {}
 unsafe impl Sync for Grid<'_> {}
 
 impl Grid<'_> {
+    /// The module's code.
+    pub fn program(&self) -> &Program {
+        // SAFETY: the launch keeps the module alive.
+        unsafe { &*self.program }
+    }
+
     /// The index of a thread.
     pub fn thread_index(&self, warp: u32, lane: u32) -> [u32; 3] {
         let linear = warp * 32 + lane;
@@ -144,6 +154,8 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
     Ok(Grid {
         entry,
         program,
+        entry_number: kernel.entry,
+        dynamic_base: kernel.dynamic_shared_base,
         grid: launch.grid,
         block: launch.block,
         cluster: launch.cluster,
@@ -362,12 +374,20 @@ impl Pool<'_> {
                 }
                 Stop::Fault => {
                     let fault = warp.fault.take();
-                    self.report(self.present(warp, fault));
+                    // What follows a read of unwritten memory is less telling than the read.
+                    let race = fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Race);
+                    let fault = self.present(warp, fault);
+                    let earlier = if race { None } else { self.held_back(cluster, true) };
+                    self.report(earlier.unwrap_or(fault));
                     return Turn::Stopped;
                 }
             }
         }
         self.instructions.fetch_add(executed, Ordering::Relaxed);
+        if let Some(fault) = self.held_back(cluster, done) {
+            self.report(fault);
+            return Turn::Stopped;
+        }
         if done {
             return Turn::Done;
         }
@@ -389,6 +409,12 @@ impl Pool<'_> {
             return Turn::Stopped;
         }
         Turn::Running(running && spins)
+    }
+
+    /// A read of unwritten shared memory that the checker has held back, if it is time.
+    fn held_back(&self, cluster: &mut Cluster, ended: bool) -> Option<Box<Fault>> {
+        let finding = cluster.checker.as_mut()?.overdue(ended)?;
+        Some(super::ops::watch::fault(cluster, self.grid, &self.kernel.name, &finding))
     }
 
     /// Forgets extents when the memory has changed.

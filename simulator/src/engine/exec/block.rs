@@ -3,6 +3,7 @@
 
 use super::frame::NO_FRAME;
 use super::warp::{Cached, EXTENTS, Warp};
+use crate::check::SharedMemory;
 use crate::engine::memory::Aligned;
 use crate::engine::run::Grid;
 
@@ -72,13 +73,29 @@ impl Block {
     /// The cluster, to be changed.
     #[allow(clippy::mut_from_ref)]
     pub fn cluster_mut(&self) -> &mut Cluster {
-        // SAFETY: as above; callers touch only its barrier's counters, to which no other reference lives.
+        // SAFETY: as above; callers touch only its barrier's counters and its checker, to which no other reference lives.
         unsafe { &mut *self.cluster }
     }
 
-    /// Threads arrive at a barrier; `count` is what they count for. True if this completes it.
-    pub fn arrive(&mut self, id: u8, count: u32, expected: Option<u32>, votes: Votes) -> bool {
+    /// The checker of shared memory, if it is on.
+    #[allow(clippy::mut_from_ref)]
+    fn checker(&self) -> Option<&mut SharedMemory> {
+        self.cluster_mut().checker.as_deref_mut()
+    }
+
+    /// Lanes of a warp arrive at a barrier, and wait there or not; `count` is what they count for. True if this completes it.
+    pub fn arrive(
+        &mut self,
+        id: u8,
+        (warp, mask, waits): (u32, u32, bool),
+        count: u32,
+        expected: Option<u32>,
+        votes: Votes,
+    ) -> bool {
         let live = self.live;
+        if let Some(checker) = self.checker() {
+            checker.arrive(self.rank, id.into(), warp, mask, waits);
+        }
         let barrier = &mut self.barriers[usize::from(id)];
         if barrier.arrived == 0 {
             barrier.expected = expected;
@@ -90,6 +107,9 @@ impl Block {
         let complete = barrier.arrived >= barrier.expected.unwrap_or(live);
         if complete {
             barrier.complete();
+            if let Some(checker) = self.checker() {
+                checker.complete(self.rank, id.into());
+            }
         }
         complete
     }
@@ -97,15 +117,22 @@ impl Block {
     /// Threads have exited: barriers that only waited for them are complete.
     pub fn threads_exited(&mut self, warp: u32, gone: u32, returned: bool) {
         self.live -= gone.count_ones();
+        if let Some(checker) = self.checker() {
+            checker.exit(self.rank, gone);
+        }
         if self.live == 0 {
             return;
         }
         if returned && self.returned.is_none() {
             self.returned = Some((warp, gone.trailing_zeros()));
         }
-        for barrier in &mut self.barriers {
+        for id in 0..self.barriers.len() {
+            let barrier = &mut self.barriers[id];
             if barrier.arrived > 0 && barrier.expected.is_none() && barrier.arrived >= self.live {
                 barrier.complete();
+                if let Some(checker) = self.checker() {
+                    checker.complete(self.rank, id as u32);
+                }
             }
         }
     }
@@ -128,6 +155,8 @@ pub(crate) struct Cluster {
     pub index: [u32; 3],
     /// Number of the cluster in the grid.
     pub number: u64,
+    /// The checks of shared memory, if they are on.
+    pub checker: Option<Box<SharedMemory>>,
 }
 
 impl Cluster {
@@ -143,10 +172,17 @@ impl Cluster {
             barrier_phase: 0,
             index: [0; 3],
             number: 0,
+            checker: None,
         });
         let shared = grid.shared_bytes as usize;
         let stride = shared.next_multiple_of(1024);
         cluster.memory.ensure(stride * blocks);
+        let checks = grid.checks;
+        if (checks.races || checks.uninitialised) && shared > 0 {
+            let checker =
+                SharedMemory::new(blocks as u32, grid.threads, stride as u32, checks.races, checks.uninitialised);
+            cluster.checker = Some(Box::new(checker));
+        }
         let owner: *mut Cluster = &mut *cluster;
         for rank in 0..blocks {
             // SAFETY: the memory has room for all blocks.
@@ -173,6 +209,9 @@ impl Cluster {
     /// Starts the cluster with this number: all threads at the beginning of the kernel.
     pub fn start(&mut self, grid: &Grid<'static>, number: u64) {
         self.number = number;
+        if let Some(checker) = &mut self.checker {
+            checker.start();
+        }
         let clusters = grid.clusters;
         self.index = [
             (number % u64::from(clusters[0])) as u32,
@@ -206,7 +245,20 @@ impl Cluster {
         if self.arrived > 0 && self.arrived >= self.live {
             self.arrived = 0;
             self.barrier_phase += 1;
+            if let Some(checker) = &mut self.checker {
+                checker.cluster_complete();
+            }
         }
+    }
+
+    /// Where the shared memory of the cluster starts.
+    pub fn shared_start(&self) -> usize {
+        self.memory.as_ptr().addr()
+    }
+
+    /// Whether a pointer is into it.
+    pub fn holds(&self, pointer: *mut u8) -> bool {
+        pointer.addr().wrapping_sub(self.shared_start()) < self.memory.len()
     }
 }
 

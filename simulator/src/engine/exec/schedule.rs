@@ -243,6 +243,7 @@ impl Warp {
     /// `bar.warp.sync`: true if the current lanes go on at once.
     pub fn warp_barrier(&mut self, members: u32) -> bool {
         if self.missing(members) == 0 {
+            self.synchronised(members);
             return true;
         }
         let mut present = self.mask;
@@ -261,7 +262,15 @@ impl Warp {
             }
         }
         self.limit = 0;
+        self.synchronised(members);
         true
+    }
+
+    /// The members of a warp barrier have come together.
+    fn synchronised(&self, members: u32) {
+        if self.watched {
+            crate::engine::ops::watch::warp_sync(self, members & self.live);
+        }
     }
 
     /// The lanes of `self.mask` exit.
@@ -297,6 +306,7 @@ impl Warp {
                         for group in self.groups.iter_mut().filter(|g| g.wait == Wait::WarpBarrier { members }) {
                             group.wait = Wait::Ready;
                         }
+                        self.synchronised(members);
                     }
                 }
                 _ => {}

@@ -197,7 +197,8 @@ fn lower_functions<'a>(
     for (global, variable) in globals.iter_mut().zip(&context.declarations) {
         global.image = variables::image(variable, global.size, &|name| context.scope.get(name))?;
     }
-    let program = Arc::new(Program { functions, locations: context.locations });
+    let shared = std::mem::take(&mut context.shared.variables);
+    let program = Arc::new(Program { functions, locations: context.locations, shared });
     let constants = globals.iter().filter(|g| g.space == GlobalSpace::Const);
     let constants = constants.fold((u64::MAX, 0), |(low, high), g| (low.min(g.address), high.max(g.address + g.size)));
     let mut kernels = HashMap::new();

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::engine::program::SharedVariable;
 use crate::ptx::ast::{AddressBase, Function, Initializer, Instruction, Linkage, Module, Operand, OperandKind, Space,
     Statement, Variable};
 
@@ -19,6 +20,8 @@ pub(crate) struct Layout<'a> {
     static_size: HashMap<u32, u32>,
     dynamic_base: HashMap<u32, u32>,
     reached: HashMap<u32, Vec<u32>>,
+    /// The static variables, for reports.
+    pub variables: Vec<SharedVariable>,
 }
 
 /// The identity of a declaration.
@@ -94,6 +97,8 @@ impl<'a> Layout<'a> {
                 layout.static_size.insert(*kernel, offset.saturating_add(size).min(1 << 24));
             }
             layout.put(variable, *owner, offset);
+            let (name, kernels) = (variable.name.to_owned(), kernels.clone());
+            layout.variables.push(SharedVariable { name, address: offset, size, kernels });
         }
         // All dynamic variables are one memory: one address for every kernel that uses any of them.
         let dynamic: Vec<_> = users.iter().filter(|(v, ..)| is_dynamic(v)).collect();

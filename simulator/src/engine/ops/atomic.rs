@@ -198,10 +198,16 @@ impl<T: Word> Op for CompareSwap<T> {
 unsafe fn pointers<I: Isa>(warp: &mut Warp, inst: &Inst, size: u32) -> Option<[*mut u8; LANES]> {
     // SAFETY: the caller's promise.
     match unsafe { I::find(warp, inst, size, Access::Atomic) } {
-        Found::Contiguous(start) => Some(std::array::from_fn(|lane| start.wrapping_add(lane * size as usize))),
-        Found::Scattered => Some(warp.pointers),
-        Found::Failed => None,
+        Found::Contiguous(start) => {
+            warp.pointers = std::array::from_fn(|lane| start.wrapping_add(lane * size as usize));
+        }
+        Found::Scattered => {}
+        Found::Failed => return None,
     }
+    if warp.watched {
+        super::watch::global(warp, inst, Access::Atomic);
+    }
+    Some(warp.pointers)
 }
 
 fn is_shared(warp: &Warp, pointer: *mut u8) -> bool {

@@ -73,7 +73,8 @@ fn arrive(warp: &mut Warp, inst: &Inst, number: u8, count: Option<u32>, bits: u3
     // SAFETY: the block outlives its warps, and no other reference to it lives now.
     let block = unsafe { &mut *warp.block };
     let phase = block.barriers[usize::from(number)].phase;
-    let complete = block.arrive(number, threads, count, votes);
+    let waits = inst.x & ARRIVE == 0;
+    let complete = block.arrive(number, (warp.index, mask, waits), threads, count, votes);
     if warp.checks.barriers && count.is_none() && complete && live < warp.grid().threads
         && let Some((other, lane)) = returned
     {
@@ -105,14 +106,14 @@ fn partial(warp: &mut Warp, number: u8, other: u32, lane: u32) -> Flow {
     warp.fail_with(FaultKind::BarrierDivergence, warp.mask.trailing_zeros() as usize, message, vec![note])
 }
 
-/// `barrier.cluster.arrive`.
+/// `barrier.cluster.arrive`; `x` is 1 if it is relaxed.
 struct ClusterArrive;
 
 impl Op for ClusterArrive {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        let mask = warp.mask;
+        let (mask, rank, index) = (warp.mask, warp.block().rank, warp.index);
         // SAFETY: the block outlives its warps; only its cluster's counters are touched.
         let cluster = unsafe { (*warp.block).cluster_mut() };
         if warp.cluster_phase != cluster.barrier_phase {
@@ -126,6 +127,9 @@ impl Op for ClusterArrive {
         }
         warp.cluster_arrived |= mask;
         cluster.arrived += mask.count_ones();
+        if let Some(checker) = cluster.checker.as_deref_mut() {
+            checker.cluster_arrive(rank, index, mask, inst.x == 0);
+        }
         cluster.complete_barrier();
         Flow::Next
     }
@@ -193,8 +197,11 @@ struct Fence;
 
 impl Op for Fence {
     #[inline(always)]
-    unsafe fn run<I: Isa>(_: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        if warp.watched {
+            super::watch::fence(warp);
+        }
         Flow::Next
     }
 }
@@ -217,12 +224,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     if modifiers.flag("cluster") {
         let arrive = modifiers.any(&["arrive", "wait"]).ok_or_else(|| unknown(inst))? == "arrive";
-        modifiers.any(&["acquire", "release", "relaxed"]);
+        let relaxed = modifiers.any(&["acquire", "release", "relaxed"]) == Some("relaxed");
         modifiers.flag("aligned");
         modifiers.finish(inst)?;
         expect_operands(inst, &[0])?;
         let exec = if arrive { scalar::<ClusterArrive>() } else { scalar::<ClusterWait>() };
-        cx.emit(exec, none, none, none, none);
+        cx.emit(exec, none, none, none, none).x = Link::Raw(u32::from(relaxed));
         return Ok(());
     }
     modifiers.flag("cta");

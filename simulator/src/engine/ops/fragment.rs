@@ -120,7 +120,7 @@ unsafe fn pieces(
                 shared |= 1 << lane;
             }
         }
-        if warp.watched && shared != 0 && watch::shared(warp, inst, shared, size as u32, access) == Flow::Fault {
+        if warp.watched && shared != 0 && watch::pieces(warp, shared, size as u32, access) == Flow::Fault {
             return false;
         }
         for lane in 0..lanes {
@@ -241,7 +241,7 @@ impl<const STORE: bool> Op for MoveRows<STORE> {
                 }
             }
             let mask = u32::MAX >> (LANES - used);
-            if warp.watched && watch::shared(warp, inst, mask, 16, access) == Flow::Fault {
+            if warp.watched && watch::pieces(warp, mask, 16, access) == Flow::Fault {
                 return Flow::Fault;
             }
             let list = warp.list(inst.d, count);

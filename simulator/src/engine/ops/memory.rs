@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::moves;
 use super::resolve::{
-    Access, COUNT_SHIFT, EXTENT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, ORDERED, PARAMETER_SPACE, SHARED_SPACE,
+    Access, COUNT_SHIFT, EXTENT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, ORDERED, PARAMETER_SPACE, REGISTER_SHIFT, SHARED_SPACE,
     SPACE_SHIFT, STRONG, WIDE_BASE, resolve,
 };
 use crate::engine::exec::isa::{Isa, Op, scalar, vector};
@@ -114,6 +114,9 @@ impl<M: Memory + Widen<R>, R: Copy + Default, const INLINE: bool> Op for Load<M,
 fn strong(warp: &mut Warp, inst: &Inst, order: fn()) {
     if inst.x & STRONG != 0 {
         warp.polls();
+        if warp.watched {
+            super::watch::global(warp, inst, Access::Read);
+        }
         if inst.x & ORDERED != 0 {
             order();
         }
@@ -230,6 +233,9 @@ impl<M: Memory, R: Copy + Narrow<M>, const INLINE: bool> Op for Store<M, R, INLI
                 }
                 Found::Failed => return Flow::Fault,
             }
+        }
+        if warp.watched && inst.x & STRONG != 0 {
+            super::watch::global(warp, inst, Access::Write);
         }
         Flow::Next
     }
@@ -625,7 +631,8 @@ fn store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
     }
     let width = register_width(cx, &sources, shape.ty)?;
     let (field, offset, flags) = base(cx, address, shape.space)?;
-    let flags = flags | shape.flags | (shape.count as u32) << COUNT_SHIFT;
+    let register = width.lane_bytes().max(1).trailing_zeros();
+    let flags = flags | shape.flags | (shape.count as u32) << COUNT_SHIFT | register << REGISTER_SHIFT;
     let value_type = value_type(shape.ty, width);
     if shape.count == 1 {
         let exec = store_exec(shape.ty, width, shape.space).ok_or_else(|| unknown(inst))?;

@@ -57,6 +57,9 @@ pub(crate) const SPACE_SHIFT: u32 = 8;
 /// `x`, bits 12 to 15: elements of a vector.
 pub(crate) const COUNT_SHIFT: u32 = 12;
 
+/// `x`, bits 16 to 18, of stores: bytes of a lane in the value's registers, as a power of two.
+pub(crate) const REGISTER_SHIFT: u32 = 16;
+
 /// Where the lanes' bytes are.
 pub(crate) enum Found {
     /// All 32 lanes, one after the other.
@@ -96,7 +99,7 @@ pub(crate) unsafe fn resolve<const SPACE: u8>(warp: &mut Warp, inst: &Inst, size
         let cached = warp.extents[(inst.x >> EXTENT_SHIFT) as usize % EXTENTS];
         let len = if access.writes() { cached.writable } else { cached.len };
         let start = addresses[0];
-        if warp.is_full() {
+        if warp.is_full() && inst.x & STRONG == 0 {
             let mut difference = 0;
             for lane in 0..LANES {
                 difference |= addresses[lane] ^ start.wrapping_add(lane as u64 * bytes);
