@@ -15,38 +15,63 @@ use core::panic::Location;
 
 use super::report::{Report, Text};
 
+/// The powers of ten, so that printing a number takes no division (whose code is long, and hungry for registers).
+static POWERS: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut i = 1;
+    while i < 20 {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};
+
 impl Text {
     /// Appends a number in decimal.
     #[inline(always)]
-    fn push_number(&mut self, number: usize) {
-        let mut power: usize = 10_000_000_000_000_000_000;
-        while power > number && power > 1 {
-            power /= 10;
-        }
-        while power > 0 {
-            self.push(&[b'0' + (number / power % 10) as u8]);
-            power /= 10;
+    fn push_number(&mut self, mut number: u64) {
+        let mut started = false;
+        let mut i = POWERS.len();
+        while i > 0 {
+            i -= 1;
+            let power = POWERS[i];
+            let mut digit = b'0';
+            while number >= power {
+                number -= power;
+                digit += 1;
+            }
+            started |= digit != b'0' || i == 0;
+            if started {
+                self.push_byte(digit);
+            }
         }
     }
 }
 
-/// Numbers and texts one by one: arrays would pass through memory, and give every kernel a stack.
+/// Stands for the two numbers of a message.
+const FIRST: u8 = 1;
+const SECOND: u8 = 2;
+
+/// Records a panic whose message has two numbers in it.
+///
+/// One pass over one text: little has to be kept over the call that claims the record, which is what sets the number
+/// of registers of every kernel that can panic.
 #[cold]
 #[inline(never)]
-fn two_numbers(
-    first: &'static str,
-    second: &'static str,
-    first_number: usize,
-    second_number: usize,
-    location: &Location<'_>,
-) {
+fn two_numbers(text: &'static str, first: usize, second: usize, location: &Location<'_>) -> ! {
     if let Some(mut report) = Report::begin(Some(location)) {
-        report.message.push(first.as_bytes());
-        report.message.push_number(first_number);
-        report.message.push(second.as_bytes());
-        report.message.push_number(second_number);
+        for &byte in text.as_bytes() {
+            match byte {
+                FIRST | SECOND => {
+                    let number = if byte == FIRST { first } else { second };
+                    report.message.push_number(number as u64);
+                }
+                byte => report.message.push_byte(byte),
+            }
+        }
         report.finish();
     }
+    super::end()
 }
 
 /// Replaces `core::panicking::panic_bounds_check`.
@@ -54,13 +79,11 @@ fn two_numbers(
 #[unsafe(no_mangle)]
 fn __warpsmith_panic_bounds_check(index: usize, len: usize, location: &Location<'_>) -> ! {
     two_numbers(
-        "index out of bounds: the len is ",
-        " but the index is ",
+        "index out of bounds: the len is \u{1} but the index is \u{2}",
         len,
         index,
         location,
-    );
-    super::end()
+    )
 }
 
 /// Replaces `core::slice::index::slice_index_fail`.
@@ -72,35 +95,25 @@ fn __warpsmith_slice_index_fail(
     len: usize,
     location: &Location<'_>,
 ) -> ! {
-    if start > len {
-        two_numbers(
-            "range start index ",
-            " out of range for slice of length ",
+    let (text, first, second) = if start > len {
+        (
+            "range start index \u{1} out of range for slice of length \u{2}",
             start,
             len,
-            location,
-        );
+        )
     } else if end > len {
-        two_numbers(
-            "range end index ",
-            " out of range for slice of length ",
+        (
+            "range end index \u{1} out of range for slice of length \u{2}",
             end,
             len,
-            location,
-        );
+        )
     } else {
-        two_numbers(
-            "slice index starts at ",
-            " but ends at ",
-            start,
-            end,
-            location,
-        );
-    }
-    super::end()
+        ("slice index starts at \u{1} but ends at \u{2}", start, end)
+    };
+    two_numbers(text, first, second, location)
 }
 
-/// Replaces `core::option::expect_failed`.
+/// Replaces `core::option::expect_failed` and `core::panicking::panic`.
 #[cold]
 #[unsafe(no_mangle)]
 fn __warpsmith_expect_failed(message: &str, location: &Location<'_>) -> ! {

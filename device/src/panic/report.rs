@@ -156,6 +156,17 @@ impl Text {
         }
     }
 
+    /// Appends a byte if it fits.
+    #[cfg(warpsmith_panic = "message")]
+    #[inline(always)]
+    pub(super) fn push_byte(&mut self, byte: u8) {
+        if self.length < self.capacity {
+            // SAFETY: below the capacity.
+            unsafe { self.bytes.add(self.length as usize).write_volatile(byte) };
+            self.length += 1;
+        }
+    }
+
     /// Appends as much as fits; whether all of it did.
     #[inline(always)] // a text behind a reference would lie in memory of the thread's own
     pub(super) fn push(&mut self, text: &[u8]) -> bool {

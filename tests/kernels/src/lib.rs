@@ -15,9 +15,9 @@ pub mod half;
 pub mod language;
 pub mod matrix;
 pub mod memory;
-pub mod output;
-pub mod shared_memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 pub mod mma;
+pub mod output;
+pub mod shared_memory;
 pub mod statics;
 pub mod warps;
