@@ -14,8 +14,15 @@ unsafe extern "C" {
 #[doc(hidden)]
 #[inline(never)]
 pub fn marker<T, F: Fn()>(_: F) -> *mut T {
-    // SAFETY: the linker replaces the call by an object's address.
-    on_device! { unsafe { __warpsmith_shared_static(const { size_of::<T>() }, const { align_of::<T>() }).cast() } }
+    on_device! {
+        // SAFETY: the linker replaces the call by an object's address; saying that this is not null spares every
+        // `Option<&mut T>` made from it a comparison.
+        unsafe {
+            let object = __warpsmith_shared_static(const { size_of::<T>() }, const { align_of::<T>() });
+            core::hint::assert_unchecked(!object.is_null());
+            object.cast()
+        }
+    }
 }
 
 /// Whether other threads may still be using the object when a handle to it is made.
