@@ -17,6 +17,8 @@ lanewise! {
     ToLocal(a: u64) -> u64 { a.wrapping_add(LOCAL) }
     ToParameter(a: u64) -> u64 { a.wrapping_add(PARAMETERS) }
     FromWindow(a: u64) -> u64 { a & (WINDOWS - 1) }
+    // What is not in shared memory (null, above all) does not become the address of something there.
+    FromShared(a: u64) -> u64 { a.wrapping_sub(SHARED) }
 }
 
 /// The local-space address of a variable of the frame: `x` plus where the frame's local memory starts.
@@ -225,6 +227,7 @@ fn convert<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, to: bool, sp
     let d = cx.dst(target, Width::of(ty))?;
     let exec: Option<Exec> = match (space, to) {
         (1 | 32, _) => moves::exec(Width::W64),
+        (2 | 4, true) => Some(vector::<FromShared>()),
         (_, true) => Some(vector::<FromWindow>()),
         (2 | 4, false) => Some(vector::<ToShared>()),
         (8, false) => Some(vector::<ToLocal>()),
