@@ -168,15 +168,12 @@ setp.ne.u32 q, %r1, 0;
             [
                 "atom.relaxed.gpu.add.u32 %r, [%rd+4], %r",
                 "setp.ne.u32 q, %r, 0",
-                "@%p bra $L__BB0_1",
+                "@%p bra $L",
                 "mov.u32 %r, %tid.x",
                 "ret"
             ]
         );
-        assert_eq!(
-            selected(PTX, "two", &["bra", "ret"]),
-            ["@%p bra $L__BB0_1", "ret"]
-        );
+        assert_eq!(selected(PTX, "two", &["bra", "ret"]), ["@%p bra $L", "ret"]);
         assert_eq!(kernels(PTX, "t"), ["two"]);
     }
 }
