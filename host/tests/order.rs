@@ -1,0 +1,228 @@
+//! Random programs on several streams against a model on the host: whatever the order in which streams get on, the results are those
+//! of the program's text.
+
+mod common;
+
+use common::{Add, add, gpu, launch_add, module};
+use warpsmith_host::prelude::*;
+
+/// A small generator, so that a failure can be repeated by its seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+const LEN: usize = 96;
+
+/// One program: buffers with what they should hold, and streams to do it in.
+struct Program<'a> {
+    random: Random,
+    add: &'a Add,
+    gpu: &'a Gpu,
+    streams: Vec<Stream>,
+    buffers: Vec<(DeviceBuffer<u32>, Vec<u32>)>,
+    pinned: Vec<(PinnedBuffer<u32>, Vec<u32>)>,
+    graphs: Vec<(GraphExec, usize, u32)>,
+}
+
+impl Program<'_> {
+    fn two(&mut self, n: usize) -> (usize, usize) {
+        let one = self.random.below(n);
+        (one, (one + 1 + self.random.below(n - 1)) % n)
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let stream = self.random.below(self.streams.len());
+        let value = self.random.below(1000) as u32;
+        let b = self.random.below(self.buffers.len());
+        let (start, end) = {
+            let (one, two) = (self.random.below(LEN), self.random.below(LEN));
+            (one.min(two), one.max(two) + 1)
+        };
+        let stream_ref = &self.streams[stream];
+        match self.random.below(10) {
+            0 | 1 => {
+                launch_add(stream_ref, self.add, &mut self.buffers[b].0, value);
+                self.buffers[b].1.iter_mut().for_each(|x| *x += value);
+            }
+            2 => {
+                stream_ref.fill(&mut self.buffers[b].0.slice_mut(start..end), value)?;
+                self.buffers[b].1[start..end].fill(value);
+            }
+            3 => {
+                let (from, to) = self.two(self.buffers.len());
+                let [(from, source), (to, target)] = self
+                    .buffers
+                    .get_disjoint_mut([from, to])
+                    .expect("two buffers");
+                self.streams[stream]
+                    .copy(&from.slice(start..end), &mut to.slice_mut(start..end))?;
+                target[start..end].copy_from_slice(&source[start..end]);
+            }
+            4 => {
+                // Halves, each in a stream of its own.
+                let other = &self.streams[(stream + 1) % self.streams.len()];
+                let (buffer, expected) = &mut self.buffers[b];
+                let (mut left, mut right) = buffer.slice_mut(..).split_at_mut(start);
+                stream_ref.fill(&mut right, value)?;
+                other.fill(&mut left, value + 1)?;
+                expected[..start].fill(value + 1);
+                expected[start..].fill(value);
+            }
+            5 => {
+                // A new buffer for an old one, which may still be in use.
+                self.buffers[b] = (stream_ref.filled(LEN, value)?, vec![value; LEN]);
+                self.graphs.retain(|(_, buffer, _)| *buffer != b);
+            }
+            6 => {
+                let p = self.random.below(self.pinned.len());
+                let (pinned, expected) = &mut self.pinned[p];
+                self.streams[stream].copy_to_host(&self.buffers[b].0, pinned)?;
+                expected.copy_from_slice(&self.buffers[b].1);
+            }
+            7 => {
+                let p = self.random.below(self.pinned.len());
+                let (pinned, contents) = &mut self.pinned[p];
+                if pinned.host_mut().is_err() {
+                    self.gpu.synchronize()?;
+                }
+                assert_eq!(*pinned.host()?, contents[..]);
+                pinned.host_mut()?.fill(value);
+                contents.fill(value);
+                self.streams[stream].copy_from_host(pinned, &mut self.buffers[b].0)?;
+                self.buffers[b].1.fill(value);
+            }
+            8 if self.graphs.len() < 3 => {
+                let mut graph = self.gpu.graph()?;
+                let grid = Grid::cover(LEN, 32);
+                // SAFETY: the entry takes a slice and a number, and writes only the slice.
+                unsafe { graph.kernel_untyped(self.add, grid, (&mut self.buffers[b].0, value))? };
+                self.graphs.push((graph.instantiate()?, b, value));
+            }
+            _ if !self.graphs.is_empty() => {
+                let g = self.random.below(self.graphs.len());
+                let (graph, buffer, value) = &mut self.graphs[g];
+                graph.launch(&self.streams[stream])?;
+                self.buffers[*buffer]
+                    .1
+                    .iter_mut()
+                    .for_each(|x| *x += *value);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, seed: u64) -> Result<()> {
+        for (i, (buffer, expected)) in self.buffers.iter().enumerate() {
+            let stream = self.random.below(self.streams.len());
+            assert_eq!(
+                &self.streams[stream].download(buffer)?,
+                expected,
+                "buffer {i} of program {seed}"
+            );
+        }
+        Ok(())
+    }
+}
+
+// covers: STREAM-08, POOL-05, GRAPH-20
+#[test]
+fn programs_do_what_their_text_says() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = add(&module);
+    for seed in 1..=12 {
+        let streams = (0..4).map(|_| gpu.stream()).collect::<Result<Vec<_>>>()?;
+        let buffers = (0..4)
+            .map(|i| Ok((streams[i].filled(LEN, i as u32)?, vec![i as u32; LEN])))
+            .collect::<Result<Vec<_>>>()?;
+        let pinned = (0..2)
+            .map(|_| Ok((gpu.pinned(LEN)?, vec![0; LEN])))
+            .collect::<Result<Vec<_>>>()?;
+        let random = Random(0x9e37_79b9_7f4a_7c15 ^ (seed << 17));
+        let mut program = Program {
+            random,
+            add: &add,
+            gpu: &gpu,
+            streams,
+            buffers,
+            pinned,
+            graphs: Vec::new(),
+        };
+        for step in 0..150 {
+            program.step()?;
+            if step % 50 == 49 {
+                program.check(seed)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Many threads read one buffer, each in its own stream, while the owner goes on to write it as soon as they have *enqueued* their
+/// reading.
+#[test]
+fn readers_in_many_threads_come_before_the_next_write() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = add(&module);
+    let owner = gpu.stream()?;
+    let streams = (0..4).map(|_| gpu.stream()).collect::<Result<Vec<_>>>()?;
+    let mut source = owner.zeroed::<u32>(4096)?;
+    for round in 0..20 {
+        let copies = std::thread::scope(|scope| {
+            let readers: Vec<_> = streams
+                .iter()
+                .map(|stream| {
+                    let source = &source;
+                    scope.spawn(move || stream.duplicate(source).expect("copy"))
+                })
+                .collect();
+            readers
+                .into_iter()
+                .map(|reader| reader.join().expect("reader"))
+                .collect::<Vec<_>>()
+        });
+        launch_add(&owner, &add, &mut source, 1);
+        for (stream, copy) in streams.iter().zip(&copies) {
+            assert_eq!(stream.download(copy)?, vec![round; 4096]);
+        }
+    }
+    Ok(())
+}
+
+/// A graph may be launched by one thread while another uses the graph's memory directly: neither has a borrow that keeps the other
+/// out, so checking and enqueueing must be one step.
+#[test]
+fn a_graph_and_direct_launches_from_two_threads() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = add(&module);
+    let (one, two) = (gpu.stream()?, gpu.stream()?);
+    let mut buffer = one.zeroed::<u32>(4096)?;
+    let mut graph = gpu.graph()?;
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { graph.kernel_untyped(&add, Grid::cover(4096, 128), (&mut buffer, 1))? };
+    let mut ready = graph.instantiate()?;
+    const ROUNDS: u32 = 200;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..ROUNDS {
+                ready.launch(&two).expect("graph");
+            }
+        });
+        for _ in 0..ROUNDS {
+            launch_add(&one, &add, &mut buffer, 1);
+        }
+    });
+    // `y[i] += 1` loses what runs beside it.
+    assert_eq!(one.download(&buffer)?, [2 * ROUNDS; 4096]);
+    Ok(())
+}
