@@ -127,6 +127,7 @@ driver_calls! {
             CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE => limits.persisting_l2,
             CUlimit::CU_LIMIT_SHMEM_SIZE => device::profile(context.device).shared_memory_limit,
             CUlimit::CU_LIMIT_CIG_ENABLED => 0,
+            limit if limit.0 > CUlimit::CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED.0 => return Err(code::INVALID_VALUE),
             _ => return Err(code::UNSUPPORTED_LIMIT),
         };
         put(pvalue, value)?;

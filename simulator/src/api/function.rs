@@ -111,8 +111,8 @@ driver_calls! {
         let all = profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
         let reserved = profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
         let each = (all / numBlocks as u32).saturating_sub(reserved + function.kernel.static_shared);
-        let most = profile.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-        put(dynamicSmemSize, each.min(most.saturating_sub(function.kernel.static_shared)) as usize)?;
+        // No more than the kernel may be launched with at present.
+        put(dynamicSmemSize, (each as usize).min(function.max_dynamic_shared.load(Relaxed).max(0) as usize))?;
     }
 
     Ready fn cuOccupancyMaxPotentialClusterSize(clusterSize: *mut c_int, func: CUfunction, config: *const CUlaunchConfig) {
@@ -142,6 +142,12 @@ driver_calls! {
 fn attribute(function: &Function, attribute: Attribute) -> Result<c_int> {
     let kernel = &function.kernel;
     Ok(match attribute {
+        // An exact block size is no bound in this sense, as measured.
+        Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK if kernel.exact_threads => {
+            device::profile(function.device)
+                .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+                as c_int
+        }
         Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => max_threads(function) as c_int,
         Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => kernel.static_shared as c_int,
         Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
@@ -159,17 +165,15 @@ fn attribute(function: &Function, attribute: Attribute) -> Result<c_int> {
         Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {
             function.carveout.load(Relaxed)
         }
-        Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => {
-            c_int::from(kernel.cluster.is_some())
-        }
+        Attribute::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => 0,
         Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => {
-            kernel.cluster.map_or(0, |size| size[0] as c_int)
+            function.required_cluster()[0] as c_int
         }
         Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => {
-            kernel.cluster.map_or(0, |size| size[1] as c_int)
+            function.required_cluster()[1] as c_int
         }
         Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
-            kernel.cluster.map_or(0, |size| size[2] as c_int)
+            function.required_cluster()[2] as c_int
         }
         Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => {
             function.non_portable_cluster.load(Relaxed)
@@ -209,10 +213,16 @@ fn set_attribute(function: &Function, attribute: Attribute, value: c_int) -> Res
             }
             function.cluster_scheduling.store(value, Relaxed);
         }
-        // A cluster size compiled into the kernel stays.
+        // A cluster size compiled into the kernel stays; one may be set where there is none.
         Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
         | Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT
-        | Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => return Err(code::NOT_PERMITTED),
+        | Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
+            if function.kernel.cluster.is_some() || value < 0 {
+                return Err(code::INVALID_VALUE);
+            }
+            let dimension = attribute.0 - Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH.0;
+            function.set_required_cluster(dimension as usize, value as u32);
+        }
         _ => return Err(code::INVALID_VALUE),
     }
     Ok(())

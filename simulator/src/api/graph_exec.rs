@@ -177,7 +177,11 @@ unsafe fn instantiate(
         return Err(code::INVALID_VALUE);
     }
     if flags & DEVICE_LAUNCH != 0 {
-        return Err(code::NOT_SUPPORTED);
+        return Err(if graph.nodes().is_empty() {
+            code::INVALID_VALUE
+        } else {
+            code::NOT_SUPPORTED
+        });
     }
     let plan = match graph::compile(&graph) {
         Ok(plan) => plan,

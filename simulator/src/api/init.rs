@@ -51,7 +51,13 @@ unsafe fn by_version(
     version: c_int,
     flags: u64,
 ) -> Result<(*const c_void, CUdriverProcAddressQueryResult)> {
-    if symbol.is_null() || pfn.is_null() || flags > 2 {
+    if symbol.is_null() || pfn.is_null() {
+        return Err(code::INVALID_VALUE);
+    }
+    // As measured: a version newer than the driver is no question that it answers.
+    if flags > 2 || version > device::DRIVER_VERSION {
+        // SAFETY: not null, so valid by the caller's contract.
+        unsafe { pfn.write(core::ptr::null_mut()) };
         return Err(code::INVALID_VALUE);
     }
     // SAFETY: not null, so a C string by the caller's contract.

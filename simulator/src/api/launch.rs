@@ -103,7 +103,7 @@ pub(super) unsafe fn apply(shape: &mut Shape, attribute: &CUlaunchAttribute) -> 
             let size = unsafe { attribute.value.clusterDim };
             shape.cluster = [size.x, size.y, size.z];
             if shape.cluster.contains(&0) {
-                return Err(code::INVALID_VALUE);
+                return Err(code::INVALID_CLUSTER_SIZE);
             }
         }
         CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
@@ -163,7 +163,10 @@ pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
     if i64::from(shape.shared) > i64::from(function.max_dynamic_shared.load(Relaxed)) {
         return Err(code::INVALID_VALUE);
     }
-    let cluster = match (kernel.cluster, shape.cluster) {
+    // A set size may leave dimensions open; those are 1.
+    let required = function.required_cluster();
+    let required = (required != [0; 3]).then(|| required.map(|size| size.max(1)));
+    let cluster = match (required, shape.cluster) {
         (Some(fixed), [0, 0, 0]) => fixed,
         (Some(fixed), asked) if fixed != asked => return Err(code::INVALID_CLUSTER_SIZE),
         (_, [0, 0, 0]) => [1, 1, 1],
@@ -172,6 +175,7 @@ pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
     let size = cluster
         .iter()
         .try_fold(1u32, |all, &one| all.checked_mul(one))
+        .filter(|&size| size > 0)
         .ok_or(code::INVALID_CLUSTER_SIZE)?;
     let most = if function.non_portable_cluster.load(Relaxed) != 0 {
         16
@@ -185,11 +189,7 @@ pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
             .zip(cluster)
             .any(|(grid, cluster)| grid % cluster != 0)
     {
-        return Err(if size > most {
-            code::INVALID_CLUSTER_SIZE
-        } else {
-            code::INVALID_VALUE
-        });
+        return Err(code::INVALID_CLUSTER_SIZE);
     }
     if shape.cooperative {
         let blocks: u64 = shape.grid.iter().map(|&size| u64::from(size)).product();

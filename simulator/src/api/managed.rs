@@ -357,6 +357,10 @@ unsafe fn write_attribute(
                 data.cast::<u32>()
                     .write(u32::from(known.is_some_and(|known| !known.is_registered)));
             }
+            // Read and write, for all.
+            Pointer::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS if known.is_some() => {
+                data.cast::<u32>().write(3)
+            }
             Pointer::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => {
                 let pool = known.and_then(|known| match known.kind {
                     Kind::Pool(pool) => registries().pools.get(pool as usize as *mut ()).ok(),

@@ -71,7 +71,7 @@ driver_calls! {
     }
 
     Ready fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) {
-        let kind = Kind::Pinned(CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE);
+        let kind = Kind::Pinned(CU_MEMHOSTALLOC_DEVICEMAP);
         let base = allocate(&*current()?, pp.is_null(), bytesize, kind, "cuMemAllocHost")?;
         put(pp, base as *mut c_void)?;
     }
@@ -81,7 +81,7 @@ driver_calls! {
         if Flags & !KNOWN_HOST_FLAGS != 0 {
             return Err(code::INVALID_VALUE);
         }
-        let base = allocate(&context, pp.is_null(), bytesize, Kind::Pinned(Flags), "cuMemHostAlloc")?;
+        let base = allocate(&context, pp.is_null(), bytesize, Kind::Pinned(Flags | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc")?;
         put(pp, base as *mut c_void)?;
     }
 

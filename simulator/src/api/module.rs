@@ -2,8 +2,8 @@
 
 use core::ffi::CStr;
 use std::ffi::CString;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32};
+use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::module::{self, Function, Log, Module};
@@ -122,6 +122,7 @@ fn function(context: &Context, module: &Module, name: &str) -> Result<Arc<Functi
         carveout: AtomicI32::new(-1),
         non_portable_cluster: AtomicI32::new(0),
         cluster_scheduling: AtomicI32::new(0),
+        set_cluster: Mutex::new([0; 3]),
         cache_config: AtomicU32::new(0),
         kernel,
     });

@@ -9,6 +9,9 @@ pub(super) enum Found {
     Nothing,
 }
 
+/// The first version of CUDA that had a driver interface.
+const FIRST: i32 = 2000;
+
 /// Base name, and the symbols behind it with the version from which each is meant, oldest first. A name that is not listed is its own
 /// only symbol, or its `_v2` form where there is one.
 const VERSIONS: &[(&str, &[(i32, &str)])] = &[
@@ -166,6 +169,11 @@ const VERSIONS: &[(&str, &[(i32, &str)])] = &[
 
 /// Finds the function that `cuGetProcAddress` hands out.
 pub(super) fn find(name: &str, version: i32, per_thread: bool) -> Found {
+    if version < FIRST
+        && (VERSIONS.iter().any(|(base, _)| *base == name) || super::entry_point(name).is_some())
+    {
+        return Found::TooNew;
+    }
     let symbol = match VERSIONS.iter().find(|(base, _)| *base == name) {
         Some((_, versions)) => match versions.iter().rev().find(|(since, _)| *since <= version) {
             Some((_, symbol)) => (*symbol).to_owned(),

@@ -39,6 +39,13 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
         let text = "PTX cannot be loaded: CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set";
         return Err(failure(code::JIT_COMPILATION_DISABLED, text));
     }
+    if !ptx
+        .lines()
+        .any(|line| line.trim_start().starts_with(".version"))
+    {
+        let text = "the image is no PTX: it has no .version";
+        return Err(failure(code::INVALID_IMAGE, text));
+    }
     if let Some((major, minor)) = version_directive(ptx)
         && (major, minor) > NEWEST_PTX
     {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) use load::{Failure, Log, load, parse_target};
 
 use crate::engine;
+use crate::state::lock;
 
 /// A loaded module.
 pub(crate) struct Module {
@@ -36,5 +37,21 @@ pub(crate) struct Function {
     pub(crate) carveout: AtomicI32,
     pub(crate) non_portable_cluster: AtomicI32,
     pub(crate) cluster_scheduling: AtomicI32,
+    /// The cluster size that the program has set; zeros for none.
+    pub(crate) set_cluster: Mutex<[u32; 3]>,
     pub(crate) cache_config: AtomicU32,
+}
+
+impl Function {
+    /// The cluster size that every launch has unless it names the same: compiled in, or set; zeros for none.
+    pub(crate) fn required_cluster(&self) -> [u32; 3] {
+        self.kernel
+            .cluster
+            .unwrap_or_else(|| *lock(&self.set_cluster))
+    }
+
+    /// Sets one dimension of the cluster size.
+    pub(crate) fn set_required_cluster(&self, dimension: usize, size: u32) {
+        lock(&self.set_cluster)[dimension] = size;
+    }
 }
