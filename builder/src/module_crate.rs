@@ -70,14 +70,26 @@ pub(crate) fn generate(toolchain: &Toolchain, module: &Path) -> Result<ModuleCra
     );
     write_if_changed(&source.join("lib.rs"), &expected)?;
     link(&source, &name, &module)?;
-    let lock = workspace.join("Cargo.lock");
-    if lock.is_file() && !folder.join("Cargo.lock").is_file() {
-        fs::copy(&lock, folder.join("Cargo.lock")).context("cannot copy", &lock)?;
-    }
+    take_lock_file(&workspace, &folder)?;
     Ok(ModuleCrate {
         manifest: folder.join("Cargo.toml"),
         package_folder,
     })
+}
+
+/// Starts from the versions that the user's package is locked to, and does so again when they change. cargo prunes
+/// its own copy to what the module needs.
+fn take_lock_file(workspace: &Path, folder: &Path) -> Result<(), BuildError> {
+    let lock = workspace.join("Cargo.lock");
+    let Ok(text) = fs::read_to_string(&lock) else {
+        return Ok(());
+    };
+    let seen = folder.join("user.lock");
+    if fs::read_to_string(&seen).ok().as_deref() != Some(&text) {
+        cache::write_atomically(&folder.join("Cargo.lock"), text.as_bytes())?;
+        cache::write_atomically(&seen, text.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The module's name and all its files.

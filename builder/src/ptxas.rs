@@ -35,6 +35,16 @@ pub struct KernelUsage {
     pub barriers: u32,
 }
 
+/// What ptxas says of a module that it accepts.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PtxasReport {
+    /// One entry per kernel.
+    pub kernels: Vec<KernelUsage>,
+    /// Its warnings.
+    pub warnings: Vec<String>,
+}
+
 impl Ptxas {
     /// Looks in `$WARPSMITH_PTXAS`, `PATH`, `$CUDA_HOME`, `$CUDA_PATH`, `/usr/local/cuda` and the cache.
     pub fn find() -> Option<Ptxas> {
@@ -88,6 +98,11 @@ impl Ptxas {
 
     /// Assembles `ptx` for `arch` and throws the result away. An error tells what ptxas rejects.
     pub fn check(&self, ptx: &str, arch: Arch) -> Result<Vec<KernelUsage>, BuildError> {
+        Ok(self.report(ptx, arch)?.kernels)
+    }
+
+    /// As [`Ptxas::check`], with ptxas's warnings: of a stack whose size it cannot compute, say.
+    pub fn report(&self, ptx: &str, arch: Arch) -> Result<PtxasReport, BuildError> {
         let folder = tempfile::tempdir().context("cannot create", std::env::temp_dir())?;
         let input = folder.path().join("kernels.ptx");
         std::fs::write(&input, ptx).context("cannot write", &input)?;
@@ -110,7 +125,15 @@ impl Ptxas {
         }
         let text = text(&output);
         if output.status.success() {
-            return Ok(parse(&text));
+            let is_warning = |line: &&str| line.starts_with("ptxas") && line.contains("warning");
+            let warnings = text
+                .lines()
+                .filter(is_warning)
+                .map(|l| l.split_once(": ").map_or(l, |(_, w)| w).to_owned());
+            return Ok(PtxasReport {
+                warnings: warnings.collect(),
+                kernels: parse(&text),
+            });
         }
         let reason: Vec<&str> = text.lines().filter(|l| !l.contains("info")).collect();
         Err(BuildError::Ptxas {

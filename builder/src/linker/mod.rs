@@ -4,6 +4,9 @@
 //! in which they happen. rustc hands over *unoptimised* bitcode: every LLVM optimisation happens here, once,
 //! after the duties that LLVM's passes must see the result of.
 
+// Values are compared by their address; what a context collects behind it does not matter.
+#![allow(clippy::mutable_key_type)]
+
 mod allocator;
 pub mod archive;
 mod atomics;

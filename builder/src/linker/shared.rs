@@ -16,14 +16,12 @@ pub const DYNAMIC_BASE: &str = "__warpsmith_dynamic_shared_memory";
 
 /// Replaces all calls of the markers.
 pub(crate) fn place(module: &Module<'_>) -> Result<(), BuildError> {
-    let mut number = 0;
-    for call in calls(module, STATIC)? {
+    for (number, call) in calls(module, STATIC)?.into_iter().enumerate() {
         let (Some(size), Some(align)) = (constant(call, 0), constant(call, 1)) else {
             return Err(not_constant(call));
         };
         let global =
             module.add_global(&format!("shared_{number}"), module.bytes_type(size), SHARED);
-        number += 1;
         global.set_initialiser(Value::undefined(global.value_type(), global));
         global.internalise();
         global.set_alignment(globals::generous_alignment(size, alignment(align)));

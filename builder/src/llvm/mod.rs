@@ -146,6 +146,7 @@ impl Context {
         // SAFETY: the name is copied.
         Module {
             context: self,
+            // SAFETY: the name is copied.
             raw: unsafe { (self.api.LLVMModuleCreateWithNameInContext)(name.as_ptr(), self.raw) },
         }
     }

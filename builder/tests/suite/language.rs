@@ -87,3 +87,39 @@ fn alloc_works_with_an_allocator() {
         "{externs:?}"
     );
 }
+
+// covers: ERROR-08
+// covers: BUILD-25
+#[test]
+fn ptxas_reports_and_warns() {
+    let Some(ptxas) = warpsmith_builder::ptxas::Ptxas::find() else {
+        return;
+    };
+    let report = ptxas
+        .report(features(), warpsmith_builder::Arch::Sm90)
+        .unwrap();
+    let of = |name: &str| report.kernels.iter().find(|k| k.name == name).unwrap();
+    assert!(
+        report.warnings.iter().any(|w| w.contains("recursion")),
+        "{:?}",
+        report.warnings
+    );
+    assert!(
+        !report.warnings.iter().any(|w| w.contains("bounded")),
+        "{:?}",
+        report.warnings
+    );
+    assert!(of("multiply_add").registers >= 4 && of("multiply_add").stack == 0);
+    assert_eq!(of("shared_by_section").shared, 256);
+    let error = ptxas
+        .check(
+            &features().replace("fma.rn.f32", "fma.rn.f99"),
+            warpsmith_builder::Arch::Sm90,
+        )
+        .unwrap_err();
+    assert!(
+        error.to_string().starts_with("ptxas rejects the PTX:\n")
+            && error.to_string().contains("f99"),
+        "{error}"
+    );
+}
