@@ -55,8 +55,8 @@ pub fn unlikely(condition: bool) -> bool {
 #[inline(always)]
 pub unsafe fn assume_aligned<const ALIGN: usize, T>(pointer: *const T) -> *const T {
     const { assert!(ALIGN.is_power_of_two()) };
-    debug_assert!(pointer.addr() % ALIGN == 0);
+    debug_assert!(pointer.addr().is_multiple_of(ALIGN));
     // SAFETY: the caller's promise.
-    unsafe { core::hint::assert_unchecked(pointer.addr() % ALIGN == 0) };
+    unsafe { core::hint::assert_unchecked(pointer.addr().is_multiple_of(ALIGN)) };
     pointer
 }

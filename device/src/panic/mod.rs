@@ -38,7 +38,7 @@ pub const COMPLETE: u32 = 2;
 pub struct PanicRecord {
     /// [`EMPTY`], [`CLAIMED`] or [`COMPLETE`].
     pub state: u32,
-    /// Not zero: other threads are asked to stop too.
+    /// Reserved; 0.
     pub stop: u32,
     /// The block's position in the grid.
     pub block: [u32; 3],

@@ -113,9 +113,8 @@ impl<T> OutputView<T> for PerThread3d<'_, [T]> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
         // SAFETY: the caller's promise.
-        PerThread3d {
-            inner: unsafe { PerThread::from_raw(pointer, length) },
-        }
+        let inner = unsafe { PerThread::from_raw(pointer, length) };
+        PerThread3d { inner }
     }
 }
 
