@@ -49,7 +49,7 @@ macro_rules! pair {
     };
 }
 pair! {
-    /// Two [`f16`]: CUDA's `half2`. Arch: sm_70.
+    /// Two `f16`: CUDA's `half2`. Arch: sm_70.
     F16x2 of f16, "__halves2half2"
 }
 pair! {

@@ -9,7 +9,7 @@ mod sealed {
     impl Sealed for super::bf16 {}
 }
 
-/// Hardware arithmetic of [`f16`] (sm_70) and [`bf16`] (sm_80).
+/// Hardware arithmetic of `f16` (sm_70) and [`bf16`] (sm_80).
 ///
 /// PTX in the table for `f16`; for `bf16` the same with its type, except that below sm_90 addition, subtraction and
 /// multiplication are `fma.rn.bf16` with a constant, and comparisons are done in `f32` (exact).
@@ -99,6 +99,8 @@ macro_rules! comparisons {
 #[cfg(not(warpsmith_arch_at_least = "90"))]
 macro_rules! comparisons_in_f32 {
     ($($method:ident $compare:expr;)*) => {$(
+        // `hne` is false for NaN, which `!=` is not.
+        #[allow(clippy::double_comparisons)]
         #[inline(always)]
         fn $method(self, other: Self) -> bool {
             let compare: fn(f32, f32) -> bool = $compare;

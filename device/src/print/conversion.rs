@@ -240,7 +240,7 @@ impl Default for Copied {
     }
 }
 
-/// A text's first [`MAX_STR`] bytes: printf wants a zero at the end, so the text is copied.
+/// A text's first `MAX_STR` bytes: printf wants a zero at the end, so the text is copied.
 impl Argument<Display> for str {
     const CONVERSION: Conversion = Conversion::text();
     type Packed = Address;

@@ -196,9 +196,8 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     #[inline(always)]
     pub unsafe fn load_from<L: Layout>(source: *const T::Stored, stride: u32, _layout: L) -> Self {
         // SAFETY: the caller's promise.
-        Self {
-            registers: unsafe { T::load::<L>(source, stride) },
-        }
+        let registers = unsafe { T::load::<L>(source, stride) };
+        Self { registers }
     }
 
     /// Stores the tile to the beginning of a slice of global or shared memory; each element is written once, by one lane.
