@@ -12,10 +12,10 @@
 //! * One counter per cluster gives *epochs*. A thread has a current epoch; whenever it releases (arrives at a barrier,
 //!   synchronises its warp, fences) it moves to a fresh one. An access is known as `(thread, epoch)`.
 //! * What a thread has *seen* is, for every other thread, the epoch below which all accesses are ordered before its own.
-//!   Most of that is three numbers: for all threads of the cluster, of its block, of its warp ([`clock`]). Threads that
+//!   Most of that is three numbers: for all threads of the cluster, of its block, of its warp (`clock`). Threads that
 //!   synchronise in smaller groups have explicit entries on top: per lane for parts of a warp, and a shared vector for
 //!   named barriers, locks and flags.
-//! * Shadow memory keeps for each word the last weak write, the last strong write and the reads since ([`shadow`]). An access
+//! * Shadow memory keeps for each word the last weak write, the last strong write and the reads since (`shadow`). An access
 //!   races with what it finds there unless that was seen, or both are *strong* (atomic, volatile, relaxed ...): those are
 //!   allowed to meet. A weak write must not push a strong one out, nor the other way round: forgetting the plain
 //!   initialisation of a histogram, once atomics have touched it, would hide the commonest race there is.

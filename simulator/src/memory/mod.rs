@@ -3,7 +3,7 @@
 //!
 //! Each allocation starts on its own page and is followed by an unused gap; addresses are not used again until the arena has been
 //! used up once. So an access out of bounds meets no neighbour, and an access to freed memory is told apart from it.
-//! A lookup by address is one load from a page table ([`arena::Arena`]) and two from a slot ([`slots::Slots`]), without locks.
+//! A lookup by address is one load from a page table (`arena`) and two from a slot (`slots`), without locks.
 
 mod arena;
 mod device;
