@@ -93,3 +93,34 @@ pub mod prelude {
         In, InMatrix, InRef, Kernel, Out, OutMatrix, RawPtr, SafeKernel, Value,
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+
+    /// Compiles or not; `tests/ui/not_send.rs` has the other side.
+    #[test]
+    fn everything_goes_to_other_threads() {
+        shared::<Gpu>();
+        shared::<Stream>();
+        shared::<Event>();
+        shared::<Module>();
+        shared::<TypedKernel<()>>();
+        shared::<UntypedKernel<()>>();
+        shared::<Global<u32>>();
+        shared::<DeviceBuffer<f32>>();
+        shared::<DeviceSlice<'static, f32>>();
+        shared::<DeviceSliceMut<'static, f32>>();
+        shared::<PinnedBuffer<f32>>();
+        shared::<MappedBuffer<f32>>();
+        shared::<UnifiedBuffer<f32>>();
+        shared::<HostRead<'static, f32>>();
+        shared::<HostWrite<'static, f32>>();
+        shared::<GraphExec>();
+        shared::<Error>();
+        sent::<Graph>();
+    }
+}

@@ -34,7 +34,8 @@ pub(crate) fn check(
         && !packer.empty_reference
         && grid.cluster.is_none()
         && attributes.cluster.is_none()
-        && attributes.max_threads.is_none()
+        // A bound that is no exact size is in what the driver says of the kernel.
+        && !attributes.exact
         && !grid.cooperative;
     if good {
         Ok(())
