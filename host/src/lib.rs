@@ -94,6 +94,11 @@ pub mod prelude {
     };
 }
 
+/// The book's page on this crate: its examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/howto/host.md")]
+struct HowTo;
+
 #[cfg(test)]
 mod tests {
     use super::*;
