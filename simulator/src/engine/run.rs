@@ -72,6 +72,8 @@ pub(crate) struct Grid<'a> {
     pub constants: (u64, u64),
     /// Number of the launch.
     pub number: u64,
+    /// Seed of the choices of the scheduler; 0 for none.
+    pub seed: u64,
     /// The address of a cooperative launch's workspace, whose second word is the grid's barrier; 0 in other launches.
     pub workspace: u64,
 }
@@ -86,6 +88,12 @@ impl Grid<'_> {
     pub fn program(&self) -> &Program {
         // SAFETY: the launch keeps the module alive.
         unsafe { &*self.program }
+    }
+
+    /// The cluster that is started as the `number`th. With a seed, neighbours change places; not more, because programs
+    /// may count on blocks being started roughly in order, as a device does.
+    fn shuffled(&self, number: u64, total: u64) -> u64 {
+        if self.seed == 0 || (number | 3) >= total { number } else { number ^ (self.seed & 3) }
     }
 
     /// The index of a thread.
@@ -173,6 +181,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         local_limit: kernel.local_bytes.saturating_add(environment.stack_limit).saturating_add(4096).min(1 << 22),
         constants: kernel.constants,
         number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
+        seed: environment.seed,
         workspace: 0,
     })
 }
@@ -303,6 +312,7 @@ impl Pool<'_> {
                 if number >= self.total {
                     break;
                 }
+                let number = self.grid.shuffled(number, self.total);
                 let mut cluster = idle.pop().unwrap_or_else(|| Cluster::new(self.grid));
                 cluster.start(self.grid, number);
                 resident.push(cluster);
@@ -354,8 +364,10 @@ impl Pool<'_> {
         let mut spins = true;
         let mut done = true;
         let mut executed = 0;
-        for index in 0..cluster.warps.len() {
-            let warp = &mut *cluster.warps[index];
+        let count = cluster.warps.len();
+        let first = cluster.choose(self.grid.seed, count);
+        for turn in 0..count {
+            let warp = &mut *cluster.warps[(first + turn) % count];
             if warp.live == 0 {
                 continue;
             }

@@ -157,6 +157,8 @@ pub(crate) struct Cluster {
     pub number: u64,
     /// The checks of shared memory, if they are on.
     pub checker: Option<Box<SharedMemory>>,
+    /// State of the scheduler's choices.
+    choices: u64,
 }
 
 impl Cluster {
@@ -173,6 +175,7 @@ impl Cluster {
             index: [0; 3],
             number: 0,
             checker: None,
+            choices: 0,
         });
         let shared = grid.shared_bytes as usize;
         let stride = shared.next_multiple_of(1024);
@@ -212,6 +215,7 @@ impl Cluster {
         if let Some(checker) = &mut self.checker {
             checker.start();
         }
+        self.choices = mix(grid.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let clusters = grid.clusters;
         self.index = [
             (number % u64::from(clusters[0])) as u32,
@@ -240,6 +244,15 @@ impl Cluster {
         }
     }
 
+    /// A number below `limit`: 0 without a seed.
+    pub fn choose(&mut self, seed: u64, limit: usize) -> usize {
+        if seed == 0 {
+            return 0;
+        }
+        self.choices = mix(self.choices.wrapping_add(seed));
+        (self.choices >> 33) as usize % limit.max(1)
+    }
+
     /// Completes the cluster's barrier if all threads have arrived.
     pub fn complete_barrier(&mut self) {
         if self.arrived > 0 && self.arrived >= self.live {
@@ -260,6 +273,14 @@ impl Cluster {
     pub fn holds(&self, pointer: *mut u8) -> bool {
         pointer.addr().wrapping_sub(self.shared_start()) < self.memory.len()
     }
+}
+
+/// A step of a generator of random numbers (splitmix64).
+fn mix(state: u64) -> u64 {
+    let state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let state = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    state ^ state >> 31
 }
 
 impl Warp {

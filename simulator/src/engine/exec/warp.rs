@@ -167,7 +167,14 @@ impl Warp {
     /// # Safety
     /// The warp was started by its block, and the grid, the module and the block live.
     pub unsafe fn run(&mut self) -> Stop {
-        self.fuel = SLICE;
+        let grid = self.grid();
+        // With a seed, slices are short and of different lengths, so that warps interleave in many ways.
+        let slice = match grid.seed {
+            0 => SLICE,
+            // SAFETY: the block outlives its warps; nothing else refers to its cluster's choices.
+            seed => unsafe { (*self.block).cluster_mut().choose(seed, 64) as i32 + 1 },
+        };
+        self.fuel = slice;
         self.polled = 0;
         loop {
             if !self.pick() {
@@ -183,7 +190,7 @@ impl Warp {
                 }
                 // Fairness: whoever has waited longest goes first next time.
                 self.rotated = !self.groups.is_empty();
-                return Stop::Yield(self.polled * 2 > SLICE);
+                return Stop::Yield(self.polled * 2 > slice);
             }
         }
     }
