@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use warpsmith_simulator::engine::{
-    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Launch, Module, Runtime, run,
+    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Launch, Module,
+    Runtime, run,
 };
 
 /// A small memory; variables are placed inside, everything else is out of bounds.
@@ -16,13 +17,20 @@ struct Memory {
 
 impl DeviceMemory for Memory {
     fn arena(&self) -> (u64, u64) {
-        (self.words.as_ptr().addr() as u64, self.words.len() as u64 * 8)
+        (
+            self.words.as_ptr().addr() as u64,
+            self.words.len() as u64 * 8,
+        )
     }
     fn validate(&self, address: u64, size: u64, _: bool) -> Result<Extent, AccessError> {
         let (base, len) = self.arena();
         let place = address.wrapping_sub(base);
         if place < len && len - place >= size {
-            Ok(Extent { base, end: base + len, writable: true })
+            Ok(Extent {
+                base,
+                end: base + len,
+                writable: true,
+            })
         } else {
             Err(AccessError::OutOfBounds)
         }
@@ -75,7 +83,10 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Swaps, drops, doubles or replaces a few words.
 fn damage(text: &str, random: &mut Random) -> String {
-    let mut words: Vec<String> = text.split_inclusive([' ', ',', '\n', ';', '.', '[', ']', '{', '}']).map(Into::into).collect();
+    let mut words: Vec<String> = text
+        .split_inclusive([' ', ',', '\n', ';', '.', '[', ']', '{', '}'])
+        .map(Into::into)
+        .collect();
     for _ in 0..1 + random.below(3) {
         let at = random.below(words.len());
         let other = random.below(words.len());
@@ -83,8 +94,25 @@ fn damage(text: &str, random: &mut Random) -> String {
             0 => words.swap(at, other),
             1 => words[at].clear(),
             2 => words[at] = words[other].clone(),
-            3 => words[at].insert_str(0, ["-", "0x", "99999999999999999999", "%", "{", "0d", "u64", "4294967295 "][random.below(8)]),
-            4 => words[at] = words[at].replace(['1', '2', '4'], ["0", "8", "64", "999999999"][random.below(4)]),
+            3 => words[at].insert_str(
+                0,
+                [
+                    "-",
+                    "0x",
+                    "99999999999999999999",
+                    "%",
+                    "{",
+                    "0d",
+                    "u64",
+                    "4294967295 ",
+                ][random.below(8)],
+            ),
+            4 => {
+                words[at] = words[at].replace(
+                    ['1', '2', '4'],
+                    ["0", "8", "64", "999999999"][random.below(4)],
+                )
+            }
             _ => words.truncate(at.max(8)),
         }
     }
@@ -94,19 +122,27 @@ fn damage(text: &str, random: &mut Random) -> String {
 #[test]
 fn damaged_modules_do_no_harm() {
     let mut paths = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files"), &mut paths);
+    files(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files"),
+        &mut paths,
+    );
     paths.sort();
     let (mut random, mut loaded, mut ran) = (Random(0x9E37_79B9_7F4A_7C15), 0, 0);
     for path in &paths {
         let text = std::fs::read_to_string(path).expect("a test file can be read");
         for _ in 0..60 {
             let text = damage(&text, &mut random);
-            let memory = Memory { words: vec![0; 1 << 14], generation: AtomicU64::new(1) };
+            let memory = Memory {
+                words: vec![0; 1 << 14],
+                generation: AtomicU64::new(1),
+            };
             let (base, len) = memory.arena();
             let mut next = base;
             let module = Module::load(&text, &mut |global| {
                 let at = next.next_multiple_of(global.align.max(256));
-                next = at.checked_add(global.size).filter(|&end| end <= base + len)?;
+                next = at
+                    .checked_add(global.size)
+                    .filter(|&end| end <= base + len)?;
                 Some(at)
             });
             let Ok(module) = module else { continue };
@@ -114,8 +150,12 @@ fn damaged_modules_do_no_harm() {
             for kernel in module.kernels() {
                 // The cancellation stops what would run for ever, after each warp had a time slice.
                 let cancel = AtomicBool::new(true);
-                let params: Vec<u8> =
-                    base.to_le_bytes().into_iter().cycle().take(kernel.parameter_bytes() as usize).collect();
+                let params: Vec<u8> = base
+                    .to_le_bytes()
+                    .into_iter()
+                    .cycle()
+                    .take(kernel.parameter_bytes() as usize)
+                    .collect();
                 let launch = Launch {
                     kernel,
                     grid: [2, 1, 1],
@@ -128,7 +168,11 @@ fn damaged_modules_do_no_harm() {
                 let environment = Environment {
                     memory: &memory,
                     runtime: &Nothing,
-                    checks: if random.below(2) == 0 { Checks::ALL } else { Checks::NONE },
+                    checks: if random.below(2) == 0 {
+                        Checks::ALL
+                    } else {
+                        Checks::NONE
+                    },
                     seed: 0,
                     threads: 1,
                     stack_limit: 1024,
@@ -140,5 +184,8 @@ fn damaged_modules_do_no_harm() {
             }
         }
     }
-    assert!(loaded > 100 && ran > 200, "the damage leaves too little: {loaded} modules loaded, {ran} kernels run");
+    assert!(
+        loaded > 100 && ran > 200,
+        "the damage leaves too little: {loaded} modules loaded, {ran} kernels run"
+    );
 }

@@ -73,7 +73,11 @@ impl Clocks {
         let state = |thread: u32| {
             let (block, inside) = (thread / block_threads, thread % block_threads);
             State {
-                home: (block as u16, (block * warps + inside / 32) as u16, (inside % 32) as u16),
+                home: (
+                    block as u16,
+                    (block * warps + inside / 32) as u16,
+                    (inside % 32) as u16,
+                ),
                 now: 0,
                 cluster: 0,
                 block: 0,
@@ -121,7 +125,10 @@ impl Clocks {
 
     /// The block, warp and lane of a thread.
     pub fn place(&self, thread: Thread) -> (u32, u32, u32) {
-        let (block, inside) = (u32::from(thread) / self.block_threads, u32::from(thread) % self.block_threads);
+        let (block, inside) = (
+            u32::from(thread) / self.block_threads,
+            u32::from(thread) % self.block_threads,
+        );
         (block, inside / 32, inside % 32)
     }
 
@@ -140,23 +147,30 @@ impl Clocks {
         let (block, warp, _) = state.home;
         let (other_block, other_warp, lane) = self.states[usize::from(other)].home;
         if block == other_block
-            && (epoch < state.block || warp == other_warp && epoch < state.warp.max(state.lanes[usize::from(lane)]))
+            && (epoch < state.block
+                || warp == other_warp && epoch < state.warp.max(state.lanes[usize::from(lane)]))
         {
             return true;
         }
-        state.each.as_ref().is_some_and(|each| epoch < each[usize::from(other)])
+        state
+            .each
+            .as_ref()
+            .is_some_and(|each| epoch < each[usize::from(other)])
     }
 
     /// Whether `thread` has seen what any thread of the block of `other` did in `epoch`, as far as that is quickly told.
     #[inline]
     pub fn seen_block(&self, thread: Thread, other: Thread, epoch: u32) -> bool {
         let state = &self.states[usize::from(thread)];
-        epoch < state.cluster || epoch < state.block && state.home.0 == self.states[usize::from(other)].home.0
+        epoch < state.cluster
+            || epoch < state.block && state.home.0 == self.states[usize::from(other)].home.0
     }
 
     fn lanes(&self, block: u32, warp: u32, mask: u32) -> impl Iterator<Item = Thread> + use<> {
         let first = self.thread(block, warp, 0);
-        (0..32).filter(move |lane| mask >> lane & 1 != 0).map(move |lane| first + lane)
+        (0..32)
+            .filter(move |lane| mask >> lane & 1 != 0)
+            .map(move |lane| first + lane)
     }
 
     /// Number of threads in a warp of a block.
@@ -226,8 +240,13 @@ impl Clocks {
         let gathered = std::mem::take(&mut self.barriers[(block * 16 + id) as usize]);
         self.clock += 1;
         let clock = self.clock;
-        let whole = gathered.waiting.len() as u32 + self.exited[block as usize] >= self.block_threads;
-        let each = if whole { gathered.each.clone() } else { Some(self.spell_out(&gathered, None)) };
+        let whole =
+            gathered.waiting.len() as u32 + self.exited[block as usize] >= self.block_threads;
+        let each = if whole {
+            gathered.each.clone()
+        } else {
+            Some(self.spell_out(&gathered, None))
+        };
         for &thread in &gathered.waiting {
             let state = &mut self.states[usize::from(thread)];
             state.now = clock;
@@ -250,7 +269,11 @@ impl Clocks {
             let mut own = Gathering::default();
             self.gather(&mut own, block, warp, mask);
             gathered.cluster = gathered.cluster.max(own.cluster);
-            let each = if own.block > own.cluster { Some(self.spell_out(&own, Some(block))) } else { own.each };
+            let each = if own.block > own.cluster {
+                Some(self.spell_out(&own, Some(block)))
+            } else {
+                own.each
+            };
             join(&mut gathered.each, &each);
             gathered.entries.extend(own.entries);
         }
@@ -265,7 +288,11 @@ impl Clocks {
         let gathered = std::mem::take(&mut self.barriers[index]);
         let released = gathered.entries.len() as u32 + self.exited.iter().sum::<u32>();
         let whole = released >= self.states.len() as u32;
-        let floor = if whole { gathered.entries.iter().map(|e| e.1).min().unwrap_or(0) } else { gathered.cluster };
+        let floor = if whole {
+            gathered.entries.iter().map(|e| e.1).min().unwrap_or(0)
+        } else {
+            gathered.cluster
+        };
         let each = Some(self.spell_out(&gathered, None));
         let mut pruned = None;
         for &thread in &gathered.waiting {
@@ -343,16 +370,23 @@ impl Clocks {
     /// release of its own; otherwise it publishes what the last fence made ready.
     pub fn publish(&mut self, thread: Thread, location: u64, releases: bool, update: bool) {
         let own = releases.then(|| self.snapshot(thread));
-        let released = own.as_ref().or(self.states[usize::from(thread)].released.as_deref());
+        let released = own
+            .as_ref()
+            .or(self.states[usize::from(thread)].released.as_deref());
         let published = released.map(|gathered| {
             let mut each = self.spell_out(gathered, Some(self.place(thread).0));
             if let Some(each) = Arc::get_mut(&mut each) {
-                each.iter_mut().for_each(|entry| *entry = gathered.cluster.max(*entry));
+                each.iter_mut()
+                    .for_each(|entry| *entry = gathered.cluster.max(*entry));
             }
             each
         });
         // An update continues the release sequence that it found; a plain write begins anew.
-        let mut joined = if update { self.locations.get(&location).cloned() } else { None };
+        let mut joined = if update {
+            self.locations.get(&location).cloned()
+        } else {
+            None
+        };
         join(&mut joined, &published);
         match joined {
             Some(clock) => self.locations.insert(location, clock),
@@ -363,9 +397,18 @@ impl Clocks {
     /// A strong read of a location: with `acquires` the thread has seen what was released there, otherwise it will have
     /// after its next fence.
     pub fn observe(&mut self, thread: Thread, location: u64, acquires: bool) {
-        let Some(clock) = self.locations.get(&location) else { return };
+        let Some(clock) = self.locations.get(&location) else {
+            return;
+        };
         let clock = Some(clock.clone());
         let state = &mut self.states[usize::from(thread)];
-        join(if acquires { &mut state.each } else { &mut state.acquired }, &clock);
+        join(
+            if acquires {
+                &mut state.each
+            } else {
+                &mut state.acquired
+            },
+            &clock,
+        );
     }
 }

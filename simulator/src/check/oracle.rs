@@ -10,18 +10,51 @@ const ALL: usize = THREADS * BLOCKS;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Access { block: u32, warp: u32, mask: u32, kind: Kind, word: u32, spread: bool },
-    Barrier { block: u32 },
-    Named { block: u32, first_waits: bool },
-    WarpSync { block: u32, warp: u32, mask: u32 },
+    Access {
+        block: u32,
+        warp: u32,
+        mask: u32,
+        kind: Kind,
+        word: u32,
+        spread: bool,
+    },
+    Barrier {
+        block: u32,
+    },
+    Named {
+        block: u32,
+        first_waits: bool,
+    },
+    WarpSync {
+        block: u32,
+        warp: u32,
+        mask: u32,
+    },
     ClusterBarrier,
-    Fence { block: u32, warp: u32, lane: u32 },
-    Flag { block: u32, warp: u32, lane: u32, kind: Kind, acquires: bool, releases: bool, location: u64 },
+    Fence {
+        block: u32,
+        warp: u32,
+        lane: u32,
+    },
+    Flag {
+        block: u32,
+        warp: u32,
+        lane: u32,
+        kind: Kind,
+        acquires: bool,
+        releases: bool,
+        location: u64,
+    },
 }
 
 fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
-    let mask =
-        prop_oneof![Just(u32::MAX), Just(1u32), Just(0xffff), Just(0x8000_0001), any::<u32>().prop_map(|m| m | 2)];
+    let mask = prop_oneof![
+        Just(u32::MAX),
+        Just(1u32),
+        Just(0xffff),
+        Just(0x8000_0001),
+        any::<u32>().prop_map(|m| m | 2)
+    ];
     let plain = prop_oneof![Just(Kind::Read), Just(Kind::Write)];
     let any_kind = prop_oneof![
         Just(Kind::Read),
@@ -30,8 +63,16 @@ fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
         Just(Kind::StrongRead),
         Just(Kind::StrongWrite)
     ];
-    let kind = if strong { any_kind.boxed() } else { plain.boxed() };
-    let flag = prop_oneof![Just(Kind::Atomic), Just(Kind::StrongRead), Just(Kind::StrongWrite)];
+    let kind = if strong {
+        any_kind.boxed()
+    } else {
+        plain.boxed()
+    };
+    let flag = prop_oneof![
+        Just(Kind::Atomic),
+        Just(Kind::StrongRead),
+        Just(Kind::StrongWrite)
+    ];
     let place = (0..BLOCKS as u32, 0..WARPS);
     let step = prop_oneof![
         8 => (place.clone(), mask.clone(), kind, 0..200u32, any::<bool>()).prop_map(|((block, warp), mask, kind, word, spread)|
@@ -63,7 +104,9 @@ fn merge(a: &mut [u32; ALL], b: &[u32; ALL]) {
 
 impl Oracle {
     fn new() -> Oracle {
-        let clocks = (0..ALL).map(|t| std::array::from_fn(|u| u32::from(t == u))).collect();
+        let clocks = (0..ALL)
+            .map(|t| std::array::from_fn(|u| u32::from(t == u)))
+            .collect();
         Oracle {
             clocks,
             released: vec![[0; ALL]; ALL],
@@ -76,7 +119,8 @@ impl Oracle {
     /// All of `from` release, all of `to` acquire.
     fn sync(&mut self, from: &[usize], to: &[usize]) {
         let mut joined = [0; ALL];
-        from.iter().for_each(|&t| merge(&mut joined, &self.clocks[t]));
+        from.iter()
+            .for_each(|&t| merge(&mut joined, &self.clocks[t]));
         to.iter().for_each(|&t| merge(&mut self.clocks[t], &joined));
         from.iter().chain(to).for_each(|&t| self.clocks[t][t] += 1);
     }
@@ -100,7 +144,10 @@ impl Oracle {
 
 fn threads(block: u32, warp: u32, mask: u32) -> Vec<usize> {
     let first = block as usize * THREADS + warp as usize * 32;
-    (0..32).filter(|l| mask >> l & 1 != 0).map(|l| first + l).collect()
+    (0..32)
+        .filter(|l| mask >> l & 1 != 0)
+        .map(|l| first + l)
+        .collect()
 }
 
 /// Runs a program on both until the first race: (oracle found it at, checker found it at).
@@ -110,9 +157,25 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
     let mut oracle = Oracle::new();
     for (at, step) in steps.iter().enumerate() {
         match *step {
-            Step::Access { block, warp, mask, kind, word, spread } => {
-                let offsets = std::array::from_fn(|lane| (word + if spread { lane as u32 } else { 0 }) * 4);
-                let access = Access { block, warp, mask, offsets: &offsets, size: 4, kind, site: at as u32 };
+            Step::Access {
+                block,
+                warp,
+                mask,
+                kind,
+                word,
+                spread,
+            } => {
+                let offsets =
+                    std::array::from_fn(|lane| (word + if spread { lane as u32 } else { 0 }) * 4);
+                let access = Access {
+                    block,
+                    warp,
+                    mask,
+                    offsets: &offsets,
+                    size: 4,
+                    kind,
+                    site: at as u32,
+                };
                 let found = shared.access(&access, &()).is_some();
                 let mut expected = false;
                 for thread in threads(block, warp, mask) {
@@ -125,7 +188,9 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
             Step::Barrier { block } => {
                 (0..WARPS).for_each(|warp| shared.arrive(block, 0, warp, !0, true));
                 shared.complete(block, 0);
-                let all: Vec<usize> = (0..WARPS).flat_map(|warp| threads(block, warp, !0)).collect();
+                let all: Vec<usize> = (0..WARPS)
+                    .flat_map(|warp| threads(block, warp, !0))
+                    .collect();
                 oracle.sync(&all, &all);
             }
             Step::Named { block, first_waits } => {
@@ -158,16 +223,35 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
                 oracle.released[thread] = oracle.clocks[thread];
                 oracle.clocks[thread][thread] += 1;
             }
-            Step::Flag { block, warp, lane, kind, acquires, releases, location } => {
+            Step::Flag {
+                block,
+                warp,
+                lane,
+                kind,
+                acquires,
+                releases,
+                location,
+            } => {
                 shared.synchronise(block, warp, lane, location, kind, acquires, releases);
                 let thread = threads(block, warp, 1 << lane)[0];
                 let place = location as usize;
                 if kind != Kind::StrongWrite {
                     let seen = oracle.locations[place];
-                    merge(if acquires { &mut oracle.clocks[thread] } else { &mut oracle.acquired[thread] }, &seen);
+                    merge(
+                        if acquires {
+                            &mut oracle.clocks[thread]
+                        } else {
+                            &mut oracle.acquired[thread]
+                        },
+                        &seen,
+                    );
                 }
                 if kind != Kind::StrongRead {
-                    let published = if releases { oracle.clocks[thread] } else { oracle.released[thread] };
+                    let published = if releases {
+                        oracle.clocks[thread]
+                    } else {
+                        oracle.released[thread]
+                    };
                     if kind == Kind::StrongWrite {
                         oracle.locations[place] = [0; ALL];
                     }

@@ -66,7 +66,12 @@ pub(super) struct Shadow {
 
 impl Shadow {
     pub fn new(bytes: u32) -> Shadow {
-        Shadow { bytes, grain: 4, cells: vec![Cell::default(); bytes.div_ceil(4) as usize], more: Vec::new() }
+        Shadow {
+            bytes,
+            grain: 4,
+            cells: vec![Cell::default(); bytes.div_ceil(4) as usize],
+            more: Vec::new(),
+        }
     }
 
     /// Forgets everything.
@@ -77,7 +82,11 @@ impl Shadow {
 
     /// The cells of an access; makes the cells narrower first if the access asks for it.
     pub fn range(&mut self, offset: u32, size: u32) -> std::ops::Range<u32> {
-        let need = if size == 0 { 4 } else { 1 << (offset | size).trailing_zeros().min(2) };
+        let need = if size == 0 {
+            4
+        } else {
+            1 << (offset | size).trailing_zeros().min(2)
+        };
         if need < self.grain {
             self.refine(need);
         }
@@ -111,7 +120,9 @@ impl Shadow {
     #[inline]
     pub fn conflict(&self, clocks: &Clocks, cell: u32, touch: &Touch) -> Option<Previous> {
         let cell = &self.cells[cell as usize];
-        let unseen = |write: &Write| write.epoch != 0 && !clocks.seen(touch.thread, write.thread, write.epoch);
+        let unseen = |write: &Write| {
+            write.epoch != 0 && !clocks.seen(touch.thread, write.thread, write.epoch)
+        };
         if unseen(&cell.weak) {
             return Some(previous(&cell.weak, false));
         }
@@ -119,7 +130,10 @@ impl Shadow {
             return Some(previous(&cell.strong, true));
         }
         if touch.write {
-            let more = self.more.get((cell.more as usize).wrapping_sub(1)).map_or(&[][..], |reads| reads);
+            let more = self
+                .more
+                .get((cell.more as usize).wrapping_sub(1))
+                .map_or(&[][..], |reads| reads);
             for reads in std::iter::once(&cell.reads).chain(more) {
                 if reads.epoch == 0
                     || reads.strong && touch.strong
@@ -131,7 +145,12 @@ impl Shadow {
                 while rest != 0 {
                     let thread = reads.first + rest.trailing_zeros() as Thread;
                     if !clocks.seen(touch.thread, thread, reads.epoch) {
-                        return Some(Previous { thread, site: reads.site, write: false, strong: reads.strong });
+                        return Some(Previous {
+                            thread,
+                            site: reads.site,
+                            write: false,
+                            strong: reads.strong,
+                        });
                     }
                     rest &= rest - 1;
                 }
@@ -147,8 +166,16 @@ impl Shadow {
         let epoch = clocks.now(touch.thread);
         if touch.read {
             let first = touch.thread - touch.lane as Thread;
-            let own = Reads { epoch, site: touch.site, mask: 1 << touch.lane, first, strong: touch.strong };
-            let fits = |reads: &Reads| (reads.epoch, reads.first, reads.strong) == (epoch, first, touch.strong);
+            let own = Reads {
+                epoch,
+                site: touch.site,
+                mask: 1 << touch.lane,
+                first,
+                strong: touch.strong,
+            };
+            let fits = |reads: &Reads| {
+                (reads.epoch, reads.first, reads.strong) == (epoch, first, touch.strong)
+            };
             if fits(&cell.reads) {
                 cell.reads.mask |= own.mask;
             } else {
@@ -156,7 +183,8 @@ impl Shadow {
                     reads.epoch == 0
                         || clocks.seen_block(touch.thread, reads.first, reads.epoch)
                         || reads.strong >= touch.strong
-                            && lanes(reads).all(|thread| clocks.seen(touch.thread, thread, reads.epoch))
+                            && lanes(reads)
+                                .all(|thread| clocks.seen(touch.thread, thread, reads.epoch))
                 };
                 if covered(&cell.reads) {
                     cell.reads = own;
@@ -176,7 +204,11 @@ impl Shadow {
             }
         }
         if touch.write {
-            let own = Write { epoch, site: touch.site, thread: touch.thread };
+            let own = Write {
+                epoch,
+                site: touch.site,
+                thread: touch.thread,
+            };
             if touch.strong {
                 cell.strong = own;
             } else {
@@ -188,9 +220,16 @@ impl Shadow {
 
 fn lanes(reads: &Reads) -> impl Iterator<Item = Thread> + use<> {
     let (mask, first) = (reads.mask, reads.first);
-    (0..32).filter(move |lane| mask >> lane & 1 != 0).map(move |lane| first + lane)
+    (0..32)
+        .filter(move |lane| mask >> lane & 1 != 0)
+        .map(move |lane| first + lane)
 }
 
 fn previous(write: &Write, strong: bool) -> Previous {
-    Previous { thread: write.thread, site: write.site, write: true, strong }
+    Previous {
+        thread: write.thread,
+        site: write.site,
+        write: true,
+        strong,
+    }
 }

@@ -140,7 +140,13 @@ pub struct SharedMemory {
 
 impl SharedMemory {
     /// For clusters of `blocks` blocks of `threads` threads, each with `bytes` of shared memory.
-    pub fn new(blocks: u32, threads: u32, bytes: u32, races: bool, uninitialised: bool) -> SharedMemory {
+    pub fn new(
+        blocks: u32,
+        threads: u32,
+        bytes: u32,
+        races: bool,
+        uninitialised: bool,
+    ) -> SharedMemory {
         let all = bytes * blocks;
         SharedMemory {
             stride: bytes.max(1),
@@ -168,7 +174,12 @@ impl SharedMemory {
 
     fn side(&self, thread: Thread, site: Site, kind: Kind) -> Side {
         let (block, warp, lane) = self.clocks.place(thread);
-        Side { block, thread: warp * 32 + lane, site, kind }
+        Side {
+            block,
+            thread: warp * 32 + lane,
+            site,
+            kind,
+        }
     }
 
     /// Checks and records an access, before it is made.
@@ -195,7 +206,12 @@ impl SharedMemory {
             {
                 let now = self.side(thread, access.site, kind);
                 let (block, offset) = (at / self.stride, at % self.stride);
-                let finding = Finding::Uninitialised { now, block, offset, size };
+                let finding = Finding::Uninitialised {
+                    now,
+                    block,
+                    offset,
+                    size,
+                };
                 if self.shadow.is_none() {
                     return Some(finding);
                 }
@@ -288,7 +304,11 @@ impl SharedMemory {
     /// without, or at the latest when the cluster has `ended` or failed otherwise.
     pub fn overdue(&mut self, ended: bool) -> Option<Finding> {
         let due = std::mem::take(&mut self.due);
-        if due || ended { self.pending.take() } else { None }
+        if due || ended {
+            self.pending.take()
+        } else {
+            None
+        }
     }
 
     /// `bar.warp.sync`, when all lanes have come.
@@ -310,7 +330,10 @@ impl SharedMemory {
     /// The synchronising side of a strong access to `location` (a global address, or an offset plus something that keeps the
     /// two apart): call it in the order in which the lanes' operations happen. An mbarrier arrival is a releasing
     /// atomic, a successful wait an acquiring read of the barrier's location.
-    #[allow(clippy::too_many_arguments, reason = "one flag for each property of the access")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one flag for each property of the access"
+    )]
     pub fn synchronise(
         &mut self,
         block: u32,
@@ -326,7 +349,8 @@ impl SharedMemory {
             self.clocks.observe(thread, location, acquires);
         }
         if kind.writes() {
-            self.clocks.publish(thread, location, releases, kind == Kind::Atomic);
+            self.clocks
+                .publish(thread, location, releases, kind == Kind::Atomic);
         }
     }
 }

@@ -8,7 +8,9 @@ pub(super) struct Valid {
 
 impl Valid {
     pub fn new(bytes: u32) -> Valid {
-        Valid { bits: vec![0; bytes.div_ceil(64) as usize + 1] }
+        Valid {
+            bits: vec![0; bytes.div_ceil(64) as usize + 1],
+        }
     }
 
     /// Nothing is written.
@@ -36,10 +38,17 @@ impl Valid {
             return None;
         }
         let unit = size.clamp(1, 4);
-        (0..size).step_by(unit as usize).find(|at| written >> at & ones(unit) == 0).map(|at| offset + at)
+        (0..size)
+            .step_by(unit as usize)
+            .find(|at| written >> at & ones(unit) == 0)
+            .map(|at| offset + at)
     }
 }
 
 fn ones(count: u32) -> u64 {
-    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+    if count >= 64 {
+        u64::MAX
+    } else {
+        (1 << count) - 1
+    }
 }

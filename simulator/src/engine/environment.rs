@@ -87,9 +87,19 @@ pub struct Checks {
 
 impl Checks {
     /// All checks.
-    pub const ALL: Checks = Checks { bounds: true, races: true, uninitialised: true, barriers: true };
+    pub const ALL: Checks = Checks {
+        bounds: true,
+        races: true,
+        uninitialised: true,
+        barriers: true,
+    };
     /// Only what protects the process.
-    pub const NONE: Checks = Checks { bounds: false, races: false, uninitialised: false, barriers: false };
+    pub const NONE: Checks = Checks {
+        bounds: false,
+        races: false,
+        uninitialised: false,
+        barriers: false,
+    };
 }
 
 /// Everything a grid runs in.

@@ -110,7 +110,11 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        write!(f, "{}\n    in kernel {}, block ({bx},{by},{bz}), thread ({tx},{ty},{tz})", self.message, self.kernel)?;
+        write!(
+            f,
+            "{}\n    in kernel {}, block ({bx},{by},{bz}), thread ({tx},{ty},{tz})",
+            self.message, self.kernel
+        )?;
         if let Some(location) = &self.location {
             write!(f, "\n    at {location}")?;
         }

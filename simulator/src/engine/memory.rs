@@ -19,7 +19,10 @@ unsafe impl Sync for Aligned {}
 
 impl Default for Aligned {
     fn default() -> Self {
-        Aligned { pointer: std::ptr::without_provenance_mut(ALIGN), len: 0 }
+        Aligned {
+            pointer: std::ptr::without_provenance_mut(ALIGN),
+            len: 0,
+        }
     }
 }
 
@@ -53,7 +56,8 @@ impl Aligned {
 
     fn free(&mut self) {
         if self.len > 0 {
-            let layout = Layout::from_size_align(self.len, ALIGN).expect("it was allocated with this layout");
+            let layout = Layout::from_size_align(self.len, ALIGN)
+                .expect("it was allocated with this layout");
             // SAFETY: allocated with this layout in `ensure`, freed once.
             unsafe { dealloc(self.pointer, layout) };
         }

@@ -14,7 +14,9 @@ mod ops;
 mod program;
 mod run;
 
-pub use environment::{AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime};
+pub use environment::{
+    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,
+};
 pub use fault::{Fault, FaultKind, SourceLocation};
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, Statistics, run};

@@ -109,7 +109,10 @@ pub struct Module {
 impl Module {
     /// Parses and lowers PTX. `place` is asked once for each module-scope variable, in order, for an address of at least
     /// its size and alignment; `None` ends the load with an error. The caller writes the images afterwards.
-    pub fn load(ptx: &str, place: &mut dyn FnMut(&Global) -> Option<u64>) -> Result<Module, LoadError> {
+    pub fn load(
+        ptx: &str,
+        place: &mut dyn FnMut(&Global) -> Option<u64>,
+    ) -> Result<Module, LoadError> {
         super::lower::load(ptx, place)
     }
 

@@ -52,7 +52,9 @@ impl Function {
     /// The name of an instruction.
     pub fn instruction_name(&self, pc: u32) -> &str {
         let number = self.name_of.get(pc as usize).copied().unwrap_or(0);
-        self.names.get(usize::from(number)).map_or("?", String::as_str)
+        self.names
+            .get(usize::from(number))
+            .map_or("?", String::as_str)
     }
 }
 
@@ -95,7 +97,12 @@ impl Program {
     /// Bytes of local memory that a function and its deepest chain of calls need; recursion counts once, and what an
     /// indirect call reaches does not count.
     pub fn local_bytes(&self, function: u32) -> u32 {
-        fn deepest(program: &Program, number: u32, path: &mut Vec<u32>, known: &mut [Option<u32>]) -> u32 {
+        fn deepest(
+            program: &Program,
+            number: u32,
+            path: &mut Vec<u32>,
+            known: &mut [Option<u32>],
+        ) -> u32 {
             if let Some(bytes) = known[number as usize] {
                 return bytes;
             }
@@ -105,20 +112,34 @@ impl Program {
             path.push(number);
             let function = &program.functions[number as usize];
             let calls = function.calls.iter().filter_map(|call| call.callee);
-            let below = calls.map(|callee| deepest(program, callee, path, known)).max().unwrap_or(0);
+            let below = calls
+                .map(|callee| deepest(program, callee, path, known))
+                .max()
+                .unwrap_or(0);
             path.pop();
-            let bytes = function.local_bytes.next_multiple_of(16).saturating_add(below);
+            let bytes = function
+                .local_bytes
+                .next_multiple_of(16)
+                .saturating_add(below);
             known[number as usize] = Some(bytes);
             bytes
         }
-        deepest(self, function, &mut Vec::new(), &mut vec![None; self.functions.len()])
+        deepest(
+            self,
+            function,
+            &mut Vec::new(),
+            &mut vec![None; self.functions.len()],
+        )
     }
 
     /// The source place of an instruction.
     pub fn location(&self, function: &Function, pc: u32) -> Option<SourceLocation> {
         let &(location, ptx_line) = function.places.get(pc as usize)?;
         let mut found = match location {
-            0 => SourceLocation { line: ptx_line, ..SourceLocation::default() },
+            0 => SourceLocation {
+                line: ptx_line,
+                ..SourceLocation::default()
+            },
             n => self.locations[n as usize - 1].clone(),
         };
         found.ptx_line = ptx_line;

@@ -93,7 +93,11 @@ impl Grid<'_> {
     /// The cluster that is started as the `number`th. With a seed, neighbours change places; not more, because programs
     /// may count on blocks being started roughly in order, as a device does.
     fn shuffled(&self, number: u64, total: u64) -> u64 {
-        if self.seed == 0 || (number | 3) >= total { number } else { number ^ (self.seed & 3) }
+        if self.seed == 0 || (number | 3) >= total {
+            number
+        } else {
+            number ^ (self.seed & 3)
+        }
     }
 
     /// The index of a thread.
@@ -126,22 +130,35 @@ fn volume(dimensions: [u32; 3]) -> Option<u64> {
 
 fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Grid<'a>, Box<Fault>> {
     let kernel = launch.kernel;
-    let threads = volume(launch.block).filter(|&t| t <= 1024).ok_or_else(|| refused(launch, "a block has 1 to 1024 threads"))?;
+    let threads = volume(launch.block)
+        .filter(|&t| t <= 1024)
+        .ok_or_else(|| refused(launch, "a block has 1 to 1024 threads"))?;
     volume(launch.grid).ok_or_else(|| refused(launch, "the grid is empty or too large"))?;
-    let cluster_blocks =
-        volume(launch.cluster).filter(|&b| b <= 64).ok_or_else(|| refused(launch, "a cluster has 1 to 64 blocks"))?;
+    let cluster_blocks = volume(launch.cluster)
+        .filter(|&b| b <= 64)
+        .ok_or_else(|| refused(launch, "a cluster has 1 to 64 blocks"))?;
     if (0..3).any(|axis| launch.grid[axis] % launch.cluster[axis] != 0) {
         return Err(refused(launch, "the grid is no multiple of the cluster"));
     }
     let needed = kernel.parameter_bytes();
     if (launch.params.len() as u64) < u64::from(needed) {
         let given = launch.params.len();
-        return Err(refused(launch, format!("the kernel has {needed} bytes of parameters, the launch {given}")));
+        return Err(refused(
+            launch,
+            format!("the kernel has {needed} bytes of parameters, the launch {given}"),
+        ));
     }
     let shared = u64::from(kernel.dynamic_shared_base) + u64::from(launch.dynamic_shared);
-    let shared_bytes = if launch.dynamic_shared == 0 { u64::from(kernel.static_shared) } else { shared };
+    let shared_bytes = if launch.dynamic_shared == 0 {
+        u64::from(kernel.static_shared)
+    } else {
+        shared
+    };
     if shared_bytes > 1 << 20 {
-        return Err(refused(launch, format!("{shared_bytes} bytes of shared memory for a block")));
+        return Err(refused(
+            launch,
+            format!("{shared_bytes} bytes of shared memory for a block"),
+        ));
     }
     let program: &Program = &kernel.program;
     let entry = &program.functions[kernel.entry as usize];
@@ -178,7 +195,11 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         runtime: environment.runtime,
         checks: environment.checks,
         thread_indices,
-        local_limit: kernel.local_bytes.saturating_add(environment.stack_limit).saturating_add(4096).min(1 << 22),
+        local_limit: kernel
+            .local_bytes
+            .saturating_add(environment.stack_limit)
+            .saturating_add(4096)
+            .min(1 << 22),
         constants: kernel.constants,
         number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
         seed: environment.seed,
@@ -218,14 +239,23 @@ impl<'a> Workspace<'a> {
     fn of(launch: &Launch, environment: &Environment<'a>) -> Result<Workspace<'a>, Box<Fault>> {
         let runtime = environment.runtime;
         if !launch.cooperative {
-            return Ok(Workspace { address: 0, runtime });
+            return Ok(Workspace {
+                address: 0,
+                runtime,
+            });
         }
         let address = runtime.malloc(Self::BYTES);
         if address == 0 {
-            return Err(refused(launch, "no memory for the workspace of a cooperative launch"));
+            return Err(refused(
+                launch,
+                "no memory for the workspace of a cooperative launch",
+            ));
         }
         // SAFETY: so many bytes were just allocated there, and only this thread knows.
-        unsafe { std::ptr::with_exposed_provenance_mut::<[u32; 2]>(address as usize).write([Self::BYTES as u32, 0]) };
+        unsafe {
+            std::ptr::with_exposed_provenance_mut::<[u32; 2]>(address as usize)
+                .write([Self::BYTES as u32, 0])
+        };
         Ok(Workspace { address, runtime })
     }
 }
@@ -243,10 +273,17 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
     let mut grid = prepare(launch, environment)?;
     let workspace = Workspace::of(launch, environment)?;
     grid.workspace = workspace.address;
-    let total = u64::from(grid.clusters[0]) * u64::from(grid.clusters[1]) * u64::from(grid.clusters[2]);
+    let total =
+        u64::from(grid.clusters[0]) * u64::from(grid.clusters[1]) * u64::from(grid.clusters[2]);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = if environment.threads == 0 { cores } else { environment.threads };
-    let workers = workers.min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
+    let workers = if environment.threads == 0 {
+        cores
+    } else {
+        environment.threads
+    };
+    let workers = workers
+        .min(usize::try_from(total).unwrap_or(usize::MAX))
+        .max(1);
     // SAFETY: the grid, and all it borrows, outlives the workers and their warps, which end before this function does.
     let grid_static: &Grid<'static> = unsafe { &*std::ptr::from_ref(&grid).cast() };
     let pool = Pool {
@@ -269,9 +306,15 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
         }
         pool.work();
     });
-    match pool.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match pool
+        .fault
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         Some(fault) => Err(fault),
-        None => Ok(Statistics { warp_instructions: pool.instructions.into_inner() }),
+        None => Ok(Statistics {
+            warp_instructions: pool.instructions.into_inner(),
+        }),
     }
 }
 
@@ -283,7 +326,9 @@ const MAX_RESIDENT: usize = 64;
 fn patience() -> Duration {
     static PATIENCE: OnceLock<Duration> = OnceLock::new();
     *PATIENCE.get_or_init(|| {
-        let seconds = std::env::var("WARPSMITH_PATIENCE").ok().and_then(|s| s.parse().ok());
+        let seconds = std::env::var("WARPSMITH_PATIENCE")
+            .ok()
+            .and_then(|s| s.parse().ok());
         Duration::try_from_secs_f64(seconds.unwrap_or(10.0)).unwrap_or(Duration::MAX)
     })
 }
@@ -304,7 +349,8 @@ impl Pool<'_> {
         let mut idle: Vec<Box<Cluster>> = Vec::new();
         let mut wanted = 1;
         if self.cooperative {
-            wanted = usize::try_from(self.total.div_ceil(self.workers as u64)).unwrap_or(usize::MAX);
+            wanted =
+                usize::try_from(self.total.div_ceil(self.workers as u64)).unwrap_or(usize::MAX);
         }
         loop {
             while resident.len() < wanted {
@@ -342,7 +388,8 @@ impl Pool<'_> {
             if !spinning {
                 self.progress.store(now, Ordering::Relaxed);
             } else if self.grid.checks.barriers
-                && u128::from(now.saturating_sub(self.progress.load(Ordering::Relaxed))) > patience().as_millis()
+                && u128::from(now.saturating_sub(self.progress.load(Ordering::Relaxed)))
+                    > patience().as_millis()
                 && let Some(cluster) = resident.first_mut()
             {
                 self.report(self.deadlock(cluster));
@@ -387,9 +434,15 @@ impl Pool<'_> {
                 Stop::Fault => {
                     let fault = warp.fault.take();
                     // What follows a read of unwritten memory is less telling than the read.
-                    let race = fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Race);
+                    let race = fault
+                        .as_ref()
+                        .is_some_and(|fault| fault.kind == FaultKind::Race);
                     let fault = self.present(warp, fault);
-                    let earlier = if race { None } else { self.held_back(cluster, true) };
+                    let earlier = if race {
+                        None
+                    } else {
+                        self.held_back(cluster, true)
+                    };
                     self.report(earlier.unwrap_or(fault));
                     return Turn::Stopped;
                 }
@@ -412,7 +465,11 @@ impl Pool<'_> {
                 message: "the launch was cancelled".into(),
                 notes: Vec::new(),
             };
-            let warp = cluster.warps.iter().find(|w| w.live != 0).unwrap_or(&cluster.warps[0]);
+            let warp = cluster
+                .warps
+                .iter()
+                .find(|w| w.live != 0)
+                .unwrap_or(&cluster.warps[0]);
             self.report(self.present(warp, Some(Box::new(fault))));
             return Turn::Stopped;
         }
@@ -426,7 +483,12 @@ impl Pool<'_> {
     /// A read of unwritten shared memory that the checker has held back, if it is time.
     fn held_back(&self, cluster: &mut Cluster, ended: bool) -> Option<Box<Fault>> {
         let finding = cluster.checker.as_mut()?.overdue(ended)?;
-        Some(super::ops::watch::fault(cluster, self.grid, &self.kernel.name, &finding))
+        Some(super::ops::watch::fault(
+            cluster,
+            self.grid,
+            &self.kernel.name,
+            &finding,
+        ))
     }
 
     /// Forgets extents when the memory has changed.
@@ -447,7 +509,12 @@ impl Pool<'_> {
     fn present(&self, warp: &Warp, fault: Option<Box<RawFault>>) -> Box<Fault> {
         let fault = fault.unwrap_or_else(|| {
             let message = "an instruction failed without saying why".to_owned();
-            Box::new(RawFault { kind: FaultKind::IllegalInstruction, lane: 0, message, notes: Vec::new() })
+            Box::new(RawFault {
+                kind: FaultKind::IllegalInstruction,
+                lane: 0,
+                message,
+                notes: Vec::new(),
+            })
         });
         let program = &self.kernel.program;
         let mut notes = fault.notes;
@@ -475,7 +542,10 @@ impl Pool<'_> {
                 // SAFETY: functions live as long as the module, which the launch holds.
                 let function = unsafe { &*frame.function };
                 // A group that goes on behind its instruction waits at the one before.
-                let behind = matches!(group.wait, Wait::Barrier { .. } | Wait::Cluster { .. } | Wait::WarpBarrier { .. });
+                let behind = matches!(
+                    group.wait,
+                    Wait::Barrier { .. } | Wait::Cluster { .. } | Wait::WarpBarrier { .. }
+                );
                 let pc = group.pc - u32::from(behind);
                 first.get_or_insert((index, group.mask.trailing_zeros(), group.frame, pc));
                 barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
@@ -483,15 +553,23 @@ impl Pool<'_> {
                     Wait::Barrier { id, .. } => format!("barrier {id}"),
                     Wait::Cluster { .. } => "the cluster's barrier".into(),
                     Wait::Lanes { members } | Wait::WarpBarrier { members } => {
-                        format!("lanes {members:#010x} of its warp, in {}", function.instruction_name(pc))
+                        format!(
+                            "lanes {members:#010x} of its warp, in {}",
+                            function.instruction_name(pc)
+                        )
                     }
                     Wait::Ready => "memory to change".into(),
                 };
-                let place = program.location(function, pc).map_or(String::new(), |l| format!(" at {l}"));
+                let place = program
+                    .location(function, pc)
+                    .map_or(String::new(), |l| format!(" at {l}"));
                 let text = format!("{what}{place}");
                 let threads = group.mask.count_ones();
-                let (block, thread) =
-                    (warp.block().index, self.grid.thread_index(warp.index, group.mask.trailing_zeros()));
+                let (block, thread) = (
+                    warp.block().index,
+                    self.grid
+                        .thread_index(warp.index, group.mask.trailing_zeros()),
+                );
                 match places.iter_mut().find(|(other, ..)| *other == text) {
                     Some((_, count, ..)) => *count += threads,
                     None => places.push((text, threads, block, thread)),
@@ -506,23 +584,48 @@ impl Pool<'_> {
                 _ => format!("{count} threads wait for {place}, the first: {who}"),
             });
         }
-        let exited: u32 = cluster.warps.iter().map(|w| (w.exists & !w.live).count_ones()).sum();
+        let exited: u32 = cluster
+            .warps
+            .iter()
+            .map(|w| (w.exists & !w.live).count_ones())
+            .sum();
         if exited > 0 {
             notes.push(format!("{exited} threads have exited"));
         }
-        let polls = cluster.warps.iter().flat_map(|w| &w.groups).any(|g| g.wait == Wait::Ready);
+        let polls = cluster
+            .warps
+            .iter()
+            .flat_map(|w| &w.groups)
+            .any(|g| g.wait == Wait::Ready);
         let (kind, message) = if polls {
-            (FaultKind::Deadlock, "deadlock: all threads that can run wait for a change of memory that nobody makes")
+            (
+                FaultKind::Deadlock,
+                "deadlock: all threads that can run wait for a change of memory that nobody makes",
+            )
         } else if barriers > 0 {
-            (FaultKind::BarrierDivergence, "barrier divergence: not all threads come to the same barrier")
+            (
+                FaultKind::BarrierDivergence,
+                "barrier divergence: not all threads come to the same barrier",
+            )
         } else {
-            (FaultKind::Deadlock, "deadlock: no thread of the block can go on")
+            (
+                FaultKind::Deadlock,
+                "deadlock: no thread of the block can go on",
+            )
         };
         let (index, lane, frame, pc) = first.unwrap_or((0, 0, 0, 0));
         let warp = &mut *cluster.warps[index];
         warp.enter_frame(frame);
         warp.pc = pc;
-        self.present(warp, Some(Box::new(RawFault { kind, lane, message: message.into(), notes })))
+        self.present(
+            warp,
+            Some(Box::new(RawFault {
+                kind,
+                lane,
+                message: message.into(),
+                notes,
+            })),
+        )
     }
 }
 
@@ -537,7 +640,11 @@ impl Warp {
         let mut lines = Vec::new();
         let mut frame = &self.frames[self.frame as usize];
         // SAFETY: functions live as long as the module, which the launch holds.
-        while let Some(caller) = self.frames.get(frame.parent as usize).filter(|_| lines.len() < 16) {
+        while let Some(caller) = self
+            .frames
+            .get(frame.parent as usize)
+            .filter(|_| lines.len() < 16)
+        {
             let function = unsafe { &*caller.function };
             let place = program.location(function, frame.return_pc - 1);
             let place = place.map_or(String::new(), |l| format!(" at {l}"));

@@ -33,7 +33,10 @@ impl Narrow for bf16 {
 
 #[inline]
 fn unary<F: Narrow>(a: F, ftz: bool, function: impl Fn(f64) -> f64) -> F {
-    F::narrow(function(a.flush(ftz).widen())).finish(Mode { ftz, ..Mode::NEAREST })
+    F::narrow(function(a.flush(ftz).widen())).finish(Mode {
+        ftz,
+        ..Mode::NEAREST
+    })
 }
 
 /// The unary approximate functions.
@@ -117,13 +120,23 @@ pub fn div_approx(a: f32, b: f32, ftz: bool) -> f32 {
     } else {
         (f64::from(a) / f64::from(b)) as f32
     };
-    quotient.finish(Mode { ftz, ..Mode::NEAREST })
+    quotient.finish(Mode {
+        ftz,
+        ..Mode::NEAREST
+    })
 }
 
 /// `div.full.f32`: right over the full range, though not correctly rounded on a device.
 #[inline]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
-    super::float::div(a, b, Mode { ftz, ..Mode::NEAREST })
+    super::float::div(
+        a,
+        b,
+        Mode {
+            ftz,
+            ..Mode::NEAREST
+        },
+    )
 }
 
 #[cfg(test)]
@@ -136,9 +149,15 @@ mod tests {
         let huge = 2f32.powi(127);
         assert_eq!(div_approx(1.0, huge, false), 0.0);
         assert_eq!(div_approx(1.0, -huge, false).to_bits(), 0x8000_0000);
-        assert_eq!(div_approx(f32::INFINITY, huge, false).to_bits(), 0x7fff_ffff);
+        assert_eq!(
+            div_approx(f32::INFINITY, huge, false).to_bits(),
+            0x7fff_ffff
+        );
         assert_eq!(div_full(1.0, huge, false), 2f32.powi(-127));
-        assert_eq!(div_approx(3.0, 2f32.powi(126), false), 3.0 * 2f32.powi(-126));
+        assert_eq!(
+            div_approx(3.0, 2f32.powi(126), false),
+            3.0 * 2f32.powi(-126)
+        );
         assert_eq!(div_approx(1.0, f32::INFINITY, false), 0.0);
         assert_eq!(div_approx(6.0, 3.0, false), 2.0);
         assert_eq!(div_approx(1.0, f32::from_bits(1), true), f32::INFINITY);
@@ -194,12 +213,19 @@ mod tests {
     fn within_the_documented_bounds() {
         for i in 0..20_000 {
             let x = i as f32 * 3.1e-4 + 1e-3; // up to 2 pi
-            assert!((Function::Sin.f32(x, false) as f64 - (x as f64).sin()).abs() < 2f64.powf(-20.5));
-            assert!((Function::Cos.f32(x, false) as f64 - (x as f64).cos()).abs() < 2f64.powf(-20.5));
+            assert!(
+                (Function::Sin.f32(x, false) as f64 - (x as f64).sin()).abs() < 2f64.powf(-20.5)
+            );
+            assert!(
+                (Function::Cos.f32(x, false) as f64 - (x as f64).cos()).abs() < 2f64.powf(-20.5)
+            );
             let exact = (x as f64).exp2();
             assert!((Function::Exp2.f32(x, false) as f64 / exact - 1.0).abs() < 2f64.powi(-22));
             let exact = (x as f64).sqrt();
-            assert!((Function::ReciprocalRoot.f32(x, false) as f64 * exact - 1.0).abs() < 2f64.powf(-22.9));
+            assert!(
+                (Function::ReciprocalRoot.f32(x, false) as f64 * exact - 1.0).abs()
+                    < 2f64.powf(-22.9)
+            );
         }
     }
 }

@@ -34,7 +34,9 @@ impl Comparison {
     /// All of them, in order.
     pub const ALL: [Comparison; 18] = {
         use Comparison::*;
-        [Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan]
+        [
+            Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan,
+        ]
     };
 
     /// The operator of this name, without the dot.
@@ -142,7 +144,11 @@ fn select<F: Float>(a: F, b: F, how: Selection, less: bool) -> F {
             }
         }
     };
-    if how.xorsign_abs && !chosen.nan() { F::from_raw(chosen.bits() | signs) } else { chosen }
+    if how.xorsign_abs && !chosen.nan() {
+        F::from_raw(chosen.bits() | signs)
+    } else {
+        chosen
+    }
 }
 
 /// `min`.
@@ -209,15 +215,29 @@ mod tests {
     use super::*;
     use half::f16;
 
-    const VALUES: [f32; 7] = [f32::NAN, f32::NEG_INFINITY, -1.0, -0.0, 0.0, 1.0, f32::INFINITY];
+    const VALUES: [f32; 7] = [
+        f32::NAN,
+        f32::NEG_INFINITY,
+        -1.0,
+        -0.0,
+        0.0,
+        1.0,
+        f32::INFINITY,
+    ];
 
     // covers: MATH-18
     #[test]
     fn min_and_max_over_all_pairs() {
         for (i, a) in VALUES.into_iter().enumerate() {
             for (j, b) in VALUES.into_iter().enumerate() {
-                let (low, high) = (min(a, b, Selection::default()), max(a, b, Selection::default()));
-                let strict = Selection { propagate_nan: true, ..Selection::default() };
+                let (low, high) = (
+                    min(a, b, Selection::default()),
+                    max(a, b, Selection::default()),
+                );
+                let strict = Selection {
+                    propagate_nan: true,
+                    ..Selection::default()
+                };
                 let expected = match (i, j) {
                     (0, 0) => (0x7fff_ffff, 0x7fff_ffff),
                     (0, _) => (b.to_bits(), b.to_bits()),
@@ -227,24 +247,47 @@ mod tests {
                 };
                 assert_eq!((low.to_bits(), high.to_bits()), expected, "{a} {b}");
                 let strict = (min(a, b, strict).to_bits(), max(a, b, strict).to_bits());
-                assert_eq!(strict, if i == 0 || j == 0 { (0x7fff_ffff, 0x7fff_ffff) } else { expected });
+                assert_eq!(
+                    strict,
+                    if i == 0 || j == 0 {
+                        (0x7fff_ffff, 0x7fff_ffff)
+                    } else {
+                        expected
+                    }
+                );
             }
         }
     }
 
     #[test]
     fn xorsign_abs() {
-        let how = Selection { xorsign_abs: true, ..Selection::default() };
+        let how = Selection {
+            xorsign_abs: true,
+            ..Selection::default()
+        };
         assert_eq!(min(-3.0f32, 2.0, how), -2.0);
         assert_eq!(max(-3.0f32, -2.0, how), 3.0);
-        assert_eq!(max(f16::from_f32(-1.0), f16::from_f32(0.5), how).to_f32(), -1.0);
-        assert_eq!(min(f32::from_bits(1), 1.0, Selection { ftz: true, ..how }).to_bits(), 0);
+        assert_eq!(
+            max(f16::from_f32(-1.0), f16::from_f32(0.5), how).to_f32(),
+            -1.0
+        );
+        assert_eq!(
+            min(f32::from_bits(1), 1.0, Selection { ftz: true, ..how }).to_bits(),
+            0
+        );
     }
 
     #[test]
     fn comparisons_with_nan() {
         use Comparison::*;
-        for (plain, unordered) in [(Eq, Equ), (Ne, Neu), (Lt, Ltu), (Le, Leu), (Gt, Gtu), (Ge, Geu)] {
+        for (plain, unordered) in [
+            (Eq, Equ),
+            (Ne, Neu),
+            (Lt, Ltu),
+            (Le, Leu),
+            (Gt, Gtu),
+            (Ge, Geu),
+        ] {
             for a in VALUES {
                 for b in VALUES {
                     let either = a.is_nan() || b.is_nan();
@@ -256,14 +299,24 @@ mod tests {
                         Gt => a > b,
                         _ => a >= b,
                     };
-                    assert_eq!(plain.floats(a, b, false), expected && !either, "{plain:?} {a} {b}");
-                    assert_eq!(unordered.floats(a, b, false), expected || either, "{unordered:?} {a} {b}");
+                    assert_eq!(
+                        plain.floats(a, b, false),
+                        expected && !either,
+                        "{plain:?} {a} {b}"
+                    );
+                    assert_eq!(
+                        unordered.floats(a, b, false),
+                        expected || either,
+                        "{unordered:?} {a} {b}"
+                    );
                     assert_eq!(Num.floats(a, b, false), !either);
                     assert_eq!(Nan.floats(a, b, false), either);
                 }
             }
         }
-        assert!(Eq.floats(f32::from_bits(5), 0.0, true) && !Eq.floats(f32::from_bits(5), 0.0, false));
+        assert!(
+            Eq.floats(f32::from_bits(5), 0.0, true) && !Eq.floats(f32::from_bits(5), 0.0, false)
+        );
         assert!(Lt.integers(-1i64, 0) && !Lo.integers(0xffff_ffffu64, 0) && Hs.integers(3u64, 3));
         assert_eq!(Comparison::parse("geu"), Some(Geu));
         assert_eq!(Comparison::parse("uge"), None);
@@ -283,10 +336,17 @@ mod tests {
             (f32::NAN, [false, false, false, true, false, false]),
         ];
         for (value, expected) in table {
-            let found = [Finite, Infinite, Number, NotANumber, Normal, Subnormal].map(|p| p.test(value));
+            let found =
+                [Finite, Infinite, Number, NotANumber, Normal, Subnormal].map(|p| p.test(value));
             assert_eq!(found, expected, "{value}");
         }
-        assert!(selects_first(-0.0, false) && !selects_first(f32::NAN, false) && !selects_first(-1.0, false));
-        assert!(selects_first(-f32::from_bits(1), true) && !selects_first(-f32::from_bits(1), false));
+        assert!(
+            selects_first(-0.0, false)
+                && !selects_first(f32::NAN, false)
+                && !selects_first(-1.0, false)
+        );
+        assert!(
+            selects_first(-f32::from_bits(1), true) && !selects_first(-f32::from_bits(1), false)
+        );
     }
 }

@@ -34,7 +34,9 @@ impl Scalar {
     /// All of them, in order.
     pub const ALL: [Scalar; 15] = {
         use Scalar::*;
-        [U8, U16, U32, U64, S8, S16, S32, S64, F16, Bf16, Tf32, F32, F64, E4m3, E5m2]
+        [
+            U8, U16, U32, U64, S8, S16, S32, S64, F16, Bf16, Tf32, F32, F64, E4m3, E5m2,
+        ]
     };
 
     /// The type of this PTX name, without the dot; bit types count as unsigned.
@@ -103,7 +105,11 @@ impl Scalar {
     /// The smallest and largest value of an integer type.
     fn range(self) -> (i128, i128) {
         let bits = self.width();
-        if self.signed() == Some(true) { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+        if self.signed() == Some(true) {
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        } else {
+            (0, (1 << bits) - 1)
+        }
     }
 }
 
@@ -132,7 +138,16 @@ pub struct Conversion {
 impl Conversion {
     /// A conversion without modifiers other than a rounding.
     pub const fn new(to: Scalar, from: Scalar, rounding: Rounding) -> Conversion {
-        Conversion { to, from, rounding, integral: false, sat: false, satfinite: false, ftz: false, relu: false }
+        Conversion {
+            to,
+            from,
+            rounding,
+            integral: false,
+            sat: false,
+            satfinite: false,
+            ftz: false,
+            relu: false,
+        }
     }
 
     /// The conversion as a number of 17 bits, for an instruction's immediate field.
@@ -188,18 +203,30 @@ impl Conversion {
     }
 
     fn integer_value(&self, bits: u64) -> i128 {
-        if self.from.signed() == Some(true) { extend(bits, self.from.width()).into() } else { bits.into() }
+        if self.from.signed() == Some(true) {
+            extend(bits, self.from.width()).into()
+        } else {
+            bits.into()
+        }
     }
 
     fn as_destination(&self, value: i128) -> u64 {
         let bits = value as u64 & self.to.mask();
-        if self.to.signed() == Some(true) { extend(bits, self.to.width()) as u64 } else { bits }
+        if self.to.signed() == Some(true) {
+            extend(bits, self.to.width()) as u64
+        } else {
+            bits
+        }
     }
 
     fn integer_to_integer(&self, bits: u64) -> u64 {
         let value = self.integer_value(bits);
         let (lowest, highest) = self.to.range();
-        self.as_destination(if self.sat { value.clamp(lowest, highest) } else { value })
+        self.as_destination(if self.sat {
+            value.clamp(lowest, highest)
+        } else {
+            value
+        })
     }
 
     fn integer_to_float(&self, bits: u64) -> u64 {
@@ -221,7 +248,11 @@ impl Conversion {
         let value = self.flush_source(bits);
         if value.is_nan() {
             let top = self.from == Scalar::F64 || self.to.width() == 64;
-            return if top { self.as_destination(1 << (self.to.width() - 1)) } else { 0 };
+            return if top {
+                self.as_destination(1 << (self.to.width() - 1))
+            } else {
+                0
+            };
         }
         let whole = match self.rounding {
             Rounding::NearestEven => value.round_ties_even(),
@@ -294,9 +325,14 @@ impl Conversion {
             let sign = 1u64 << (self.to.width() - 1);
             let magnitude = bits & !sign;
             let nan = format.decode(bits) == Number::Nan;
-            let one = ((1u64 << (format.exponent_bits - 1)) - 1) << (format.fraction_bits + format.padding);
+            let one = ((1u64 << (format.exponent_bits - 1)) - 1)
+                << (format.fraction_bits + format.padding);
             if self.sat {
-                return if nan || bits & sign != 0 { 0 } else { magnitude.min(one) };
+                return if nan || bits & sign != 0 {
+                    0
+                } else {
+                    magnitude.min(one)
+                };
             }
             if !nan && bits & sign != 0 {
                 return 0;

@@ -5,8 +5,13 @@ use Scalar::*;
 use proptest::prelude::*;
 
 const NEAREST: Rounding = Rounding::NearestEven;
-const MODES: [Rounding; 5] =
-    [Rounding::NearestEven, Rounding::NearestAway, Rounding::Zero, Rounding::Down, Rounding::Up];
+const MODES: [Rounding; 5] = [
+    Rounding::NearestEven,
+    Rounding::NearestAway,
+    Rounding::Zero,
+    Rounding::Down,
+    Rounding::Up,
+];
 const INTEGERS: [Scalar; 8] = [U8, U16, U32, U64, S8, S16, S32, S64];
 const FLOATS: [Scalar; 5] = [F16, Bf16, Tf32, F32, F64];
 
@@ -28,8 +33,20 @@ fn float_to_integer_at_the_edges() {
         assert_eq!(cvt(f32::NEG_INFINITY), as_bits(lowest));
         assert_eq!(wide(1e300), as_bits(highest));
         assert_eq!(wide(-1e300), as_bits(lowest));
-        for value in [two(2.0, 31), -two(2.0, 31), two(2.0, 32), two(2.0, 63), -1.0, 0.9, -0.9] {
-            assert_eq!(cvt(value), as_bits((value as i128).clamp(lowest, highest)), "{to:?} {value}");
+        for value in [
+            two(2.0, 31),
+            -two(2.0, 31),
+            two(2.0, 32),
+            two(2.0, 63),
+            -1.0,
+            0.9,
+            -0.9,
+        ] {
+            assert_eq!(
+                cvt(value),
+                as_bits((value as i128).clamp(lowest, highest)),
+                "{to:?} {value}"
+            );
             assert_eq!(wide(value.into()), cvt(value));
         }
         let top = as_bits(1 << (to.width() - 1));
@@ -51,15 +68,32 @@ fn float_to_integer_rounds_in_each_direction() {
     ];
     for (value, results) in expected {
         for (mode, result) in MODES.into_iter().zip(results) {
-            assert_eq!(Conversion::new(S32, F32, mode).apply(value.bits()) as i64, result, "{value} {mode:?}");
-            let whole = Conversion { integral: true, ..Conversion::new(F32, F32, mode) };
-            assert_eq!(f32::from_raw(whole.apply(value.bits())), result as f32, "{value} {mode:?}");
+            assert_eq!(
+                Conversion::new(S32, F32, mode).apply(value.bits()) as i64,
+                result,
+                "{value} {mode:?}"
+            );
+            let whole = Conversion {
+                integral: true,
+                ..Conversion::new(F32, F32, mode)
+            };
+            assert_eq!(
+                f32::from_raw(whole.apply(value.bits())),
+                result as f32,
+                "{value} {mode:?}"
+            );
         }
     }
-    let whole = Conversion { integral: true, ..Conversion::new(F64, F64, Rounding::Up) };
+    let whole = Conversion {
+        integral: true,
+        ..Conversion::new(F64, F64, Rounding::Up)
+    };
     assert_eq!(whole.apply((-0.5f64).bits()), (-0.0f64).bits());
     assert_eq!(f64::from_raw(whole.apply(1e300f64.bits())), 1e300);
-    assert_eq!(f64::from_raw(whole.apply(f64::NEG_INFINITY.bits())), f64::NEG_INFINITY);
+    assert_eq!(
+        f64::from_raw(whole.apply(f64::NEG_INFINITY.bits())),
+        f64::NEG_INFINITY
+    );
 }
 
 #[test]
@@ -69,7 +103,13 @@ fn integers_truncate_extend_and_clamp() {
     assert_eq!(convert(S64, S32, 0x8000_0000) as i64, i64::from(i32::MIN));
     assert_eq!(convert(U64, U32, 0xdead_beef_8000_0000), 0x8000_0000);
     assert_eq!(convert(U64, S32, 0x8000_0000), 0xffff_ffff_8000_0000);
-    let sat = |to, from, bits| Conversion { sat: true, ..Conversion::new(to, from, NEAREST) }.apply(bits);
+    let sat = |to, from, bits| {
+        Conversion {
+            sat: true,
+            ..Conversion::new(to, from, NEAREST)
+        }
+        .apply(bits)
+    };
     assert_eq!(sat(U8, S32, (-5i32) as u32 as u64), 0);
     assert_eq!(sat(U8, S32, 300), 255);
     assert_eq!(sat(S8, S32, 300), 127);
@@ -81,12 +121,19 @@ fn integers_truncate_extend_and_clamp() {
 #[test]
 fn sixteen_bit_floats_round_trip() {
     for bits in 0..0x1_0000u64 {
-        for (small, nan) in [(F16, f16::from_raw(bits).nan()), (Bf16, bf16::from_raw(bits).nan())] {
+        for (small, nan) in [
+            (F16, f16::from_raw(bits).nan()),
+            (Bf16, bf16::from_raw(bits).nan()),
+        ] {
             for wide in [F32, F64] {
                 let up = convert(wide, small, bits);
                 for mode in MODES {
                     let back = Conversion::new(small, wide, mode).apply(up);
-                    assert_eq!(back, if nan { 0x7fff } else { bits }, "{small:?} {wide:?} {bits:#x}");
+                    assert_eq!(
+                        back,
+                        if nan { 0x7fff } else { bits },
+                        "{small:?} {wide:?} {bits:#x}"
+                    );
                 }
             }
         }
@@ -97,20 +144,41 @@ fn sixteen_bit_floats_round_trip() {
 
 #[test]
 fn saturation_relu_and_flushing() {
-    let sat = Conversion { sat: true, ..Conversion::new(F32, F32, NEAREST) };
-    for (value, result) in [(1.5f32, 1.0f32), (-0.5, 0.0), (f32::NAN, 0.0), (0.25, 0.25), (f32::INFINITY, 1.0)] {
+    let sat = Conversion {
+        sat: true,
+        ..Conversion::new(F32, F32, NEAREST)
+    };
+    for (value, result) in [
+        (1.5f32, 1.0f32),
+        (-0.5, 0.0),
+        (f32::NAN, 0.0),
+        (0.25, 0.25),
+        (f32::INFINITY, 1.0),
+    ] {
         assert_eq!(sat.apply(value.bits()), result.bits());
     }
-    let relu = Conversion { relu: true, ..Conversion::new(F16, F32, NEAREST) };
+    let relu = Conversion {
+        relu: true,
+        ..Conversion::new(F16, F32, NEAREST)
+    };
     assert_eq!(relu.apply((-3.0f32).bits()), 0);
     assert_eq!(relu.apply(3.0f32.bits()), f16::from_f32(3.0).bits());
     assert_eq!(relu.apply(f32::NAN.bits()), 0x7fff);
-    let ftz = Conversion { ftz: true, ..Conversion::new(F32, F64, NEAREST) };
+    let ftz = Conversion {
+        ftz: true,
+        ..Conversion::new(F32, F64, NEAREST)
+    };
     assert_eq!(ftz.apply((-1e-40f64).bits()), 0x8000_0000);
-    let ftz = Conversion { ftz: true, ..Conversion::new(S32, F32, Rounding::Up) };
+    let ftz = Conversion {
+        ftz: true,
+        ..Conversion::new(S32, F32, Rounding::Up)
+    };
     assert_eq!(ftz.apply(1), 0);
     assert_eq!(Conversion { ftz: false, ..ftz }.apply(1), 1);
-    let finite = Conversion { satfinite: true, ..Conversion::new(E4m3, F32, NEAREST) };
+    let finite = Conversion {
+        satfinite: true,
+        ..Conversion::new(E4m3, F32, NEAREST)
+    };
     assert_eq!(finite.apply(1e9f32.bits()), 0x7e);
     assert_eq!(finite.apply(f32::NAN.bits()), 0x7f);
     assert_eq!(finite.apply((-f32::INFINITY).bits()), 0xfe);
@@ -150,7 +218,10 @@ fn codes_round_trip() {
 fn packed_forms() {
     let cvt = Conversion::new(F16, F32, NEAREST);
     assert_eq!(cvt.pack(1.0f32.bits(), 2.0f32.bits()), 0x3c00_4000);
-    let cvt = Conversion { satfinite: true, ..Conversion::new(E4m3, F32, NEAREST) };
+    let cvt = Conversion {
+        satfinite: true,
+        ..Conversion::new(E4m3, F32, NEAREST)
+    };
     assert_eq!(cvt.pack(1.0f32.bits(), (-2.0f32).bits()), 0x38c0);
     let cvt = Conversion::new(F16, E5m2, NEAREST);
     assert_eq!(cvt.unpack(0x3cc0), 0x3c00_c000);

@@ -26,7 +26,11 @@ impl Mode {
 
     /// The given direction, subnormals kept, no clamping.
     pub const fn rounded(rounding: Rounding) -> Mode {
-        Mode { rounding, ftz: false, sat: false }
+        Mode {
+            rounding,
+            ftz: false,
+            sat: false,
+        }
     }
 }
 
@@ -57,19 +61,31 @@ pub trait Float: Copy + PartialOrd {
     /// The value itself, or for a NaN of a format other than f64, the canonical one.
     #[inline]
     fn canonical(self) -> Self {
-        if Self::FORMAT.fraction_bits != 52 && self.nan() { Self::from_raw(Self::FORMAT.nan()) } else { self }
+        if Self::FORMAT.fraction_bits != 52 && self.nan() {
+            Self::from_raw(Self::FORMAT.nan())
+        } else {
+            self
+        }
     }
 
     /// The value with its sign flipped; a NaN of f64 stays as it is.
     #[inline]
     fn negate(self) -> Self {
-        if self.nan() { self.canonical() } else { Self::from_raw(self.bits() ^ sign::<Self>()) }
+        if self.nan() {
+            self.canonical()
+        } else {
+            Self::from_raw(self.bits() ^ sign::<Self>())
+        }
     }
 
     /// The magnitude; a NaN of f64 stays as it is.
     #[inline]
     fn magnitude(self) -> Self {
-        if self.nan() { self.canonical() } else { Self::from_raw(self.bits() & !sign::<Self>()) }
+        if self.nan() {
+            self.canonical()
+        } else {
+            Self::from_raw(self.bits() & !sign::<Self>())
+        }
     }
 
     /// Whether the value is subnormal.
@@ -82,7 +98,11 @@ pub trait Float: Copy + PartialOrd {
     /// The value, or if it is subnormal and `ftz` is set, a zero of its sign.
     #[inline]
     fn flush(self, ftz: bool) -> Self {
-        if ftz && self.subnormal() { Self::from_raw(self.bits() & sign::<Self>()) } else { self }
+        if ftz && self.subnormal() {
+            Self::from_raw(self.bits() & sign::<Self>())
+        } else {
+            self
+        }
     }
 
     /// The value clamped to 0 ..= 1; NaN and -0 become +0.
@@ -127,7 +147,11 @@ pub fn odd_sum(a: f64, b: f64) -> f64 {
         return sum;
     }
     let bits = sum.to_bits();
-    f64::from_bits(if (error > 0.0) == (sum > 0.0) { bits + 1 } else { bits - 1 })
+    f64::from_bits(if (error > 0.0) == (sum > 0.0) {
+        bits + 1
+    } else {
+        bits - 1
+    })
 }
 
 /// An f64 as an f32, rounded to odd.
@@ -139,7 +163,11 @@ pub fn odd_f32(value: f64) -> f32 {
         return near;
     }
     let bits = near.to_bits();
-    f32::from_bits(if value.abs() > back.abs() { bits + 1 } else { bits - 1 })
+    f32::from_bits(if value.abs() > back.abs() {
+        bits + 1
+    } else {
+        bits - 1
+    })
 }
 
 /// An f64 as an f16, to nearest, rounded once.
@@ -296,7 +324,9 @@ pub fn add<F: Float>(a: F, b: F, mode: Mode) -> F {
     let sum = if nearest(mode) || a.nan() || b.nan() {
         F::nearest_add(a, b)
     } else {
-        let exact = F::FORMAT.decode(a.bits()).add(F::FORMAT.decode(b.bits()), mode.rounding);
+        let exact = F::FORMAT
+            .decode(a.bits())
+            .add(F::FORMAT.decode(b.bits()), mode.rounding);
         F::from_raw(F::FORMAT.encode(exact, mode.rounding, false))
     };
     sum.finish(mode)
@@ -315,7 +345,9 @@ pub fn mul<F: Float>(a: F, b: F, mode: Mode) -> F {
     let product = if nearest(mode) || a.nan() || b.nan() {
         F::nearest_mul(a, b)
     } else {
-        let exact = F::FORMAT.decode(a.bits()).multiply(F::FORMAT.decode(b.bits()));
+        let exact = F::FORMAT
+            .decode(a.bits())
+            .multiply(F::FORMAT.decode(b.bits()));
         F::from_raw(F::FORMAT.encode(exact, mode.rounding, false))
     };
     product.finish(mode)
@@ -328,7 +360,9 @@ pub fn fma<F: Float>(a: F, b: F, c: F, mode: Mode) -> F {
     let result = if nearest(mode) || a.nan() || b.nan() || c.nan() {
         F::nearest_fma(a, b, c)
     } else {
-        let product = F::FORMAT.decode(a.bits()).multiply(F::FORMAT.decode(b.bits()));
+        let product = F::FORMAT
+            .decode(a.bits())
+            .multiply(F::FORMAT.decode(b.bits()));
         let exact = product.add(F::FORMAT.decode(c.bits()), mode.rounding);
         F::from_raw(F::FORMAT.encode(exact, mode.rounding, false))
     };
@@ -342,7 +376,9 @@ pub fn div<F: Float>(a: F, b: F, mode: Mode) -> F {
     let quotient = if nearest(mode) || a.nan() || b.nan() {
         F::nearest_div(a, b)
     } else {
-        let exact = F::FORMAT.decode(a.bits()).divide(F::FORMAT.decode(b.bits()));
+        let exact = F::FORMAT
+            .decode(a.bits())
+            .divide(F::FORMAT.decode(b.bits()));
         F::from_raw(F::FORMAT.encode(exact, mode.rounding, false))
     };
     quotient.finish(mode)
@@ -390,12 +426,23 @@ pub fn copysign<F: Float>(a: F, b: F) -> F {
 #[inline]
 pub fn atomic_add<F: Float>(old: F, value: F, global: bool) -> F {
     let ftz = global && F::FORMAT == F32;
-    add(old, value, Mode { rounding: Rounding::NearestEven, ftz, sat: false })
+    add(
+        old,
+        value,
+        Mode {
+            rounding: Rounding::NearestEven,
+            ftz,
+            sat: false,
+        },
+    )
 }
 
 /// Applies an operation to both halves of packed 16-bit values.
 #[inline]
-pub fn packed<F: Float, const N: usize>(operands: [u32; N], operation: impl Fn([F; N]) -> F) -> u32 {
+pub fn packed<F: Float, const N: usize>(
+    operands: [u32; N],
+    operation: impl Fn([F; N]) -> F,
+) -> u32 {
     let low = operation(operands.map(|v| F::from_raw((v & 0xffff).into()))).bits();
     let high = operation(operands.map(|v| F::from_raw((v >> 16).into()))).bits();
     low as u32 | (high as u32) << 16

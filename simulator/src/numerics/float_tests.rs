@@ -3,7 +3,12 @@
 use super::*;
 use proptest::prelude::*;
 
-const MODES: [Rounding; 4] = [Rounding::NearestEven, Rounding::Zero, Rounding::Down, Rounding::Up];
+const MODES: [Rounding; 4] = [
+    Rounding::NearestEven,
+    Rounding::Zero,
+    Rounding::Down,
+    Rounding::Up,
+];
 
 /// The exact operation, rounded by `soft`.
 fn soft<F: Float>(operation: usize, a: F, b: F, c: F, rounding: Rounding) -> u64 {
@@ -98,17 +103,28 @@ proptest! {
 #[test]
 fn all_sixteen_bit_values() {
     fn check<F: Float>() {
-        let others = [0u64, 1, 0x3c00, 0x3f80, 0x4248, 0x8001, 0xc0ff, 0x7c00, 0x7f80, 0x7bff, 0x03ff, 0x0080];
+        let others = [
+            0u64, 1, 0x3c00, 0x3f80, 0x4248, 0x8001, 0xc0ff, 0x7c00, 0x7f80, 0x7bff, 0x03ff, 0x0080,
+        ];
         for bits in 0..0x1_0000u64 {
             let a = F::from_raw(bits);
             for rounding in MODES {
-                assert_eq!(fast(4, a, a, a, rounding), soft(4, a, a, a, rounding), "sqrt {bits:#x} {rounding:?}");
+                assert_eq!(
+                    fast(4, a, a, a, rounding),
+                    soft(4, a, a, a, rounding),
+                    "sqrt {bits:#x} {rounding:?}"
+                );
             }
             for b in others.map(F::from_raw) {
                 for operation in 0..4 {
                     let rounding = MODES[0];
                     let found = fast(operation, a, b, a, rounding);
-                    assert_eq!(found, soft(operation, a, b, a, rounding), "{operation} {bits:#x} {:#x}", b.bits());
+                    assert_eq!(
+                        found,
+                        soft(operation, a, b, a, rounding),
+                        "{operation} {bits:#x} {:#x}",
+                        b.bits()
+                    );
                 }
             }
         }
@@ -126,10 +142,29 @@ fn half_fma_rounds_once() {
     assert_eq!(once.bits(), soft(2, a, b, c, Rounding::NearestEven));
     // bf16: 2^7 + 2^-1 lies on a tie of bf16; a tiny addend decides, though f32 has no room for it.
     let tiny = bf16::from_f32(1e-30);
-    let tie = fma(bf16::from_f32(128.0), bf16::ONE, bf16::from_f32(0.5), Mode::NEAREST);
+    let tie = fma(
+        bf16::from_f32(128.0),
+        bf16::ONE,
+        bf16::from_f32(0.5),
+        Mode::NEAREST,
+    );
     assert_eq!(tie.to_f32(), 128.0);
-    let product = fma(bf16::from_f32(8.5), bf16::from_f32(15.1875), tiny, Mode::NEAREST); // 129.09375
-    assert_eq!(product.bits(), soft(2, bf16::from_f32(8.5), bf16::from_f32(15.1875), tiny, Rounding::NearestEven));
+    let product = fma(
+        bf16::from_f32(8.5),
+        bf16::from_f32(15.1875),
+        tiny,
+        Mode::NEAREST,
+    ); // 129.09375
+    assert_eq!(
+        product.bits(),
+        soft(
+            2,
+            bf16::from_f32(8.5),
+            bf16::from_f32(15.1875),
+            tiny,
+            Rounding::NearestEven
+        )
+    );
 }
 
 // covers: MATH-19
@@ -152,16 +187,29 @@ fn nan_results_are_canonical() {
             }
         }
     }
-    assert_eq!(sub(f32::INFINITY, f32::INFINITY, Mode::NEAREST).to_bits(), 0x7fff_ffff);
+    assert_eq!(
+        sub(f32::INFINITY, f32::INFINITY, Mode::NEAREST).to_bits(),
+        0x7fff_ffff
+    );
     assert_eq!(sqrt(-1.0f32, Mode::NEAREST).to_bits(), 0x7fff_ffff);
-    assert_eq!(add(f16::from_bits(0xfe01), f16::ONE, Mode::NEAREST).to_bits(), 0x7fff);
-    assert_eq!(mul(bf16::from_bits(0xff81), bf16::ONE, Mode::NEAREST).to_bits(), 0x7fff);
+    assert_eq!(
+        add(f16::from_bits(0xfe01), f16::ONE, Mode::NEAREST).to_bits(),
+        0x7fff
+    );
+    assert_eq!(
+        mul(bf16::from_bits(0xff81), bf16::ONE, Mode::NEAREST).to_bits(),
+        0x7fff
+    );
 }
 
 // covers: MATH-20
 #[test]
 fn f64_nan_passes_through_neg_and_abs() {
-    for payload in [0x7ff8_0000_0000_1234u64, 0xfff8_0000_0000_0001, 0x7ff0_0000_0000_0001] {
+    for payload in [
+        0x7ff8_0000_0000_1234u64,
+        0xfff8_0000_0000_0001,
+        0x7ff0_0000_0000_0001,
+    ] {
         let nan = f64::from_bits(payload);
         assert_eq!(neg(nan, false).to_bits(), payload);
         assert_eq!(abs(nan, false).to_bits(), payload);
@@ -173,8 +221,14 @@ fn f64_nan_passes_through_neg_and_abs() {
 #[test]
 fn flushing_and_clamping() {
     let tiny = f32::from_bits(1);
-    let ftz = Mode { ftz: true, ..Mode::NEAREST };
-    let sat = Mode { sat: true, ..Mode::NEAREST };
+    let ftz = Mode {
+        ftz: true,
+        ..Mode::NEAREST
+    };
+    let sat = Mode {
+        sat: true,
+        ..Mode::NEAREST
+    };
     assert_eq!(add(tiny, tiny, Mode::NEAREST).to_bits(), 2);
     assert_eq!(add(tiny, tiny, ftz).to_bits(), 0);
     assert_eq!(mul(f32::MIN_POSITIVE, -0.5, ftz).to_bits(), 0x8000_0000);
@@ -192,8 +246,14 @@ fn atomic_add_flushes_only_f32_in_global_memory() {
     let tiny = f32::from_bits(3);
     assert_eq!(atomic_add(tiny, tiny, true), 0.0);
     assert_eq!(atomic_add(tiny, tiny, false).to_bits(), 6);
-    assert_eq!(atomic_add(f64::from_bits(3), f64::from_bits(3), true).to_bits(), 6);
-    assert_eq!(atomic_add(f16::from_bits(3), f16::from_bits(3), true).to_bits(), 6);
+    assert_eq!(
+        atomic_add(f64::from_bits(3), f64::from_bits(3), true).to_bits(),
+        6
+    );
+    assert_eq!(
+        atomic_add(f16::from_bits(3), f16::from_bits(3), true).to_bits(),
+        6
+    );
 }
 
 #[test]

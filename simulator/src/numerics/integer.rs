@@ -69,7 +69,11 @@ pub fn add_saturating(a: u32, b: u32) -> u32 {
 /// `sad`: `c + |a - b|`.
 #[inline]
 pub fn sad<W: Word>(a: W, b: W, c: W, signed: bool) -> W {
-    let difference = if signed { a.signed().abs_diff(b.signed()) } else { a.wide().abs_diff(b.wide()) };
+    let difference = if signed {
+        a.signed().abs_diff(b.signed())
+    } else {
+        a.wide().abs_diff(b.wide())
+    };
     W::low(c.wide().wrapping_add(difference))
 }
 
@@ -82,11 +86,27 @@ pub fn bfe<W: Word>(a: W, start: u32, length: u32, signed: bool) -> W {
         return W::low(0);
     }
     let top = (start + length - 1).min(W::BITS - 1);
-    let fill = if signed && a.wide() >> top & 1 != 0 { u64::MAX } else { 0 };
-    let field = if start < W::BITS { a.wide() >> start } else { 0 };
+    let fill = if signed && a.wide() >> top & 1 != 0 {
+        u64::MAX
+    } else {
+        0
+    };
+    let field = if start < W::BITS {
+        a.wide() >> start
+    } else {
+        0
+    };
     // Bits of the field that exist in the operand.
-    let present = if start < W::BITS { (top + 1 - start).min(length) } else { 0 };
-    let keep = if present >= 64 { u64::MAX } else { (1 << present) - 1 };
+    let present = if start < W::BITS {
+        (top + 1 - start).min(length)
+    } else {
+        0
+    };
+    let keep = if present >= 64 {
+        u64::MAX
+    } else {
+        (1 << present) - 1
+    };
     W::low(field & keep | fill & !keep)
 }
 
@@ -97,7 +117,11 @@ pub fn bfi<W: Word>(a: W, b: W, start: u32, length: u32) -> W {
     if start >= W::BITS || length == 0 {
         return b;
     }
-    let field = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
+    let field = if length >= 64 {
+        u64::MAX
+    } else {
+        (1 << length) - 1
+    };
     let field = field << start;
     W::low(b.wide() & !field | a.wide() << start & field)
 }
@@ -106,12 +130,20 @@ pub fn bfi<W: Word>(a: W, b: W, start: u32, length: u32) -> W {
 /// if there is none. With `shift`, how far to shift left to bring it to the top.
 #[inline]
 pub fn bfind<W: Word>(a: W, signed: bool, shift: bool) -> u32 {
-    let value = if signed && a.signed() < 0 { W::low(!a.wide()) } else { a };
+    let value = if signed && a.signed() < 0 {
+        W::low(!a.wide())
+    } else {
+        a
+    };
     if value.wide() == 0 {
         return u32::MAX;
     }
     let position = 63 - value.wide().leading_zeros();
-    if shift { W::BITS - 1 - position } else { position }
+    if shift {
+        W::BITS - 1 - position
+    } else {
+        position
+    }
 }
 
 /// `clz`
@@ -171,7 +203,11 @@ pub fn prmt(a: u32, b: u32, selector: u32, mode: Permute) -> u32 {
             return (0..4).fold(0, |result, i| {
                 let nibble = selector >> (4 * i) & 15;
                 let value = byte(nibble);
-                let value = if nibble & 8 != 0 { ((value as i8) >> 7) as u8 } else { value };
+                let value = if nibble & 8 != 0 {
+                    ((value as i8) >> 7) as u8
+                } else {
+                    value
+                };
                 result | u32::from(value) << (8 * i)
             });
         }
@@ -194,17 +230,29 @@ pub fn prmt(a: u32, b: u32, selector: u32, mode: Permute) -> u32 {
 pub fn shf(a: u32, b: u32, amount: u32, left: bool, wrap: bool) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);
     let amount = if wrap { amount & 31 } else { amount.min(32) };
-    if left { ((both << amount) >> 32) as u32 } else { (both >> amount) as u32 }
+    if left {
+        ((both << amount) >> 32) as u32
+    } else {
+        (both >> amount) as u32
+    }
 }
 
 /// `dp4a`: four products of bytes, added to `c`.
 #[inline]
 pub fn dp4a(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
-    let value = |v: u8, signed: bool| if signed { i32::from(v as i8) } else { i32::from(v) };
+    let value = |v: u8, signed: bool| {
+        if signed {
+            i32::from(v as i8)
+        } else {
+            i32::from(v)
+        }
+    };
     a.to_le_bytes()
         .into_iter()
         .zip(b.to_le_bytes())
-        .fold(c, |sum, (x, y)| sum.wrapping_add((value(x, a_signed) * value(y, b_signed)) as u32))
+        .fold(c, |sum, (x, y)| {
+            sum.wrapping_add((value(x, a_signed) * value(y, b_signed)) as u32)
+        })
 }
 
 /// `dp2a`: two products of the halfwords of `a` with the lower or upper two bytes of `b`, added to `c`.
@@ -213,8 +261,16 @@ pub fn dp2a(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool, hi: bool) ->
     (0..2).fold(c, |sum, i| {
         let half = (a >> (16 * i)) as u16;
         let byte = (b >> (8 * i + if hi { 16 } else { 0 })) as u8;
-        let half = if a_signed { i32::from(half as i16) } else { i32::from(half) };
-        let byte = if b_signed { i32::from(byte as i8) } else { i32::from(byte) };
+        let half = if a_signed {
+            i32::from(half as i16)
+        } else {
+            i32::from(half)
+        };
+        let byte = if b_signed {
+            i32::from(byte as i8)
+        } else {
+            i32::from(byte)
+        };
         sum.wrapping_add((half * byte) as u32)
     })
 }
@@ -253,7 +309,11 @@ pub fn fns(mask: u32, base: u32, offset: i32) -> u32 {
 /// `bmsk`: `width` ones from `start` on; both clamped to 32, or taken modulo 32.
 #[inline]
 pub fn bmsk(start: u32, width: u32, wrap: bool) -> u32 {
-    let (start, width) = if wrap { (start & 31, width & 31) } else { (start.min(32), width.min(32)) };
+    let (start, width) = if wrap {
+        (start & 31, width & 31)
+    } else {
+        (start.min(32), width.min(32))
+    };
     ((((1u64 << width) - 1) << start) & 0xffff_ffff) as u32
 }
 
@@ -265,7 +325,11 @@ pub fn szext(a: u32, width: u32, signed: bool, wrap: bool) -> u32 {
         return 0;
     }
     let shift = 32 - width;
-    if signed { ((a << shift) as i32 >> shift) as u32 } else { (a << shift) >> shift }
+    if signed {
+        ((a << shift) as i32 >> shift) as u32
+    } else {
+        (a << shift) >> shift
+    }
 }
 
 /// `add.cc`, `addc`: the sum with a carry in, and the carry out.

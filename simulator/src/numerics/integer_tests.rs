@@ -7,9 +7,17 @@ use proptest::prelude::*;
 fn slow_bfe(a: u64, start: u32, length: u32, signed: bool, bits: u32) -> u64 {
     let (start, length) = (start & 0xff, length & 0xff);
     let msb = bits - 1;
-    let sign = if !signed || length == 0 { 0 } else { a >> (start + length - 1).min(msb) & 1 };
+    let sign = if !signed || length == 0 {
+        0
+    } else {
+        a >> (start + length - 1).min(msb) & 1
+    };
     (0..bits).fold(0, |d, i| {
-        let bit = if i < length && start + i <= msb { a >> (start + i) & 1 } else { sign };
+        let bit = if i < length && start + i <= msb {
+            a >> (start + i) & 1
+        } else {
+            sign
+        };
         d | bit << i
     })
 }
@@ -78,16 +86,38 @@ fn permutes() {
     assert_eq!(prmt(a, b, 0x0c80, Permute::Generic), 0x80ff_ff80);
     assert_eq!(prmt(a, b, 0xffff_9876, Permute::Generic), 0x00ff_7766);
     let modes = [
-        (Permute::Forward4, [0x3322_1180, 0xc433_2211, 0x55c4_3322, 0x6655_c433]),
-        (Permute::Backward4, [0x5566_7780, 0x6677_8011, 0x7780_1122, 0x8011_2233]),
-        (Permute::Replicate8, [0x8080_8080, 0x1111_1111, 0x2222_2222, 0x3333_3333]),
-        (Permute::EdgeLeft, [0x3322_1180, 0x3322_1111, 0x3322_2222, 0x3333_3333]),
-        (Permute::EdgeRight, [0x8080_8080, 0x1111_1180, 0x2222_1180, 0x3322_1180]),
-        (Permute::Replicate16, [0x1180_1180, 0x3322_3322, 0x1180_1180, 0x3322_3322]),
+        (
+            Permute::Forward4,
+            [0x3322_1180, 0xc433_2211, 0x55c4_3322, 0x6655_c433],
+        ),
+        (
+            Permute::Backward4,
+            [0x5566_7780, 0x6677_8011, 0x7780_1122, 0x8011_2233],
+        ),
+        (
+            Permute::Replicate8,
+            [0x8080_8080, 0x1111_1111, 0x2222_2222, 0x3333_3333],
+        ),
+        (
+            Permute::EdgeLeft,
+            [0x3322_1180, 0x3322_1111, 0x3322_2222, 0x3333_3333],
+        ),
+        (
+            Permute::EdgeRight,
+            [0x8080_8080, 0x1111_1180, 0x2222_1180, 0x3322_1180],
+        ),
+        (
+            Permute::Replicate16,
+            [0x1180_1180, 0x3322_3322, 0x1180_1180, 0x3322_3322],
+        ),
     ];
     for (mode, results) in modes {
         for (selector, result) in results.into_iter().enumerate() {
-            assert_eq!(prmt(a, b, selector as u32 | 0x40, mode), result, "{mode:?} {selector}");
+            assert_eq!(
+                prmt(a, b, selector as u32 | 0x40, mode),
+                result,
+                "{mode:?} {selector}"
+            );
         }
     }
 }
@@ -100,7 +130,10 @@ fn finding_and_masking() {
     assert_eq!(bfind(0xffff_ffffu32, true, false), u32::MAX);
     assert_eq!(bfind(0u64, false, true), u32::MAX);
     assert_eq!(bfind(1u64 << 40, true, true), 23);
-    assert_eq!((clz(0u32), clz(1u64), brev(1u32), brev(2u64)), (32, 63, 1 << 31, 1 << 62));
+    assert_eq!(
+        (clz(0u32), clz(1u64), brev(1u32), brev(2u64)),
+        (32, 63, 1 << 31, 1 << 62)
+    );
     assert_eq!(fns(0b1011_0100, 0, 1), 2);
     assert_eq!(fns(0b1011_0100, 2, 2), 4);
     assert_eq!(fns(0b1011_0100, 6, -1), 5);
@@ -109,14 +142,30 @@ fn finding_and_masking() {
     assert_eq!(fns(0b1011_0100, 0, 5), u32::MAX);
     assert_eq!(bmsk(4, 8, false), 0xff0);
     assert_eq!(bmsk(28, 8, false), 0xf000_0000);
-    assert_eq!((bmsk(40, 8, false), bmsk(36, 33, true), bmsk(0, 32, false)), (0, 0x10, u32::MAX));
-    assert_eq!((szext(0x180, 8, true, false), szext(0x1ff, 8, false, false)), (0xffff_ff80, 0xff));
     assert_eq!(
-        (szext(5, 0, true, false), szext(0x8000_0000, 40, true, false), szext(3, 33, false, true)),
+        (bmsk(40, 8, false), bmsk(36, 33, true), bmsk(0, 32, false)),
+        (0, 0x10, u32::MAX)
+    );
+    assert_eq!(
+        (szext(0x180, 8, true, false), szext(0x1ff, 8, false, false)),
+        (0xffff_ff80, 0xff)
+    );
+    assert_eq!(
+        (
+            szext(5, 0, true, false),
+            szext(0x8000_0000, 40, true, false),
+            szext(3, 33, false, true)
+        ),
         (0, 0x8000_0000, 1)
     );
-    assert_eq!(mul24(0xff80_0001, 3, true, false), (-0x7f_ffff * 3i32) as u32);
-    assert_eq!(mul24(0xffff_ffff, 0xffff_ffff, false, true), ((0xff_ffffu64 * 0xff_ffff) >> 16) as u32);
+    assert_eq!(
+        mul24(0xff80_0001, 3, true, false),
+        (-0x7f_ffff * 3i32) as u32
+    );
+    assert_eq!(
+        mul24(0xffff_ffff, 0xffff_ffff, false, true),
+        ((0xff_ffffu64 * 0xff_ffff) >> 16) as u32
+    );
     assert_eq!(add_saturating(0x7fff_ffff, 1), 0x7fff_ffff);
 }
 

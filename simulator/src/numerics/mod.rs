@@ -39,8 +39,13 @@ pub enum Rounding {
 
 impl Rounding {
     /// All of them, in order.
-    pub const ALL: [Rounding; 5] =
-        [Rounding::NearestEven, Rounding::NearestAway, Rounding::Zero, Rounding::Down, Rounding::Up];
+    pub const ALL: [Rounding; 5] = [
+        Rounding::NearestEven,
+        Rounding::NearestAway,
+        Rounding::Zero,
+        Rounding::Down,
+        Rounding::Up,
+    ];
 
     /// The direction of a modifier such as `rn`; with a final `i` (`rni`) it asks for a whole number, and the flag is true.
     pub fn parse(name: &str) -> Option<(Rounding, bool)> {

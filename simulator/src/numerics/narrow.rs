@@ -30,7 +30,10 @@ mod tests {
             let pairs: [(Format, f64); 2] = [(E4M3, e4m3_to_f64(bits)), (E5M2, e5m2_to_f64(bits))];
             for (format, value) in pairs {
                 let exact = F64.encode(format.decode(bits.into()), Rounding::NearestEven, false);
-                assert!(value.to_bits() == exact || value.is_nan() && f64::from_bits(exact).is_nan(), "{bits:#x}");
+                assert!(
+                    value.to_bits() == exact || value.is_nan() && f64::from_bits(exact).is_nan(),
+                    "{bits:#x}"
+                );
             }
         }
         assert_eq!(e4m3_to_f64(0x7e), 448.0);

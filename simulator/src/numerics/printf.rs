@@ -30,12 +30,21 @@ pub struct Unreadable(
 );
 
 /// Formats what `vprintf(format, arguments)` prints. Returns the text and the call's result.
-pub fn vprintf(memory: &mut dyn Memory, format: u64, arguments: u64) -> Result<(Vec<u8>, i32), Unreadable> {
+pub fn vprintf(
+    memory: &mut dyn Memory,
+    format: u64,
+    arguments: u64,
+) -> Result<(Vec<u8>, i32), Unreadable> {
     if format == 0 {
         return Ok((Vec::new(), -1));
     }
     let format = string(memory, format)?;
-    let mut printer = Printer { memory, next: arguments, arguments: 0, text: Vec::new() };
+    let mut printer = Printer {
+        memory,
+        next: arguments,
+        arguments: 0,
+        text: Vec::new(),
+    };
     printer.format(&format)?;
     Ok((printer.text, printer.arguments as i32))
 }
@@ -106,7 +115,10 @@ impl Printer<'_> {
         self.next = address + size;
         let mut value = 0;
         for i in 0..size {
-            let byte = self.memory.byte(address + i).ok_or(Unreadable(address + i))?;
+            let byte = self
+                .memory
+                .byte(address + i)
+                .ok_or(Unreadable(address + i))?;
             value |= u64::from(byte) << (8 * i);
         }
         Ok(Some(value))
@@ -130,7 +142,9 @@ impl Printer<'_> {
         }
         if peek(at) == b'*' {
             at += 1;
-            let Some(width) = self.argument(4)? else { return Ok(None) };
+            let Some(width) = self.argument(4)? else {
+                return Ok(None);
+            };
             let width = width as u32 as i32;
             spec.left |= width < 0;
             spec.width = width.unsigned_abs() as usize;
@@ -142,7 +156,9 @@ impl Printer<'_> {
             let precision;
             if peek(at) == b'*' {
                 at += 1;
-                let Some(value) = self.argument(4)? else { return Ok(None) };
+                let Some(value) = self.argument(4)? else {
+                    return Ok(None);
+                };
                 precision = usize::try_from(value as u32 as i32).ok();
             } else {
                 let (value, end) = digits(text, at);
@@ -169,7 +185,9 @@ impl Printer<'_> {
             b's' | b'p' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A' => 8,
             _ => return Ok(None),
         };
-        let Some(value) = self.argument(size)? else { return Ok(None) };
+        let Some(value) = self.argument(size)? else {
+            return Ok(None);
+        };
         match kind {
             b'd' | b'i' => self.signed(&spec, value),
             b'u' | b'o' | b'x' | b'X' => {
@@ -193,12 +211,20 @@ impl Printer<'_> {
             }
             b'c' => self.pad(&spec, &[value as u8]),
             b's' => {
-                let text = if value == 0 { b"(null)".to_vec() } else { string(self.memory, value)? };
+                let text = if value == 0 {
+                    b"(null)".to_vec()
+                } else {
+                    string(self.memory, value)?
+                };
                 let length = spec.precision.unwrap_or(usize::MAX).min(text.len());
                 self.pad(&spec, &text[..length]);
             }
             b'p' => {
-                let text = if value == 0 { "(nil)".to_string() } else { format!("{value:#x}") };
+                let text = if value == 0 {
+                    "(nil)".to_string()
+                } else {
+                    format!("{value:#x}")
+                };
                 self.pad(&spec, text.as_bytes());
             }
             _ => self.float(&spec, kind, f64::from_bits(value)),
@@ -213,7 +239,12 @@ impl Printer<'_> {
             0 => i64::from(value as i32),
             _ => value as i64,
         };
-        self.whole(spec, sign(spec, value < 0), value.unsigned_abs().to_string(), false);
+        self.whole(
+            spec,
+            sign(spec, value < 0),
+            value.unsigned_abs().to_string(),
+            false,
+        );
     }
 
     /// An integer: precision is the least number of digits, and switches the zero flag off. `%#o` begins with a zero.
@@ -263,13 +294,23 @@ impl Printer<'_> {
         let magnitude = value.abs();
         if !magnitude.is_finite() {
             let text = if magnitude.is_nan() { "nan" } else { "inf" };
-            let text = if upper { text.to_uppercase() } else { text.to_string() };
+            let text = if upper {
+                text.to_uppercase()
+            } else {
+                text.to_string()
+            };
             return self.number(spec, prefix, &text, false);
         }
         let (mut prefix, text) = match kind.to_ascii_lowercase() {
             b'a' => (format!("{prefix}0x"), hexadecimal(magnitude, spec)),
-            b'e' => (prefix.to_string(), exponential(magnitude, spec.precision.unwrap_or(6), spec.alternative)),
-            b'f' => (prefix.to_string(), fixed(magnitude, spec.precision.unwrap_or(6), spec.alternative)),
+            b'e' => (
+                prefix.to_string(),
+                exponential(magnitude, spec.precision.unwrap_or(6), spec.alternative),
+            ),
+            b'f' => (
+                prefix.to_string(),
+                fixed(magnitude, spec.precision.unwrap_or(6), spec.alternative),
+            ),
             _ => (prefix.to_string(), general(magnitude, spec)),
         };
         let mut text = text;
@@ -283,7 +324,9 @@ impl Printer<'_> {
 fn digits(text: &[u8], mut at: usize) -> (usize, usize) {
     let mut value = 0usize;
     while let Some(digit) = text.get(at).filter(|c| c.is_ascii_digit()) {
-        value = value.saturating_mul(10).saturating_add(usize::from(digit - b'0'));
+        value = value
+            .saturating_mul(10)
+            .saturating_add(usize::from(digit - b'0'));
         at += 1;
     }
     (value, at)
@@ -309,7 +352,11 @@ fn narrowed(spec: &Specification, value: u64) -> u64 {
 }
 
 fn fixed(value: f64, precision: usize, alternative: bool) -> String {
-    let point = if alternative && precision == 0 { "." } else { "" };
+    let point = if alternative && precision == 0 {
+        "."
+    } else {
+        ""
+    };
     format!("{value:.precision$}{point}")
 }
 
@@ -317,8 +364,14 @@ fn fixed(value: f64, precision: usize, alternative: bool) -> String {
 fn exponential(value: f64, precision: usize, alternative: bool) -> String {
     let text = format!("{value:.precision$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let point = if alternative && precision == 0 { "." } else { "" };
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |e| ('-', e));
+    let point = if alternative && precision == 0 {
+        "."
+    } else {
+        ""
+    };
+    let (sign, exponent) = exponent
+        .strip_prefix('-')
+        .map_or(('+', exponent), |e| ('-', e));
     format!("{mantissa}{point}e{sign}{exponent:0>2}")
 }
 
@@ -326,7 +379,10 @@ fn exponential(value: f64, precision: usize, alternative: bool) -> String {
 fn general(value: f64, spec: &Specification) -> String {
     let precision = spec.precision.unwrap_or(6).max(1);
     let probe = format!("{value:.*e}", precision - 1);
-    let exponent: i32 = probe.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    let exponent: i32 = probe
+        .split_once('e')
+        .and_then(|(_, e)| e.parse().ok())
+        .unwrap_or(0);
     let trim = |text: &str| {
         if spec.alternative || !text.contains('.') {
             return text.to_string();
@@ -338,7 +394,11 @@ fn general(value: f64, spec: &Specification) -> String {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "+00"));
         format!("{}e{exponent}", trim(mantissa))
     } else {
-        trim(&fixed(value, (precision as i32 - 1 - exponent) as usize, spec.alternative))
+        trim(&fixed(
+            value,
+            (precision as i32 - 1 - exponent) as usize,
+            spec.alternative,
+        ))
     }
 }
 
@@ -362,13 +422,24 @@ fn hexadecimal(value: f64, spec: &Specification) -> String {
         significand = kept + u64::from(rest > half || rest == half && kept & 1 != 0);
         places = precision;
     }
-    let (lead, fraction) = (significand >> (4 * places), significand & ((1u64 << (4 * places)) - 1));
-    let mut digits = if places == 0 { String::new() } else { format!("{fraction:0places$x}") };
+    let (lead, fraction) = (
+        significand >> (4 * places),
+        significand & ((1u64 << (4 * places)) - 1),
+    );
+    let mut digits = if places == 0 {
+        String::new()
+    } else {
+        format!("{fraction:0places$x}")
+    };
     match spec.precision {
         None => digits.truncate(digits.trim_end_matches('0').len()),
         Some(precision) => digits.extend(std::iter::repeat_n('0', precision.saturating_sub(13))),
     }
-    let point = if digits.is_empty() && !spec.alternative { "" } else { "." };
+    let point = if digits.is_empty() && !spec.alternative {
+        ""
+    } else {
+        "."
+    };
     format!("{lead}{point}{digits}p{exponent:+}")
 }
 

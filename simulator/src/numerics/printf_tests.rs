@@ -34,7 +34,8 @@ impl Kernel {
         self.long(address)
     }
     fn align(&mut self, to: usize) {
-        self.arguments.resize(self.arguments.len().next_multiple_of(to), 0xee);
+        self.arguments
+            .resize(self.arguments.len().next_multiple_of(to), 0xee);
     }
     fn print(&self, format: &str) -> Result<(String, i32), Unreadable> {
         let mut memory = |address: u64| match address {
@@ -43,7 +44,8 @@ impl Kernel {
             0x8000.. => self.strings.get((address - 0x8000) as usize).copied(),
             _ => None,
         };
-        vprintf(&mut memory, 0x1000, 0x2000).map(|(text, n)| (String::from_utf8_lossy(&text).into_owned(), n))
+        vprintf(&mut memory, 0x1000, 0x2000)
+            .map(|(text, n)| (String::from_utf8_lossy(&text).into_owned(), n))
     }
 }
 
@@ -58,18 +60,36 @@ fn numbers_are_formatted_as_by_the_c_library() {
         let format = CString::new(format).unwrap();
         let mut buffer = [0u8; 2048];
         // SAFETY: the buffer's size is passed, and the format has exactly one conversion, which takes a double.
-        let length = unsafe { snprintf(buffer.as_mut_ptr().cast(), buffer.len(), format.as_ptr(), value) };
+        let length = unsafe {
+            snprintf(
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                format.as_ptr(),
+                value,
+            )
+        };
         String::from_utf8(buffer[..length as usize].to_vec()).unwrap()
     }
     fn host_long(format: &str, value: i64) -> String {
         let format = CString::new(format).unwrap();
         let mut buffer = [0u8; 2048];
         // SAFETY: the buffer's size is passed, and the format has exactly one conversion, which takes an integer.
-        let length = unsafe { snprintf(buffer.as_mut_ptr().cast(), buffer.len(), format.as_ptr(), value) };
+        let length = unsafe {
+            snprintf(
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                format.as_ptr(),
+                value,
+            )
+        };
         String::from_utf8(buffer[..length as usize].to_vec()).unwrap()
     }
-    let flags = ["", "-", "+", " ", "#", "0", "-#", "+0", " 0", "-+", "#0", "#+0"];
-    let sizes = ["", "1", "12", "25", ".0", ".1", ".3", ".10", ".15", "12.4", "20.", "30.25"];
+    let flags = [
+        "", "-", "+", " ", "#", "0", "-#", "+0", " 0", "-+", "#0", "#+0",
+    ];
+    let sizes = [
+        "", "1", "12", "25", ".0", ".1", ".3", ".10", ".15", "12.4", "20.", "30.25",
+    ];
     let doubles = [
         0.0,
         -0.0,
@@ -101,7 +121,20 @@ fn numbers_are_formatted_as_by_the_c_library() {
         255.96875,
         1.96875,
     ];
-    let integers = [0i64, 1, -1, 42, -42, 255, 65535, 65536, 1 << 31, i64::MAX, i64::MIN, -32769];
+    let integers = [
+        0i64,
+        1,
+        -1,
+        42,
+        -42,
+        255,
+        65535,
+        65536,
+        1 << 31,
+        i64::MAX,
+        i64::MIN,
+        -32769,
+    ];
     for flag in flags {
         for size in sizes {
             for kind in ["e", "E", "f", "g", "G", "a", "A"] {
@@ -127,8 +160,16 @@ fn numbers_are_formatted_as_by_the_c_library() {
                     let format = format!("<%{flag}{size}{length}{kind}>");
                     for value in integers {
                         let kernel = Kernel::default();
-                        let kernel = if length.contains('l') { kernel.long(value) } else { kernel.int(value as i32) };
-                        assert_eq!(printed(kernel, &format), host_long(&format, value), "{format} {value}");
+                        let kernel = if length.contains('l') {
+                            kernel.long(value)
+                        } else {
+                            kernel.int(value as i32)
+                        };
+                        assert_eq!(
+                            printed(kernel, &format),
+                            host_long(&format, value),
+                            "{format} {value}"
+                        );
                     }
                 }
             }
@@ -149,24 +190,52 @@ impl Hex for f64 {
 // covers: PRINTF-01
 #[test]
 fn arguments_are_packed_at_their_natural_alignment() {
-    let kernel = Kernel::default().int(7).double(1.2345).int(-3).text("warp").int(65).long(1 << 40).int(9);
+    let kernel = Kernel::default()
+        .int(7)
+        .double(1.2345)
+        .int(-3)
+        .text("warp")
+        .int(65)
+        .long(1 << 40)
+        .int(9);
     let (text, count) = kernel.print("%d %f %i [%6s] %c %lld %u%%\n").unwrap();
     assert_eq!(text, "7 1.234500 -3 [  warp] A 1099511627776 9%\n");
     assert_eq!(count, 7);
-    let stars = Kernel::default().int(6).int(42).int(-6).int(42).int(2).double(0.125);
+    let stars = Kernel::default()
+        .int(6)
+        .int(42)
+        .int(-6)
+        .int(42)
+        .int(2)
+        .double(0.125);
     assert_eq!(printed(stars, "%*d|%-*d|%.*f"), "    42|42    |0.12");
-    assert_eq!(printed(Kernel::default().long(0x7f00_1234).long(0).long(0), "%p %p %s"), "0x7f001234 (nil) (null)");
-    assert_eq!(printed(Kernel::default().text("abcdef").text("xy"), "%.3s|%-4s|"), "abc|xy  |");
+    assert_eq!(
+        printed(
+            Kernel::default().long(0x7f00_1234).long(0).long(0),
+            "%p %p %s"
+        ),
+        "0x7f001234 (nil) (null)"
+    );
+    assert_eq!(
+        printed(Kernel::default().text("abcdef").text("xy"), "%.3s|%-4s|"),
+        "abc|xy  |"
+    );
 }
 
 // covers: PRINTF-02
 #[test]
 fn return_values() {
-    assert_eq!(Kernel::default().print("plain %%").unwrap(), ("plain %".into(), 0));
+    assert_eq!(
+        Kernel::default().print("plain %%").unwrap(),
+        ("plain %".into(), 0)
+    );
     assert_eq!(Kernel::default().int(1).int(2).print("%d%d").unwrap().1, 2);
     assert_eq!(vprintf(&mut |_: u64| None, 0, 0), Ok((vec![], -1)));
     assert_eq!(vprintf(&mut |_: u64| None, 64, 0), Err(Unreadable(64)));
-    assert_eq!(Kernel::default().long(0x9999).print("%s"), Err(Unreadable(0x9999)));
+    assert_eq!(
+        Kernel::default().long(0x9999).print("%s"),
+        Err(Unreadable(0x9999))
+    );
 }
 
 // covers: PRINTF-04
@@ -180,6 +249,9 @@ fn arguments_beyond_thirty_two_are_ignored() {
 
 #[test]
 fn what_is_no_conversion_stands_for_itself() {
-    assert_eq!(printed(Kernel::default().int(5), "100%% %d %y %"), "100% 5 %y %");
+    assert_eq!(
+        printed(Kernel::default().int(5), "100%% %d %y %"),
+        "100% 5 %y %"
+    );
     assert_eq!(printed(Kernel::default().int(5), "%z %d"), "%z 5");
 }

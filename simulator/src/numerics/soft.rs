@@ -52,15 +52,30 @@ pub const F32: Format = Format::ieee(8, 23);
 /// IEEE binary64.
 pub const F64: Format = Format::ieee(11, 52);
 /// tf32: the range of f32 with ten fraction bits, in a 32-bit word whose last 13 bits are zero.
-pub const TF32: Format = Format { exponent_bits: 8, fraction_bits: 10, padding: 13, ieee: true };
+pub const TF32: Format = Format {
+    exponent_bits: 8,
+    fraction_bits: 10,
+    padding: 13,
+    ieee: true,
+};
 /// The 8-bit format with five exponent bits.
 pub const E5M2: Format = Format::ieee(5, 2);
 /// The 8-bit format with four exponent bits: no infinity, one NaN, largest value 448.
-pub const E4M3: Format = Format { exponent_bits: 4, fraction_bits: 3, padding: 0, ieee: false };
+pub const E4M3: Format = Format {
+    exponent_bits: 4,
+    fraction_bits: 3,
+    padding: 0,
+    ieee: false,
+};
 
 impl Format {
     const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Format {
-        Format { exponent_bits, fraction_bits, padding: 0, ieee: true }
+        Format {
+            exponent_bits,
+            fraction_bits,
+            padding: 0,
+            ieee: true,
+        }
     }
 
     const fn bias(self) -> i32 {
@@ -73,7 +88,11 @@ impl Format {
 
     /// The canonical NaN: in formats narrower than f64 all ones but for the sign.
     pub const fn nan(self) -> u64 {
-        if self.fraction_bits == 52 { 0xfff8_0000_0000_0000 } else { self.sign_bit() - 1 }
+        if self.fraction_bits == 52 {
+            0xfff8_0000_0000_0000
+        } else {
+            self.sign_bit() - 1
+        }
     }
 
     /// Infinity of the given sign, or in a format without one, its NaN.
@@ -100,7 +119,11 @@ impl Format {
         let exponent = (magnitude >> self.fraction_bits) as i32;
         let top = (1 << self.exponent_bits) - 1;
         if self.ieee && exponent == top {
-            return if fraction == 0 { Number::Infinity { negative } } else { Number::Nan };
+            return if fraction == 0 {
+                Number::Infinity { negative }
+            } else {
+                Number::Nan
+            };
         }
         if !self.ieee && magnitude << self.padding == self.nan() {
             return Number::Nan;
@@ -111,7 +134,12 @@ impl Format {
         } else {
             (fraction | 1 << self.fraction_bits, lowest + exponent - 1)
         };
-        Number::Finite { negative, exponent, significand: significand.into(), sticky: false }
+        Number::Finite {
+            negative,
+            exponent,
+            significand: significand.into(),
+            sticky: false,
+        }
     }
 
     /// Rounds a value into this format. With `saturate`, what would become infinite becomes the largest finite value
@@ -121,7 +149,12 @@ impl Format {
             Number::Nan => return self.nan(),
             Number::Infinity { negative } if saturate => return self.largest(negative),
             Number::Infinity { negative } => return self.infinity(negative),
-            Number::Finite { negative, exponent, significand, sticky } => (negative, exponent, significand, sticky),
+            Number::Finite {
+                negative,
+                exponent,
+                significand,
+                sticky,
+            } => (negative, exponent, significand, sticky),
         };
         let sign = if negative { self.sign_bit() } else { 0 };
         if significand == 0 && !sticky {
@@ -133,7 +166,10 @@ impl Format {
         let cut = last - exponent;
         let (mut kept, half, rest) = match cut {
             ..=0 => {
-                debug_assert!(!sticky, "an inexact value needs more bits than the format keeps");
+                debug_assert!(
+                    !sticky,
+                    "an inexact value needs more bits than the format keeps"
+                );
                 (significand << -cut, false, false)
             }
             1..=127 => {
@@ -161,7 +197,11 @@ impl Format {
                 Rounding::Down => !negative,
                 Rounding::Up => negative,
             };
-        if to_largest { self.largest(negative) } else { self.infinity(negative) }
+        if to_largest {
+            self.largest(negative)
+        } else {
+            self.infinity(negative)
+        }
     }
 }
 
@@ -169,7 +209,11 @@ impl Format {
 /// below as there are.
 fn normalise(exponent: i32, significand: u128) -> (i32, u128) {
     let shift = significand.leading_zeros() as i32 - 2;
-    if shift >= 0 { (exponent - shift, significand << shift) } else { (exponent, significand) }
+    if shift >= 0 {
+        (exponent - shift, significand << shift)
+    } else {
+        (exponent, significand)
+    }
 }
 
 impl Number {
@@ -177,20 +221,40 @@ impl Number {
     pub fn negated(self) -> Number {
         match self {
             Number::Nan => Number::Nan,
-            Number::Infinity { negative } => Number::Infinity { negative: !negative },
-            Number::Finite { negative, exponent, significand, sticky } => {
-                Number::Finite { negative: !negative, exponent, significand, sticky }
-            }
+            Number::Infinity { negative } => Number::Infinity {
+                negative: !negative,
+            },
+            Number::Finite {
+                negative,
+                exponent,
+                significand,
+                sticky,
+            } => Number::Finite {
+                negative: !negative,
+                exponent,
+                significand,
+                sticky,
+            },
         }
     }
 
     /// An integer, exactly.
     pub fn integer(value: i128) -> Number {
-        Number::Finite { negative: value < 0, exponent: 0, significand: value.unsigned_abs(), sticky: false }
+        Number::Finite {
+            negative: value < 0,
+            exponent: 0,
+            significand: value.unsigned_abs(),
+            sticky: false,
+        }
     }
 
     fn zero(negative: bool) -> Number {
-        Number::Finite { negative, exponent: 0, significand: 0, sticky: false }
+        Number::Finite {
+            negative,
+            exponent: 0,
+            significand: 0,
+            sticky: false,
+        }
     }
 
     /// The exact product of two values of at most 64 significant bits each.
@@ -199,8 +263,22 @@ impl Number {
         match (self, other) {
             (Nan, _) | (_, Nan) => Nan,
             (Infinity { negative: n }, Infinity { negative: m }) => Infinity { negative: n != m },
-            (Infinity { negative: n }, Finite { negative: m, significand, .. })
-            | (Finite { negative: m, significand, .. }, Infinity { negative: n }) => {
+            (
+                Infinity { negative: n },
+                Finite {
+                    negative: m,
+                    significand,
+                    ..
+                },
+            )
+            | (
+                Finite {
+                    negative: m,
+                    significand,
+                    ..
+                },
+                Infinity { negative: n },
+            ) => {
                 if significand == 0 {
                     Nan
                 } else {
@@ -208,9 +286,24 @@ impl Number {
                 }
             }
             (
-                Finite { negative: n, exponent: e, significand: a, .. },
-                Finite { negative: m, exponent: f, significand: b, .. },
-            ) => Finite { negative: n != m, exponent: e + f, significand: a * b, sticky: false },
+                Finite {
+                    negative: n,
+                    exponent: e,
+                    significand: a,
+                    ..
+                },
+                Finite {
+                    negative: m,
+                    exponent: f,
+                    significand: b,
+                    ..
+                },
+            ) => Finite {
+                negative: n != m,
+                exponent: e + f,
+                significand: a * b,
+                sticky: false,
+            },
         }
     }
 
@@ -226,12 +319,26 @@ impl Number {
             (Infinity { .. }, _) => return self,
             (_, Infinity { .. }) => return other,
             (
-                Finite { negative: n, exponent: e, significand: a, .. },
-                Finite { negative: m, exponent: f, significand: b, .. },
+                Finite {
+                    negative: n,
+                    exponent: e,
+                    significand: a,
+                    ..
+                },
+                Finite {
+                    negative: m,
+                    exponent: f,
+                    significand: b,
+                    ..
+                },
             ) => (n, e, a, m, f, b),
         };
         if a == 0 && b == 0 {
-            return Number::zero(if n == m { n } else { rounding == Rounding::Down });
+            return Number::zero(if n == m {
+                n
+            } else {
+                rounding == Rounding::Down
+            });
         }
         if a == 0 {
             return other;
@@ -251,11 +358,20 @@ impl Number {
             1..=127 => (b >> distance, b << (128 - distance) != 0),
             _ => (0, true),
         };
-        let significand = if n == m { a + b } else { a - b - u128::from(sticky) };
+        let significand = if n == m {
+            a + b
+        } else {
+            a - b - u128::from(sticky)
+        };
         if significand == 0 && !sticky {
             return Number::zero(rounding == Rounding::Down);
         }
-        Finite { negative: n, exponent: e, significand, sticky }
+        Finite {
+            negative: n,
+            exponent: e,
+            significand,
+            sticky,
+        }
     }
 
     /// The quotient of two values of at most 53 significant bits each.
@@ -266,15 +382,30 @@ impl Number {
             (Infinity { negative: n }, Finite { negative: m, .. }) => Infinity { negative: n != m },
             (Finite { negative: n, .. }, Infinity { negative: m }) => Number::zero(n != m),
             (
-                Finite { negative: n, exponent: e, significand: a, .. },
-                Finite { negative: m, exponent: f, significand: b, .. },
+                Finite {
+                    negative: n,
+                    exponent: e,
+                    significand: a,
+                    ..
+                },
+                Finite {
+                    negative: m,
+                    exponent: f,
+                    significand: b,
+                    ..
+                },
             ) => match (a, b) {
                 (0, 0) => Nan,
                 (0, _) => Number::zero(n != m),
                 (_, 0) => Infinity { negative: n != m },
                 _ => {
                     let (e, a) = normalise(e, a);
-                    Finite { negative: n != m, exponent: e - f, significand: a / b, sticky: a % b != 0 }
+                    Finite {
+                        negative: n != m,
+                        exponent: e - f,
+                        significand: a / b,
+                        sticky: a % b != 0,
+                    }
                 }
             },
         }
@@ -284,7 +415,12 @@ impl Number {
     pub fn square_root(self) -> Number {
         match self {
             Number::Finite { significand: 0, .. } | Number::Infinity { negative: false } => self,
-            Number::Finite { negative: false, exponent, significand, .. } => {
+            Number::Finite {
+                negative: false,
+                exponent,
+                significand,
+                ..
+            } => {
                 let (mut exponent, mut significand) = normalise(exponent, significand);
                 if exponent % 2 != 0 {
                     (exponent, significand) = (exponent - 1, significand << 1);
@@ -307,7 +443,12 @@ impl Number {
         match self {
             Number::Nan => None,
             Number::Infinity { negative } => Some(if negative { i128::MIN } else { i128::MAX }),
-            Number::Finite { negative, exponent, significand, sticky } => {
+            Number::Finite {
+                negative,
+                exponent,
+                significand,
+                sticky,
+            } => {
                 if significand == 0 && !sticky {
                     return Some(0);
                 }
@@ -320,7 +461,11 @@ impl Number {
                     let cut = exponent.unsigned_abs();
                     let (mut kept, half, rest) = if cut < 128 {
                         let below = significand & ((1 << (cut - 1)) - 1);
-                        (significand >> cut, significand >> (cut - 1) & 1 != 0, below != 0 || sticky)
+                        (
+                            significand >> cut,
+                            significand >> (cut - 1) & 1 != 0,
+                            below != 0 || sticky,
+                        )
                     } else {
                         (0, cut == 128 && significand >> 127 != 0, true)
                     };
@@ -341,18 +486,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MODES: [Rounding; 4] = [Rounding::NearestEven, Rounding::Zero, Rounding::Down, Rounding::Up];
+    const MODES: [Rounding; 4] = [
+        Rounding::NearestEven,
+        Rounding::Zero,
+        Rounding::Down,
+        Rounding::Up,
+    ];
 
     fn f64s() -> impl Strategy<Value = f64> {
         prop_oneof![
             any::<u64>().prop_map(f64::from_bits),
-            (-60i32..60, any::<u64>()).prop_map(|(e, m)| f64::from_bits((((1023 + e) as u64) << 52) | m >> 12)),
-            prop_oneof![Just(0.0), Just(-0.0), Just(f64::INFINITY), Just(f64::MAX), Just(f64::from_bits(1)), Just(1.0)],
+            (-60i32..60, any::<u64>())
+                .prop_map(|(e, m)| f64::from_bits((((1023 + e) as u64) << 52) | m >> 12)),
+            prop_oneof![
+                Just(0.0),
+                Just(-0.0),
+                Just(f64::INFINITY),
+                Just(f64::MAX),
+                Just(f64::from_bits(1)),
+                Just(1.0)
+            ],
         ]
     }
 
     fn same(expected: f64, bits: u64) -> bool {
-        if expected.is_nan() { f64::from_bits(bits).is_nan() } else { expected.to_bits() == bits }
+        if expected.is_nan() {
+            f64::from_bits(bits).is_nan()
+        } else {
+            expected.to_bits() == bits
+        }
     }
 
     proptest! {
@@ -403,7 +565,10 @@ mod tests {
             for bits in 0..1u64 << width {
                 let number = format.decode(bits);
                 if number == Number::Nan {
-                    assert_eq!(format.encode(number, Rounding::NearestEven, false), format.nan());
+                    assert_eq!(
+                        format.encode(number, Rounding::NearestEven, false),
+                        format.nan()
+                    );
                     continue;
                 }
                 for mode in MODES {
@@ -420,11 +585,26 @@ mod tests {
         assert_eq!(F16.encode(big, Rounding::Zero, false), 0x7bff);
         assert_eq!(F16.encode(big.negated(), Rounding::Up, false), 0xfbff);
         assert_eq!(E4M3.encode(big, Rounding::NearestEven, true), 0x7e);
-        assert_eq!(E4M3.encode(Number::integer(448), Rounding::NearestEven, true), 0x7e);
-        assert_eq!(E4M3.encode(Number::integer(464), Rounding::NearestEven, false), 0x7e); // a tie, to even
-        assert_eq!(E4M3.encode(Number::integer(465), Rounding::NearestEven, false), 0x7f);
+        assert_eq!(
+            E4M3.encode(Number::integer(448), Rounding::NearestEven, true),
+            0x7e
+        );
+        assert_eq!(
+            E4M3.encode(Number::integer(464), Rounding::NearestEven, false),
+            0x7e
+        ); // a tie, to even
+        assert_eq!(
+            E4M3.encode(Number::integer(465), Rounding::NearestEven, false),
+            0x7f
+        );
         assert_eq!(E5M2.encode(big, Rounding::NearestEven, true), 0x7b);
-        assert_eq!(TF32.encode(F32.decode(0x3f80_1000), Rounding::NearestAway, false), 0x3f80_2000);
-        assert_eq!(TF32.encode(F32.decode(0x3f80_1000), Rounding::NearestEven, false), 0x3f80_0000);
+        assert_eq!(
+            TF32.encode(F32.decode(0x3f80_1000), Rounding::NearestAway, false),
+            0x3f80_2000
+        );
+        assert_eq!(
+            TF32.encode(F32.decode(0x3f80_1000), Rounding::NearestEven, false),
+            0x3f80_0000
+        );
     }
 }

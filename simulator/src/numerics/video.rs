@@ -70,16 +70,26 @@ impl Video {
             let bits = (both >> (u32::from(index) * width)) & ((1 << width) - 1);
             let from_b = u32::from(index) >= self.lanes;
             let shift = 64 - width;
-            if self.operands_signed[usize::from(from_b)] { ((bits << shift) as i64) >> shift } else { bits as i64 }
+            if self.operands_signed[usize::from(from_b)] {
+                ((bits << shift) as i64) >> shift
+            } else {
+                bits as i64
+            }
         };
-        let (lowest, highest) =
-            if self.signed { (-(1i64 << (width - 1)), (1 << (width - 1)) - 1) } else { (0, (1 << width) - 1) };
+        let (lowest, highest) = if self.signed {
+            (-(1i64 << (width - 1)), (1 << (width - 1)) - 1)
+        } else {
+            (0, (1 << width) - 1)
+        };
         let mut result = c;
         for i in 0..self.lanes {
             if self.mask >> i & 1 == 0 {
                 continue;
             }
-            let (x, y) = (lane(self.selectors[0][i as usize]), lane(self.selectors[1][i as usize]));
+            let (x, y) = (
+                lane(self.selectors[0][i as usize]),
+                lane(self.selectors[1][i as usize]),
+            );
             let value = match self.operation {
                 Operation::Add => x + y,
                 Operation::Sub => x - y,
@@ -92,7 +102,11 @@ impl Video {
                 Operation::Max => x.max(y),
                 Operation::Set(comparison) => i64::from(comparison.integers(x, y)),
             };
-            let value = if self.sat { value.clamp(lowest, highest) } else { value };
+            let value = if self.sat {
+                value.clamp(lowest, highest)
+            } else {
+                value
+            };
             if self.accumulate {
                 result = result.wrapping_add(value as u32);
             } else {
@@ -119,14 +133,35 @@ mod tests {
         let sub2 = Video::plain(Operation::Sub, 2, true);
         assert_eq!(sub2.apply(0x8000_0001, 0x0001_0002, 0), 0x7fff_ffff);
         assert_eq!(sat(sub2).apply(0x8000_0001, 0x0001_0002, 0), 0x8000_ffff);
-        assert_eq!(Video::plain(Operation::Min, 2, true).apply(0xffff_0005, 0x0001_0003, 0), 0xffff_0003);
-        assert_eq!(Video::plain(Operation::Max, 2, false).apply(0xffff_0005, 0x0001_0003, 0), 0xffff_0005);
-        assert_eq!(Video::plain(Operation::Average, 4, false).apply(0x0102_0304, 0x0202_0401, 0), 0x0202_0403);
+        assert_eq!(
+            Video::plain(Operation::Min, 2, true).apply(0xffff_0005, 0x0001_0003, 0),
+            0xffff_0003
+        );
+        assert_eq!(
+            Video::plain(Operation::Max, 2, false).apply(0xffff_0005, 0x0001_0003, 0),
+            0xffff_0005
+        );
+        assert_eq!(
+            Video::plain(Operation::Average, 4, false).apply(0x0102_0304, 0x0202_0401, 0),
+            0x0202_0403
+        );
         let set = Video::plain(Operation::Set(Comparison::Lt), 4, false);
-        assert_eq!(set.apply(0x0105_0003, 0x0204_0003, 0xaaaa_aaaa), 0x0100_0000);
-        let masked = Video { mask: 0b0101, ..add4 };
-        assert_eq!(masked.apply(0x0101_0101, 0x0101_0101, 0x9988_7766), 0x9902_7702);
-        let crossed = Video { selectors: [[3, 2, 1, 0], [4, 4, 4, 4]], ..add4 };
+        assert_eq!(
+            set.apply(0x0105_0003, 0x0204_0003, 0xaaaa_aaaa),
+            0x0100_0000
+        );
+        let masked = Video {
+            mask: 0b0101,
+            ..add4
+        };
+        assert_eq!(
+            masked.apply(0x0101_0101, 0x0101_0101, 0x9988_7766),
+            0x9902_7702
+        );
+        let crossed = Video {
+            selectors: [[3, 2, 1, 0], [4, 4, 4, 4]],
+            ..add4
+        };
         assert_eq!(crossed.apply(0x0403_0201, 0x0000_0010, 0), 0x1112_1314);
     }
 
@@ -134,9 +169,18 @@ mod tests {
     // covers: VIDEO-E1
     #[test]
     fn sum_of_absolute_differences() {
-        let sad = Video { accumulate: true, ..Video::plain(Operation::AbsoluteDifference, 4, false) };
-        assert_eq!(sad.apply(0xff00_1020, 0x00ff_2010, 1000), 1000 + 255 + 255 + 16 + 16);
-        let signed = Video { accumulate: true, ..Video::plain(Operation::AbsoluteDifference, 4, true) };
+        let sad = Video {
+            accumulate: true,
+            ..Video::plain(Operation::AbsoluteDifference, 4, false)
+        };
+        assert_eq!(
+            sad.apply(0xff00_1020, 0x00ff_2010, 1000),
+            1000 + 255 + 255 + 16 + 16
+        );
+        let signed = Video {
+            accumulate: true,
+            ..Video::plain(Operation::AbsoluteDifference, 4, true)
+        };
         assert_eq!(signed.apply(0x80, 0x7f, 0), 255);
     }
 }

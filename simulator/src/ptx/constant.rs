@@ -20,17 +20,29 @@ pub fn number(token: &Token) -> Result<Number> {
     let bad = || Error::new(token.at, format!("`{text}` is not a number"));
     let lower = text.to_ascii_lowercase();
     let digits = lower.trim_end_matches('u');
-    let int = |digits: &str, radix| u64::from_str_radix(digits, radix).map(|v| Number::Int(i128::from(v))).map_err(|_| bad());
+    let int = |digits: &str, radix| {
+        u64::from_str_radix(digits, radix)
+            .map(|v| Number::Int(i128::from(v)))
+            .map_err(|_| bad())
+    };
     if let Some(hex) = digits.strip_prefix("0x") {
         return int(hex, 16);
     }
     if let Some(hex) = lower.strip_prefix("0f") {
         let bits = u32::from_str_radix(hex, 16).map_err(|_| bad())?;
-        return if hex.len() == 8 { Ok(Number::Float(Float::Single(bits))) } else { Err(bad()) };
+        return if hex.len() == 8 {
+            Ok(Number::Float(Float::Single(bits)))
+        } else {
+            Err(bad())
+        };
     }
     if let Some(hex) = lower.strip_prefix("0d") {
         let bits = u64::from_str_radix(hex, 16).map_err(|_| bad())?;
-        return if hex.len() == 16 { Ok(Number::Float(Float::Double(bits))) } else { Err(bad()) };
+        return if hex.len() == 16 {
+            Ok(Number::Float(Float::Double(bits)))
+        } else {
+            Err(bad())
+        };
     }
     if let Some(binary) = digits.strip_prefix("0b") {
         return int(binary, 2);
@@ -39,7 +51,10 @@ pub fn number(token: &Token) -> Result<Number> {
         let octal = digits.len() > 1 && digits.starts_with('0');
         return int(digits, if octal { 8 } else { 10 });
     }
-    lower.parse().map(|v| Number::Float(Float::Decimal(v))).map_err(|_| bad())
+    lower
+        .parse()
+        .map(|v| Number::Float(Float::Decimal(v)))
+        .map_err(|_| bad())
 }
 
 impl<'a> Parser<'a> {
@@ -77,7 +92,12 @@ impl<'a> Parser<'a> {
             }
             self.advance();
             let right = self.binary(level)?;
-            let failed = || Error::new(operator.at, format!("`{}` of these constants has no value", operator.text));
+            let failed = || {
+                Error::new(
+                    operator.at,
+                    format!("`{}` of these constants has no value", operator.text),
+                )
+            };
             left = match operator.text {
                 "||" => i128::from(left != 0 || right != 0),
                 "&&" => i128::from(left != 0 && right != 0),
@@ -90,8 +110,17 @@ impl<'a> Parser<'a> {
                 ">" => i128::from(left > right),
                 "<=" => i128::from(left <= right),
                 ">=" => i128::from(left >= right),
-                "<<" => i128::from((left as u64).checked_shl(u32::try_from(right).map_err(|_| failed())?).unwrap_or(0)),
-                ">>" => left >> u32::try_from(right).ok().filter(|&r| r < 128).ok_or_else(failed)?,
+                "<<" => i128::from(
+                    (left as u64)
+                        .checked_shl(u32::try_from(right).map_err(|_| failed())?)
+                        .unwrap_or(0),
+                ),
+                ">>" => {
+                    left >> u32::try_from(right)
+                        .ok()
+                        .filter(|&r| r < 128)
+                        .ok_or_else(failed)?
+                }
                 "+" => left.checked_add(right).ok_or_else(failed)?,
                 "-" => left.checked_sub(right).ok_or_else(failed)?,
                 "*" => left.checked_mul(right).ok_or_else(failed)?,
@@ -127,7 +156,11 @@ impl<'a> Parser<'a> {
                     self.advance();
                     self.expect(")")?;
                     let value = self.unary()?;
-                    return Ok(if cast.text == "s64" { i128::from(value as i64) } else { i128::from(value as u64) });
+                    return Ok(if cast.text == "s64" {
+                        i128::from(value as i64)
+                    } else {
+                        i128::from(value as u64)
+                    });
                 }
                 let depth = self.enter()?;
                 let value = self.constant_int()?;

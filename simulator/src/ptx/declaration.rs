@@ -27,7 +27,14 @@ impl<'a> Parser<'a> {
         while self.accept(",") {
             let first = all[0].clone();
             let (name, at) = self.name("a variable's name")?;
-            let mut next = Variable { name, at, dimensions: Vec::new(), range: None, initializer: None, ..first };
+            let mut next = Variable {
+                name,
+                at,
+                dimensions: Vec::new(),
+                range: None,
+                initializer: None,
+                ..first
+            };
             self.declarator(&mut next)?;
             all.push(next);
         }
@@ -46,7 +53,10 @@ impl<'a> Parser<'a> {
             (Kind::Dotted, "local") => Space::Local,
             (Kind::Dotted, "param") => Space::Parameter,
             (Kind::Dotted, "tex") => {
-                return Err(Error::new(start.at, "texture references (`.tex`) are not supported"));
+                return Err(Error::new(
+                    start.at,
+                    "texture references (`.tex`) are not supported",
+                ));
             }
             _ => return Err(self.unexpected("a state space")),
         };
@@ -73,7 +83,10 @@ impl<'a> Parser<'a> {
                 "v8" => vector = 8,
                 "attribute" => managed |= self.attribute()?,
                 "texref" | "samplerref" | "surfref" => {
-                    return Err(Error::new(token.at, format!("`.{}` variables are not supported", token.text)));
+                    return Err(Error::new(
+                        token.at,
+                        format!("`.{}` variables are not supported", token.text),
+                    ));
                 }
                 name => match type_named(name) {
                     Some(ty) => break ty,
@@ -91,7 +104,12 @@ impl<'a> Parser<'a> {
                 "align" if pointer => {
                     self.integer("an alignment")?;
                 }
-                _ => return Err(Error::new(token.at, format!("`.{}` does not belong after a type", token.text))),
+                _ => {
+                    return Err(Error::new(
+                        token.at,
+                        format!("`.{}` does not belong after a type", token.text),
+                    ));
+                }
             }
         }
         let (name, at) = self.name("a name")?;
@@ -132,7 +150,12 @@ impl<'a> Parser<'a> {
                         }
                     }
                 }
-                _ => return Err(Error::new(token.at, format!("unknown attribute {}", token.describe()))),
+                _ => {
+                    return Err(Error::new(
+                        token.at,
+                        format!("unknown attribute {}", token.describe()),
+                    ));
+                }
             }
             if !self.accept(",") {
                 break;
@@ -154,7 +177,8 @@ impl<'a> Parser<'a> {
             }
             let at = self.at();
             let size = self.constant_int()?;
-            let size = u64::try_from(size).map_err(|_| Error::new(at, "an array's size is not negative"))?;
+            let size = u64::try_from(size)
+                .map_err(|_| Error::new(at, "an array's size is not negative"))?;
             variable.dimensions.push(Some(size));
             self.expect("]")?;
         }
@@ -167,7 +191,9 @@ impl<'a> Parser<'a> {
 
     /// `x[] = {1, 2}` has two elements.
     fn size_by_initializer(&self, variable: &mut Variable<'a>) {
-        if let (Some(None), Some(Initializer::List(list, _))) = (variable.dimensions.first(), &variable.initializer) {
+        if let (Some(None), Some(Initializer::List(list, _))) =
+            (variable.dimensions.first(), &variable.initializer)
+        {
             variable.dimensions[0] = Some(list.len() as u64);
         }
     }
@@ -192,13 +218,21 @@ impl<'a> Parser<'a> {
             return Ok(Initializer::Float(value, at));
         }
         // `0xFF(symbol)` takes one byte of an address.
-        if token.kind == Kind::Number && self.token_after(1).text == "(" && self.token_after(1).kind == Kind::Punctuation {
-            let Number::Int(mask) = number(&token)? else { return Err(self.unexpected("an integer")) };
+        if token.kind == Kind::Number
+            && self.token_after(1).text == "("
+            && self.token_after(1).kind == Kind::Punctuation
+        {
+            let Number::Int(mask) = number(&token)? else {
+                return Err(self.unexpected("an integer"));
+            };
             self.advance();
             self.expect("(")?;
             let symbol = self.symbol()?;
             self.expect(")")?;
-            return Ok(Initializer::Masked { mask: mask as u64, symbol: Box::new(symbol) });
+            return Ok(Initializer::Masked {
+                mask: mask as u64,
+                symbol: Box::new(symbol),
+            });
         }
         if token.kind == Kind::Name && token.text != "WARP_SZ" {
             return self.symbol();
@@ -215,7 +249,12 @@ impl<'a> Parser<'a> {
             self.expect(")")?;
         }
         let offset = self.trailing_offset()?;
-        Ok(Initializer::Symbol { name, offset, generic, at })
+        Ok(Initializer::Symbol {
+            name,
+            offset,
+            generic,
+            at,
+        })
     }
 
     /// `+ 8`, `- 8`, `+ -8` after a name; 0 if there is none.

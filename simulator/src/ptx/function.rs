@@ -1,7 +1,8 @@
 //! Functions: heads, performance directives, statements, instructions and operands.
 
 use super::ast::{
-    AddressBase, Function, Instruction, Linkage, Location, Module, Operand, OperandKind, Statement, Variable,
+    AddressBase, Function, Instruction, Linkage, Location, Module, Operand, OperandKind, Statement,
+    Variable,
 };
 use super::lexer::{Kind, Token};
 use super::parser::Parser;
@@ -12,9 +13,17 @@ impl<'a> Parser<'a> {
     pub fn function(&mut self, linkage: Linkage, module: &mut Module<'a>) -> Result<Function<'a>> {
         let entry = self.advance().text == "entry";
         self.attributes()?;
-        let returns = if self.is("(") { self.parameters()? } else { Vec::new() };
+        let returns = if self.is("(") {
+            self.parameters()?
+        } else {
+            Vec::new()
+        };
         let (name, at) = self.name("the function's name")?;
-        let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
+        let parameters = if self.is("(") {
+            self.parameters()?
+        } else {
+            Vec::new()
+        };
         let mut function = Function {
             entry,
             name,
@@ -81,7 +90,12 @@ impl<'a> Parser<'a> {
                 self.step_back();
                 self.pragma()?;
             }
-            other => return Err(Error::new(token.at, format!("`.{other}` is not a directive of a function"))),
+            other => {
+                return Err(Error::new(
+                    token.at,
+                    format!("`.{other}` is not a directive of a function"),
+                ));
+            }
         }
         Ok(())
     }
@@ -133,13 +147,23 @@ impl<'a> Parser<'a> {
                 (Kind::Dotted, "section") => self.section()?,
                 (Kind::Dotted, "extern") => {
                     self.advance();
-                    all.extend(self.variables(Linkage::Extern)?.into_iter().map(Statement::Variable));
+                    all.extend(
+                        self.variables(Linkage::Extern)?
+                            .into_iter()
+                            .map(Statement::Variable),
+                    );
                 }
                 (Kind::Dotted, "reg" | "local" | "shared" | "param" | "global" | "const") => {
-                    all.extend(self.variables(Linkage::Private)?.into_iter().map(Statement::Variable));
+                    all.extend(
+                        self.variables(Linkage::Private)?
+                            .into_iter()
+                            .map(Statement::Variable),
+                    );
                 }
                 (Kind::Name, _) if self.token_after(1).text == ":" => self.label(&mut all)?,
-                (Kind::Name, _) | (Kind::Punctuation, "@") => all.push(Statement::Instruction(self.instruction()?)),
+                (Kind::Name, _) | (Kind::Punctuation, "@") => {
+                    all.push(Statement::Instruction(self.instruction()?))
+                }
                 _ => return Err(self.unexpected("a declaration, a label or an instruction")),
             }
         }
@@ -156,9 +180,17 @@ impl<'a> Parser<'a> {
         } else if self.accept_dotted("calltargets") {
             all.push(Statement::CallTargets(name, self.names()?));
         } else if self.accept_dotted("callprototype") {
-            let returns = if self.is("(") { self.parameters()? } else { Vec::new() };
+            let returns = if self.is("(") {
+                self.parameters()?
+            } else {
+                Vec::new()
+            };
             self.name("`_`")?;
-            let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
+            let parameters = if self.is("(") {
+                self.parameters()?
+            } else {
+                Vec::new()
+            };
             while self.token().kind == Kind::Dotted {
                 let token = self.advance();
                 match token.text {
@@ -166,11 +198,20 @@ impl<'a> Parser<'a> {
                     "abi_preserve" | "abi_preserve_control" => {
                         self.integer("a number")?;
                     }
-                    other => return Err(Error::new(token.at, format!("`.{other}` does not belong to a prototype"))),
+                    other => {
+                        return Err(Error::new(
+                            token.at,
+                            format!("`.{other}` does not belong to a prototype"),
+                        ));
+                    }
                 }
             }
             self.expect(";")?;
-            all.push(Statement::Prototype { name, returns, parameters });
+            all.push(Statement::Prototype {
+                name,
+                returns,
+                parameters,
+            });
         } else {
             all.push(Statement::Label(name, at));
         }
@@ -192,7 +233,12 @@ impl<'a> Parser<'a> {
         let file = self.integer("the number of a file")?;
         let line = self.integer("a line")?;
         let column = self.integer("a column")?;
-        let mut location = Location { file, line, column, inlined_at: None };
+        let mut location = Location {
+            file,
+            line,
+            column,
+            inlined_at: None,
+        };
         while self.is(",") {
             self.advance();
             let (word, at) = self.name("`function_name` or `inlined_at`")?;
@@ -202,10 +248,18 @@ impl<'a> Parser<'a> {
                     self.trailing_offset()?;
                 }
                 "inlined_at" => {
-                    location.inlined_at =
-                        Some((self.integer("a file")?, self.integer("a line")?, self.integer("a column")?));
+                    location.inlined_at = Some((
+                        self.integer("a file")?,
+                        self.integer("a line")?,
+                        self.integer("a column")?,
+                    ));
                 }
-                _ => return Err(Error::new(at, format!("`{word}` does not belong to `.loc`"))),
+                _ => {
+                    return Err(Error::new(
+                        at,
+                        format!("`{word}` does not belong to `.loc`"),
+                    ));
+                }
             }
         }
         Ok(location)
@@ -238,7 +292,13 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected("`,` or `;` after an operand"));
         }
         self.advance();
-        Ok(Instruction { at, guard, opcode, modifiers, operands })
+        Ok(Instruction {
+            at,
+            guard,
+            opcode,
+            modifiers,
+            operands,
+        })
     }
 
     fn operand(&mut self) -> Result<Operand<'a>> {
@@ -247,7 +307,10 @@ impl<'a> Parser<'a> {
             return Ok(first);
         }
         let second = self.single_operand()?;
-        Ok(Operand { at: first.at, kind: OperandKind::Pair(Box::new(first), Box::new(second)) })
+        Ok(Operand {
+            at: first.at,
+            kind: OperandKind::Pair(Box::new(first), Box::new(second)),
+        })
     }
 
     fn operand_list(&mut self, close: &str) -> Result<Vec<Operand<'a>>> {
@@ -302,10 +365,15 @@ impl<'a> Parser<'a> {
             _ => match self.float()? {
                 Some(value) => OperandKind::Float(value),
                 None => match token {
-                    Token { kind: Kind::Number | Kind::Name, .. } => OperandKind::Int(self.constant_int()?),
-                    Token { kind: Kind::Punctuation, text: "-" | "+" | "~" | "!" | "(", .. } => {
-                        OperandKind::Int(self.constant_int()?)
-                    }
+                    Token {
+                        kind: Kind::Number | Kind::Name,
+                        ..
+                    } => OperandKind::Int(self.constant_int()?),
+                    Token {
+                        kind: Kind::Punctuation,
+                        text: "-" | "+" | "~" | "!" | "(",
+                        ..
+                    } => OperandKind::Int(self.constant_int()?),
                     _ => return Err(self.unexpected("an operand")),
                 },
             },
@@ -334,7 +402,10 @@ impl<'a> Parser<'a> {
             let at = self.at();
             let value = self.constant_int()?;
             let value = i64::try_from(value).or_else(|_| u64::try_from(value).map(|v| v as i64));
-            (AddressBase::Absolute, value.map_err(|_| Error::new(at, "this address has more than 64 bits"))?)
+            (
+                AddressBase::Absolute,
+                value.map_err(|_| Error::new(at, "this address has more than 64 bits"))?,
+            )
         };
         let mut rest = Vec::new();
         while self.accept(",") {

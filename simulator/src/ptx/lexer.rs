@@ -45,7 +45,13 @@ impl Token<'_> {
 
 /// Splits a text into tokens; the last one is [`Kind::End`].
 pub fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), offset: 0, line: 1, line_start: 0 };
+    let mut lexer = Lexer {
+        text,
+        bytes: text.as_bytes(),
+        offset: 0,
+        line: 1,
+        line_start: 0,
+    };
     // Most tokens are three to four bytes with their separators.
     let mut tokens = Vec::with_capacity(text.len() / 4 + 1);
     loop {
@@ -71,7 +77,10 @@ fn is_word(byte: u8) -> bool {
 
 impl<'a> Lexer<'a> {
     fn at(&self, offset: usize) -> Position {
-        Position { line: self.line, column: (offset - self.line_start) as u32 + 1 }
+        Position {
+            line: self.line,
+            column: (offset - self.line_start) as u32 + 1,
+        }
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -126,7 +135,11 @@ impl<'a> Lexer<'a> {
         let at = self.at(start);
         let first = self.peek(0);
         if start >= self.bytes.len() {
-            return Ok(Token { kind: Kind::End, text: "", at });
+            return Ok(Token {
+                kind: Kind::End,
+                text: "",
+                at,
+            });
         }
         let (kind, from) = match first {
             b'.' if is_word(self.peek(1)) => {
@@ -161,26 +174,44 @@ impl<'a> Lexer<'a> {
                 }
                 let text = self.text.get(start + 1..self.offset).unwrap_or("");
                 self.offset += 1;
-                return Ok(Token { kind: Kind::String, text, at });
+                return Ok(Token {
+                    kind: Kind::String,
+                    text,
+                    at,
+                });
             }
             _ => {
                 let two = self.bytes.get(start..start + 2).unwrap_or(b"");
-                if matches!(two, b"<<" | b">>" | b"&&" | b"||" | b"==" | b"!=" | b"<=" | b">=") {
+                if matches!(
+                    two,
+                    b"<<" | b">>" | b"&&" | b"||" | b"==" | b"!=" | b"<=" | b">="
+                ) {
                     self.offset += 2;
                 } else if b"()[]{}<>,;:+-*/%!~|&^=@?.".contains(&first) {
                     self.offset += 1;
                 } else {
                     let character = self.text[start..].chars().next().unwrap_or('?');
-                    return Err(Error::new(at, format!("the character {character:?} does not belong to PTX")));
+                    return Err(Error::new(
+                        at,
+                        format!("the character {character:?} does not belong to PTX"),
+                    ));
                 }
                 (Kind::Punctuation, start)
             }
         };
-        Ok(Token { kind, text: &self.text[from..self.offset], at })
+        Ok(Token {
+            kind,
+            text: &self.text[from..self.offset],
+            at,
+        })
     }
 
     fn number(&mut self) {
-        let prefixed = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X' | b'f' | b'F' | b'd' | b'D' | b'b' | b'B');
+        let prefixed = self.peek(0) == b'0'
+            && matches!(
+                self.peek(1),
+                b'x' | b'X' | b'f' | b'F' | b'd' | b'D' | b'b' | b'B'
+            );
         if prefixed {
             self.offset += 2;
             self.words();
@@ -191,7 +222,8 @@ impl<'a> Lexer<'a> {
             self.offset += 1;
             self.words();
         }
-        let exponent = matches!(self.bytes[self.offset - 1], b'e' | b'E') && matches!(self.peek(0), b'+' | b'-');
+        let exponent = matches!(self.bytes[self.offset - 1], b'e' | b'E')
+            && matches!(self.peek(0), b'+' | b'-');
         if exponent {
             self.offset += 1;
             self.words();
@@ -205,7 +237,8 @@ mod tests {
 
     #[test]
     fn splits_instructions() {
-        let text = "@!%p1 ld.shared::cta.v2.f32 {%f1, _}, [%rd1+-4]; // c\n$L: .version 8.7 0f3F800000";
+        let text =
+            "@!%p1 ld.shared::cta.v2.f32 {%f1, _}, [%rd1+-4]; // c\n$L: .version 8.7 0f3F800000";
         let texts: Vec<_> = tokens(text).unwrap().iter().map(|t| t.text).collect();
         let expected = "@ ! %p1 ld shared::cta v2 f32 { %f1 , _ } , [ %rd1 + - 4 ] ; $L : version 8.7 0f3F800000";
         assert_eq!(texts.join(" ").trim_end(), expected);

@@ -27,7 +27,11 @@ pub struct Error {
 impl Error {
     /// An error at a place.
     pub fn new(at: ast::Position, message: impl Into<String>) -> Error {
-        Error { line: at.line, column: at.column, message: message.into() }
+        Error {
+            line: at.line,
+            column: at.column,
+            message: message.into(),
+        }
     }
 }
 

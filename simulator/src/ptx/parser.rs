@@ -10,7 +10,11 @@ const MAX_DEPTH: u32 = 200;
 
 /// Parses a module.
 pub fn parse(text: &str) -> Result<Module<'_>> {
-    let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0 };
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        next: 0,
+        depth: 0,
+    };
     parser.module()
 }
 
@@ -53,7 +57,10 @@ impl<'a> Parser<'a> {
 
     /// The error that something else was expected here.
     pub fn unexpected(&self, expected: &str) -> Error {
-        Error::new(self.at(), format!("expected {expected}, found {}", self.token().describe()))
+        Error::new(
+            self.at(),
+            format!("expected {expected}, found {}", self.token().describe()),
+        )
     }
 
     /// Whether the next token is this punctuation.
@@ -86,7 +93,11 @@ impl<'a> Parser<'a> {
 
     /// Takes this punctuation or fails.
     pub fn expect(&mut self, text: &str) -> Result<()> {
-        if self.accept(text) { Ok(()) } else { Err(self.unexpected(&format!("`{text}`"))) }
+        if self.accept(text) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{text}`")))
+        }
     }
 
     /// Takes a name or fails.
@@ -115,7 +126,10 @@ impl<'a> Parser<'a> {
     /// Enters a level of nesting.
     pub fn enter(&mut self) -> Result<u32> {
         if self.depth >= MAX_DEPTH {
-            return Err(Error::new(self.at(), format!("nested more than {MAX_DEPTH} levels deep")));
+            return Err(Error::new(
+                self.at(),
+                format!("nested more than {MAX_DEPTH} levels deep"),
+            ));
         }
         self.depth += 1;
         Ok(self.depth - 1)
@@ -127,17 +141,30 @@ impl<'a> Parser<'a> {
     }
 
     fn module(&mut self) -> Result<Module<'a>> {
-        let mut module = Module { address_size: 64, ..Module::default() };
+        let mut module = Module {
+            address_size: 64,
+            ..Module::default()
+        };
         if !self.accept_dotted("version") {
             return Err(self.unexpected("`.version` at the start of the module"));
         }
         let version = self.advance();
-        let parts = version.text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-        module.version = parts.ok_or_else(|| Error::new(version.at, "expected a version such as `8.0` after `.version`"))?;
+        let parts = version
+            .text
+            .split_once('.')
+            .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        module.version = parts.ok_or_else(|| {
+            Error::new(
+                version.at,
+                "expected a version such as `8.0` after `.version`",
+            )
+        })?;
         if !self.accept_dotted("target") {
             return Err(self.unexpected("`.target` after the version"));
         }
-        module.target = self.name("an architecture such as `sm_90` after `.target`")?.0;
+        module.target = self
+            .name("an architecture such as `sm_90` after `.target`")?
+            .0;
         while self.accept(",") {
             self.name("a target option")?;
         }
@@ -160,7 +187,10 @@ impl<'a> Parser<'a> {
                 self.advance();
                 module.address_size = self.integer("32 or 64")?;
                 if module.address_size != 64 {
-                    return Err(Error::new(start.at, "only modules with `.address_size 64` are supported"));
+                    return Err(Error::new(
+                        start.at,
+                        "only modules with `.address_size 64` are supported",
+                    ));
                 }
             }
             "file" => {
@@ -183,18 +213,31 @@ impl<'a> Parser<'a> {
             _ => {
                 let linkage = self.linkage()?;
                 match self.token() {
-                    Token { kind: Kind::Dotted, text: "entry" | "func", .. } => {
+                    Token {
+                        kind: Kind::Dotted,
+                        text: "entry" | "func",
+                        ..
+                    } => {
                         let function = self.function(linkage, module)?;
                         module.functions.push(function);
                     }
-                    Token { kind: Kind::Dotted, text: "global" | "const" | "shared" | "tex" | "local", .. } => {
+                    Token {
+                        kind: Kind::Dotted,
+                        text: "global" | "const" | "shared" | "tex" | "local",
+                        ..
+                    } => {
                         let variables = self.variables(linkage)?;
                         if let Some(wrong) = variables.iter().find(|v| v.space == Space::Local) {
-                            return Err(Error::new(wrong.at, "`.local` variables exist only inside functions"));
+                            return Err(Error::new(
+                                wrong.at,
+                                "`.local` variables exist only inside functions",
+                            ));
                         }
                         module.variables.extend(variables);
                     }
-                    _ => return Err(self.unexpected("a function, a variable or a module directive")),
+                    _ => {
+                        return Err(self.unexpected("a function, a variable or a module directive"));
+                    }
                 }
             }
         }
@@ -205,8 +248,16 @@ impl<'a> Parser<'a> {
         let mut linkage = Linkage::Private;
         loop {
             linkage = match self.token() {
-                Token { kind: Kind::Dotted, text: "visible" | "weak" | "common", .. } => Linkage::Visible,
-                Token { kind: Kind::Dotted, text: "extern", .. } => Linkage::Extern,
+                Token {
+                    kind: Kind::Dotted,
+                    text: "visible" | "weak" | "common",
+                    ..
+                } => Linkage::Visible,
+                Token {
+                    kind: Kind::Dotted,
+                    text: "extern",
+                    ..
+                } => Linkage::Extern,
                 _ => return Ok(linkage),
             };
             self.advance();
@@ -269,7 +320,9 @@ impl<'a> Parser<'a> {
         if token.kind != Kind::Number {
             return Ok(None);
         }
-        let Number::Float(value) = number(&token)? else { return Ok(None) };
+        let Number::Float(value) = number(&token)? else {
+            return Ok(None);
+        };
         self.advance();
         if !negative {
             return Ok(Some(value));

@@ -16,7 +16,11 @@ pub(crate) struct Votes {
 }
 
 impl Votes {
-    pub const NONE: Votes = Votes { count: 0, all: true, any: false };
+    pub const NONE: Votes = Votes {
+        count: 0,
+        all: true,
+        any: false,
+    };
 }
 
 /// One of the sixteen barriers of a block.
@@ -35,8 +39,13 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    const NEW: Barrier =
-        Barrier { arrived: 0, expected: None, phase: 0, votes: Votes::NONE, results: [Votes::NONE; 2] };
+    const NEW: Barrier = Barrier {
+        arrived: 0,
+        expected: None,
+        phase: 0,
+        votes: Votes::NONE,
+        results: [Votes::NONE; 2],
+    };
 
     fn complete(&mut self) {
         self.results[self.phase as usize & 1] = self.votes;
@@ -182,8 +191,13 @@ impl Cluster {
         cluster.memory.ensure(stride * blocks);
         let checks = grid.checks;
         if (checks.races || checks.uninitialised) && shared > 0 {
-            let checker =
-                SharedMemory::new(blocks as u32, grid.threads, stride as u32, checks.races, checks.uninitialised);
+            let checker = SharedMemory::new(
+                blocks as u32,
+                grid.threads,
+                stride as u32,
+                checks.races,
+                checks.uninitialised,
+            );
             cluster.checker = Some(Box::new(checker));
         }
         let owner: *mut Cluster = &mut *cluster;
@@ -202,7 +216,9 @@ impl Cluster {
             });
             let pointer: *mut Block = &mut *block;
             for index in 0..grid.warps {
-                cluster.warps.push(Box::new(Warp::new(grid, pointer, index)));
+                cluster
+                    .warps
+                    .push(Box::new(Warp::new(grid, pointer, index)));
             }
             cluster.blocks.push(block);
         }
@@ -229,7 +245,8 @@ impl Cluster {
         for block in &mut self.blocks {
             let rank = block.rank;
             let inside = [rank % cx, rank / cx % cy, rank / cx / cy];
-            block.index = std::array::from_fn(|axis| self.index[axis] * [cx, cy, cz][axis] + inside[axis]);
+            block.index =
+                std::array::from_fn(|axis| self.index[axis] * [cx, cy, cz][axis] + inside[axis]);
             block.barriers = [Barrier::NEW; 16];
             block.live = grid.threads;
             block.returned = None;
@@ -311,7 +328,11 @@ impl Warp {
             local_stride: 0,
             grid,
             block,
-            exists: if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 },
+            exists: if lanes == 32 {
+                u32::MAX
+            } else {
+                (1 << lanes) - 1
+            },
             frames: Vec::new(),
             free_frames: Vec::new(),
             groups: Vec::new(),

@@ -9,6 +9,9 @@ use crate::engine::program::{CallSite, Function, Place};
 
 /// The parent of the kernel's own frame.
 pub(crate) const NO_FRAME: u32 = u32::MAX;
+/// What a call costs of the stack besides the callee's variables (return address, saved registers), so that endless
+/// recursion ends.
+const CALL_BYTES: u32 = 32;
 /// Calls deeper than this are a stack overflow whatever they need.
 const MAX_DEPTH: u32 = 20_000;
 
@@ -39,13 +42,22 @@ impl Frame {
 
 impl Warp {
     /// Creates a frame for a function; `None` if the stack is exhausted.
-    pub fn new_frame(&mut self, function: &Function, parent: u32, return_pc: u32, lanes: u32) -> Option<u32> {
+    pub fn new_frame(
+        &mut self,
+        function: &Function,
+        parent: u32,
+        return_pc: u32,
+        lanes: u32,
+    ) -> Option<u32> {
         let (depth, local_base) = match self.frames.get(parent as usize) {
             Some(frame) if parent != NO_FRAME => (frame.depth + 1, frame.local_top),
             _ => (0, 0),
         };
         let local_base = local_base.next_multiple_of(function.local_align);
-        let local_top = local_base.checked_add(function.local_bytes)?;
+        let charge = if depth > 0 { CALL_BYTES } else { 0 };
+        let local_top = local_base
+            .checked_add(function.local_bytes)?
+            .checked_add(charge)?;
         if depth > MAX_DEPTH || !self.grow_local(local_top) {
             return None;
         }
@@ -78,7 +90,12 @@ impl Warp {
         frame.site = std::ptr::null();
         for &(offset, length) in &function.zeroed {
             // SAFETY: the range lies inside the frame, as the lowering has computed it.
-            unsafe { frame.registers().add(offset as usize).write_bytes(0, length as usize) };
+            unsafe {
+                frame
+                    .registers()
+                    .add(offset as usize)
+                    .write_bytes(0, length as usize)
+            };
         }
         Some(index)
     }
@@ -92,7 +109,10 @@ impl Warp {
         if bytes > limit {
             return false;
         }
-        let stride = bytes.next_power_of_two().max(256).min(limit.next_multiple_of(16));
+        let stride = bytes
+            .next_power_of_two()
+            .max(256)
+            .min(limit.next_multiple_of(16));
         let mut local = vec![0u8; stride as usize * 32];
         for lane in 0..32 {
             let (from, to) = (lane * self.local_stride as usize, lane * stride as usize);
@@ -135,7 +155,14 @@ impl Warp {
             let constant = (argument.offset >> 31) as usize;
             let offset = (argument.offset & !super::lanes::CONSTANT) as usize;
             // SAFETY: the caller's promise.
-            unsafe { copy(from[constant].add(offset), to.add(formal.offset as usize), formal.bytes, lanes) };
+            unsafe {
+                copy(
+                    from[constant].add(offset),
+                    to.add(formal.offset as usize),
+                    formal.bytes,
+                    lanes,
+                )
+            };
         }
         let others = self.active & !lanes;
         if others != 0 {
@@ -170,7 +197,12 @@ impl Warp {
             let site = &*site;
             for (result, returned) in site.results.iter().zip(returns) {
                 if result.offset != super::lanes::SINK {
-                    copy(from.add(returned.offset as usize), to.add(result.offset as usize), returned.bytes, lanes);
+                    copy(
+                        from.add(returned.offset as usize),
+                        to.add(result.offset as usize),
+                        returned.bytes,
+                        lanes,
+                    );
                 }
             }
         }
@@ -201,7 +233,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: u32, lanes: u32) {
             from.copy_to_nonoverlapping(to, bytes * 32);
         } else {
             for lane in lanes_of(lanes) {
-                from.add(lane * bytes).copy_to_nonoverlapping(to.add(lane * bytes), bytes);
+                from.add(lane * bytes)
+                    .copy_to_nonoverlapping(to.add(lane * bytes), bytes);
             }
         }
     }

@@ -106,7 +106,9 @@ unsafe fn run_v3<O: Op>(warp: &mut Warp, inst: &Inst) -> Flow {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"
+)]
 unsafe fn run_v4<O: Op>(warp: &mut Warp, inst: &Inst) -> Flow {
     // SAFETY: the caller's promise is the same.
     unsafe { O::run::<V4>(warp, inst) }
@@ -128,7 +130,9 @@ unsafe fn find_v3(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Fo
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"
+)]
 unsafe fn find_v4(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
     // SAFETY: the caller's promise is the same.
     unsafe { by_space(warp, inst, size, access) }

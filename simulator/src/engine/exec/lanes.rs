@@ -17,7 +17,11 @@ pub(crate) const CONSTANT: u32 = 1 << 31;
 #[inline(always)]
 pub(crate) unsafe fn src<'a, T: Copy>(warp: &Warp, operand: u32) -> &'a [T; LANES] {
     // SAFETY: the lowering laid out the operand inside the frame or the constants, aligned to 64 bytes.
-    unsafe { &*warp.bases[(operand >> 31) as usize].add((operand & !CONSTANT) as usize).cast::<[T; LANES]>() }
+    unsafe {
+        &*warp.bases[(operand >> 31) as usize]
+            .add((operand & !CONSTANT) as usize)
+            .cast::<[T; LANES]>()
+    }
 }
 
 /// The lanes of a destination register.
@@ -43,7 +47,11 @@ pub(crate) unsafe fn put<T: Copy>(warp: &Warp, operand: u32, result: &[T; LANES]
     } else {
         let mask = warp.mask;
         for lane in 0..LANES {
-            lanes[lane] = if mask >> lane & 1 != 0 { result[lane] } else { lanes[lane] };
+            lanes[lane] = if mask >> lane & 1 != 0 {
+                result[lane]
+            } else {
+                lanes[lane]
+            };
         }
     }
 }
@@ -70,7 +78,11 @@ pub(crate) const SINK: u32 = u32::MAX;
 #[inline(always)]
 pub(crate) unsafe fn predicate(warp: &Warp, operand: u32) -> u32 {
     // SAFETY: the lowering laid it out, aligned to 4 bytes.
-    unsafe { *warp.bases[(operand >> 31) as usize].add((operand & !CONSTANT) as usize).cast::<u32>() }
+    unsafe {
+        *warp.bases[(operand >> 31) as usize]
+            .add((operand & !CONSTANT) as usize)
+            .cast::<u32>()
+    }
 }
 
 /// Writes a predicate's bits for the lanes of `warp.mask`.
@@ -108,7 +120,11 @@ pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 /// # Safety
 /// The operands have the widths of the types.
 #[inline(always)]
-pub(crate) unsafe fn map1<A: Copy, R: Copy + Default>(warp: &Warp, inst: &Inst, f: impl Fn(A) -> R) -> Flow {
+pub(crate) unsafe fn map1<A: Copy, R: Copy + Default>(
+    warp: &Warp,
+    inst: &Inst,
+    f: impl Fn(A) -> R,
+) -> Flow {
     // SAFETY: the caller's promise.
     unsafe {
         let a = src::<A>(warp, inst.a);
@@ -173,7 +189,12 @@ pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy + Default>(
 /// # Safety
 /// The operands have the widths of the types.
 #[inline(always)]
-pub(crate) unsafe fn test2<I: Isa, A: Copy, B: Copy>(warp: &Warp, a: u32, b: u32, f: impl Fn(A, B) -> bool) -> u32 {
+pub(crate) unsafe fn test2<I: Isa, A: Copy, B: Copy>(
+    warp: &Warp,
+    a: u32,
+    b: u32,
+    f: impl Fn(A, B) -> bool,
+) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
         let a = src::<A>(warp, a);

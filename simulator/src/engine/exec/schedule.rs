@@ -16,7 +16,11 @@ pub(crate) enum Wait {
     /// Nothing: it may run.
     Ready,
     /// The completion of a phase of a barrier of the block; it goes on at its pc. A reduction's result goes to a register.
-    Barrier { id: u8, phase: u64, reduction: Option<(Reduction, u32)> },
+    Barrier {
+        id: u8,
+        phase: u64,
+        reduction: Option<(Reduction, u32)>,
+    },
     /// The completion of a phase of the cluster's barrier.
     Cluster { phase: u64 },
     /// Other lanes of the warp that are named by a member mask; it executes its instruction again.
@@ -50,14 +54,26 @@ pub(crate) struct Group {
 impl Warp {
     /// Stops the current group: it will go on at `self.pc`.
     pub fn park(&mut self, wait: Wait) {
-        let group = Group { mask: self.active, pc: self.pc, frame: self.frame, wait, ran: self.tick };
+        let group = Group {
+            mask: self.active,
+            pc: self.pc,
+            frame: self.frame,
+            wait,
+            ran: self.tick,
+        };
         self.groups.push(group);
         self.active = 0;
     }
 
     /// Adds a group that can run at once.
     pub fn add_ready(&mut self, mask: u32, pc: u32, frame: u32) {
-        self.groups.push(Group { mask, pc, frame, wait: Wait::Ready, ran: self.tick });
+        self.groups.push(Group {
+            mask,
+            pc,
+            frame,
+            wait: Wait::Ready,
+            ran: self.tick,
+        });
     }
 
     /// Makes a waiting group the current one; false if all wait.
@@ -73,7 +89,11 @@ impl Warp {
                 None => true,
                 Some(other) => {
                     let other = &self.groups[other];
-                    if rotate { group.ran < other.ran } else { self.is_behind(group, other.frame, other.pc) }
+                    if rotate {
+                        group.ran < other.ran
+                    } else {
+                        self.is_behind(group, other.frame, other.pc)
+                    }
                 }
             };
             if better {
@@ -104,7 +124,10 @@ impl Warp {
     pub fn meet(&mut self) -> bool {
         self.merge();
         if !self.rotated
-            && self.groups.iter().any(|g| g.wait == Wait::Ready && self.is_behind(g, self.frame, self.pc))
+            && self
+                .groups
+                .iter()
+                .any(|g| g.wait == Wait::Ready && self.is_behind(g, self.frame, self.pc))
         {
             self.park(Wait::Ready);
             return self.pick();
@@ -145,7 +168,11 @@ impl Warp {
         for index in 0..self.groups.len() {
             let group = self.groups[index];
             match group.wait {
-                Wait::Barrier { id, phase, reduction } => {
+                Wait::Barrier {
+                    id,
+                    phase,
+                    reduction,
+                } => {
                     let barrier = &self.block().barriers[usize::from(id)];
                     if barrier.phase == phase {
                         continue;
@@ -166,7 +193,13 @@ impl Warp {
         }
     }
 
-    fn write_reduction(&mut self, group: &Group, kind: Reduction, register: u32, result: super::block::Votes) {
+    fn write_reduction(
+        &mut self,
+        group: &Group,
+        kind: Reduction,
+        register: u32,
+        result: super::block::Votes,
+    ) {
         let registers = self.frames[group.frame as usize].registers();
         // SAFETY: the register was laid out in the group's frame by the lowering, and no reference to it lives.
         unsafe {
@@ -178,7 +211,11 @@ impl Warp {
                     }
                 }
                 Reduction::And | Reduction::Or => {
-                    let value = if kind == Reduction::And { result.all } else { result.any };
+                    let value = if kind == Reduction::And {
+                        result.all
+                    } else {
+                        result.any
+                    };
                     *target = *target & !group.mask | if value { group.mask } else { 0 };
                 }
             }
@@ -190,8 +227,11 @@ impl Warp {
         let others = self.active & !taken;
         let next = self.pc + 1;
         // The lower pc runs on.
-        let (mask, pc, other_mask, other_pc) =
-            if target < next { (taken, target, others, next) } else { (others, next, taken, target) };
+        let (mask, pc, other_mask, other_pc) = if target < next {
+            (taken, target, others, next)
+        } else {
+            (others, next, taken, target)
+        };
         self.add_ready(other_mask, other_pc, self.frame);
         self.active = mask;
         self.pc = pc;
@@ -225,7 +265,8 @@ impl Warp {
         let (frame, pc) = (self.frame, self.pc);
         let mut joined = 0;
         self.groups.retain(|group| {
-            let same = group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
+            let same =
+                group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
             if same {
                 joined |= group.mask;
             }
@@ -300,10 +341,17 @@ impl Warp {
             match self.groups[index].wait {
                 Wait::Lanes { .. } => self.groups[index].wait = Wait::Ready,
                 Wait::WarpBarrier { members } => {
-                    let present = self.groups.iter().filter(|g| g.wait == Wait::WarpBarrier { members });
+                    let present = self
+                        .groups
+                        .iter()
+                        .filter(|g| g.wait == Wait::WarpBarrier { members });
                     let present = present.fold(0, |all, g| all | g.mask);
                     if members & self.live & !present == 0 {
-                        for group in self.groups.iter_mut().filter(|g| g.wait == Wait::WarpBarrier { members }) {
+                        for group in self
+                            .groups
+                            .iter_mut()
+                            .filter(|g| g.wait == Wait::WarpBarrier { members })
+                        {
                             group.wait = Wait::Ready;
                         }
                         self.synchronised(members);

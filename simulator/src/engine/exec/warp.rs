@@ -178,7 +178,11 @@ impl Warp {
         self.polled = 0;
         loop {
             if !self.pick() {
-                return if self.live == 0 { Stop::Done } else { Stop::Blocked };
+                return if self.live == 0 {
+                    Stop::Done
+                } else {
+                    Stop::Blocked
+                };
             }
             // SAFETY: the caller's promise.
             if unsafe { self.interpret() } {
@@ -258,7 +262,12 @@ impl Warp {
         message: impl Into<String>,
         notes: Vec<String>,
     ) -> Flow {
-        let fault = RawFault { kind, lane: lane as u32, message: message.into(), notes };
+        let fault = RawFault {
+            kind,
+            lane: lane as u32,
+            message: message.into(),
+            notes,
+        };
         self.fault = Some(Box::new(fault));
         Flow::Fault
     }

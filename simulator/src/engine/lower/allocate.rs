@@ -22,10 +22,16 @@ pub(crate) fn allocate(name: &str, builder: Builder) -> (Function, u32) {
     let mut zeroed: Vec<(u32, u32)> = Vec::new();
     if let Some(entry) = live_in.first() {
         for register in entry.iter() {
-            zeroed.push((offsets[register as usize], builder.widths[register as usize].frame_bytes()));
+            zeroed.push((
+                offsets[register as usize],
+                builder.widths[register as usize].frame_bytes(),
+            ));
         }
     }
-    (finish(name, &builder, &offsets, frame_bytes, zeroed), pressure)
+    (
+        finish(name, &builder, &offsets, frame_bytes, zeroed),
+        pressure,
+    )
 }
 
 /// A set of registers.
@@ -81,7 +87,10 @@ impl Flow {
                 leader[index + 1] = true;
             }
         }
-        let starts: Vec<u32> = (0..=count).filter(|&i| leader[i]).map(|i| i as u32).collect();
+        let starts: Vec<u32> = (0..=count)
+            .filter(|&i| leader[i])
+            .map(|i| i as u32)
+            .collect();
         let mut block_of = vec![0u32; count + 1];
         for (block, range) in starts.windows(2).enumerate() {
             block_of[range[0] as usize..range[1] as usize].fill(block as u32);
@@ -103,7 +112,9 @@ impl Flow {
             match (last.code, last.x) {
                 (Code::Jump, Link::Label(label)) => to(label),
                 (Code::Switch, Link::Labels(list)) => {
-                    builder.label_lists[list as usize].iter().for_each(|&label| to(label));
+                    builder.label_lists[list as usize]
+                        .iter()
+                        .for_each(|&label| to(label));
                 }
                 _ => {}
             }
@@ -171,8 +182,12 @@ fn visit(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Register, bool)) {
     }
     if let Link::Call(call) = inst.x {
         let call = &builder.calls[call as usize];
-        call.arguments.iter().for_each(|&(argument, _)| field(argument, false));
-        call.results.iter().for_each(|&(result, _)| field(result, true));
+        call.arguments
+            .iter()
+            .for_each(|&(argument, _)| field(argument, false));
+        call.results
+            .iter()
+            .for_each(|&(result, _)| field(result, true));
     }
     if let Some((register, _)) = inst.guard {
         field(Field::Register(register), false);
@@ -190,12 +205,18 @@ fn intervals(builder: &Builder, flow: &Flow, live_in: &[Set]) -> Vec<Option<(u32
     };
     for block in 0..live_in.len() {
         let (start, end) = (flow.starts[block], flow.starts[block + 1]);
-        live_in[block].iter().for_each(|register| extend(register, start));
+        live_in[block]
+            .iter()
+            .for_each(|register| extend(register, start));
         for &next in &flow.successors[block] {
-            live_in[next as usize].iter().for_each(|register| extend(register, end));
+            live_in[next as usize]
+                .iter()
+                .for_each(|register| extend(register, end));
         }
         for index in start..end {
-            visit(builder, &builder.code[index as usize], |register, _| extend(register.0, index));
+            visit(builder, &builder.code[index as usize], |register, _| {
+                extend(register.0, index)
+            });
         }
     }
     for &(area, start, end) in &builder.areas {
@@ -210,7 +231,9 @@ fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32,
     let mut order: Vec<(u32, u32, u32)> = intervals
         .iter()
         .enumerate()
-        .filter_map(|(register, interval)| interval.map(|(start, end)| (start, end, register as u32)))
+        .filter_map(|(register, interval)| {
+            interval.map(|(start, end)| (start, end, register as u32))
+        })
         .collect();
     order.sort_unstable();
     let mut offsets = vec![FIRST; intervals.len()];
@@ -226,7 +249,9 @@ fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32,
             }
             alive.pop();
             let width: Width = builder.widths[old as usize];
-            free.entry(class(width)).or_default().push(offsets[old as usize]);
+            free.entry(class(width))
+                .or_default()
+                .push(offsets[old as usize]);
             words -= width.lane_bytes().div_ceil(4);
         }
         let width = builder.widths[register as usize];
@@ -256,7 +281,13 @@ fn class(width: Width) -> u32 {
     }
 }
 
-fn finish(name: &str, builder: &Builder, offsets: &[u32], frame_bytes: u32, zeroed: Vec<(u32, u32)>) -> Function {
+fn finish(
+    name: &str,
+    builder: &Builder,
+    offsets: &[u32],
+    frame_bytes: u32,
+    zeroed: Vec<(u32, u32)>,
+) -> Function {
     let resolve = |field: Field| match field {
         Field::Raw(value) => value,
         Field::Register(register) => offsets[register.0 as usize],
@@ -267,7 +298,11 @@ fn finish(name: &str, builder: &Builder, offsets: &[u32], frame_bytes: u32, zero
         offset: offsets[register.0 as usize],
         bytes: builder.widths[register.0 as usize].lane_bytes(),
     };
-    let mut lists: Vec<u32> = builder.lists.iter().map(|&(field, _)| resolve(field)).collect();
+    let mut lists: Vec<u32> = builder
+        .lists
+        .iter()
+        .map(|&(field, _)| resolve(field))
+        .collect();
     let label = |label: u32| builder.labels[label as usize].unwrap_or(0);
     // Lists of labels: the number of entries, then the places.
     let mut label_starts = Vec::new();
@@ -292,7 +327,12 @@ fn finish(name: &str, builder: &Builder, offsets: &[u32], frame_bytes: u32, zero
         },
     });
     let fields = |list: &[(Field, u32)]| {
-        list.iter().map(|&(field, bytes)| Place { offset: resolve(field), bytes }).collect::<Vec<_>>()
+        list.iter()
+            .map(|&(field, bytes)| Place {
+                offset: resolve(field),
+                bytes,
+            })
+            .collect::<Vec<_>>()
     };
     let calls = builder.calls.iter().map(|call| CallSite {
         callee: call.callee,
@@ -304,7 +344,10 @@ fn finish(name: &str, builder: &Builder, offsets: &[u32], frame_bytes: u32, zero
     constants.ensure(builder.constants.len() * 8);
     // SAFETY: the memory has just been made for these words.
     unsafe {
-        constants.as_ptr().cast::<u64>().copy_from_nonoverlapping(builder.constants.as_ptr(), builder.constants.len());
+        constants
+            .as_ptr()
+            .cast::<u64>()
+            .copy_from_nonoverlapping(builder.constants.as_ptr(), builder.constants.len());
     }
     Function {
         name: name.to_owned(),
@@ -318,7 +361,11 @@ fn finish(name: &str, builder: &Builder, offsets: &[u32], frame_bytes: u32, zero
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),
-        places: builder.code.iter().map(|inst| (inst.location, inst.at.line)).collect(),
+        places: builder
+            .code
+            .iter()
+            .map(|inst| (inst.location, inst.at.line))
+            .collect(),
         name_of: builder.code.iter().map(|inst| inst.name).collect(),
         names: builder.names.clone(),
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::module::Context;
 use super::modifiers::Ty;
+use super::module::Context;
 use super::scope::{Scope, Symbol, duplicate};
 use crate::engine::exec::warp::Exec;
 use crate::engine::ops;
@@ -30,7 +30,9 @@ pub(crate) enum Width {
 impl Width {
     /// Bytes in the frame.
     pub fn frame_bytes(self) -> u32 {
-        self.lane_bytes().max(1).saturating_mul(if self == Width::Pred { 4 } else { 32 })
+        self.lane_bytes()
+            .max(1)
+            .saturating_mul(if self == Width::Pred { 4 } else { 32 })
     }
 
     /// Bytes of a lane; 0 for a predicate.
@@ -211,7 +213,10 @@ impl<'a, 'm> Builder<'a, 'm> {
         for (index, place) in self.labels.iter().enumerate() {
             if place.is_none() {
                 let (name, at) = &self.label_names[index];
-                return Err(Error::new(*at, format!("the label `{name}` is not defined")));
+                return Err(Error::new(
+                    *at,
+                    format!("the label `{name}` is not defined"),
+                ));
             }
         }
         let end = self.code.len() as u32;
@@ -232,16 +237,23 @@ impl<'a, 'm> Builder<'a, 'm> {
                 if !self.scope().insert(parameter.name, symbol) {
                     return Err(duplicate(parameter.name, at));
                 }
-                offset = offset.checked_add(size).filter(|&o| o <= 1 << 16).ok_or_else(|| {
-                    Error::new(at, "the parameters of this kernel need more than 64 KiB")
-                })?;
+                offset = offset
+                    .checked_add(size)
+                    .filter(|&o| o <= 1 << 16)
+                    .ok_or_else(|| {
+                        Error::new(at, "the parameters of this kernel need more than 64 KiB")
+                    })?;
             }
             return Ok(());
         }
         for (list, is_return) in [(&function.returns, true), (&function.parameters, false)] {
             for parameter in list {
                 let register = self.passing_variable(parameter, true)?;
-                if is_return { self.returns.push(register) } else { self.formals.push(register) }
+                if is_return {
+                    self.returns.push(register)
+                } else {
+                    self.formals.push(register)
+                }
             }
         }
         Ok(())
@@ -251,7 +263,10 @@ impl<'a, 'm> Builder<'a, 'm> {
     fn passing_variable(&mut self, variable: &'a Variable<'a>, formal: bool) -> Result<Register> {
         if variable.space == Space::Register {
             let register = self.new_register(Width::of(variable.ty.into()));
-            let symbol = Symbol::Register { register, ty: variable.ty };
+            let symbol = Symbol::Register {
+                register,
+                ty: variable.ty,
+            };
             if !self.scope().insert(variable.name, symbol) {
                 return Err(duplicate(variable.name, variable.at));
             }
@@ -259,7 +274,11 @@ impl<'a, 'm> Builder<'a, 'm> {
         }
         let size = super::variables::size_of(variable)?;
         let register = self.new_register(Width::Area(size));
-        let symbol = Symbol::Area { register, size, formal };
+        let symbol = Symbol::Area {
+            register,
+            size,
+            formal,
+        };
         if !self.scope().insert(variable.name, symbol) {
             return Err(duplicate(variable.name, variable.at));
         }
@@ -303,20 +322,27 @@ impl<'a, 'm> Builder<'a, 'm> {
                 Statement::Instruction(instruction) => self.instruction(instruction)?,
                 Statement::Block(inner) => {
                     let start = self.code.len() as u32;
-                    self.scopes.push(Scope { start, ..Scope::default() });
+                    self.scopes.push(Scope {
+                        start,
+                        ..Scope::default()
+                    });
                     self.statements(inner)?;
                     let scope = self.scopes.pop().unwrap_or_default();
                     let end = self.code.len() as u32;
-                    self.areas.extend(scope.areas.into_iter().map(|area| (area, scope.start, end)));
+                    self.areas
+                        .extend(scope.areas.into_iter().map(|area| (area, scope.start, end)));
                 }
                 Statement::Location(location) => self.location = self.module.location(*location),
-                Statement::BranchTargets(..) | Statement::CallTargets(..) | Statement::Prototype { .. } => {}
+                Statement::BranchTargets(..)
+                | Statement::CallTargets(..)
+                | Statement::Prototype { .. } => {}
             }
         }
         if self.scopes.len() == 1 {
             let end = self.code.len() as u32;
             let areas = std::mem::take(&mut self.scope().areas);
-            self.areas.extend(areas.into_iter().map(|area| (area, 0, end)));
+            self.areas
+                .extend(areas.into_iter().map(|area| (area, 0, end)));
         }
         Ok(())
     }
@@ -335,9 +361,15 @@ impl<'a, 'm> Builder<'a, 'm> {
                 }
                 if variable.vector > 1 {
                     let first = self.new_registers(width, variable.vector, at)?;
-                    Symbol::Vector { first, count: variable.vector }
+                    Symbol::Vector {
+                        first,
+                        count: variable.vector,
+                    }
                 } else {
-                    Symbol::Register { register: self.new_register(width), ty: variable.ty }
+                    Symbol::Register {
+                        register: self.new_register(width),
+                        ty: variable.ty,
+                    }
                 }
             }
             Space::Parameter => {
@@ -355,7 +387,9 @@ impl<'a, 'm> Builder<'a, 'm> {
                     .ok_or_else(|| Error::new(at, "local variables need more than 512 KiB"))?;
                 Symbol::Local { offset }
             }
-            Space::Shared | Space::Global | Space::Const => self.module.function_variable(self.number, variable)?,
+            Space::Shared | Space::Global | Space::Const => {
+                self.module.function_variable(self.number, variable)?
+            }
         };
         if !self.scope().insert(name, symbol) {
             return Err(duplicate(name, at));
@@ -387,12 +421,18 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// The innermost scope.
     pub fn scope(&mut self) -> &mut Scope<'a> {
-        self.scopes.last_mut().expect("the function's own scope is never left")
+        self.scopes
+            .last_mut()
+            .expect("the function's own scope is never left")
     }
 
     /// What a name means here.
     pub fn find(&self, name: &str) -> Option<Symbol<'a>> {
-        self.scopes.iter().rev().find_map(|scope| scope.get(name)).or_else(|| self.module.scope.get(name))
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.get(name))
+            .or_else(|| self.module.scope.get(name))
     }
 
     /// A new register.
@@ -420,7 +460,10 @@ impl<'a, 'm> Builder<'a, 'm> {
     pub fn label(&self, name: &str, at: Position) -> Result<u32> {
         match self.find(name) {
             Some(Symbol::Label(label)) => Ok(label),
-            _ => Err(Error::new(at, format!("`{name}` is not a label of this function"))),
+            _ => Err(Error::new(
+                at,
+                format!("`{name}` is not a label of this function"),
+            )),
         }
     }
 
@@ -441,8 +484,12 @@ impl<'a, 'm> Builder<'a, 'm> {
                 self.constants.push(if bits != 0 { u64::MAX } else { 0 });
                 self.constants.resize(self.constants.len() + 7, 0);
             }
-            Width::W16 => self.constants.extend([(bits & 0xFFFF) * 0x0001_0001_0001_0001; 8]),
-            Width::W32 => self.constants.extend([(bits & 0xFFFF_FFFF) * 0x1_0000_0001; 16]),
+            Width::W16 => self
+                .constants
+                .extend([(bits & 0xFFFF) * 0x0001_0001_0001_0001; 8]),
+            Width::W32 => self
+                .constants
+                .extend([(bits & 0xFFFF_FFFF) * 0x1_0000_0001; 16]),
             Width::W128 | Width::Area(_) => {
                 for _ in 0..32 {
                     self.constants.extend([bits, high]);

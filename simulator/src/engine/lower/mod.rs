@@ -6,8 +6,8 @@
 
 mod allocate;
 mod build;
-mod module;
 pub(crate) mod modifiers;
+mod module;
 mod operands;
 mod scope;
 mod shared;

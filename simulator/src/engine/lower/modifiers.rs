@@ -34,7 +34,13 @@ impl Ty {
             _ => (name, 1),
         };
         let (kind, digits) = match name {
-            "pred" => return Some(Ty { kind: Kind::Pred, bits: 1, packed }),
+            "pred" => {
+                return Some(Ty {
+                    kind: Kind::Pred,
+                    bits: 1,
+                    packed,
+                });
+            }
             _ if name.starts_with("bf") => (Kind::Brain, &name[2..]),
             _ if name.starts_with('b') => (Kind::Bits, &name[1..]),
             _ if name.starts_with('u') => (Kind::Unsigned, &name[1..]),
@@ -67,18 +73,30 @@ impl Ty {
 
     /// Whether it is `.f32`.
     pub fn is_f32(self) -> bool {
-        self == Ty { kind: Kind::Float, bits: 32, packed: 1 }
+        self == Ty {
+            kind: Kind::Float,
+            bits: 32,
+            packed: 1,
+        }
     }
 
     /// Whether it is `.f64`.
     pub fn is_f64(self) -> bool {
-        self == Ty { kind: Kind::Float, bits: 64, packed: 1 }
+        self == Ty {
+            kind: Kind::Float,
+            bits: 64,
+            packed: 1,
+        }
     }
 }
 
 impl From<Type<'_>> for Ty {
     fn from(ty: Type<'_>) -> Ty {
-        Ty::named(ty.name).unwrap_or(Ty { kind: Kind::Bits, bits: ty.size * 8, packed: 1 })
+        Ty::named(ty.name).unwrap_or(Ty {
+            kind: Kind::Bits,
+            bits: ty.size * 8,
+            packed: 1,
+        })
     }
 }
 
@@ -90,7 +108,9 @@ pub(crate) struct Modifiers<'a> {
 
 impl<'a> Modifiers<'a> {
     pub fn new(inst: &Instruction<'a>) -> Modifiers<'a> {
-        Modifiers { rest: inst.modifiers.clone() }
+        Modifiers {
+            rest: inst.modifiers.clone(),
+        }
     }
 
     /// Takes this modifier wherever it stands.
@@ -133,7 +153,10 @@ impl<'a> Modifiers<'a> {
             None => Ok(()),
             Some(unknown) => Err(Error::new(
                 inst.at,
-                format!("unknown instruction `{}`: `.{unknown}` is not supported here", inst.name()),
+                format!(
+                    "unknown instruction `{}`: `.{unknown}` is not supported here",
+                    inst.name()
+                ),
             )),
         }
     }

@@ -7,14 +7,20 @@ use super::build::{Builder, Width};
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
 use crate::engine::fault::SourceLocation;
-use crate::engine::module::{Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace};
+use crate::engine::module::{
+    Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
+};
 use crate::engine::program::Program;
 use crate::ptx::ast::{self, Linkage, Location, Space, Variable};
 use crate::ptx::{self, Error, Result};
 
 impl From<Error> for LoadError {
     fn from(error: Error) -> LoadError {
-        LoadError { line: error.line, column: error.column, message: error.message }
+        LoadError {
+            line: error.line,
+            column: error.column,
+            message: error.message,
+        }
     }
 }
 
@@ -50,19 +56,30 @@ impl<'a> Context<'a> {
         let file = self.files.get(&location.file).cloned().unwrap_or_default();
         // Line 0 means that the compiler knows no place: better the call's.
         let (file, line, column) = match location.inlined_at {
-            Some((outer, line, column)) if location.line == 0 => {
-                (self.files.get(&outer).cloned().unwrap_or_default(), line, column)
-            }
+            Some((outer, line, column)) if location.line == 0 => (
+                self.files.get(&outer).cloned().unwrap_or_default(),
+                line,
+                column,
+            ),
             _ => (file, location.line, location.column),
         };
-        self.locations.push(SourceLocation { file, line, column, ptx_line: 0 });
+        self.locations.push(SourceLocation {
+            file,
+            line,
+            column,
+            ptx_line: 0,
+        });
         let number = self.locations.len() as u32;
         self.location_index.insert(location, number);
         number
     }
 
     /// A shared, global or constant variable declared inside a function.
-    pub fn function_variable(&mut self, function: u32, variable: &'a Variable<'a>) -> Result<Symbol<'a>> {
+    pub fn function_variable(
+        &mut self,
+        function: u32,
+        variable: &'a Variable<'a>,
+    ) -> Result<Symbol<'a>> {
         match variable.space {
             Space::Shared => {
                 let address = self.shared.inside(function, variable);
@@ -79,12 +96,22 @@ impl<'a> Context<'a> {
 
     fn global(&mut self, variable: &'a Variable<'a>) -> Result<Symbol<'a>> {
         let size = variable.size().ok_or_else(|| {
-            Error::new(variable.at, format!("the size of `{}` is not known", variable.name))
+            Error::new(
+                variable.at,
+                format!("the size of `{}` is not known", variable.name),
+            )
         })?;
         if size > 1 << 40 {
-            return Err(Error::new(variable.at, format!("`{}` is larger than 1 TiB", variable.name)));
+            return Err(Error::new(
+                variable.at,
+                format!("`{}` is larger than 1 TiB", variable.name),
+            ));
         }
-        let space = if variable.space == Space::Const { GlobalSpace::Const } else { GlobalSpace::Global };
+        let space = if variable.space == Space::Const {
+            GlobalSpace::Const
+        } else {
+            GlobalSpace::Global
+        };
         let mut global = Global {
             name: variable.name.to_owned(),
             size,
@@ -95,8 +122,12 @@ impl<'a> Context<'a> {
             address: 0,
             image: Vec::new(),
         };
-        global.address = (self.place)(&global)
-            .ok_or_else(|| Error::new(variable.at, format!("there is no memory for `{}`", variable.name)))?;
+        global.address = (self.place)(&global).ok_or_else(|| {
+            Error::new(
+                variable.at,
+                format!("there is no memory for `{}`", variable.name),
+            )
+        })?;
         let address = global.address;
         self.globals.push(global);
         self.declarations.push(variable);
@@ -118,7 +149,10 @@ fn is_runtime(name: &str) -> bool {
 }
 
 /// Loads a module.
-pub(crate) fn load(text: &str, place: &mut dyn FnMut(&Global) -> Option<u64>) -> std::result::Result<Module, LoadError> {
+pub(crate) fn load(
+    text: &str,
+    place: &mut dyn FnMut(&Global) -> Option<u64>,
+) -> std::result::Result<Module, LoadError> {
     let tree = ptx::parse(text)?;
     Ok(lower(&tree, place)?)
 }
@@ -137,7 +171,12 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
             Some(symbol @ Symbol::Function(_)) => {
                 scope.insert(name, symbol);
             }
-            _ => return Err(Error::new(*at, format!("`{target}` is not a function of this module"))),
+            _ => {
+                return Err(Error::new(
+                    *at,
+                    format!("`{target}` is not a function of this module"),
+                ));
+            }
         }
     }
     for function in tree.functions.iter().filter(|f| f.body.is_none()) {
@@ -149,7 +188,11 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
     let mut signatures = Vec::new();
     for function in &defined {
         // Kernels cannot be called.
-        let parameters = if function.entry { &[] } else { function.parameters.as_slice() };
+        let parameters = if function.entry {
+            &[]
+        } else {
+            function.parameters.as_slice()
+        };
         signatures.push((widths(&function.returns)?, widths(parameters)?));
     }
     let shared = shared::Layout::new(tree, &defined);
@@ -166,7 +209,9 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
     };
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
-            (Space::Shared, _) => Symbol::Shared { address: context.shared.outside(variable.name) },
+            (Space::Shared, _) => Symbol::Shared {
+                address: context.shared.outside(variable.name),
+            },
             // An external variable is an error where it is used.
             (_, Linkage::Extern) => continue,
             _ => context.global(variable)?,
@@ -198,9 +243,15 @@ fn lower_functions<'a>(
         global.image = variables::image(variable, global.size, &|name| context.scope.get(name))?;
     }
     let shared = std::mem::take(&mut context.shared.variables);
-    let program = Arc::new(Program { functions, locations: context.locations, shared });
+    let program = Arc::new(Program {
+        functions,
+        locations: context.locations,
+        shared,
+    });
     let constants = globals.iter().filter(|g| g.space == GlobalSpace::Const);
-    let constants = constants.fold((u64::MAX, 0), |(low, high), g| (low.min(g.address), high.max(g.address + g.size)));
+    let constants = constants.fold((u64::MAX, 0), |(low, high), g| {
+        (low.min(g.address), high.max(g.address + g.size))
+    });
     let mut kernels = HashMap::new();
     for (number, function) in defined.iter().enumerate().filter(|(_, f)| f.entry) {
         let mut offset = 0u32;
@@ -208,11 +259,19 @@ fn lower_functions<'a>(
         for parameter in &function.parameters {
             let (size, align) = (variables::size_of(parameter)?, parameter.align.max(1));
             offset = offset.next_multiple_of(align);
-            parameters.push(KernelParameter { offset, size, align });
+            parameters.push(KernelParameter {
+                offset,
+                size,
+                align,
+            });
             offset += size;
         }
         let reached = context.shared.reached(number as u32);
-        let pressure = reached.iter().map(|&f| registers[f as usize]).max().unwrap_or(0);
+        let pressure = reached
+            .iter()
+            .map(|&f| registers[f as usize])
+            .max()
+            .unwrap_or(0);
         let static_shared = context.shared.static_size(number as u32);
         let kernel = Kernel {
             name: function.name.to_owned(),
@@ -231,5 +290,10 @@ fn lower_functions<'a>(
         };
         kernels.insert(function.name.to_owned(), Arc::new(kernel));
     }
-    Ok(Module { kernels, globals, ptx_version: tree.version, target: tree.target.to_owned() })
+    Ok(Module {
+        kernels,
+        globals,
+        ptx_version: tree.version,
+        target: tree.target.to_owned(),
+    })
 }

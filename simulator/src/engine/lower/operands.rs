@@ -66,7 +66,9 @@ impl<'a> Builder<'a, '_> {
                 Symbol::Register { register, .. } => register,
                 _ => return None,
             },
-            OperandKind::Component(name, part) => self.component(name, part, None, operand.at).ok()?,
+            OperandKind::Component(name, part) => {
+                self.component(name, part, None, operand.at).ok()?
+            }
             _ => return None,
         };
         Some(self.widths[register.0 as usize])
@@ -81,26 +83,45 @@ impl<'a> Builder<'a, '_> {
     pub fn dst(&mut self, operand: &Operand<'a>, width: Width) -> Result<Field> {
         match &operand.kind {
             OperandKind::Sink => Ok(Field::Sink),
-            OperandKind::Name(name) => Ok(Field::Register(self.register_named(name, width, operand.at)?)),
-            OperandKind::Component(name, part) => {
-                Ok(Field::Register(self.component(name, part, Some(width), operand.at)?))
-            }
+            OperandKind::Name(name) => Ok(Field::Register(
+                self.register_named(name, width, operand.at)?,
+            )),
+            OperandKind::Component(name, part) => Ok(Field::Register(self.component(
+                name,
+                part,
+                Some(width),
+                operand.at,
+            )?)),
             _ => Err(Error::new(operand.at, "expected a destination register")),
         }
     }
 
-    fn component(&mut self, name: &str, part: &str, width: Option<Width>, at: Position) -> Result<Register> {
+    fn component(
+        &mut self,
+        name: &str,
+        part: &str,
+        width: Option<Width>,
+        at: Position,
+    ) -> Result<Register> {
         let index = match part {
             "x" | "r" => 0,
             "y" | "g" => 1,
             "z" | "b" => 2,
             "w" | "a" => 3,
-            _ => return Err(Error::new(at, format!("`.{part}` is not a component of a vector"))),
+            _ => {
+                return Err(Error::new(
+                    at,
+                    format!("`.{part}` is not a component of a vector"),
+                ));
+            }
         };
         match self.find(name) {
             Some(Symbol::Vector { first, count, .. }) if index < count => {
                 if width.is_some_and(|w| w != self.widths[first.0 as usize]) {
-                    return Err(Error::new(at, format!("`{name}.{part}` has another width than the instruction")));
+                    return Err(Error::new(
+                        at,
+                        format!("`{name}.{part}` has another width than the instruction"),
+                    ));
                 }
                 Ok(Register(first.0 + index))
             }
@@ -133,17 +154,29 @@ impl<'a> Builder<'a, '_> {
                     (Width::W16, other) if ty.kind == Kind::Brain => {
                         u64::from(half::bf16::from_f64(other.value()).to_bits())
                     }
-                    _ => return Err(Error::new(at, "a floating-point constant does not fit here")),
+                    _ => {
+                        return Err(Error::new(
+                            at,
+                            "a floating-point constant does not fit here",
+                        ));
+                    }
                 };
                 Ok(self.constant(bits, width))
             }
             OperandKind::Name(name) => self.src_named(name, 0, ty, at),
             OperandKind::Offset(name, offset) => self.src_named(name, *offset, ty, at),
             OperandKind::Component(name, part) => {
-                if name.starts_with('%') && matches!(self.find(name), None | Some(Symbol::Function(_))) {
+                if name.starts_with('%')
+                    && matches!(self.find(name), None | Some(Symbol::Function(_)))
+                {
                     return self.special(&format!("{name}.{part}"), ty, at);
                 }
-                Ok(Field::Register(self.component(name, part, Some(width), at)?))
+                Ok(Field::Register(self.component(
+                    name,
+                    part,
+                    Some(width),
+                    at,
+                )?))
             }
             OperandKind::Not(name) if ty.kind == Kind::Pred => {
                 let register = self.predicate_named(name, at)?;
@@ -168,14 +201,20 @@ impl<'a> Builder<'a, '_> {
             Some(Symbol::Register { .. }) if offset == 0 => {
                 Ok(Field::Register(self.register_named(name, width, at)?))
             }
-            Some(Symbol::Register { .. }) => Err(Error::new(at, "a register plus a constant is not an operand here")),
+            Some(Symbol::Register { .. }) => Err(Error::new(
+                at,
+                "a register plus a constant is not an operand here",
+            )),
             Some(symbol) => {
                 let field = self.address_of(name, &symbol, offset, at)?;
                 if width == Width::W64 {
                     return Ok(field);
                 }
                 if width != Width::W32 {
-                    return Err(Error::new(at, format!("the address of `{name}` has 32 or 64 bits")));
+                    return Err(Error::new(
+                        at,
+                        format!("the address of `{name}` has 32 or 64 bits"),
+                    ));
                 }
                 // Addresses of shared, local and parameter memory fit 32 bits.
                 match (field, &symbol) {
@@ -183,7 +222,10 @@ impl<'a> Builder<'a, '_> {
                         Ok(self.constant((i64::from(*address) + offset) as u64, Width::W32))
                     }
                     (Field::Register(register), _) => Ok(ops::integer::truncated(self, register)),
-                    _ => Err(Error::new(at, format!("the address of `{name}` has 64 bits"))),
+                    _ => Err(Error::new(
+                        at,
+                        format!("the address of `{name}` has 64 bits"),
+                    )),
                 }
             }
             None if name.starts_with('%') => self.special(name, ty, at),
@@ -200,24 +242,41 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The address of a variable in its own space, in 64 bits.
-    pub fn address_of(&mut self, name: &str, symbol: &Symbol<'a>, offset: i64, at: Position) -> Result<Field> {
+    pub fn address_of(
+        &mut self,
+        name: &str,
+        symbol: &Symbol<'a>,
+        offset: i64,
+        at: Position,
+    ) -> Result<Field> {
         match symbol {
-            Symbol::Global { address } => Ok(self.constant(address.wrapping_add(offset as u64), Width::W64)),
+            Symbol::Global { address } => {
+                Ok(self.constant(address.wrapping_add(offset as u64), Width::W64))
+            }
             Symbol::Shared { address } => {
                 Ok(self.constant(u64::from(*address).wrapping_add(offset as u64), Width::W64))
             }
-            Symbol::Local { offset: base } => {
-                Ok(ops::variables::local_address(self, i64::from(*base).wrapping_add(offset)))
-            }
+            Symbol::Local { offset: base } => Ok(ops::variables::local_address(
+                self,
+                i64::from(*base).wrapping_add(offset),
+            )),
             Symbol::Parameter { offset: base, .. } => {
                 Ok(self.constant(u64::from(*base).wrapping_add(offset as u64), Width::W64))
             }
             Symbol::Function(number) => {
                 Ok(self.constant(windows::FUNCTIONS + u64::from(*number) * 16, Width::W64))
             }
-            Symbol::Area { register, size, formal: true, .. } => {
+            Symbol::Area {
+                register,
+                size,
+                formal: true,
+                ..
+            } => {
                 let base = ops::variables::spill_area(self, *register, *size)?;
-                Ok(ops::variables::local_address(self, i64::from(base).wrapping_add(offset)))
+                Ok(ops::variables::local_address(
+                    self,
+                    i64::from(base).wrapping_add(offset),
+                ))
             }
             _ => Err(Error::new(at, format!("`{name}` has no address"))),
         }
@@ -238,24 +297,41 @@ impl<'a> Builder<'a, '_> {
                 Some(Symbol::Register { register, .. }) => match self.widths[register.0 as usize] {
                     Width::W64 => Base::Register(register, true),
                     Width::W32 => Base::Register(register, false),
-                    _ => return Err(Error::new(at, format!("`{name}` is no address: it has not 32 or 64 bits"))),
+                    _ => {
+                        return Err(Error::new(
+                            at,
+                            format!("`{name}` is no address: it has not 32 or 64 bits"),
+                        ));
+                    }
                 },
                 Some(symbol) => Base::Symbol(name, symbol),
                 None => return Err(Error::new(at, format!("`{name}` is not declared"))),
             },
         };
-        Ok(Address { base, offset: *offset, at })
+        Ok(Address {
+            base,
+            offset: *offset,
+            at,
+        })
     }
 
     /// The parts of `{a, b}`, or the operand itself.
-    pub fn parts<'o>(&mut self, operand: &'o Operand<'a>) -> Vec<std::borrow::Cow<'o, Operand<'a>>> {
+    pub fn parts<'o>(
+        &mut self,
+        operand: &'o Operand<'a>,
+    ) -> Vec<std::borrow::Cow<'o, Operand<'a>>> {
         use std::borrow::Cow;
         match &operand.kind {
             OperandKind::Vector(parts) => parts.iter().map(Cow::Borrowed).collect(),
             OperandKind::Name(name) => match self.find(name) {
                 Some(Symbol::Vector { count, .. }) => ["x", "y", "z", "w"][..count.min(4) as usize]
                     .iter()
-                    .map(|part| Cow::Owned(Operand { at: operand.at, kind: OperandKind::Component(name, part) }))
+                    .map(|part| {
+                        Cow::Owned(Operand {
+                            at: operand.at,
+                            kind: OperandKind::Component(name, part),
+                        })
+                    })
                     .collect(),
                 _ => vec![Cow::Borrowed(operand)],
             },
@@ -272,5 +348,8 @@ pub(crate) fn expect_operands(inst: &crate::ptx::ast::Instruction, counts: &[usi
     }
     let expected: Vec<_> = counts.iter().map(ToString::to_string).collect();
     let expected = expected.join(" or ");
-    Err(Error::new(inst.at, format!("`{}` takes {expected} operands, found {found}", inst.name())))
+    Err(Error::new(
+        inst.at,
+        format!("`{}` takes {expected} operands, found {found}", inst.name()),
+    ))
 }

@@ -20,7 +20,11 @@ pub(crate) enum Symbol<'a> {
     /// `.callprototype` or `.calltargets`: nothing needs checking beyond the sizes at the call.
     Prototype,
     /// A parameter or return value of a function, or a variable that passes them: memory of each lane in the frame.
-    Area { register: Register, size: u32, formal: bool },
+    Area {
+        register: Register,
+        size: u32,
+        formal: bool,
+    },
     /// A parameter of the kernel.
     Parameter { offset: u32, size: u32 },
     /// A local variable: its offset in the frame's local memory.
@@ -59,7 +63,13 @@ impl<'a> Scope<'a> {
     }
 
     /// Adds a register range.
-    pub fn insert_range(&mut self, prefix: &'a str, first: Register, count: u32, ty: Type<'a>) -> bool {
+    pub fn insert_range(
+        &mut self,
+        prefix: &'a str,
+        first: Register,
+        count: u32,
+        ty: Type<'a>,
+    ) -> bool {
         self.ranges.insert(prefix, (first, count, ty)).is_none()
     }
 
@@ -82,7 +92,10 @@ impl<'a> Scope<'a> {
                 && let Ok(number) = number.parse::<u32>()
                 && number < count
             {
-                return Some(Symbol::Register { register: Register(first.0 + number), ty });
+                return Some(Symbol::Register {
+                    register: Register(first.0 + number),
+                    ty,
+                });
             }
         }
         None

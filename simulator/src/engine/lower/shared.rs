@@ -7,8 +7,10 @@
 use std::collections::HashMap;
 
 use crate::engine::program::SharedVariable;
-use crate::ptx::ast::{AddressBase, Function, Initializer, Instruction, Linkage, Module, Operand, OperandKind, Space,
-    Statement, Variable};
+use crate::ptx::ast::{
+    AddressBase, Function, Initializer, Instruction, Linkage, Module, Operand, OperandKind, Space,
+    Statement, Variable,
+};
 
 /// Addresses in shared memory.
 #[derive(Default)]
@@ -44,7 +46,10 @@ struct Mentions<'a> {
 impl<'a> Layout<'a> {
     /// Lays out the shared memory of all kernels.
     pub fn new(tree: &'a Module<'a>, defined: &[&'a Function<'a>]) -> Layout<'a> {
-        let mut graph = Graph { numbers: HashMap::new(), variables: HashMap::new() };
+        let mut graph = Graph {
+            numbers: HashMap::new(),
+            variables: HashMap::new(),
+        };
         for (number, function) in defined.iter().enumerate() {
             graph.numbers.insert(function.name, number as u32);
         }
@@ -71,10 +76,16 @@ impl<'a> Layout<'a> {
             let kernel = kernel as u32;
             let (functions, variables) = graph.reach(kernel, &mentions);
             let local = functions.iter().flat_map(|&f| {
-                let own = mentions[f as usize].variables.iter().map(move |&v| (v, Some(f)));
+                let own = mentions[f as usize]
+                    .variables
+                    .iter()
+                    .map(move |&v| (v, Some(f)));
                 own.filter(|(v, _)| v.space == Space::Shared)
             });
-            let shared = variables.iter().filter(|v| v.space == Space::Shared).map(|&v| (v, None));
+            let shared = variables
+                .iter()
+                .filter(|v| v.space == Space::Shared)
+                .map(|&v| (v, None));
             for (variable, owner) in local.chain(shared) {
                 match users.iter_mut().find(|(v, ..)| key(v) == key(variable)) {
                     Some((_, _, kernels)) => kernels.push(kernel),
@@ -87,29 +98,55 @@ impl<'a> Layout<'a> {
         let is_dynamic = |v: &Variable| v.linkage == Linkage::Extern || v.size().is_none();
         users.sort_by_key(|(v, ..)| (is_dynamic(v), v.at.line, v.at.column));
         let top = |layout: &Layout, kernels: &[u32], align: u32| {
-            let end = kernels.iter().map(|k| layout.static_size[k]).max().unwrap_or(0);
+            let end = kernels
+                .iter()
+                .map(|k| layout.static_size[k])
+                .max()
+                .unwrap_or(0);
             end.next_multiple_of(align.max(1))
         };
         for (variable, owner, kernels) in users.iter().filter(|(v, ..)| !is_dynamic(v)) {
             let offset = top(&layout, kernels, variable.align);
-            let size = variable.size().and_then(|s| u32::try_from(s).ok()).unwrap_or(u32::MAX);
+            let size = variable
+                .size()
+                .and_then(|s| u32::try_from(s).ok())
+                .unwrap_or(u32::MAX);
             for kernel in kernels {
-                layout.static_size.insert(*kernel, offset.saturating_add(size).min(1 << 24));
+                layout
+                    .static_size
+                    .insert(*kernel, offset.saturating_add(size).min(1 << 24));
             }
             layout.put(variable, *owner, offset);
             let (name, kernels) = (variable.name.to_owned(), kernels.clone());
-            layout.variables.push(SharedVariable { name, address: offset, size, kernels });
+            layout.variables.push(SharedVariable {
+                name,
+                address: offset,
+                size,
+                kernels,
+            });
         }
         // All dynamic variables are one memory: one address for every kernel that uses any of them.
         let dynamic: Vec<_> = users.iter().filter(|(v, ..)| is_dynamic(v)).collect();
-        let all: Vec<u32> = dynamic.iter().flat_map(|(_, _, kernels)| kernels.iter().copied()).collect();
-        let align = dynamic.iter().map(|(v, ..)| v.align).max().unwrap_or(16).max(16);
+        let all: Vec<u32> = dynamic
+            .iter()
+            .flat_map(|(_, _, kernels)| kernels.iter().copied())
+            .collect();
+        let align = dynamic
+            .iter()
+            .map(|(v, ..)| v.align)
+            .max()
+            .unwrap_or(16)
+            .max(16);
         let base = top(&layout, &all, align);
         for (variable, owner, _) in dynamic {
             layout.put(variable, *owner, base);
         }
         for (&kernel, &size) in &layout.static_size {
-            let base = if all.contains(&kernel) { base } else { size.next_multiple_of(16) };
+            let base = if all.contains(&kernel) {
+                base
+            } else {
+                size.next_multiple_of(16)
+            };
             layout.dynamic_base.insert(kernel, base);
         }
         layout
@@ -129,7 +166,10 @@ impl<'a> Layout<'a> {
 
     /// The address of a variable declared in a function.
     pub fn inside(&self, function: u32, variable: &Variable) -> u32 {
-        self.inside.get(&(function, key(variable))).copied().unwrap_or(0)
+        self.inside
+            .get(&(function, key(variable)))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Bytes of static shared memory of a kernel.
@@ -192,7 +232,9 @@ fn statements<'a>(list: &'a [Statement<'a>], found: &mut Mentions<'a>) {
                     initializer_names(initializer, &mut found.names);
                 }
             }
-            Statement::CallTargets(_, targets) => found.names.extend(targets.iter().map(|(name, _)| *name)),
+            Statement::CallTargets(_, targets) => {
+                found.names.extend(targets.iter().map(|(name, _)| *name))
+            }
             _ => {}
         }
     }
@@ -204,7 +246,11 @@ fn operands<'a>(list: &'a [Operand<'a>], found: &mut Mentions<'a>) {
             OperandKind::Name(name) | OperandKind::Offset(name, _) if !name.starts_with('%') => {
                 found.names.push(name);
             }
-            OperandKind::Address { base: AddressBase::Name(name), rest, .. } => {
+            OperandKind::Address {
+                base: AddressBase::Name(name),
+                rest,
+                ..
+            } => {
                 if !name.starts_with('%') {
                     found.names.push(name);
                 }

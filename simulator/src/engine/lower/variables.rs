@@ -8,12 +8,20 @@ use crate::ptx::{Error, Result};
 /// The size of a variable whose size must be known, below 4 GiB.
 pub(crate) fn size_of(variable: &Variable) -> Result<u32> {
     let size = variable.size().ok_or_else(|| {
-        Error::new(variable.at, format!("the size of `{}` is not known", variable.name))
+        Error::new(
+            variable.at,
+            format!("the size of `{}` is not known", variable.name),
+        )
     })?;
     let elements = u64::from(variable.range.unwrap_or(1));
     size.checked_mul(elements)
         .and_then(|size| u32::try_from(size).ok())
-        .ok_or_else(|| Error::new(variable.at, format!("`{}` is larger than 4 GiB", variable.name)))
+        .ok_or_else(|| {
+            Error::new(
+                variable.at,
+                format!("`{}` is larger than 4 GiB", variable.name),
+            )
+        })
 }
 
 /// The initial contents of a variable; `find` gives the meaning of a symbol.
@@ -22,9 +30,12 @@ pub(crate) fn image<'a>(
     size: u64,
     find: &dyn Fn(&str) -> Option<Symbol<'a>>,
 ) -> Result<Vec<u8>> {
-    let size = usize::try_from(size).map_err(|_| Error::new(variable.at, "this variable is too large"))?;
+    let size =
+        usize::try_from(size).map_err(|_| Error::new(variable.at, "this variable is too large"))?;
     let mut bytes = vec![0u8; size];
-    let Some(initializer) = &variable.initializer else { return Ok(bytes) };
+    let Some(initializer) = &variable.initializer else {
+        return Ok(bytes);
+    };
     let mut shape: Vec<u64> = variable.dimensions.iter().map(|d| d.unwrap_or(0)).collect();
     if variable.vector > 1 {
         shape.push(u64::from(variable.vector));
@@ -45,24 +56,45 @@ fn fill<'a>(
         let Some((_, inner)) = shape.split_first() else {
             return match list.as_slice() {
                 [single] => fill(variable, single, shape, bytes, find),
-                _ => Err(Error::new(*at, "a list initialises a variable that is no array")),
+                _ => Err(Error::new(
+                    *at,
+                    "a list initialises a variable that is no array",
+                )),
             };
         };
         // A flat list may fill inner dimensions too.
-        let nested = list.iter().any(|item| matches!(item, Initializer::List(..)));
-        let step = if nested { inner.iter().product::<u64>() as usize * width } else { width };
+        let nested = list
+            .iter()
+            .any(|item| matches!(item, Initializer::List(..)));
+        let step = if nested {
+            inner.iter().product::<u64>() as usize * width
+        } else {
+            width
+        };
         if step * list.len() > bytes.len() {
-            return Err(Error::new(*at, format!("more values than `{}` has elements", variable.name)));
+            return Err(Error::new(
+                *at,
+                format!("more values than `{}` has elements", variable.name),
+            ));
         }
         for (index, item) in list.iter().enumerate() {
             let inner = if nested { inner } else { &[] };
-            fill(variable, item, inner, &mut bytes[index * step..(index + 1) * step], find)?;
+            fill(
+                variable,
+                item,
+                inner,
+                &mut bytes[index * step..(index + 1) * step],
+                find,
+            )?;
         }
         return Ok(());
     }
     let (value, at) = scalar(variable, initializer, find)?;
     let Some(target) = bytes.get_mut(..width) else {
-        return Err(Error::new(at, format!("`{}` has no room for this value", variable.name)));
+        return Err(Error::new(
+            at,
+            format!("`{}` has no room for this value", variable.name),
+        ));
     };
     target.copy_from_slice(&value.to_le_bytes()[..width]);
     Ok(())
@@ -83,14 +115,31 @@ fn scalar<'a>(
             Ok((bits, *at))
         }
         Initializer::Float(value, at) => Ok((float_bits(variable, *value, *at)?, *at)),
-        Initializer::Symbol { name, offset, generic, at } => {
+        Initializer::Symbol {
+            name,
+            offset,
+            generic,
+            at,
+        } => {
             if variable.ty.size != 8 && variable.ty.size != 4 {
-                return Err(Error::new(*at, "an address needs a variable of 32 or 64 bits"));
+                return Err(Error::new(
+                    *at,
+                    "an address needs a variable of 32 or 64 bits",
+                ));
             }
-            Ok((u128::from(symbol_address(name, *generic, *at, find)?.wrapping_add(*offset as u64)), *at))
+            Ok((
+                u128::from(symbol_address(name, *generic, *at, find)?.wrapping_add(*offset as u64)),
+                *at,
+            ))
         }
         Initializer::Masked { mask, symbol } => {
-            let Initializer::Symbol { name, offset, generic, at } = symbol.as_ref() else {
+            let Initializer::Symbol {
+                name,
+                offset,
+                generic,
+                at,
+            } = symbol.as_ref()
+            else {
                 return Err(Error::new(variable.at, "a mask applies to a symbol"));
             };
             if *mask == 0 {
@@ -115,7 +164,10 @@ fn symbol_address<'a>(
         Some(Symbol::Shared { address }) => {
             Ok(u64::from(address) + if generic { windows::SHARED } else { 0 })
         }
-        Some(_) => Err(Error::new(at, format!("the address of `{name}` is not a constant"))),
+        Some(_) => Err(Error::new(
+            at,
+            format!("the address of `{name}` is not a constant"),
+        )),
         None => Err(Error::new(at, format!("`{name}` is not declared"))),
     }
 }
@@ -126,8 +178,15 @@ fn float_bits(variable: &Variable, value: Float, at: Position) -> Result<u128> {
         (8, Float::Double(bits)) => u128::from(bits),
         (8, other) => u128::from(other.value().to_bits()),
         (4, other) => u128::from((other.value() as f32).to_bits()),
-        (2, other) if variable.ty.name == "bf16" => u128::from(half::bf16::from_f64(other.value()).to_bits()),
+        (2, other) if variable.ty.name == "bf16" => {
+            u128::from(half::bf16::from_f64(other.value()).to_bits())
+        }
         (2, other) => u128::from(half::f16::from_f64(other.value()).to_bits()),
-        _ => return Err(Error::new(at, "a floating-point constant does not fit this type")),
+        _ => {
+            return Err(Error::new(
+                at,
+                "a floating-point constant does not fit this type",
+            ));
+        }
     })
 }

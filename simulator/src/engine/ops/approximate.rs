@@ -83,7 +83,11 @@ operations! {
 const THIRD: u32 = 8;
 
 fn selection(x: u32) -> Selection {
-    Selection { ftz: x & 1 != 0, propagate_nan: x & 2 != 0, xorsign_abs: x & 4 != 0 }
+    Selection {
+        ftz: x & 1 != 0,
+        propagate_nan: x & 2 != 0,
+        xorsign_abs: x & 4 != 0,
+    }
 }
 
 /// `div.approx` (`x` bit 0 clear) and `div.full` (set); bit 1 is `.ftz`.
@@ -92,7 +96,11 @@ struct Quotient;
 impl Op for Quotient {
     #[inline(always)]
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
-        let divide = if inst.x & 1 != 0 { approx::div_full } else { approx::div_approx };
+        let divide = if inst.x & 1 != 0 {
+            approx::div_full
+        } else {
+            approx::div_approx
+        };
         // SAFETY: the lowering gave the operands 32 bits.
         unsafe {
             let (a, b) = (src::<f32>(warp, inst.a), src::<f32>(warp, inst.b));
@@ -122,7 +130,9 @@ impl<F: Float> Op for Test<F> {
         unsafe {
             let a = src::<F>(warp, inst.a);
             let property = PROPERTIES[inst.x as usize % 6];
-            let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(property.test(a[lane])) << lane);
+            let bits = (0..LANES).fold(0, |bits, lane| {
+                bits | u32::from(property.test(a[lane])) << lane
+            });
             put_predicate(warp, inst.d, bits);
         }
         Flow::Next
@@ -141,17 +151,28 @@ pub(crate) fn is_special(inst: &Instruction) -> bool {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    if inst.modifiers.iter().any(|name| Ty::named(name).is_some_and(half::is_half)) {
+    if inst
+        .modifiers
+        .iter()
+        .any(|name| Ty::named(name).is_some_and(half::is_half))
+    {
         return half::lower(cx, inst);
     }
     if inst.opcode == "testp" {
         return test(cx, inst, modifiers);
     }
-    let ty = modifiers.ty().filter(|ty| ty.is_f32() || ty.is_f64()).ok_or_else(|| unknown(inst))?;
+    let ty = modifiers
+        .ty()
+        .filter(|ty| ty.is_f32() || ty.is_f64())
+        .ok_or_else(|| unknown(inst))?;
     let single = ty.is_f32();
     macro_rules! pick {
         ($op:ident) => {
-            if single { scalar::<$op<f32>>() } else { scalar::<$op<f64>>() }
+            if single {
+                scalar::<$op<f32>>()
+            } else {
+                scalar::<$op<f64>>()
+            }
         };
     }
     let ftz = modifiers.flag("ftz");
@@ -176,8 +197,15 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let nan = modifiers.flag("NaN");
             let xorsign = modifiers.flag("xorsign") & modifiers.flag("abs");
             let third = if count == 3 { THIRD } else { 0 };
-            let exec = if inst.opcode == "min" { scalar::<Min<f32>>() } else { scalar::<Max<f32>>() };
-            (exec, u32::from(ftz) | u32::from(nan) << 1 | u32::from(xorsign) << 2 | third)
+            let exec = if inst.opcode == "min" {
+                scalar::<Min<f32>>()
+            } else {
+                scalar::<Max<f32>>()
+            };
+            (
+                exec,
+                u32::from(ftz) | u32::from(nan) << 1 | u32::from(xorsign) << 2 | third,
+            )
         }
         "rcp" if approximate && (single || ftz) => (pick!(Call), function(Function::Reciprocal)),
         "sqrt" if approximate && single => (pick!(Call), function(Function::Root)),
@@ -189,8 +217,19 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "tanh" if approximate && single && !ftz => (pick!(Call), function(Function::Tanh)),
         "rcp" | "sqrt" if !approximate && (single || !ftz) => {
             let rounding = float::rounding(&mut modifiers).ok_or_else(|| unknown(inst))?;
-            let mode = float::encode(Mode { rounding, ftz, sat: false });
-            (if inst.opcode == "rcp" { pick!(Reciprocal) } else { pick!(Root) }, mode)
+            let mode = float::encode(Mode {
+                rounding,
+                ftz,
+                sat: false,
+            });
+            (
+                if inst.opcode == "rcp" {
+                    pick!(Reciprocal)
+                } else {
+                    pick!(Root)
+                },
+                mode,
+            )
         }
         _ => return Err(unknown(inst)),
     };
@@ -206,12 +245,25 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     Ok(())
 }
 
-fn test<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, mut modifiers: Modifiers<'a>) -> Result<()> {
-    let property = modifiers.next_if(Property::parse).ok_or_else(|| unknown(inst))?;
-    let ty = modifiers.ty().filter(|ty| ty.is_f32() || ty.is_f64()).ok_or_else(|| unknown(inst))?;
+fn test<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    mut modifiers: Modifiers<'a>,
+) -> Result<()> {
+    let property = modifiers
+        .next_if(Property::parse)
+        .ok_or_else(|| unknown(inst))?;
+    let ty = modifiers
+        .ty()
+        .filter(|ty| ty.is_f32() || ty.is_f64())
+        .ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     expect_operands(inst, &[2])?;
-    let exec = if ty.is_f32() { scalar::<Test<f32>>() } else { scalar::<Test<f64>>() };
+    let exec = if ty.is_f32() {
+        scalar::<Test<f32>>()
+    } else {
+        scalar::<Test<f64>>()
+    };
     let d = cx.dst(&inst.operands[0], Width::Pred)?;
     let a = cx.src(&inst.operands[1], ty)?;
     cx.emit(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(property as u32);

@@ -7,7 +7,9 @@ use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let Some(ty) = Modifiers::new(inst).ty() else { return Err(unknown(inst)) };
+    let Some(ty) = Modifiers::new(inst).ty() else {
+        return Err(unknown(inst));
+    };
     match ty.kind {
         _ if half::is_half(ty) => half::lower(cx, inst),
         Kind::Float if approximate::is_special(inst) => approximate::lower(cx, inst),

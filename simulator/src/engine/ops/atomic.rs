@@ -69,7 +69,8 @@ impl Word for u128 {
 /// 128-bit atomics exclude one another; the host has none that stable Rust offers.
 fn wide_lock() -> std::sync::MutexGuard<'static, ()> {
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    LOCK.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// An operation: what becomes of the old word. The flag says whether the memory is global.
@@ -110,7 +111,10 @@ updates! {
 
 fn halves<F: Float>(old: u32, value: u32, global: bool) -> u32 {
     let part = |shift: u32| {
-        let (a, b) = (F::from_raw(u64::from(old >> shift & 0xFFFF)), F::from_raw(u64::from(value >> shift & 0xFFFF)));
+        let (a, b) = (
+            F::from_raw(u64::from(old >> shift & 0xFFFF)),
+            F::from_raw(u64::from(value >> shift & 0xFFFF)),
+        );
         (atomic_add(a, b, global).bits() as u32) << shift
     };
     part(0) | part(16)
@@ -124,7 +128,9 @@ impl<T: Word, U: Update<T>> Op for Atomic<T, U> {
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: the lowering made a memory instruction of these widths; resolved pointers are valid and aligned.
         unsafe {
-            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else { return Flow::Fault };
+            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else {
+                return Flow::Fault;
+            };
             let global = !is_shared(warp, pointers[warp.mask.trailing_zeros() as usize & 31]);
             let values = *src::<T>(warp, inst.b);
             let mut result = [T::default(); LANES];
@@ -150,7 +156,9 @@ impl<T: Word, U: Update<T>> Op for AtomicVector<T, U> {
         // SAFETY: as for `Atomic`; the lists have `count` entries.
         unsafe {
             let size = (size_of::<T>() * count) as u32;
-            let Some(pointers) = pointers::<I>(warp, inst, size) else { return Flow::Fault };
+            let Some(pointers) = pointers::<I>(warp, inst, size) else {
+                return Flow::Fault;
+            };
             let (values, targets) = (warp.list(inst.b, count), warp.list(inst.d, count));
             for part in 0..count {
                 let values = *src::<T>(warp, values[part]);
@@ -177,7 +185,9 @@ impl<T: Word> Op for CompareSwap<T> {
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: as for `Atomic`; `d` is a list of two.
         unsafe {
-            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else { return Flow::Fault };
+            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else {
+                return Flow::Fault;
+            };
             let list = warp.list(inst.d, 2);
             let (compare, values) = (*src::<T>(warp, list[1]), *src::<T>(warp, inst.b));
             for lane in lanes_of(warp.mask) {
@@ -227,7 +237,12 @@ unsafe fn finish<T: Copy>(warp: &mut Warp, inst: &Inst, result: &[T; LANES]) {
 fn exec(operation: &str, ty: Ty) -> Option<Exec> {
     macro_rules! by {
         ($op:ident) => {
-            by_width(ty.width(), UNSUPPORTED, scalar::<Atomic<u32, $op>>(), scalar::<Atomic<u64, $op>>())
+            by_width(
+                ty.width(),
+                UNSUPPORTED,
+                scalar::<Atomic<u32, $op>>(),
+                scalar::<Atomic<u64, $op>>(),
+            )
         };
     }
     if ty.width() == 16 {
@@ -264,7 +279,11 @@ fn exec(operation: &str, ty: Ty) -> Option<Exec> {
 const UNSUPPORTED: Exec = unsupported;
 
 unsafe fn unsupported(warp: &mut Warp, _: &Inst) -> Flow {
-    warp.fail(crate::engine::fault::FaultKind::IllegalInstruction, 0, "an atomic operation of this width")
+    warp.fail(
+        crate::engine::fault::FaultKind::IllegalInstruction,
+        0,
+        "an atomic operation of this width",
+    )
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
@@ -274,7 +293,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     if matches!(space, LOCAL_SPACE | PARAMETER_SPACE) || inst.modifiers.contains(&"const") {
         return Err(unknown(inst));
     }
-    let operations = ["exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max"];
+    let operations = [
+        "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
+    ];
     let operation = modifiers.any(&operations).ok_or_else(|| unknown(inst))?;
     modifiers.flag("noftz");
     let hints = cache_hints(&mut modifiers);
@@ -314,7 +335,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         return Ok(());
     }
     let exec = exec(operation, ty).ok_or_else(|| unknown(inst))?;
-    let d = if atom { cx.dst(&inst.operands[0], width)? } else { Field::Sink };
+    let d = if atom {
+        cx.dst(&inst.operands[0], width)?
+    } else {
+        Field::Sink
+    };
     let value = cx.src(&operands[1], ty)?;
     cx.emit(exec, d, a, value, offset).x = Link::Raw(x);
     Ok(())
@@ -340,13 +365,24 @@ fn lower_vector<'a>(
         return Err(unknown(inst));
     }
     let operands = &inst.operands[usize::from(atom)..];
-    let sources: Vec<_> = cx.parts(&operands[1]).into_iter().map(std::borrow::Cow::into_owned).collect();
+    let sources: Vec<_> = cx
+        .parts(&operands[1])
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
     let targets: Vec<_> = match atom {
-        true => cx.parts(&inst.operands[0]).into_iter().map(std::borrow::Cow::into_owned).collect(),
+        true => cx
+            .parts(&inst.operands[0])
+            .into_iter()
+            .map(std::borrow::Cow::into_owned)
+            .collect(),
         false => Vec::new(),
     };
     if sources.len() != count || atom && targets.len() != count {
-        return Err(crate::ptx::Error::new(inst.at, format!("expected vectors of {count} parts")));
+        return Err(crate::ptx::Error::new(
+            inst.at,
+            format!("expected vectors of {count} parts"),
+        ));
     }
     let mut fields = Vec::new();
     for source in &sources {
@@ -357,7 +393,13 @@ fn lower_vector<'a>(
     }
     fields.resize(2 * count, (Field::Sink, false));
     let list = cx.list(&fields);
-    let lowered = cx.emit(exec, Field::Raw(list.0 + count as u32), a, Field::Raw(list.0), offset);
+    let lowered = cx.emit(
+        exec,
+        Field::Raw(list.0 + count as u32),
+        a,
+        Field::Raw(list.0),
+        offset,
+    );
     lowered.x = Link::Raw(x | (count as u32) << COUNT_SHIFT);
     lowered.list = list;
     Ok(())

@@ -27,9 +27,21 @@ impl Op for Block {
         // SAFETY: number and count have 32 bits, the predicate is one.
         let (number, count, bits) = unsafe {
             let number = src::<u32>(warp, inst.a)[first];
-            let count = if inst.x & COUNTED != 0 { Some(src::<u32>(warp, inst.b)[first]) } else { None };
-            let bits = if inst.x & 12 != 0 { predicate(warp, inst.c) } else { 0 };
-            (number, count, if inst.x & NEGATED != 0 { !bits } else { bits })
+            let count = if inst.x & COUNTED != 0 {
+                Some(src::<u32>(warp, inst.b)[first])
+            } else {
+                None
+            };
+            let bits = if inst.x & 12 != 0 {
+                predicate(warp, inst.c)
+            } else {
+                0
+            };
+            (
+                number,
+                count,
+                if inst.x & NEGATED != 0 { !bits } else { bits },
+            )
         };
         if number > 15 {
             let message = format!("barrier {number}: there are 16 barriers, 0 to 15");
@@ -38,7 +50,9 @@ impl Op for Block {
         if let Some(count) = count
             && (count == 0 || count % 32 != 0)
         {
-            let message = format!("barrier {number} with a count of {count} threads, which is no multiple of 32");
+            let message = format!(
+                "barrier {number} with a count of {count} threads, which is no multiple of 32"
+            );
             return warp.fail(FaultKind::IllegalInstruction, first, message);
         }
         let others = warp.live & !warp.mask;
@@ -67,7 +81,11 @@ fn arrive(warp: &mut Warp, inst: &Inst, number: u8, count: Option<u32>, bits: u3
         any: bits & mask != 0,
     };
     // A whole warp counts as 32 threads where threads are counted.
-    let threads = if count.is_some() && mask == warp.live { 32 } else { mask.count_ones() };
+    let threads = if count.is_some() && mask == warp.live {
+        32
+    } else {
+        mask.count_ones()
+    };
     let live = warp.block().live;
     let returned = warp.block().returned;
     // SAFETY: the block outlives its warps, and no other reference to it lives now.
@@ -75,7 +93,10 @@ fn arrive(warp: &mut Warp, inst: &Inst, number: u8, count: Option<u32>, bits: u3
     let phase = block.barriers[usize::from(number)].phase;
     let waits = inst.x & ARRIVE == 0;
     let complete = block.arrive(number, (warp.index, mask, waits), threads, count, votes);
-    if warp.checks.barriers && count.is_none() && complete && live < warp.grid().threads
+    if warp.checks.barriers
+        && count.is_none()
+        && complete
+        && live < warp.grid().threads
         && let Some((other, lane)) = returned
     {
         return partial(warp, number, other, lane);
@@ -91,7 +112,14 @@ fn arrive(warp: &mut Warp, inst: &Inst, number: u8, count: Option<u32>, bits: u3
     };
     let reduction = reduction.map(|kind| (kind, inst.d));
     let next = warp.pc + 1;
-    warp.wait(Wait::Barrier { id: number, phase, reduction }, next);
+    warp.wait(
+        Wait::Barrier {
+            id: number,
+            phase,
+            reduction,
+        },
+        next,
+    );
     Flow::Leave
 }
 
@@ -101,9 +129,15 @@ fn partial(warp: &mut Warp, number: u8, other: u32, lane: u32) -> Flow {
     let grid = warp.grid();
     let ([x, y, z], threads) = (grid.thread_index(other, lane), grid.threads);
     let here = warp.block().live;
-    let message = format!("barrier {number} was reached by {here} of the block's {threads} threads");
+    let message =
+        format!("barrier {number} was reached by {here} of the block's {threads} threads");
     let note = format!("thread ({x},{y},{z}) has returned from the kernel without it");
-    warp.fail_with(FaultKind::BarrierDivergence, warp.mask.trailing_zeros() as usize, message, vec![note])
+    warp.fail_with(
+        FaultKind::BarrierDivergence,
+        warp.mask.trailing_zeros() as usize,
+        message,
+        vec![note],
+    )
 }
 
 /// `barrier.cluster.arrive`; `x` is 1 if it is relaxed.
@@ -167,10 +201,15 @@ impl Op for WarpSync {
         let first = warp.mask.trailing_zeros() as usize;
         let members = masks[first];
         if let Some(lane) = lanes_of(warp.mask).find(|&lane| masks[lane] >> lane & 1 == 0) {
-            let message = format!("bar.warp.sync by lane {lane}, which its mask {:#010x} does not name", masks[lane]);
+            let message = format!(
+                "bar.warp.sync by lane {lane}, which its mask {:#010x} does not name",
+                masks[lane]
+            );
             return warp.fail(FaultKind::IllegalInstruction, lane, message);
         }
-        let same = lanes_of(warp.mask).filter(|&lane| masks[lane] == members).fold(0, |all, lane| all | 1 << lane);
+        let same = lanes_of(warp.mask)
+            .filter(|&lane| masks[lane] == members)
+            .fold(0, |all, lane| all | 1 << lane);
         if same != warp.mask {
             // Several masks at once: one group for each.
             let (pc, frame, rest) = (warp.pc, warp.frame, warp.mask & !same);
@@ -188,7 +227,11 @@ impl Op for WarpSync {
             }
             return Flow::Leave;
         }
-        if warp.warp_barrier(members) { Flow::Next } else { Flow::Leave }
+        if warp.warp_barrier(members) {
+            Flow::Next
+        } else {
+            Flow::Leave
+        }
     }
 }
 
@@ -206,8 +249,16 @@ impl Op for Fence {
     }
 }
 
-const PRED: Ty = Ty { kind: Kind::Pred, bits: 1, packed: 1 };
-const B32: Ty = Ty { kind: Kind::Bits, bits: 32, packed: 1 };
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
+const B32: Ty = Ty {
+    kind: Kind::Bits,
+    bits: 32,
+    packed: 1,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
@@ -223,25 +274,46 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         return Ok(());
     }
     if modifiers.flag("cluster") {
-        let arrive = modifiers.any(&["arrive", "wait"]).ok_or_else(|| unknown(inst))? == "arrive";
+        let arrive = modifiers
+            .any(&["arrive", "wait"])
+            .ok_or_else(|| unknown(inst))?
+            == "arrive";
         let relaxed = modifiers.any(&["acquire", "release", "relaxed"]) == Some("relaxed");
         modifiers.flag("aligned");
         modifiers.finish(inst)?;
         expect_operands(inst, &[0])?;
-        let exec = if arrive { scalar::<ClusterArrive>() } else { scalar::<ClusterWait>() };
+        let exec = if arrive {
+            scalar::<ClusterArrive>()
+        } else {
+            scalar::<ClusterWait>()
+        };
         cx.emit(exec, none, none, none, none).x = Link::Raw(u32::from(relaxed));
         return Ok(());
     }
     modifiers.flag("cta");
-    let mode = modifiers.any(&["sync", "arrive", "red"]).ok_or_else(|| unknown(inst))?;
-    let reduction = if mode == "red" { modifiers.any(&["popc", "and", "or"]) } else { None };
+    let mode = modifiers
+        .any(&["sync", "arrive", "red"])
+        .ok_or_else(|| unknown(inst))?;
+    let reduction = if mode == "red" {
+        modifiers.any(&["popc", "and", "or"])
+    } else {
+        None
+    };
     let aligned = modifiers.flag("aligned") || inst.opcode == "bar";
     let ty = modifiers.ty();
     modifiers.finish(inst)?;
     let mut x = match (mode, reduction, ty) {
         ("sync", None, None) => 0,
         ("arrive", None, None) => ARRIVE,
-        ("red", Some("popc"), Some(Ty { kind: Kind::Unsigned, bits: 32, packed: 1 })) => 4,
+        (
+            "red",
+            Some("popc"),
+            Some(Ty {
+                kind: Kind::Unsigned,
+                bits: 32,
+                packed: 1,
+            }),
+        ) => 4,
         ("red", Some("and"), Some(PRED)) => 8,
         ("red", Some("or"), Some(PRED)) => 12,
         _ => return Err(unknown(inst)),
@@ -250,7 +322,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let mut operands = inst.operands.as_slice();
     let (mut d, mut c) = (none, none);
     if mode == "red" {
-        let [target, rest @ .., source] = operands else { return Err(unknown(inst)) };
+        let [target, rest @ .., source] = operands else {
+            return Err(unknown(inst));
+        };
         d = cx.dst(target, if x & 12 == 4 { Width::W32 } else { Width::Pred })?;
         c = cx.src(source, PRED)?;
         operands = rest;
@@ -262,10 +336,18 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let (number, count) = match operands {
         [number] => (number, None),
         [number, count] => (number, Some(count)),
-        _ => return Err(Error::new(inst.at, format!("`{}` has the wrong number of operands", inst.name()))),
+        _ => {
+            return Err(Error::new(
+                inst.at,
+                format!("`{}` has the wrong number of operands", inst.name()),
+            ));
+        }
     };
     if mode == "arrive" && count.is_none() {
-        return Err(Error::new(inst.at, "an arrival at a barrier needs a thread count"));
+        return Err(Error::new(
+            inst.at,
+            "an arrival at a barrier needs a thread count",
+        ));
     }
     let a = cx.src(number, B32)?;
     let b = match count {
@@ -283,12 +365,26 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 pub(crate) fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     if inst.opcode == "membar" {
-        modifiers.any(&["cta", "gl", "sys"]).ok_or_else(|| unknown(inst))?;
+        modifiers
+            .any(&["cta", "gl", "sys"])
+            .ok_or_else(|| unknown(inst))?;
     } else {
-        modifiers.any(&["sc", "acq_rel", "acquire", "release", "mbarrier_init", "proxy"]);
+        modifiers.any(&[
+            "sc",
+            "acq_rel",
+            "acquire",
+            "release",
+            "mbarrier_init",
+            "proxy",
+        ]);
         modifiers.any(&["release", "acquire"]);
         modifiers.any(&["alias", "async", "async.global", "tensormap::generic"]);
-        modifiers.any(&["global", "shared::cta", "shared::cluster", "sync_restrict::shared::cta"]);
+        modifiers.any(&[
+            "global",
+            "shared::cta",
+            "shared::cluster",
+            "sync_restrict::shared::cta",
+        ]);
         modifiers.any(&["cluster", "cta", "gpu", "sys"]);
     }
     modifiers.finish(inst)?;

@@ -51,19 +51,29 @@ impl Op for Indirect {
             let first = warp.mask.trailing_zeros() as usize;
             let target = addresses[first];
             let number = target.wrapping_sub(FUNCTIONS);
-            let callee = program.functions.get((number / 16) as usize).filter(|_| number % 16 == 0);
+            let callee = program
+                .functions
+                .get((number / 16) as usize)
+                .filter(|_| number % 16 == 0);
             let Some(callee) = callee else {
                 let message = format!("indirect call of {target:#x}, which is no function");
                 return warp.fail(FaultKind::InvalidProgramCounter, first, message);
             };
-            let fits = |places: &[crate::engine::program::Place], formals: &[crate::engine::program::Place]| {
-                places.len() == formals.len() && places.iter().zip(formals).all(|(a, b)| a.bytes == b.bytes)
+            let fits = |places: &[crate::engine::program::Place],
+                        formals: &[crate::engine::program::Place]| {
+                places.len() == formals.len()
+                    && places.iter().zip(formals).all(|(a, b)| a.bytes == b.bytes)
             };
             if !fits(&site.arguments, &callee.formals) || !fits(&site.results, &callee.returns) {
-                let message = format!("indirect call of {} with other parameters than it has", callee.name);
+                let message = format!(
+                    "indirect call of {} with other parameters than it has",
+                    callee.name
+                );
                 return warp.fail(FaultKind::InvalidProgramCounter, first, message);
             }
-            let same = lanes_of(warp.mask).filter(|&lane| addresses[lane] == target).fold(0, |all, l| all | 1 << l);
+            let same = lanes_of(warp.mask)
+                .filter(|&lane| addresses[lane] == target)
+                .fold(0, |all, l| all | 1 << l);
             if same != warp.mask {
                 // Other functions are called by the other lanes, one after the other.
                 let (pc, frame) = (warp.pc, warp.frame);
@@ -83,13 +93,18 @@ impl Op for Indirect {
 
 /// The bits of an argument of one lane.
 unsafe fn argument(warp: &Warp, site: &CallSite, index: usize, lane: usize) -> u64 {
-    let Some(place) = site.arguments.get(index) else { return 0 };
+    let Some(place) = site.arguments.get(index) else {
+        return 0;
+    };
     // SAFETY: the place holds 32 lanes of this size.
     unsafe {
-        let start = warp.bases[(place.offset >> 31) as usize].add((place.offset & !CONSTANT) as usize);
+        let start =
+            warp.bases[(place.offset >> 31) as usize].add((place.offset & !CONSTANT) as usize);
         let bytes = place.bytes.min(8) as usize;
         let mut value = [0u8; 8];
-        start.add(lane * place.bytes as usize).copy_to_nonoverlapping(value.as_mut_ptr(), bytes);
+        start
+            .add(lane * place.bytes as usize)
+            .copy_to_nonoverlapping(value.as_mut_ptr(), bytes);
         u64::from_le_bytes(value)
     }
 }
@@ -105,14 +120,17 @@ impl Op for Runtime {
             let site = site(warp, inst);
             let name = site.runtime.as_deref().unwrap_or("");
             for lane in lanes_of(warp.mask) {
-                let arguments: Vec<u64> = (0..site.arguments.len()).map(|i| argument(warp, site, i, lane)).collect();
+                let arguments: Vec<u64> = (0..site.arguments.len())
+                    .map(|i| argument(warp, site, i, lane))
+                    .collect();
                 let result = match call_runtime(warp, inst, lane, name, &arguments) {
                     Ok(result) => result,
                     Err(flow) => return flow,
                 };
                 if let Some(place) = site.results.first().filter(|place| place.offset != SINK) {
                     let bytes = place.bytes.min(8) as usize;
-                    let target = warp.bases[0].add(place.offset as usize + lane * place.bytes as usize);
+                    let target =
+                        warp.bases[0].add(place.offset as usize + lane * place.bytes as usize);
                     target.copy_from_nonoverlapping(result.to_le_bytes().as_ptr(), bytes);
                 }
             }
@@ -146,7 +164,12 @@ fn call_runtime(
             let mut text = |index: usize| {
                 let mut bytes = Vec::new();
                 while bytes.len() < 4096 {
-                    match byte(warp, inst, lane, argument(index).wrapping_add(bytes.len() as u64)) {
+                    match byte(
+                        warp,
+                        inst,
+                        lane,
+                        argument(index).wrapping_add(bytes.len() as u64),
+                    ) {
                         None => return Err(Flow::Fault),
                         Some(0) => break,
                         Some(value) => bytes.push(value),
@@ -207,9 +230,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let Some((target, rest)) = rest.split_first() else {
         return Err(Error::new(inst.at, "a call needs a function"));
     };
-    let arguments = rest.first().filter(|o| matches!(o.kind, OperandKind::List(_)));
+    let arguments = rest
+        .first()
+        .filter(|o| matches!(o.kind, OperandKind::List(_)));
     let OperandKind::Name(name) = target.kind else {
-        return Err(Error::new(target.at, "expected a function or a register with its address"));
+        return Err(Error::new(
+            target.at,
+            "expected a function or a register with its address",
+        ));
     };
     let symbol = cx.find(name);
     let mut call = Call::default();
@@ -223,16 +251,26 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             None
         }
         Some(Symbol::Register { .. }) => None,
-        _ => return Err(Error::new(target.at, format!("undefined symbol `{name}`: there is no such function"))),
+        _ => {
+            return Err(Error::new(
+                target.at,
+                format!("undefined symbol `{name}`: there is no such function"),
+            ));
+        }
     };
     for (index, operand) in operands(arguments).iter().enumerate() {
-        let formal = formals.as_ref().and_then(|(_, parameters)| parameters.get(index).copied());
+        let formal = formals
+            .as_ref()
+            .and_then(|(_, parameters)| parameters.get(index).copied());
         call.arguments.push(passed(cx, operand, formal)?);
     }
     for operand in operands(results) {
         let OperandKind::Name(name) = operand.kind else {
             if matches!(operand.kind, OperandKind::Sink) {
-                let bytes = formals.as_ref().and_then(|(r, _)| r.first().copied()).unwrap_or(Width::W32);
+                let bytes = formals
+                    .as_ref()
+                    .and_then(|(r, _)| r.first().copied())
+                    .unwrap_or(Width::W32);
                 call.results.push((Field::Sink, bytes.lane_bytes()));
                 continue;
             }
@@ -244,13 +282,18 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         let check = |what: &str, given: &[(Field, u32)], wanted: &[Width]| {
             if given.len() != wanted.len() {
                 let (given, wanted) = (given.len(), wanted.len());
-                return Err(Error::new(inst.at, format!("`{name}` has {wanted} {what}, the call {given}")));
+                return Err(Error::new(
+                    inst.at,
+                    format!("`{name}` has {wanted} {what}, the call {given}"),
+                ));
             }
             for (index, ((_, given), wanted)) in given.iter().zip(wanted).enumerate() {
                 let wanted = wanted.lane_bytes();
                 if *given != wanted {
-                    let message =
-                        format!("{} {index} of `{name}` has {wanted} bytes, in the call {given}", &what[..what.len() - 1]);
+                    let message = format!(
+                        "{} {index} of `{name}` has {wanted} bytes, in the call {given}",
+                        &what[..what.len() - 1]
+                    );
                     return Err(Error::new(inst.at, message));
                 }
             }
@@ -263,7 +306,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         (Some(_), _) => (scalar::<Direct>(), Field::NONE),
         (_, Some(_)) => (scalar::<Runtime>(), Field::NONE),
         _ => {
-            let ty = Ty { kind: Kind::Bits, bits: 64, packed: 1 };
+            let ty = Ty {
+                kind: Kind::Bits,
+                bits: 64,
+                packed: 1,
+            };
             (scalar::<Indirect>(), cx.src(target, ty)?)
         }
     };
@@ -274,21 +321,37 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 }
 
 /// A variable or register that is passed, and its bytes in a lane.
-fn variable<'a>(cx: &mut Builder<'a, '_>, name: &str, operand: &Operand<'a>) -> Result<(Field, u32)> {
+fn variable<'a>(
+    cx: &mut Builder<'a, '_>,
+    name: &str,
+    operand: &Operand<'a>,
+) -> Result<(Field, u32)> {
     match cx.find(name) {
         Some(Symbol::Area { register, size, .. }) => Ok((Field::Register(register), size)),
-        Some(Symbol::Register { register, .. }) => {
-            Ok((Field::Register(register), cx.widths[register.0 as usize].lane_bytes()))
-        }
-        _ => Err(Error::new(operand.at, format!("`{name}` is not a parameter variable or register"))),
+        Some(Symbol::Register { register, .. }) => Ok((
+            Field::Register(register),
+            cx.widths[register.0 as usize].lane_bytes(),
+        )),
+        _ => Err(Error::new(
+            operand.at,
+            format!("`{name}` is not a parameter variable or register"),
+        )),
     }
 }
 
-fn passed<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>, formal: Option<Width>) -> Result<(Field, u32)> {
+fn passed<'a>(
+    cx: &mut Builder<'a, '_>,
+    operand: &Operand<'a>,
+    formal: Option<Width>,
+) -> Result<(Field, u32)> {
     if let OperandKind::Name(name) = operand.kind {
         return variable(cx, name, operand);
     }
     let width = formal.unwrap_or(Width::W32);
-    let ty = Ty { kind: Kind::Bits, bits: width.lane_bytes() * 8, packed: 1 };
+    let ty = Ty {
+        kind: Kind::Bits,
+        bits: width.lane_bytes() * 8,
+        packed: 1,
+    };
     Ok((cx.src(operand, ty)?, width.lane_bytes()))
 }

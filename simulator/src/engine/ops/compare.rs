@@ -70,9 +70,19 @@ impl Flush for f32 {
 unsafe fn compare<I: Isa, T: Flush, C: Test<T>, const FTZ: bool>(warp: &Warp, inst: &Inst) -> u32 {
     // SAFETY: the lowering gave the operands this width.
     unsafe {
-        test2::<I, T, T>(warp, inst.a, inst.b, #[inline(always)] |a, b| {
-            if FTZ { C::test(a.flush(), b.flush()) } else { C::test(a, b) }
-        })
+        test2::<I, T, T>(
+            warp,
+            inst.a,
+            inst.b,
+            #[inline(always)]
+            |a, b| {
+                if FTZ {
+                    C::test(a.flush(), b.flush())
+                } else {
+                    C::test(a, b)
+                }
+            },
+        )
     }
 }
 
@@ -125,10 +135,18 @@ impl<T: Copy + Default> Op for Select<T> {
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
-            let (a, b, bits) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b), predicate(warp, inst.c));
+            let (a, b, bits) = (
+                src::<T>(warp, inst.a),
+                src::<T>(warp, inst.b),
+                predicate(warp, inst.c),
+            );
             let mut result = [T::default(); LANES];
             for lane in 0..LANES {
-                result[lane] = if bits >> lane & 1 != 0 { a[lane] } else { b[lane] };
+                result[lane] = if bits >> lane & 1 != 0 {
+                    a[lane]
+                } else {
+                    b[lane]
+                };
             }
             put(warp, inst.d, &result);
         }
@@ -196,9 +214,21 @@ fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Exec> {
     pick!(Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan)
 }
 
-const PRED: Ty = Ty { kind: Kind::Pred, bits: 1, packed: 1 };
-const S32: Ty = Ty { kind: Kind::Signed, bits: 32, packed: 1 };
-const F32: Ty = Ty { kind: Kind::Float, bits: 32, packed: 1 };
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
+const S32: Ty = Ty {
+    kind: Kind::Signed,
+    bits: 32,
+    packed: 1,
+};
+const F32: Ty = Ty {
+    kind: Kind::Float,
+    bits: 32,
+    packed: 1,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     match inst.opcode {
@@ -216,7 +246,10 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 
 fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers.ty().filter(|t| t.packed == 1 && t.bits >= 16).ok_or_else(|| unknown(inst))?;
+    let ty = modifiers
+        .ty()
+        .filter(|t| t.packed == 1 && t.bits >= 16)
+        .ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     expect_operands(inst, &[4])?;
     let exec = match ty.bits {
@@ -226,7 +259,10 @@ fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()>
         _ => return Err(unknown(inst)),
     };
     let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
+    let (a, b) = (
+        cx.src(&inst.operands[1], ty)?,
+        cx.src(&inst.operands[2], ty)?,
+    );
     let c = cx.src(&inst.operands[3], PRED)?;
     cx.emit(exec, d, a, b, c);
     Ok(())
@@ -235,7 +271,10 @@ fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()>
 fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let ftz = modifiers.flag("ftz");
-    let ty = modifiers.ty().filter(|t| t.packed == 1).ok_or_else(|| unknown(inst))?;
+    let ty = modifiers
+        .ty()
+        .filter(|t| t.packed == 1)
+        .ok_or_else(|| unknown(inst))?;
     let by = modifiers.ty().ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     expect_operands(inst, &[4])?;
@@ -255,7 +294,10 @@ fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Re
         return Err(unknown(inst));
     }
     let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
+    let (a, b) = (
+        cx.src(&inst.operands[1], ty)?,
+        cx.src(&inst.operands[2], ty)?,
+    );
     let c = cx.src(&inst.operands[3], by)?;
     cx.emit(exec, d, a, b, c);
     Ok(())
@@ -263,20 +305,31 @@ fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Re
 
 fn compare_and_set<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let comparison = modifiers.next_if(Comparison::parse).ok_or_else(|| unknown(inst))?;
+    let comparison = modifiers
+        .next_if(Comparison::parse)
+        .ok_or_else(|| unknown(inst))?;
     let boolean = modifiers.any(&["and", "or", "xor"]);
     let ftz = modifiers.flag("ftz");
-    let result = if inst.opcode == "set" { modifiers.ty() } else { None };
+    let result = if inst.opcode == "set" {
+        modifiers.ty()
+    } else {
+        None
+    };
     let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     let exec = match ty.kind {
         Kind::Float if ty.packed == 1 => float_test(comparison, ty, ftz),
-        Kind::Bits | Kind::Signed | Kind::Unsigned if !ftz && ty.packed == 1 => integer_test(comparison, ty),
+        Kind::Bits | Kind::Signed | Kind::Unsigned if !ftz && ty.packed == 1 => {
+            integer_test(comparison, ty)
+        }
         _ => None,
     };
     let exec = exec.ok_or_else(|| unknown(inst))?;
     expect_operands(inst, &[if boolean.is_some() { 4 } else { 3 }])?;
-    let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
+    let (a, b) = (
+        cx.src(&inst.operands[1], ty)?,
+        cx.src(&inst.operands[2], ty)?,
+    );
     finish(cx, inst, boolean, result, |cx, d| {
         cx.emit(exec, d, a, b, Field::NONE);
     })
@@ -291,7 +344,8 @@ pub(crate) fn finish<'a>(
     emit: impl FnOnce(&mut Builder<'a, '_>, Field),
 ) -> Result<()> {
     let target = &inst.operands[0];
-    let plain = boolean.is_none() && inst.opcode == "setp" && !matches!(target.kind, OperandKind::Pair(..));
+    let plain =
+        boolean.is_none() && inst.opcode == "setp" && !matches!(target.kind, OperandKind::Pair(..));
     if plain {
         let d = cx.dst(target, Width::Pred)?;
         emit(cx, d);
@@ -313,7 +367,9 @@ pub(crate) fn finish<'a>(
     };
     let (first, second) = match (inst.opcode, &target.kind) {
         ("set", _) => (Field::Register(cx.new_register(Width::Pred)), Field::Sink),
-        (_, OperandKind::Pair(first, second)) => (cx.dst(first, Width::Pred)?, cx.dst(second, Width::Pred)?),
+        (_, OperandKind::Pair(first, second)) => {
+            (cx.dst(first, Width::Pred)?, cx.dst(second, Width::Pred)?)
+        }
         _ => (cx.dst(target, Width::Pred)?, Field::Sink),
     };
     let list = cx.list(&[(second, true)]);
@@ -330,7 +386,10 @@ pub(crate) fn finish<'a>(
             _ => return Err(unknown(inst)),
         };
         let d = cx.dst(target, Width::of(ty))?;
-        let (yes, no) = (cx.constant(yes, Width::of(ty)), cx.constant(0, Width::of(ty)));
+        let (yes, no) = (
+            cx.constant(yes, Width::of(ty)),
+            cx.constant(0, Width::of(ty)),
+        );
         cx.emit(exec, d, yes, no, first);
     }
     Ok(())

@@ -39,7 +39,10 @@ impl Op for Indexed {
             let mut rest = warp.mask;
             for lane in lanes_of(warp.mask) {
                 if indices[lane] >= count {
-                    let message = format!("brx.idx with index {} in a list of {count} targets", indices[lane]);
+                    let message = format!(
+                        "brx.idx with index {} in a list of {count} targets",
+                        indices[lane]
+                    );
                     return warp.fail(FaultKind::InvalidProgramCounter, lane, message);
                 }
             }
@@ -48,7 +51,9 @@ impl Op for Indexed {
             }
             while rest != 0 {
                 let index = indices[rest.trailing_zeros() as usize];
-                let same = lanes_of(rest).filter(|&l| indices[l] == index).fold(0, |mask, lane| mask | 1 << lane);
+                let same = lanes_of(rest)
+                    .filter(|&l| indices[l] == index)
+                    .fold(0, |mask, lane| mask | 1 << lane);
                 rest &= !same;
                 if rest == 0 && warp.groups.is_empty() {
                     // All go the same way.
@@ -176,12 +181,25 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
             modifiers.finish(inst)?;
             expect_operands(inst, &[2])?;
-            let index = cx.src(&inst.operands[0], Ty { kind: Kind::Unsigned, bits: 32, packed: 1 })?;
+            let index = cx.src(
+                &inst.operands[0],
+                Ty {
+                    kind: Kind::Unsigned,
+                    bits: 32,
+                    packed: 1,
+                },
+            )?;
             let OperandKind::Name(name) = inst.operands[1].kind else {
-                return Err(Error::new(inst.operands[1].at, "expected the label of a list of branch targets"));
+                return Err(Error::new(
+                    inst.operands[1].at,
+                    "expected the label of a list of branch targets",
+                ));
             };
             let Some(Symbol::Targets(labels)) = cx.find(name) else {
-                return Err(Error::new(inst.operands[1].at, format!("`{name}` is not a list of branch targets")));
+                return Err(Error::new(
+                    inst.operands[1].at,
+                    format!("`{name}` is not a list of branch targets"),
+                ));
             };
             cx.label_lists.push(labels);
             let list = cx.label_lists.len() as u32 - 1;

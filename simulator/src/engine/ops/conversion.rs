@@ -34,7 +34,11 @@ lanewise! {
 
 #[inline(always)]
 fn canonical(value: f32) -> u32 {
-    if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
+    if value.is_nan() {
+        0x7fff_ffff
+    } else {
+        value.to_bits()
+    }
 }
 
 /// Unsigned register contents of any width.
@@ -89,7 +93,9 @@ impl<S: Word, D: Word> Op for Pack<S, D> {
             if inst.x >> 31 != 0 {
                 let c = src::<u32>(warp, inst.c);
                 for lane in lanes_of(warp.mask) {
-                    result[lane] = D::narrow(result[lane].widen() | u64::from(c[lane]) << (2 * conversion.to.width()));
+                    result[lane] = D::narrow(
+                        result[lane].widen() | u64::from(c[lane]) << (2 * conversion.to.width()),
+                    );
                 }
             }
             put(warp, inst.d, &result);
@@ -136,11 +142,19 @@ fn ty_of(scalar: Scalar) -> Ty {
             None => Kind::Bits,
         },
     };
-    Ty { kind, bits: scalar.width(), packed: 1 }
+    Ty {
+        kind,
+        bits: scalar.width(),
+        packed: 1,
+    }
 }
 
 fn register_type(bits: u32) -> Ty {
-    Ty { kind: Kind::Bits, bits, packed: 1 }
+    Ty {
+        kind: Kind::Bits,
+        bits,
+        packed: 1,
+    }
 }
 
 /// The register width of an operand of this type: that of the register, if it is wider, since `cvt` takes the low bits.
@@ -175,10 +189,17 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     let rounding = modifiers.next_if(Rounding::parse);
     let (mut sat, mut satfinite, mut ftz, mut relu) = (false, false, false, false);
-    for (flag, name) in [(&mut sat, "sat"), (&mut satfinite, "satfinite"), (&mut ftz, "ftz"), (&mut relu, "relu")] {
+    for (flag, name) in [
+        (&mut sat, "sat"),
+        (&mut satfinite, "satfinite"),
+        (&mut ftz, "ftz"),
+        (&mut relu, "relu"),
+    ] {
         *flag = modifiers.flag(name);
     }
-    let types = modifiers.next_if(scalar_type).zip(modifiers.next_if(scalar_type));
+    let types = modifiers
+        .next_if(scalar_type)
+        .zip(modifiers.next_if(scalar_type));
     let ((to, to_count), (from, from_count)) = types.ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     let integers = to.signed().is_some() && from.signed().is_some();
@@ -187,11 +208,22 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     let (direction, whole) = rounding.unwrap_or((default_rounding(to, from), false));
     let floats = to.signed().is_none() && from.signed().is_none();
-    let conversion = Conversion { to, from, rounding: direction, integral: whole && floats, sat, satfinite, ftz, relu };
+    let conversion = Conversion {
+        to,
+        from,
+        rounding: direction,
+        integral: whole && floats,
+        sat,
+        satfinite,
+        ftz,
+        relu,
+    };
     let refused = |why: &str| Err(Error::new(inst.at, format!("`{}`: {why}", inst.name())));
     if rounding.is_none() {
         if from.signed().is_none() && to.signed().is_some() {
-            return refused("a conversion from floating point to an integer needs a rounding such as `.rzi`");
+            return refused(
+                "a conversion from floating point to an integer needs a rounding such as `.rzi`",
+            );
         }
         let inexact = match (from.signed(), to.signed()) {
             (Some(_), None) => true,
@@ -207,16 +239,24 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     match (to_count, from_count, inst.operands.len()) {
         (1, 1, 2) => single(cx, inst, conversion),
         (2, 1, 3) => {
-            let (source, target) = (Width::of(register_type(from.width())), Width::of(register_type(2 * to.width())));
+            let (source, target) = (
+                Width::of(register_type(from.width())),
+                Width::of(register_type(2 * to.width())),
+            );
             let exec = by_widths!(Pack, source, target);
             let d = cx.dst(&inst.operands[0], target)?;
-            let (a, b) = (cx.src(&inst.operands[1], ty_of(from))?, cx.src(&inst.operands[2], ty_of(from))?);
+            let (a, b) = (
+                cx.src(&inst.operands[1], ty_of(from))?,
+                cx.src(&inst.operands[2], ty_of(from))?,
+            );
             cx.emit(exec, d, a, b, Field::NONE).x = Link::Raw(conversion.code());
             Ok(())
         }
         (2, 2, 2) => {
-            let (source, target) =
-                (Width::of(register_type(2 * from.width())), Width::of(register_type(2 * to.width())));
+            let (source, target) = (
+                Width::of(register_type(2 * from.width())),
+                Width::of(register_type(2 * to.width())),
+            );
             let exec = by_widths!(Unpack, source, target);
             let d = cx.dst(&inst.operands[0], target)?;
             let a = cx.src(&inst.operands[1], register_type(2 * from.width()))?;
@@ -224,7 +264,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             Ok(())
         }
         _ => {
-            expect_operands(inst, &[if to_count == 2 && from_count == 1 { 3 } else { 2 }])?;
+            expect_operands(
+                inst,
+                &[if to_count == 2 && from_count == 1 {
+                    3
+                } else {
+                    2
+                }],
+            )?;
             Err(unknown(inst))
         }
     }
@@ -232,15 +279,25 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 
 /// Whether a conversion between floating-point types can lose something.
 fn narrows(to: Scalar, from: Scalar) -> bool {
-    let (Some(to), Some(from)) = (to.format(), from.format()) else { return false };
+    let (Some(to), Some(from)) = (to.format(), from.format()) else {
+        return false;
+    };
     to.fraction_bits < from.fraction_bits || to.exponent_bits < from.exponent_bits
 }
 
 fn default_rounding(to: Scalar, from: Scalar) -> Rounding {
-    if to.signed().is_some() && from.signed().is_none() { Rounding::Zero } else { Rounding::NearestEven }
+    if to.signed().is_some() && from.signed().is_none() {
+        Rounding::Zero
+    } else {
+        Rounding::NearestEven
+    }
 }
 
-fn single<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, conversion: Conversion) -> Result<()> {
+fn single<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    conversion: Conversion,
+) -> Result<()> {
     let (to, from) = (conversion.to, conversion.from);
     let target = width_for(cx, &inst.operands[0], to.width());
     let source = width_for(cx, &inst.operands[1], from.width());
@@ -291,24 +348,46 @@ fn common(conversion: Conversion) -> Option<Exec> {
 }
 
 /// `cvt.pack.sat.TYPE.s32 d, a, b` and, for types of 8 bits or fewer, `cvt.pack.sat.TYPE.s32.b32 d, a, b, c`.
-fn pack_integers<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, mut modifiers: Modifiers<'a>) -> Result<()> {
+fn pack_integers<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    mut modifiers: Modifiers<'a>,
+) -> Result<()> {
     if !modifiers.flag("sat") {
         return Err(unknown(inst));
     }
-    let types = modifiers.next_if(scalar_type).zip(modifiers.next_if(scalar_type));
-    let ((to, 1), (Scalar::S32, 1)) = types.ok_or_else(|| unknown(inst))? else { return Err(unknown(inst)) };
+    let types = modifiers
+        .next_if(scalar_type)
+        .zip(modifiers.next_if(scalar_type));
+    let ((to, 1), (Scalar::S32, 1)) = types.ok_or_else(|| unknown(inst))? else {
+        return Err(unknown(inst));
+    };
     let third = modifiers.flag("b32");
     modifiers.finish(inst)?;
-    let allowed = if third { matches!(to, Scalar::U8 | Scalar::S8) } else { matches!(to, Scalar::U16 | Scalar::S16) };
+    let allowed = if third {
+        matches!(to, Scalar::U8 | Scalar::S8)
+    } else {
+        matches!(to, Scalar::U16 | Scalar::S16)
+    };
     if !allowed {
         return Err(unknown(inst));
     }
     expect_operands(inst, &[if third { 4 } else { 3 }])?;
-    let conversion = Conversion { sat: true, ..Conversion::new(to, Scalar::S32, Rounding::Zero) };
+    let conversion = Conversion {
+        sat: true,
+        ..Conversion::new(to, Scalar::S32, Rounding::Zero)
+    };
     let word = register_type(32);
     let d = cx.dst(&inst.operands[0], Width::W32)?;
-    let (a, b) = (cx.src(&inst.operands[1], word)?, cx.src(&inst.operands[2], word)?);
-    let c = if third { cx.src(&inst.operands[3], word)? } else { Field::NONE };
+    let (a, b) = (
+        cx.src(&inst.operands[1], word)?,
+        cx.src(&inst.operands[2], word)?,
+    );
+    let c = if third {
+        cx.src(&inst.operands[3], word)?
+    } else {
+        Field::NONE
+    };
     let code = conversion.code() | u32::from(third) << 31;
     cx.emit(scalar::<Pack<u32, u32>>(), d, a, b, c).x = Link::Raw(code);
     Ok(())

@@ -39,7 +39,14 @@ impl<A: Copy + As<V>, V: As<R>, R: Copy + Default> Op for Int<A, R, V> {
     #[inline(always)]
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
-        unsafe { map1::<A, R>(warp, inst, #[inline(always)] |a| As::<V>::convert(a).convert()) }
+        unsafe {
+            map1::<A, R>(
+                warp,
+                inst,
+                #[inline(always)]
+                |a| As::<V>::convert(a).convert(),
+            )
+        }
     }
 }
 
@@ -93,7 +100,15 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let target = cx.width_of(&inst.operands[0]).unwrap_or(Width::of(to));
     let narrow = to.bits.min(from.bits);
     // The value is first brought to the narrower type: truncated, or extended by the source's sign.
-    let value = if to.bits < from.bits { Ty { kind: to.kind, bits: narrow, packed: 1 } } else { from };
+    let value = if to.bits < from.bits {
+        Ty {
+            kind: to.kind,
+            bits: narrow,
+            packed: 1,
+        }
+    } else {
+        from
+    };
     let exec = integer(source, target, value).ok_or_else(|| unknown(inst))?;
     let a = cx.src(&inst.operands[1], width_type(source))?;
     let d = cx.dst(&inst.operands[0], target)?;
@@ -102,5 +117,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 }
 
 fn width_type(width: Width) -> Ty {
-    Ty { kind: Kind::Bits, bits: width.lane_bytes() * 8, packed: 1 }
+    Ty {
+        kind: Kind::Bits,
+        bits: width.lane_bytes() * 8,
+        packed: 1,
+    }
 }

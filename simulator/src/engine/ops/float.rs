@@ -52,12 +52,20 @@ impl Fast for f32 {
     }
     #[inline(always)]
     fn clean(self) -> f32 {
-        if self != self { f32::from_bits(0x7FFF_FFFF) } else { self }
+        if self != self {
+            f32::from_bits(0x7FFF_FFFF)
+        } else {
+            self
+        }
     }
     #[inline(always)]
     fn flushed(self) -> f32 {
         let bits = self.to_bits();
-        f32::from_bits(if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+        f32::from_bits(if bits & 0x7F80_0000 == 0 {
+            bits & 0x8000_0000
+        } else {
+            bits
+        })
     }
     #[inline(always)]
     fn neg(self) -> f32 {
@@ -73,14 +81,26 @@ impl Fast for f32 {
         let smaller = if other < self { other } else { self };
         let zeros = f32::from_bits(self.to_bits() | other.to_bits());
         let both = if self == other { zeros } else { smaller };
-        if self != self { other.clean() } else if other != other { self } else { both }
+        if self != self {
+            other.clean()
+        } else if other != other {
+            self
+        } else {
+            both
+        }
     }
     #[inline(always)]
     fn max(self, other: f32) -> f32 {
         let larger = if other > self { other } else { self };
         let zeros = f32::from_bits(self.to_bits() & other.to_bits());
         let both = if self == other { zeros } else { larger };
-        if self != self { other.clean() } else if other != other { self } else { both }
+        if self != self {
+            other.clean()
+        } else if other != other {
+            self
+        } else {
+            both
+        }
     }
 }
 
@@ -126,14 +146,26 @@ impl Fast for f64 {
         let smaller = if other < self { other } else { self };
         let zeros = f64::from_bits(self.to_bits() | other.to_bits());
         let both = if self == other { zeros } else { smaller };
-        if self != self { other } else if other != other { self } else { both }
+        if self != self {
+            other
+        } else if other != other {
+            self
+        } else {
+            both
+        }
     }
     #[inline(always)]
     fn max(self, other: f64) -> f64 {
         let larger = if other > self { other } else { self };
         let zeros = f64::from_bits(self.to_bits() & other.to_bits());
         let both = if self == other { zeros } else { larger };
-        if self != self { other } else if other != other { self } else { both }
+        if self != self {
+            other
+        } else if other != other {
+            self
+        } else {
+            both
+        }
     }
 }
 
@@ -188,7 +220,11 @@ pub(crate) fn decode(x: u32) -> Mode {
         3 => Rounding::Up,
         _ => Rounding::NearestAway,
     };
-    Mode { rounding, ftz: x & 8 != 0, sat: x & 16 != 0 }
+    Mode {
+        rounding,
+        ftz: x & 8 != 0,
+        sat: x & 16 != 0,
+    }
 }
 
 impl<F: Float + Default, const OPERATION: u8> Op for General<F, OPERATION> {
@@ -197,7 +233,11 @@ impl<F: Float + Default, const OPERATION: u8> Op for General<F, OPERATION> {
         let mode = decode(inst.x);
         // SAFETY: the lowering gave the operands this type's width; an unused third repeats the first.
         unsafe {
-            let (a, b, c) = (src::<F>(warp, inst.a), src::<F>(warp, inst.b), src::<F>(warp, inst.c));
+            let (a, b, c) = (
+                src::<F>(warp, inst.a),
+                src::<F>(warp, inst.b),
+                src::<F>(warp, inst.c),
+            );
             let mut result = [F::default(); LANES];
             for lane in lanes_of(warp.mask) {
                 let (a, b, c) = (a[lane], b[lane], c[lane]);
@@ -246,7 +286,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     macro_rules! general {
         ($operation:ident) => {
-            if ty.bits == 32 { scalar::<General<f32, $operation>>() } else { scalar::<General<f64, $operation>>() }
+            if ty.bits == 32 {
+                scalar::<General<f32, $operation>>()
+            } else {
+                scalar::<General<f64, $operation>>()
+            }
         };
     }
     let nearest = matches!(rounding, None | Some(Rounding::NearestEven)) && !sat;
@@ -275,7 +319,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     for index in 1..count {
         fields[index] = cx.src(&inst.operands[index + 1], ty)?;
     }
-    let mode = Mode { rounding: rounding.unwrap_or(Rounding::NearestEven), ftz, sat };
+    let mode = Mode {
+        rounding: rounding.unwrap_or(Rounding::NearestEven),
+        ftz,
+        sat,
+    };
     let lowered = cx.emit(exec, d, fields[0], fields[1], fields[2]);
     lowered.x = Link::Raw(encode(mode));
     if count < 3 {

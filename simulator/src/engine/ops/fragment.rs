@@ -42,11 +42,19 @@ fn tile(key: TileKey) -> Tile {
     let (shape, part, element, by_rows) = key;
     let layout = Layout::new(shape, part, element, true);
     let (rows, columns) = layout.extent();
-    let (lines, length) = if by_rows { (rows, columns) } else { (columns, rows) };
+    let (lines, length) = if by_rows {
+        (rows, columns)
+    } else {
+        (columns, rows)
+    };
     let width = element.bits();
     let bits = (0..32 * layout.elements()).map(|index| {
         let place = layout.place(index / layout.elements(), index % layout.elements());
-        let (line, at) = if by_rows { (place.row, place.column) } else { (place.column, place.row) };
+        let (line, at) = if by_rows {
+            (place.row, place.column)
+        } else {
+            (place.column, place.row)
+        };
         (line * length + at) * width
     });
     Tile {
@@ -72,7 +80,10 @@ unsafe fn pieces(
     let all = unsafe { addresses(warp, inst) };
     let base = all[0];
     if let Some(lane) = all.iter().position(|&address| address != base) {
-        let message = format!("{}: the lanes have different addresses: {base:#x} and {:#x}", tile.name, all[lane]);
+        let message = format!(
+            "{}: the lanes have different addresses: {base:#x} and {:#x}",
+            tile.name, all[lane]
+        );
         warp.fail(FaultKind::IllegalInstruction, lane, message);
         return false;
     }
@@ -87,7 +98,10 @@ unsafe fn pieces(
             if uneven.is_some() || !bits.is_multiple_of(128) {
                 let message = match uneven {
                     Some(_) => format!("{}: the lanes have different strides", tile.name),
-                    None => format!("{}: a stride of {elements} elements is no multiple of 16 bytes", tile.name),
+                    None => format!(
+                        "{}: a stride of {elements} elements is no multiple of 16 bytes",
+                        tile.name
+                    ),
                 };
                 warp.fail(FaultKind::IllegalInstruction, uneven.unwrap_or(0), message);
                 return false;
@@ -96,7 +110,11 @@ unsafe fn pieces(
         }
     };
     if !base.is_multiple_of(32) {
-        let message = format!("{}: misaligned matrix at {:#x}", tile.name, base & 0xffff_ffff_ffff);
+        let message = format!(
+            "{}: misaligned matrix at {:#x}",
+            tile.name,
+            base & 0xffff_ffff_ffff
+        );
         let notes = vec!["the address must be a multiple of 32".to_owned()];
         warp.fail_with(FaultKind::MisalignedAddress, 0, message, notes);
         return false;
@@ -120,7 +138,10 @@ unsafe fn pieces(
                 shared |= 1 << lane;
             }
         }
-        if warp.watched && shared != 0 && watch::pieces(warp, shared, size as u32, access) == Flow::Fault {
+        if warp.watched
+            && shared != 0
+            && watch::pieces(warp, shared, size as u32, access) == Flow::Fault
+        {
             return false;
         }
         for lane in 0..lanes {
@@ -159,7 +180,11 @@ impl Op for LoadTile {
                     let mut word = 0u64;
                     let first = lane * elements + register * per_register;
                     for (index, &bit) in tile.bits[first..first + per_register].iter().enumerate() {
-                        let bytes = packed.as_ptr().add(bit as usize / 8).cast::<u64>().read_unaligned();
+                        let bytes = packed
+                            .as_ptr()
+                            .add(bit as usize / 8)
+                            .cast::<u64>()
+                            .read_unaligned();
                         let value = bytes >> (bit % 8) & (u64::MAX >> (64 - width));
                         word |= value << (index as u32 * width);
                     }
@@ -223,7 +248,10 @@ impl<const STORE: bool> Op for MoveRows<STORE> {
         if let Some(flow) = whole_warp(warp, name) {
             return flow;
         }
-        let (count, transposed) = ((inst.x >> TILE_SHIFT & 7) as usize, inst.x >> TILE_SHIFT & 8 != 0);
+        let (count, transposed) = (
+            (inst.x >> TILE_SHIFT & 7) as usize,
+            inst.x >> TILE_SHIFT & 8 != 0,
+        );
         let access = if STORE { Access::Write } else { Access::Read };
         let space = (inst.x >> SPACE_SHIFT & 15) as u8;
         // SAFETY: the lowering made a memory instruction with a list of `count` registers; rows were checked.
@@ -232,7 +260,10 @@ impl<const STORE: bool> Op for MoveRows<STORE> {
             let used = (count * 8).min(LANES);
             for lane in 0..used {
                 if space == GENERIC && window(places[lane]) != SHARED {
-                    let message = format!("{name} at {:#x}, which is not in shared memory", places[lane]);
+                    let message = format!(
+                        "{name} at {:#x}, which is not in shared memory",
+                        places[lane]
+                    );
                     return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
                 }
                 match locate(warp, inst, lane, places[lane], 16, access, space) {
@@ -246,7 +277,8 @@ impl<const STORE: bool> Op for MoveRows<STORE> {
             }
             let list = warp.list(inst.d, count);
             for (matrix, &operand) in list.iter().enumerate() {
-                let row = |row: usize| warp.pointers[exchange::row_lane(matrix, row)].cast::<[u16; 8]>();
+                let row =
+                    |row: usize| warp.pointers[exchange::row_lane(matrix, row)].cast::<[u16; 8]>();
                 if STORE {
                     let tile = exchange::gather(src::<u32>(warp, operand), transposed);
                     for (index, values) in tile.iter().enumerate() {
@@ -276,19 +308,27 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
     };
     let sync = modifiers.flag("sync") & modifiers.flag("aligned");
     let space = memory::space(&mut modifiers).map_or(GENERIC, |found| found.1);
-    let shape = shape(&mut modifiers).filter(|_| sync).ok_or_else(|| unknown(inst))?;
+    let shape = shape(&mut modifiers)
+        .filter(|_| sync)
+        .ok_or_else(|| unknown(inst))?;
     let by_rows = modifiers.next_if(layout).ok_or_else(|| unknown(inst))?;
-    let element = modifiers.next_if(Element::parse).ok_or_else(|| unknown(inst))?;
+    let element = modifiers
+        .next_if(Element::parse)
+        .ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     let exists = FACTORS.iter().any(|&factor| {
         let accumulators = [Element::F16, Element::F32, Element::F64, Element::S32];
-        accumulators
-            .iter()
-            .any(|&c| wmma_exists(shape, factor, c, c) && element == if part == Use::Accumulator { c } else { factor })
+        accumulators.iter().any(|&c| {
+            wmma_exists(shape, factor, c, c)
+                && element == if part == Use::Accumulator { c } else { factor }
+        })
     });
     // The narrow types exist in one layout only.
     let narrow = element.bits() < 8;
-    if !exists || narrow && by_rows != (part == Use::A) || !matches!(space, GENERIC | GLOBAL | SHARED_SPACE) {
+    if !exists
+        || narrow && by_rows != (part == Use::A)
+        || !matches!(space, GENERIC | GLOBAL | SHARED_SPACE)
+    {
         return Err(unknown(inst));
     }
     expect_operands(inst, &[2, 3])?;
@@ -298,13 +338,26 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
     let address = cx.address(&inst.operands[address])?;
     let (base, offset, flags) = memory::base(cx, address, space)?;
     let stride = match inst.operands.get(2) {
-        Some(operand) => cx.src(operand, Ty { kind: Kind::Bits, bits: 32, packed: 1 })?,
+        Some(operand) => cx.src(
+            operand,
+            Ty {
+                kind: Kind::Bits,
+                bits: 32,
+                packed: 1,
+            },
+        )?,
         None => Field::NONE,
     };
     let key = (shape, part, element, by_rows);
-    let number = TILES.number(key, || tile(key)).ok_or_else(|| unknown(inst))?;
+    let number = TILES
+        .number(key, || tile(key))
+        .ok_or_else(|| unknown(inst))?;
     let list = cx.list(&fields);
-    let exec = if store { scalar::<StoreTile>() } else { scalar::<LoadTile>() };
+    let exec = if store {
+        scalar::<StoreTile>()
+    } else {
+        scalar::<LoadTile>()
+    };
     let lowered = cx.emit(exec, Field::Raw(list.0), base, stride, offset);
     lowered.x = Link::Raw(flags | number << TILE_SHIFT);
     lowered.list = list;
@@ -350,7 +403,11 @@ pub(crate) fn lower_rows<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
     let address = cx.address(&inst.operands[address])?;
     let (base, offset, flags) = memory::base(cx, address, space)?;
     let list = cx.list(&fields);
-    let exec = if store { scalar::<MoveRows<true>>() } else { scalar::<MoveRows<false>>() };
+    let exec = if store {
+        scalar::<MoveRows<true>>()
+    } else {
+        scalar::<MoveRows<false>>()
+    };
     let lowered = cx.emit(exec, Field::Raw(list.0), base, Field::NONE, offset);
     lowered.x = Link::Raw(flags | (count | u32::from(transposed) << 3) << TILE_SHIFT);
     lowered.list = list;

@@ -65,8 +65,16 @@ fn apply<F: Half>(operation: u8, flags: u32, [a, b, c]: [F; 3]) -> F {
     const MAX: u8 = Operation::Max as u8;
     const EXP2: u8 = Operation::Exp2 as u8;
     let ftz = flags & FTZ != 0;
-    let mode = Mode { rounding: Rounding::NearestEven, ftz, sat: flags & SAT != 0 };
-    let how = Selection { ftz, propagate_nan: flags & NAN != 0, xorsign_abs: flags & XORSIGN != 0 };
+    let mode = Mode {
+        rounding: Rounding::NearestEven,
+        ftz,
+        sat: flags & SAT != 0,
+    };
+    let how = Selection {
+        ftz,
+        propagate_nan: flags & NAN != 0,
+        xorsign_abs: flags & XORSIGN != 0,
+    };
     match operation {
         ADD => numeric::add(a, b, mode),
         SUB => numeric::sub(a, b, mode),
@@ -75,7 +83,11 @@ fn apply<F: Half>(operation: u8, flags: u32, [a, b, c]: [F; 3]) -> F {
         FMA_RELU => {
             let value = numeric::fma(a, b, c, mode);
             // NaN stays; -0 becomes +0 like all that is negative.
-            if value.nan() || value > F::from_raw(0) { value } else { F::from_raw(0) }
+            if value.nan() || value > F::from_raw(0) {
+                value
+            } else {
+                F::from_raw(0)
+            }
         }
         NEG => numeric::neg(a, ftz),
         ABS => numeric::abs(a, ftz),
@@ -156,7 +168,11 @@ impl<const HIGH: bool> Op for Extract<HIGH> {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             let a = src::<u32>(warp, inst.a);
-            put(warp, inst.d, &a.map(|v| if HIGH { (v >> 16) as u16 } else { v as u16 }));
+            put(
+                warp,
+                inst.d,
+                &a.map(|v| if HIGH { (v >> 16) as u16 } else { v as u16 }),
+            );
         }
         Flow::Next
     }
@@ -173,7 +189,8 @@ impl Op for Join {
             use crate::engine::exec::lanes::predicate;
             let (low, high) = (predicate(warp, inst.a), predicate(warp, inst.b));
             let half = |bits: u32, lane: usize| if bits >> lane & 1 != 0 { inst.x } else { 0 };
-            let result: [u32; LANES] = std::array::from_fn(|lane| half(low, lane) | half(high, lane) << 16);
+            let result: [u32; LANES] =
+                std::array::from_fn(|lane| half(low, lane) | half(high, lane) << 16);
             put(warp, inst.d, &result);
         }
         Flow::Next
@@ -201,7 +218,10 @@ pub(crate) fn is_half(ty: Ty) -> bool {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers.ty().filter(|&ty| is_half(ty)).ok_or_else(|| unknown(inst))?;
+    let ty = modifiers
+        .ty()
+        .filter(|&ty| is_half(ty))
+        .ok_or_else(|| unknown(inst))?;
     let brain = ty.kind == Kind::Brain;
     let rounded = modifiers.flag("rn");
     let ftz = modifiers.flag("ftz");
@@ -224,7 +244,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     match operation {
         Operation::Min | Operation::Max => {
             flags |= if modifiers.flag("NaN") { NAN } else { 0 };
-            flags |= if modifiers.flag("xorsign") & modifiers.flag("abs") { XORSIGN } else { 0 };
+            flags |= if modifiers.flag("xorsign") & modifiers.flag("abs") {
+                XORSIGN
+            } else {
+                0
+            };
         }
         Operation::Add | Operation::Sub | Operation::Mul | Operation::Fma if !brain => {
             flags |= if modifiers.flag("sat") { SAT } else { 0 };
@@ -233,7 +257,10 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     modifiers.finish(inst)?;
     let arithmetic = matches!(inst.opcode, "add" | "sub" | "mul" | "fma");
-    if rounded && !arithmetic || inst.opcode == "fma" && !rounded || brain && ftz && operation != Operation::Exp2 {
+    if rounded && !arithmetic
+        || inst.opcode == "fma" && !rounded
+        || brain && ftz && operation != Operation::Exp2
+    {
         return Err(unknown(inst));
     }
     expect_operands(inst, &[count + 1])?;
@@ -243,23 +270,46 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     for index in 1..count {
         fields[index] = cx.src(&inst.operands[index + 1], ty)?;
     }
-    cx.emit(exec(operation, brain, ty.packed == 2), d, fields[0], fields[1], fields[2]).x = Link::Raw(flags);
+    cx.emit(
+        exec(operation, brain, ty.packed == 2),
+        d,
+        fields[0],
+        fields[1],
+        fields[2],
+    )
+    .x = Link::Raw(flags);
     Ok(())
 }
 
 /// `setp` and `set` on these types.
 pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let comparison = modifiers.next_if(Comparison::parse).ok_or_else(|| unknown(inst))?;
+    let comparison = modifiers
+        .next_if(Comparison::parse)
+        .ok_or_else(|| unknown(inst))?;
     let boolean = modifiers.any(&["and", "or", "xor"]);
     let ftz = modifiers.flag("ftz");
-    let result = if inst.opcode == "set" { modifiers.ty() } else { None };
-    let ty = modifiers.ty().filter(|&ty| is_half(ty)).ok_or_else(|| unknown(inst))?;
+    let result = if inst.opcode == "set" {
+        modifiers.ty()
+    } else {
+        None
+    };
+    let ty = modifiers
+        .ty()
+        .filter(|&ty| is_half(ty))
+        .ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     expect_operands(inst, &[if boolean.is_some() { 4 } else { 3 }])?;
-    let test = if ty.kind == Kind::Brain { scalar::<Test<bf16>>() } else { scalar::<Test<f16>>() };
+    let test = if ty.kind == Kind::Brain {
+        scalar::<Test<bf16>>()
+    } else {
+        scalar::<Test<f16>>()
+    };
     let x = Link::Raw((comparison as u32) << 1 | u32::from(ftz));
-    let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
+    let (a, b) = (
+        cx.src(&inst.operands[1], ty)?,
+        cx.src(&inst.operands[2], ty)?,
+    );
     if ty.packed == 1 {
         return compare::finish(cx, inst, boolean, result, |cx, d| {
             cx.emit(test, d, a, b, Field::NONE).x = x;
@@ -270,7 +320,10 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
     }
     // Packed: each half on its own, into two predicates, or joined into the halves of the result.
     let mut halves = [Field::NONE; 4];
-    for (index, extract) in [scalar::<Extract<false>>(), scalar::<Extract<true>>()].into_iter().enumerate() {
+    for (index, extract) in [scalar::<Extract<false>>(), scalar::<Extract<true>>()]
+        .into_iter()
+        .enumerate()
+    {
         for (operand, field) in [(0, a), (1, b)] {
             let half = Field::Register(cx.new_register(Width::W16));
             cx.emit(extract, half, field, Field::NONE, Field::NONE);
@@ -278,12 +331,21 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
         }
     }
     let targets = match (inst.opcode, &inst.operands[0].kind) {
-        ("setp", OperandKind::Pair(low, high)) => [cx.dst(low, Width::Pred)?, cx.dst(high, Width::Pred)?],
+        ("setp", OperandKind::Pair(low, high)) => {
+            [cx.dst(low, Width::Pred)?, cx.dst(high, Width::Pred)?]
+        }
         ("set", _) => [(); 2].map(|()| Field::Register(cx.new_register(Width::Pred))),
         _ => return Err(unknown(inst)),
     };
     for (index, &target) in targets.iter().enumerate() {
-        cx.emit(test, target, halves[index * 2], halves[index * 2 + 1], Field::NONE).x = x;
+        cx.emit(
+            test,
+            target,
+            halves[index * 2],
+            halves[index * 2 + 1],
+            Field::NONE,
+        )
+        .x = x;
     }
     if let Some(result) = result {
         let yes = match (result.kind, result.width()) {
@@ -293,7 +355,8 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
             _ => return Err(unknown(inst)),
         };
         let d = cx.dst(&inst.operands[0], Width::W32)?;
-        cx.emit(scalar::<Join>(), d, targets[0], targets[1], Field::NONE).x = Link::Raw(yes);
+        cx.emit(scalar::<Join>(), d, targets[0], targets[1], Field::NONE)
+            .x = Link::Raw(yes);
     }
     Ok(())
 }

@@ -153,7 +153,11 @@ impl<T: Int, const REM: bool> Op for Divide<T, REM> {
             let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
             let mut result = [T::default(); LANES];
             for lane in lanes_of(warp.mask) {
-                result[lane] = if REM { a[lane].rem(b[lane]) } else { a[lane].div(b[lane]) };
+                result[lane] = if REM {
+                    a[lane].rem(b[lane])
+                } else {
+                    a[lane].div(b[lane])
+                };
             }
             put(warp, inst.d, &result);
         }
@@ -196,7 +200,16 @@ by_x! {
 
 const PERMUTES: [numeric::Permute; 8] = {
     use numeric::Permute::*;
-    [Generic, Forward4, Backward4, Replicate8, EdgeLeft, EdgeRight, Replicate16, Generic]
+    [
+        Generic,
+        Forward4,
+        Backward4,
+        Replicate8,
+        EdgeLeft,
+        EdgeRight,
+        Replicate16,
+        Generic,
+    ]
 };
 
 /// `bfi`: four operands, the last in `x`'s list.
@@ -208,7 +221,10 @@ impl<T: numeric::Word + Default> Op for Bfi<T> {
         // SAFETY: the lowering gave the operands these widths, and the list its one entry.
         unsafe {
             let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
-            let (start, length) = (src::<u32>(warp, inst.c), src::<u32>(warp, warp.list(inst.x, 1)[0]));
+            let (start, length) = (
+                src::<u32>(warp, inst.c),
+                src::<u32>(warp, warp.list(inst.x, 1)[0]),
+            );
             let mut result = [T::default(); LANES];
             for lane in 0..LANES {
                 result[lane] = numeric::bfi(a[lane], b[lane], start[lane], length[lane]);
@@ -250,11 +266,17 @@ impl<T: numeric::Word + Default> Op for Carry<T> {
 }
 
 /// The type of the operands that count bits.
-const U32: Ty = Ty { kind: Kind::Unsigned, bits: 32, packed: 1 };
+const U32: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 32,
+    packed: 1,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     match inst.opcode {
-        "add" | "sub" | "addc" | "subc" if inst.opcode.ends_with('c') || inst.modifiers.contains(&"cc") => {
+        "add" | "sub" | "addc" | "subc"
+            if inst.opcode.ends_with('c') || inst.modifiers.contains(&"cc") =>
+        {
             return carry(cx, inst);
         }
         "mad" if inst.modifiers.contains(&"cc") => return mad_carry(cx, inst),
@@ -272,25 +294,48 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     if ty.packed == 2 {
         return packed(cx, inst, &modifiers, ty, relu);
     }
-    if !matches!(ty.kind, Kind::Unsigned | Kind::Signed | Kind::Bits) || ty.bits == 8 || ty.bits == 128 {
+    if !matches!(ty.kind, Kind::Unsigned | Kind::Signed | Kind::Bits)
+        || ty.bits == 8
+        || ty.bits == 128
+    {
         return Err(unknown(inst));
     }
     let signed = ty.kind == Kind::Signed;
     macro_rules! typed {
         ($op:ident) => {
             if signed {
-                by_width(ty.bits, vector::<$op<i16>>(), vector::<$op<i32>>(), vector::<$op<i64>>())
+                by_width(
+                    ty.bits,
+                    vector::<$op<i16>>(),
+                    vector::<$op<i32>>(),
+                    vector::<$op<i64>>(),
+                )
             } else {
-                by_width(ty.bits, vector::<$op<u16>>(), vector::<$op<u32>>(), vector::<$op<u64>>())
+                by_width(
+                    ty.bits,
+                    vector::<$op<u16>>(),
+                    vector::<$op<u32>>(),
+                    vector::<$op<u64>>(),
+                )
             }
         };
     }
     macro_rules! divide {
         ($rem:literal) => {
             if signed {
-                by_width(ty.bits, scalar::<Divide<i16, $rem>>(), scalar::<Divide<i32, $rem>>(), scalar::<Divide<i64, $rem>>())
+                by_width(
+                    ty.bits,
+                    scalar::<Divide<i16, $rem>>(),
+                    scalar::<Divide<i32, $rem>>(),
+                    scalar::<Divide<i64, $rem>>(),
+                )
             } else {
-                by_width(ty.bits, scalar::<Divide<u16, $rem>>(), scalar::<Divide<u32, $rem>>(), scalar::<Divide<u64, $rem>>())
+                by_width(
+                    ty.bits,
+                    scalar::<Divide<u16, $rem>>(),
+                    scalar::<Divide<u32, $rem>>(),
+                    scalar::<Divide<u64, $rem>>(),
+                )
             }
         };
     }
@@ -319,7 +364,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         _ => return bits(cx, inst),
     };
     modifiers.finish(inst)?;
-    let exec = exec.filter(|_| ty.kind != Kind::Bits).ok_or_else(|| unknown(inst))?;
+    let exec = exec
+        .filter(|_| ty.kind != Kind::Bits)
+        .ok_or_else(|| unknown(inst))?;
     let count = match inst.opcode {
         "abs" | "neg" => 1,
         "mad" | "sad" => 3,
@@ -329,7 +376,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     emit(cx, inst, exec, ty, &types[..count])
 }
 
-fn emit<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, exec: Exec, d: Ty, types: &[Ty]) -> Result<()> {
+fn emit<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    exec: Exec,
+    d: Ty,
+    types: &[Ty],
+) -> Result<()> {
     expect_operands(inst, &[types.len() + 1])?;
     let destination = cx.dst(&inst.operands[0], Width::of(d))?;
     let mut fields = [Field::NONE; 3];
@@ -362,7 +415,12 @@ fn packed<'a>(
     emit(cx, inst, exec, U32, &[U32, U32])
 }
 
-fn wide<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, modifiers: &Modifiers<'a>, ty: Ty) -> Result<()> {
+fn wide<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    modifiers: &Modifiers<'a>,
+    ty: Ty,
+) -> Result<()> {
     modifiers.finish(inst)?;
     let mad = inst.opcode == "mad";
     let exec = match (mad, ty.kind, ty.bits) {
@@ -376,9 +434,18 @@ fn wide<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, modifiers: &Mod
         (true, Kind::Signed, 32) => vector::<WideMadS32>(),
         _ => return Err(unknown(inst)),
     };
-    let double = Ty { bits: ty.bits * 2, ..ty };
+    let double = Ty {
+        bits: ty.bits * 2,
+        ..ty
+    };
     let types = [ty, ty, double];
-    emit(cx, inst, exec, double, if mad { &types } else { &types[..2] })
+    emit(
+        cx,
+        inst,
+        exec,
+        double,
+        if mad { &types } else { &types[..2] },
+    )
 }
 
 fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
@@ -392,9 +459,15 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let shift = inst.opcode == "bfind" && modifiers.flag("shiftamt");
     let permute = modifiers.any(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]);
     let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    let second = if matches!(inst.opcode, "dp4a" | "dp2a") { modifiers.ty() } else { None };
+    let second = if matches!(inst.opcode, "dp4a" | "dp2a") {
+        modifiers.ty()
+    } else {
+        None
+    };
     modifiers.finish(inst)?;
-    if clamp.is_some() != matches!(inst.opcode, "shf" | "bmsk" | "szext") || permute.is_some() && inst.opcode != "prmt" {
+    if clamp.is_some() != matches!(inst.opcode, "shf" | "bmsk" | "szext")
+        || permute.is_some() && inst.opcode != "prmt"
+    {
         return Err(unknown(inst));
     }
     let signed = ty.kind == Kind::Signed;
@@ -410,28 +483,57 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
         "brev" if b32 => emit(cx, inst, vector::<Brev32>(), ty, &[ty]),
         "brev" if b64 => emit(cx, inst, vector::<Brev64>(), ty, &[ty]),
         "bfe" if int32 => {
-            let exec = if signed { vector::<BfeS32>() } else { vector::<BfeU32>() };
+            let exec = if signed {
+                vector::<BfeS32>()
+            } else {
+                vector::<BfeU32>()
+            };
             emit(cx, inst, exec, ty, &[ty, U32, U32])
         }
         "bfe" if int64 => {
-            let exec = if signed { vector::<BfeS64>() } else { vector::<BfeU64>() };
+            let exec = if signed {
+                vector::<BfeS64>()
+            } else {
+                vector::<BfeU64>()
+            };
             emit(cx, inst, exec, ty, &[ty, U32, U32])
         }
         "bfi" if b32 || b64 => {
             expect_operands(inst, &[5])?;
             let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-            let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
-            let (start, length) = (cx.src(&inst.operands[3], U32)?, cx.src(&inst.operands[4], U32)?);
+            let (a, b) = (
+                cx.src(&inst.operands[1], ty)?,
+                cx.src(&inst.operands[2], ty)?,
+            );
+            let (start, length) = (
+                cx.src(&inst.operands[3], U32)?,
+                cx.src(&inst.operands[4], U32)?,
+            );
             let list = cx.list(&[(length, false)]);
-            let exec = if b32 { vector::<Bfi<u32>>() } else { vector::<Bfi<u64>>() };
+            let exec = if b32 {
+                vector::<Bfi<u32>>()
+            } else {
+                vector::<Bfi<u64>>()
+            };
             let lowered = cx.emit(exec, d, a, b, start);
             lowered.x = Link::List(list.0);
             lowered.list = list;
             Ok(())
         }
         "bfind" if int32 || int64 => {
-            let exec = if int32 { vector::<Bfind32>() } else { vector::<Bfind64>() };
-            with_x(cx, inst, exec, U32, &[ty], u32::from(signed) | u32::from(shift) << 1)
+            let exec = if int32 {
+                vector::<Bfind32>()
+            } else {
+                vector::<Bfind64>()
+            };
+            with_x(
+                cx,
+                inst,
+                exec,
+                U32,
+                &[ty],
+                u32::from(signed) | u32::from(shift) << 1,
+            )
         }
         "fns" if b32 => emit(cx, inst, scalar::<Fns>(), U32, &[U32, U32, U32]),
         "mul24" if int32 => {
@@ -469,15 +571,21 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
             None => emit(cx, inst, vector::<PrmtDefault>(), ty, &[ty, ty, ty]),
             Some(name) => {
                 let mode = numeric::Permute::parse(name).ok_or_else(|| unknown(inst))?;
-                let x = PERMUTES.iter().position(|&p| p == mode).ok_or_else(|| unknown(inst))?;
+                let x = PERMUTES
+                    .iter()
+                    .position(|&p| p == mode)
+                    .ok_or_else(|| unknown(inst))?;
                 with_x(cx, inst, scalar::<Prmt>(), ty, &[ty, ty, ty], x as u32)
             }
         },
         "dp4a" | "dp2a" if int32 => {
-            let other = second.filter(|t| matches!(t.kind, Kind::Signed | Kind::Unsigned) && t.bits == 32);
+            let other =
+                second.filter(|t| matches!(t.kind, Kind::Signed | Kind::Unsigned) && t.bits == 32);
             let other = other.ok_or_else(|| unknown(inst))?.kind == Kind::Signed;
             if inst.opcode == "dp2a" {
-                let mode = mode.filter(|m| matches!(*m, "lo" | "hi")).ok_or_else(|| unknown(inst))?;
+                let mode = mode
+                    .filter(|m| matches!(*m, "lo" | "hi"))
+                    .ok_or_else(|| unknown(inst))?;
                 let x = u32::from(signed) | u32::from(other) << 1 | u32::from(mode == "hi") << 2;
                 return with_x(cx, inst, scalar::<Dp2a>(), U32, &[U32; 3], x);
             }
@@ -489,7 +597,14 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
             };
             emit(cx, inst, exec, U32, &[U32; 3])
         }
-        "bmsk" if b32 => with_x(cx, inst, scalar::<Bmsk>(), ty, &[U32, U32], u32::from(clamp == Some("wrap"))),
+        "bmsk" if b32 => with_x(
+            cx,
+            inst,
+            scalar::<Bmsk>(),
+            ty,
+            &[U32, U32],
+            u32::from(clamp == Some("wrap")),
+        ),
         "szext" if int32 => {
             let x = u32::from(signed) | u32::from(clamp == Some("wrap")) << 1;
             with_x(cx, inst, scalar::<Szext>(), ty, &[ty, U32], x)
@@ -497,14 +612,18 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
         "lop3" if b32 => {
             expect_operands(inst, &[5])?;
             let OperandKind::Int(table @ 0..=255) = inst.operands[4].kind else {
-                return Err(Error::new(inst.operands[4].at, "expected a truth table from 0 to 255"));
+                return Err(Error::new(
+                    inst.operands[4].at,
+                    "expected a truth table from 0 to 255",
+                ));
             };
             let d = cx.dst(&inst.operands[0], Width::W32)?;
             let mut fields = [Field::NONE; 3];
             for (index, field) in fields.iter_mut().enumerate() {
                 *field = cx.src(&inst.operands[index + 1], ty)?;
             }
-            cx.emit(vector::<Lop3>(), d, fields[0], fields[1], fields[2]).x = Link::Raw(table as u32);
+            cx.emit(vector::<Lop3>(), d, fields[0], fields[1], fields[2])
+                .x = Link::Raw(table as u32);
             Ok(())
         }
         _ => Err(unknown(inst)),
@@ -527,7 +646,8 @@ fn with_x<'a>(
     for index in 1..types.len() {
         fields[index] = cx.src(&inst.operands[index + 1], types[index])?;
     }
-    cx.emit(exec, destination, fields[0], fields[1], fields[2]).x = Link::Raw(x);
+    cx.emit(exec, destination, fields[0], fields[1], fields[2])
+        .x = Link::Raw(x);
     Ok(())
 }
 
@@ -539,7 +659,10 @@ fn carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
     expect_operands(inst, &[3])?;
     let exec = carry_exec(ty).ok_or_else(|| unknown(inst))?;
     let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
+    let (a, b) = (
+        cx.src(&inst.operands[1], ty)?,
+        cx.src(&inst.operands[2], ty)?,
+    );
     let x = u32::from(inst.opcode.starts_with("sub"))
         | u32::from(inst.opcode.ends_with('c')) << 1
         | u32::from(sets) << 2;
@@ -573,7 +696,10 @@ fn mad_carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<
         (true, ..) => vector::<MulHi<u64>>(),
     };
     let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], ty)?);
+    let (a, b) = (
+        cx.src(&inst.operands[1], ty)?,
+        cx.src(&inst.operands[2], ty)?,
+    );
     let c = cx.src(&inst.operands[3], ty)?;
     let middle = Field::Register(cx.new_register(Width::of(ty)));
     cx.emit(product, middle, a, b, Field::NONE);
@@ -585,6 +711,12 @@ fn mad_carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<
 /// A temporary with the low half of a register.
 pub(crate) fn truncated(cx: &mut Builder<'_, '_>, register: Register) -> Field {
     let result = Field::Register(cx.new_register(Width::W32));
-    cx.emit(vector::<Truncate>(), result, Field::Register(register), Field::NONE, Field::NONE);
+    cx.emit(
+        vector::<Truncate>(),
+        result,
+        Field::Register(register),
+        Field::NONE,
+        Field::NONE,
+    );
     result
 }

@@ -103,7 +103,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         };
         let d = cx.dst(&inst.operands[0], Width::Pred)?;
         let a = cx.src(&inst.operands[1], ty)?;
-        let b = if unary { a } else { cx.src(&inst.operands[2], ty)? };
+        let b = if unary {
+            a
+        } else {
+            cx.src(&inst.operands[2], ty)?
+        };
         cx.emit(exec, d, a, b, Field::NONE);
         return Ok(());
     }
@@ -117,7 +121,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     macro_rules! pick {
         ($op:ident) => {
-            by_width(ty.bits, vector::<$op<u16>>(), vector::<$op<u32>>(), vector::<$op<u64>>())
+            by_width(
+                ty.bits,
+                vector::<$op<u16>>(),
+                vector::<$op<u32>>(),
+                vector::<$op<u64>>(),
+            )
         };
     }
     let exec = match (inst.opcode, ty.kind) {
@@ -127,7 +136,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         ("not", _) => pick!(Not),
         ("cnot", _) => pick!(Cnot),
         ("shl", _) => pick!(Shl),
-        (_, Kind::Signed) => by_width(ty.bits, vector::<Shr<i16>>(), vector::<Shr<i32>>(), vector::<Shr<i64>>()),
+        (_, Kind::Signed) => by_width(
+            ty.bits,
+            vector::<Shr<i16>>(),
+            vector::<Shr<i32>>(),
+            vector::<Shr<i64>>(),
+        ),
         _ => pick!(Shr),
     };
     let exec = exec.ok_or_else(|| unknown(inst))?;
@@ -135,7 +149,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let a = cx.src(&inst.operands[1], ty)?;
     let b = match (unary, shift) {
         (true, _) => Field::NONE,
-        (_, true) => cx.src(&inst.operands[2], Ty { kind: Kind::Unsigned, bits: 32, packed: 1 })?,
+        (_, true) => cx.src(
+            &inst.operands[2],
+            Ty {
+                kind: Kind::Unsigned,
+                bits: 32,
+                packed: 1,
+            },
+        )?,
         _ => cx.src(&inst.operands[2], ty)?,
     };
     cx.emit(exec, d, a, b, Field::NONE);
@@ -147,7 +168,13 @@ pub(crate) fn negated(cx: &mut Builder<'_, '_>, register: Register) -> Field {
     let result = Field::Register(cx.new_register(Width::Pred));
     let guard = cx.guard();
     cx.set_guard(None);
-    cx.emit(scalar::<NotPred>(), result, Field::Register(register), Field::Register(register), Field::NONE);
+    cx.emit(
+        scalar::<NotPred>(),
+        result,
+        Field::Register(register),
+        Field::Register(register),
+        Field::NONE,
+    );
     cx.set_guard(guard);
     result
 }

@@ -25,7 +25,10 @@ pub(crate) struct Table<K, T: 'static> {
 
 impl<K: std::hash::Hash + Eq, T> Table<K, T> {
     pub const fn new() -> Table<K, T> {
-        Table { numbers: OnceLock::new(), entries: [const { OnceLock::new() }; 512] }
+        Table {
+            numbers: OnceLock::new(),
+            entries: [const { OnceLock::new() }; 512],
+        }
     }
 
     /// The number of the thing with this key; `None` if the table is full.
@@ -44,7 +47,9 @@ impl<K: std::hash::Hash + Eq, T> Table<K, T> {
     /// The thing of a number that [`number`](Table::number) gave.
     #[inline(always)]
     pub fn get(&self, number: u32) -> &T {
-        self.entries[number as usize].get().expect("numbers are given out with their entry")
+        self.entries[number as usize]
+            .get()
+            .expect("numbers are given out with their entry")
     }
 }
 
@@ -86,7 +91,8 @@ impl Op for Product {
             return flow;
         }
         let product = PRODUCTS.get(inst.a);
-        let counts = [product.d, product.a, product.b, product.c].map(|layout| layout.registers() as usize);
+        let counts =
+            [product.d, product.a, product.b, product.c].map(|layout| layout.registers() as usize);
         // SAFETY: the lowering made the list from registers of these widths, as many as the layouts have.
         unsafe {
             let list = warp.list(inst.x, counts.iter().sum());
@@ -144,19 +150,39 @@ pub(crate) fn fragment<'a>(
     element: Element,
     written: bool,
 ) -> Result<Vec<(Field, bool)>> {
-    let parts: Vec<_> = cx.parts(operand).into_iter().map(std::borrow::Cow::into_owned).collect();
+    let parts: Vec<_> = cx
+        .parts(operand)
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
     if parts.len() != count as usize {
         let message = format!("this fragment has {count} registers, found {}", parts.len());
         return Err(Error::new(operand.at, message));
     }
     let ty = match element {
-        Element::F64 => Ty { kind: Kind::Float, bits: 64, packed: 1 },
-        Element::F32 => Ty { kind: Kind::Float, bits: 32, packed: 1 },
-        _ => Ty { kind: Kind::Bits, bits: 32, packed: 1 },
+        Element::F64 => Ty {
+            kind: Kind::Float,
+            bits: 64,
+            packed: 1,
+        },
+        Element::F32 => Ty {
+            kind: Kind::Float,
+            bits: 32,
+            packed: 1,
+        },
+        _ => Ty {
+            kind: Kind::Bits,
+            bits: 32,
+            packed: 1,
+        },
     };
     let mut fields = Vec::new();
     for part in &parts {
-        let mut field = if written { cx.dst(part, Width::of(ty))? } else { cx.src(part, ty)? };
+        let mut field = if written {
+            cx.dst(part, Width::of(ty))?
+        } else {
+            cx.src(part, ty)?
+        };
         if field == Field::Sink {
             field = Field::Register(cx.new_register(Width::of(ty)));
         }
@@ -167,7 +193,11 @@ pub(crate) fn fragment<'a>(
 
 /// Takes the shape.
 pub(crate) fn shape(modifiers: &mut Modifiers) -> Option<Shape> {
-    let name = modifiers.rest().iter().copied().find(|m| Shape::parse(m).is_some())?;
+    let name = modifiers
+        .rest()
+        .iter()
+        .copied()
+        .find(|m| Shape::parse(m).is_some())?;
     modifiers.flag(name);
     Shape::parse(name)
 }
@@ -183,7 +213,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             modifiers.finish(inst)?;
             expect_operands(inst, &[2])?;
             let d = cx.dst(&inst.operands[0], Width::W32)?;
-            let a = cx.src(&inst.operands[1], Ty { kind: Kind::Bits, bits: 32, packed: 1 })?;
+            let a = cx.src(
+                &inst.operands[1],
+                Ty {
+                    kind: Kind::Bits,
+                    bits: 32,
+                    packed: 1,
+                },
+            )?;
             cx.emit(scalar::<Transpose>(), d, a, Field::NONE, Field::NONE);
             Ok(())
         }
@@ -206,7 +243,9 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
     let population = modifiers.flag("popc");
     let saturate = modifiers.flag("satfinite");
     modifiers.any(&["rn", "rz", "rm", "rp"]);
-    let shape = shape(&mut modifiers).filter(|_| sync).ok_or_else(|| unknown(inst))?;
+    let shape = shape(&mut modifiers)
+        .filter(|_| sync)
+        .ok_or_else(|| unknown(inst))?;
     let layouts = [modifiers.next_if(layout), modifiers.next_if(layout)];
     let mut types = Vec::new();
     while let Some(element) = modifiers.next_if(Element::parse) {
@@ -219,10 +258,15 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
         [d, c] if wmma => [d, Element::F16, Element::F16, c],
         _ => return Err(unknown(inst)),
     };
-    let exists = if wmma { a == b && wmma_exists(shape, a, c, d) } else { mma_exists(shape, a, b, c, d) };
+    let exists = if wmma {
+        a == b && wmma_exists(shape, a, c, d)
+    } else {
+        mma_exists(shape, a, b, c, d)
+    };
     // mma.sync and the narrow types of wmma know only A by rows and B by columns.
     let any_layout = wmma && !matches!(a, Element::S4 | Element::U4 | Element::B1);
-    let laid_out = layouts == [Some(true), Some(false)] || any_layout && layouts.iter().all(Option::is_some);
+    let laid_out =
+        layouts == [Some(true), Some(false)] || any_layout && layouts.iter().all(Option::is_some);
     let integers = c == Element::S32 && a != Element::B1;
     if !exists || !laid_out || population != (a == Element::B1) || saturate && !integers {
         return Err(unknown(inst));
@@ -237,13 +281,30 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
     });
     let number = number.ok_or_else(|| Error::new(inst.at, "too many kinds of matrix products"))?;
     let mut fields = Vec::new();
-    let parts = [(Use::Accumulator, d), (Use::A, a), (Use::B, b), (Use::Accumulator, c)];
+    let parts = [
+        (Use::Accumulator, d),
+        (Use::A, a),
+        (Use::B, b),
+        (Use::Accumulator, c),
+    ];
     for (index, (part, element)) in parts.into_iter().enumerate() {
         let count = registers(shape, part, element, wmma);
-        fields.extend(fragment(cx, &inst.operands[index], count, element, index == 0)?);
+        fields.extend(fragment(
+            cx,
+            &inst.operands[index],
+            count,
+            element,
+            index == 0,
+        )?);
     }
     let list = cx.list(&fields);
-    let lowered = cx.emit(vector::<Product>(), Field::NONE, Field::Raw(number), Field::NONE, Field::NONE);
+    let lowered = cx.emit(
+        vector::<Product>(),
+        Field::NONE,
+        Field::Raw(number),
+        Field::NONE,
+        Field::NONE,
+    );
     lowered.x = Link::List(list.0);
     lowered.list = list;
     lowered.writes_d = false;

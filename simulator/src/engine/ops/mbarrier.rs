@@ -5,7 +5,7 @@
 //! it was before the arrival.
 
 use super::memory::base;
-use super::resolve::{Access, Found, GENERIC, SHARED_SPACE};
+use super::resolve::{Access, Found, GENERIC, ORDERED, SHARED_SPACE, STRONG};
 use crate::engine::exec::isa::{Isa, Op, scalar};
 use crate::engine::exec::lanes::{LANES, SINK, dst, lanes_of, put_predicate, src};
 use crate::engine::exec::warp::{Flow, Inst, Warp};
@@ -44,7 +44,11 @@ impl Object {
 
     fn pack(self) -> u64 {
         let bytes = (self.bytes + NO_BYTES as i64) as u64 & BYTES;
-        self.pending | self.expected << 20 | bytes << 40 | INITIALISED | u64::from(self.parity) << 63
+        self.pending
+            | self.expected << 20
+            | bytes << 40
+            | INITIALISED
+            | u64::from(self.parity) << 63
     }
 
     fn settle(&mut self) {
@@ -77,8 +81,15 @@ impl Op for Barrier {
         unsafe {
             let list = warp.list(inst.b, 4);
             let operation = list[0];
-            let pointers: [*mut u8; LANES] = match I::find(warp, inst, 8, Access::Atomic) {
-                Found::Contiguous(start) => std::array::from_fn(|lane| start.wrapping_add(lane * 8)),
+            let access = if operation == INIT {
+                Access::Write
+            } else {
+                Access::Atomic
+            };
+            let pointers: [*mut u8; LANES] = match I::find(warp, inst, 8, access) {
+                Found::Contiguous(start) => {
+                    std::array::from_fn(|lane| start.wrapping_add(lane * 8))
+                }
                 Found::Scattered => warp.pointers,
                 Found::Failed => return Flow::Fault,
             };
@@ -87,7 +98,11 @@ impl Op for Barrier {
             let mut waits = false;
             for lane in lanes_of(warp.mask) {
                 let object = pointers[lane].cast::<u64>();
-                let argument = if wide { src::<u64>(warp, list[1])[lane] } else { src::<u32>(warp, list[1])[lane].into() };
+                let argument = if wide {
+                    src::<u64>(warp, list[1])[lane]
+                } else {
+                    src::<u32>(warp, list[1])[lane].into()
+                };
                 if !in_shared(warp, pointers[lane]) {
                     let message = "mbarrier operation on an object that is not in shared memory";
                     return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
@@ -95,10 +110,16 @@ impl Op for Barrier {
                 warp.changes += 1;
                 if operation == INIT {
                     if argument == 0 || argument > COUNT {
-                        let message = format!("mbarrier.init with a count of {argument}: it is 1 to {COUNT}");
+                        let message =
+                            format!("mbarrier.init with a count of {argument}: it is 1 to {COUNT}");
                         return warp.fail(FaultKind::IllegalInstruction, lane, message);
                     }
-                    let new = Object { pending: argument, expected: argument, bytes: 0, parity: false };
+                    let new = Object {
+                        pending: argument,
+                        expected: argument,
+                        bytes: 0,
+                        parity: false,
+                    };
                     object.write(new.pack());
                     continue;
                 }
@@ -114,9 +135,16 @@ impl Op for Barrier {
                         continue;
                     }
                     ARRIVE | DROP => {
-                        let (count, bytes) = if list[2] & EXPECTS != 0 { (1, argument) } else { (argument, 0) };
+                        let (count, bytes) = if list[2] & EXPECTS != 0 {
+                            (1, argument)
+                        } else {
+                            (argument, 0)
+                        };
                         if count == 0 || count > now.pending {
-                            let message = format!("{count} arrivals at an mbarrier that expects {} more", now.pending);
+                            let message = format!(
+                                "{count} arrivals at an mbarrier that expects {} more",
+                                now.pending
+                            );
                             return warp.fail(FaultKind::IllegalInstruction, lane, message);
                         }
                         now.bytes += bytes as i64;
@@ -132,7 +160,11 @@ impl Op for Barrier {
                     COMPLETE => now.bytes -= argument as i64,
                     _ => {
                         warp.changes -= 1;
-                        let parity = if operation == TEST { argument >> 63 != 0 } else { argument & 1 != 0 };
+                        let parity = if operation == TEST {
+                            argument >> 63 != 0
+                        } else {
+                            argument & 1 != 0
+                        };
                         bits |= u32::from(now.parity != parity) << lane;
                         waits |= now.parity == parity;
                         continue;
@@ -155,9 +187,11 @@ impl Op for Barrier {
 /// Whether a resolved pointer is into the shared memory of the cluster.
 fn in_shared(warp: &Warp, pointer: *mut u8) -> bool {
     let block = warp.block();
-    block.cluster().blocks.iter().any(|other| {
-        pointer.addr().wrapping_sub(other.shared.addr()) < other.shared_size as usize
-    })
+    block
+        .cluster()
+        .blocks
+        .iter()
+        .any(|other| pointer.addr().wrapping_sub(other.shared.addr()) < other.shared_size as usize)
 }
 
 /// `mbarrier.pending_count`: arrivals that were pending in a state.
@@ -173,20 +207,42 @@ impl Op for Pending {
     }
 }
 
-const U32: Ty = Ty { kind: Kind::Unsigned, bits: 32, packed: 1 };
-const B64: Ty = Ty { kind: Kind::Bits, bits: 64, packed: 1 };
+const U32: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 32,
+    packed: 1,
+};
+const B64: Ty = Ty {
+    kind: Kind::Bits,
+    bits: 64,
+    packed: 1,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let operations =
-        ["init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count"];
-    let operation = modifiers.next_if(|m| operations.iter().copied().find(|&o| o == m)).ok_or_else(|| unknown(inst))?;
-    let mut flags = u32::from(matches!(operation, "arrive" | "arrive_drop") && modifiers.flag("expect_tx"));
+    let operations = [
+        "init",
+        "inval",
+        "arrive",
+        "arrive_drop",
+        "expect_tx",
+        "complete_tx",
+        "test_wait",
+        "try_wait",
+        "pending_count",
+    ];
+    let operation = modifiers
+        .next_if(|m| operations.iter().copied().find(|&o| o == m))
+        .ok_or_else(|| unknown(inst))?;
+    let mut flags =
+        u32::from(matches!(operation, "arrive" | "arrive_drop") && modifiers.flag("expect_tx"));
     modifiers.flag("noComplete");
     let parity = modifiers.flag("parity");
     modifiers.any(&["relaxed", "acquire", "release"]);
     modifiers.any(&["cta", "cluster"]);
-    let space = modifiers.any(&["shared", "shared::cta", "shared::cluster"]).map_or(GENERIC, |_| SHARED_SPACE);
+    let space = modifiers
+        .any(&["shared", "shared::cta", "shared::cluster"])
+        .map_or(GENERIC, |_| SHARED_SPACE);
     if modifiers.ty() != Some(B64) {
         return Err(unknown(inst));
     }
@@ -194,7 +250,10 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let operands = inst.operands.as_slice();
     if operation == "pending_count" {
         expect_operands(inst, &[2])?;
-        let (d, a) = (cx.dst(&operands[0], Width::W32)?, cx.src(&operands[1], B64)?);
+        let (d, a) = (
+            cx.dst(&operands[0], Width::W32)?,
+            cx.src(&operands[1], B64)?,
+        );
         cx.emit(scalar::<Pending>(), d, a, Field::NONE, Field::NONE);
         return Ok(());
     }
@@ -202,7 +261,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let arrives = matches!(operation, "arrive" | "arrive_drop");
     let mut target: Option<&Operand> = None;
     let mut rest = operands;
-    if wait || arrives && rest.first().is_some_and(|o| !matches!(o.kind, OperandKind::Address { .. })) {
+    if wait
+        || arrives
+            && rest
+                .first()
+                .is_some_and(|o| !matches!(o.kind, OperandKind::Address { .. }))
+    {
         let (first, others) = rest.split_first().ok_or_else(|| unknown(inst))?;
         target = Some(first);
         rest = others;
@@ -219,7 +283,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             cx.src(state, if parity { U32 } else { B64 })?
         }
         (_, [count]) if !wait && operation != "inval" => cx.src(count, U32)?,
-        _ => return Err(Error::new(inst.at, format!("`{}` has the wrong number of operands", inst.name()))),
+        _ => {
+            return Err(Error::new(
+                inst.at,
+                format!("`{}` has the wrong number of operands", inst.name()),
+            ));
+        }
     };
     let code = match operation {
         "init" => INIT,
@@ -234,9 +303,21 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     flags &= EXPECTS;
     let address = cx.address(place)?;
     let (a, offset, x) = base(cx, address, space)?;
-    let list = cx.list(&[(Field::Raw(code), false), (argument, false), (Field::Raw(flags), false), (d, true)]);
-    let lowered = cx.emit(scalar::<Barrier>(), Field::NONE, a, Field::Raw(list.0), offset);
-    lowered.x = Link::Raw(x);
+    let list = cx.list(&[
+        (Field::Raw(code), false),
+        (argument, false),
+        (Field::Raw(flags), false),
+        (d, true),
+    ]);
+    let lowered = cx.emit(
+        scalar::<Barrier>(),
+        Field::NONE,
+        a,
+        Field::Raw(list.0),
+        offset,
+    );
+    // Arrivals release and waits acquire.
+    lowered.x = Link::Raw(x | STRONG | ORDERED);
     lowered.list = list;
     Ok(())
 }
@@ -245,15 +326,28 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 ///
 /// # Safety
 /// The pointer was resolved.
-pub(crate) unsafe fn arrive_for_copies(warp: &mut Warp, lane: usize, pointer: *mut u8, counted: bool) -> Flow {
+pub(crate) unsafe fn arrive_for_copies(
+    warp: &mut Warp,
+    lane: usize,
+    pointer: *mut u8,
+    counted: bool,
+) -> Flow {
     let object = pointer.cast::<u64>();
     // SAFETY: the caller's promise.
     let Some(mut now) = Object::unpack(unsafe { object.read() }) else {
-        return warp.fail(FaultKind::IllegalInstruction, lane, "an arrival at an mbarrier that is not initialised");
+        return warp.fail(
+            FaultKind::IllegalInstruction,
+            lane,
+            "an arrival at an mbarrier that is not initialised",
+        );
     };
     if counted {
         if now.pending == 0 {
-            return warp.fail(FaultKind::IllegalInstruction, lane, "an arrival at an mbarrier that expects none");
+            return warp.fail(
+                FaultKind::IllegalInstruction,
+                lane,
+                "an arrival at an mbarrier that expects none",
+            );
         }
         now.pending -= 1;
         now.settle();

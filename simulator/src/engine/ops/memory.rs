@@ -2,16 +2,16 @@
 
 use std::marker::PhantomData;
 
-use super::moves;
+use super::parameters;
 use super::resolve::{
-    Access, COUNT_SHIFT, EXTENT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, ORDERED, PARAMETER_SPACE, REGISTER_SHIFT, SHARED_SPACE,
-    SPACE_SHIFT, STRONG, WIDE_BASE, resolve,
+    Access, COUNT_SHIFT, EXTENT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, ORDERED,
+    PARAMETER_SPACE, REGISTER_SHIFT, SHARED_SPACE, SPACE_SHIFT, STRONG, WIDE_BASE, resolve,
 };
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
-use crate::engine::exec::lanes::{FULL, LANES, dst, lanes_of, put, put_or_sink, src};
+use crate::engine::exec::isa::{Isa, Op, vector};
+use crate::engine::exec::lanes::{FULL, LANES, dst, lanes_of, put_or_sink, src};
 use crate::engine::exec::warp::{EXTENTS, Exec, Flow, Inst, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Address, Base, Builder, Field, Link, Register, Symbol, Width, expect_operands};
+use crate::engine::lower::{Address, Base, Builder, Field, Link, Symbol, Width, expect_operands};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
@@ -169,10 +169,19 @@ impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadVector<M, R> {
 
 /// Resolves: in place for global memory, where it is worth the code.
 #[inline(always)]
-unsafe fn found<I: Isa, const INLINE: bool>(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+unsafe fn found<I: Isa, const INLINE: bool>(
+    warp: &mut Warp,
+    inst: &Inst,
+    size: u32,
+    access: Access,
+) -> Found {
     // SAFETY: the caller's promise is that of `resolve`.
     unsafe {
-        if INLINE { resolve::<GLOBAL>(warp, inst, size, access) } else { I::find(warp, inst, size, access) }
+        if INLINE {
+            resolve::<GLOBAL>(warp, inst, size, access)
+        } else {
+            I::find(warp, inst, size, access)
+        }
     }
 }
 
@@ -280,61 +289,8 @@ impl<M: Memory, R: Copy + Narrow<M>> Op for StoreVector<M, R> {
     }
 }
 
-/// A kernel parameter: the same in all lanes. `x` is its offset, checked at the launch.
-struct LoadParameter<M, R>(PhantomData<(M, R)>);
-
-impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadParameter<M, R> {
-    #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
-        let start = warp.grid().params.as_ptr();
-        // SAFETY: the lowering checked the offset against the parameters' size, the launch that of the buffer.
-        unsafe {
-            let value = start.add(inst.x as usize).cast::<M>().read_unaligned().widen();
-            put(warp, inst.d, &[value; LANES]);
-        }
-        Flow::Next
-    }
-}
-
-/// Memory of each lane in the frame: `a` the area, `b` its bytes a lane, `x` the offset.
-struct LoadArea<M, R>(PhantomData<(M, R)>);
-
-impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadArea<M, R> {
-    #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
-        // SAFETY: the lowering checked the offset against the area's size.
-        unsafe {
-            let start = warp.bases[0].add((inst.a + inst.x) as usize);
-            let mut result = [R::default(); LANES];
-            for lane in 0..LANES {
-                result[lane] = start.add(lane * inst.b as usize).cast::<M>().read_unaligned().widen();
-            }
-            put(warp, inst.d, &result);
-        }
-        Flow::Next
-    }
-}
-
-/// As [`LoadArea`]; `c` is the value.
-struct StoreArea<M, R>(PhantomData<(M, R)>);
-
-impl<M: Memory, R: Copy + Narrow<M>> Op for StoreArea<M, R> {
-    #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
-        // SAFETY: the lowering checked the offset against the area's size.
-        unsafe {
-            let start = warp.bases[0].add((inst.a + inst.x) as usize);
-            let values = src::<R>(warp, inst.c);
-            for lane in lanes_of(warp.mask) {
-                start.add(lane * inst.b as usize).cast::<M>().write_unaligned(values[lane].narrow());
-            }
-        }
-        Flow::Next
-    }
-}
-
 /// Picks a load by the type in memory and the register's width.
-macro_rules! load_exec {
+macro_rules! pick_load {
     ($ty:expr, $width:expr, $make:ident) => {
         match ($ty.kind == Kind::Signed, $ty.bits, $width) {
             (false, 8, Width::W16) => Some($make!(u8, u16)),
@@ -359,7 +315,7 @@ macro_rules! load_exec {
 }
 
 /// Picks a store likewise.
-macro_rules! store_exec {
+macro_rules! pick_store {
     ($ty:expr, $width:expr, $make:ident) => {
         match ($ty.bits, $width) {
             (8, Width::W16) => Some($make!(u8, u16)),
@@ -376,6 +332,8 @@ macro_rules! store_exec {
         }
     };
 }
+
+pub(crate) use {pick_load, pick_store};
 
 /// Accesses of whole words of global memory are compiled with their address checks in place.
 fn is_inline(ty: Ty, width: Width, space: u8) -> bool {
@@ -394,7 +352,7 @@ fn load_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
             vector::<Load<$m, $r, false>>()
         };
     }
-    load_exec!(ty, width, make)
+    pick_load!(ty, width, make)
 }
 
 fn store_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
@@ -409,7 +367,7 @@ fn store_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
             vector::<Store<$m, $r, false>>()
         };
     }
-    store_exec!(ty, width, make)
+    pick_store!(ty, width, make)
 }
 
 /// What a memory instruction's modifiers say.
@@ -439,12 +397,17 @@ const SPACES: [(&str, u8); 9] = [
 
 /// Takes a state space.
 pub(crate) fn space(modifiers: &mut Modifiers) -> Option<(&'static str, u8)> {
-    SPACES.iter().copied().find(|(name, _)| modifiers.flag(name))
+    SPACES
+        .iter()
+        .copied()
+        .find(|(name, _)| modifiers.flag(name))
 }
 
 /// Takes what says how strong an access is; the bits for `x`.
 pub(crate) fn strength(modifiers: &mut Modifiers) -> u32 {
-    let semantics = modifiers.any(&["weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"]);
+    let semantics = modifiers.any(&[
+        "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio",
+    ]);
     let mmio = semantics != Some("mmio") && modifiers.flag("mmio");
     modifiers.any(&["cta", "cluster", "gpu", "sys"]);
     match semantics {
@@ -460,8 +423,10 @@ pub(crate) fn cache_hints(modifiers: &mut Modifiers) -> usize {
     let mut operands = 0;
     let mut clone = modifiers.clone();
     while let Some(&name) = clone.rest().first() {
-        let known = matches!(name, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified")
-            || name.starts_with("L1::")
+        let known = matches!(
+            name,
+            "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified"
+        ) || name.starts_with("L1::")
             || name.starts_with("L2::");
         if known {
             modifiers.flag(name);
@@ -483,8 +448,15 @@ fn shape(inst: &Instruction) -> Result<Shape> {
         _ => 1,
     };
     let extra_operands = cache_hints(&mut modifiers);
-    let ty = modifiers.ty().filter(|t| t.kind != Kind::Pred).ok_or_else(|| unknown(inst))?;
-    let ty = Ty { kind: ty.kind, bits: ty.width(), packed: 1 };
+    let ty = modifiers
+        .ty()
+        .filter(|t| t.kind != Kind::Pred)
+        .ok_or_else(|| unknown(inst))?;
+    let ty = Ty {
+        kind: ty.kind,
+        bits: ty.width(),
+        packed: 1,
+    };
     modifiers.finish(inst)?;
     if ty.bits as usize * count > 256 || count == 8 && ty.bits != 32 {
         return Err(unknown(inst));
@@ -501,13 +473,20 @@ fn shape(inst: &Instruction) -> Result<Shape> {
 }
 
 /// The base, offset and flags of an address that is computed at run time.
-pub(crate) fn base<'a>(cx: &mut Builder<'a, '_>, address: Address<'a>, space: u8) -> Result<(Field, Field, u32)> {
+pub(crate) fn base<'a>(
+    cx: &mut Builder<'a, '_>,
+    address: Address<'a>,
+    space: u8,
+) -> Result<(Field, Field, u32)> {
     let mut flags = u32::from(space) << SPACE_SHIFT | next_extent(cx) << EXTENT_SHIFT;
     let mut offset = address.offset;
     let field = match address.base {
         Base::Register(register, wide) => {
             if !wide && matches!(space, GLOBAL | GENERIC) {
-                return Err(Error::new(address.at, "a global or generic address has 64 bits"));
+                return Err(Error::new(
+                    address.at,
+                    "a global or generic address has 64 bits",
+                ));
             }
             flags |= if wide { WIDE_BASE } else { 0 };
             Field::Register(register)
@@ -523,8 +502,14 @@ pub(crate) fn base<'a>(cx: &mut Builder<'a, '_>, address: Address<'a>, space: u8
             let field = cx.address_of(name, &symbol, offset, address.at)?;
             offset = 0;
             match (space, &symbol) {
-                (GENERIC, Symbol::Shared { .. } | Symbol::Local { .. } | Symbol::Parameter { .. }) => {
-                    return Err(Error::new(address.at, format!("`{name}` needs its state space in the instruction")));
+                (
+                    GENERIC,
+                    Symbol::Shared { .. } | Symbol::Local { .. } | Symbol::Parameter { .. },
+                ) => {
+                    return Err(Error::new(
+                        address.at,
+                        format!("`{name}` needs its state space in the instruction"),
+                    ));
                 }
                 _ => field,
             }
@@ -536,7 +521,13 @@ pub(crate) fn base<'a>(cx: &mut Builder<'a, '_>, address: Address<'a>, space: u8
     // An offset beyond 32 bits is added beforehand.
     let sum = Field::Register(cx.new_register(Width::W64));
     let constant = cx.constant(offset as u64, Width::W64);
-    cx.emit(vector::<super::integer::Add<u64>>(), sum, field, constant, Field::NONE);
+    cx.emit(
+        vector::<super::integer::Add<u64>>(),
+        sum,
+        field,
+        constant,
+        Field::NONE,
+    );
     Ok((sum, Field::Raw(0), flags))
 }
 
@@ -559,16 +550,32 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 fn load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let shape = shape(inst)?;
     expect_operands(inst, &[2 + shape.extra_operands])?;
-    let targets: Vec<_> = cx.parts(&inst.operands[0]).into_iter().map(std::borrow::Cow::into_owned).collect();
+    let targets: Vec<_> = cx
+        .parts(&inst.operands[0])
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
     if targets.len() != shape.count {
-        return Err(Error::new(inst.operands[0].at, format!("expected {} destinations", shape.count)));
+        return Err(Error::new(
+            inst.operands[0].at,
+            format!("expected {} destinations", shape.count),
+        ));
     }
     let address = cx.address(&inst.operands[1])?;
     if shape.parameter
         && let Base::Symbol(name, symbol) = &address.base
     {
         let name = (*name).to_owned();
-        return parameter_parts(cx, inst, &shape, &targets, &name, symbol.clone(), address.offset, true);
+        return parameters::lower(
+            cx,
+            inst,
+            &shape,
+            &targets,
+            &name,
+            symbol.clone(),
+            address.offset,
+            true,
+        );
     }
     let width = register_width(cx, &targets, shape.ty)?;
     let (field, offset, flags) = base(cx, address, shape.space)?;
@@ -587,7 +594,7 @@ fn load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
             vector::<LoadVector<$m, $r>>()
         };
     }
-    let exec = load_exec!(shape.ty, width, make).ok_or_else(|| unknown(inst))?;
+    let exec = pick_load!(shape.ty, width, make).ok_or_else(|| unknown(inst))?;
     let mut list = Vec::new();
     for target in &targets {
         list.push((cx.dst(target, width)?, true));
@@ -600,12 +607,21 @@ fn load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
 }
 
 /// The width of the registers of a load or store: at least that of the type, the same for all.
-fn register_width<'a>(cx: &mut Builder<'a, '_>, operands: &[Operand<'a>], ty: Ty) -> Result<Width> {
+pub(crate) fn register_width<'a>(
+    cx: &mut Builder<'a, '_>,
+    operands: &[Operand<'a>],
+    ty: Ty,
+) -> Result<Width> {
     let mut width = None;
     for operand in operands {
-        let Some(found) = cx.width_of(operand) else { continue };
+        let Some(found) = cx.width_of(operand) else {
+            continue;
+        };
         if width.is_some_and(|w| w != found) {
-            return Err(Error::new(operand.at, "the registers of a vector have one width"));
+            return Err(Error::new(
+                operand.at,
+                "the registers of a vector have one width",
+            ));
         }
         width = Some(found);
     }
@@ -618,21 +634,38 @@ fn store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
     if shape.constant {
         return Err(Error::new(inst.at, "constant memory cannot be stored to"));
     }
-    let sources: Vec<_> = cx.parts(&inst.operands[1]).into_iter().map(std::borrow::Cow::into_owned).collect();
+    let sources: Vec<_> = cx
+        .parts(&inst.operands[1])
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
     if sources.len() != shape.count {
-        return Err(Error::new(inst.operands[1].at, format!("expected {} values", shape.count)));
+        return Err(Error::new(
+            inst.operands[1].at,
+            format!("expected {} values", shape.count),
+        ));
     }
     let address = cx.address(&inst.operands[0])?;
     if shape.parameter
         && let Base::Symbol(name, symbol) = &address.base
     {
         let name = (*name).to_owned();
-        return parameter_parts(cx, inst, &shape, &sources, &name, symbol.clone(), address.offset, false);
+        return parameters::lower(
+            cx,
+            inst,
+            &shape,
+            &sources,
+            &name,
+            symbol.clone(),
+            address.offset,
+            false,
+        );
     }
     let width = register_width(cx, &sources, shape.ty)?;
     let (field, offset, flags) = base(cx, address, shape.space)?;
     let register = width.lane_bytes().max(1).trailing_zeros();
-    let flags = flags | shape.flags | (shape.count as u32) << COUNT_SHIFT | register << REGISTER_SHIFT;
+    let flags =
+        flags | shape.flags | (shape.count as u32) << COUNT_SHIFT | register << REGISTER_SHIFT;
     let value_type = value_type(shape.ty, width);
     if shape.count == 1 {
         let exec = store_exec(shape.ty, width, shape.space).ok_or_else(|| unknown(inst))?;
@@ -646,7 +679,7 @@ fn store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
             vector::<StoreVector<$m, $r>>()
         };
     }
-    let exec = store_exec!(shape.ty, width, make).ok_or_else(|| unknown(inst))?;
+    let exec = pick_store!(shape.ty, width, make).ok_or_else(|| unknown(inst))?;
     let mut list = Vec::new();
     for source in &sources {
         list.push((cx.src(source, value_type)?, false));
@@ -659,101 +692,14 @@ fn store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
 }
 
 /// The type a value operand is read as: the memory type, in a register of this width.
-fn value_type(ty: Ty, width: Width) -> Ty {
-    if Width::of(ty) == width { ty } else { Ty { kind: Kind::Bits, bits: width.lane_bytes() * 8, packed: 1 } }
-}
-
-/// `ld.param` and `st.param` of named parameters.
-#[allow(clippy::too_many_arguments, reason = "the parts of one instruction")]
-fn parameter_parts<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    shape: &Shape,
-    operands: &[Operand<'a>],
-    name: &str,
-    symbol: Symbol<'a>,
-    offset: i64,
-    loads: bool,
-) -> Result<()> {
-    let bytes = shape.ty.bits / 8;
-    let width = register_width(cx, operands, shape.ty)?;
-    for (index, operand) in operands.iter().enumerate() {
-        let offset = offset + i64::from(bytes) * index as i64;
-        let size = match symbol {
-            Symbol::Parameter { size, .. } | Symbol::Area { size, .. } => size,
-            Symbol::Register { .. } => bytes,
-            _ => return Err(Error::new(inst.at, format!("`{name}` is not a parameter"))),
-        };
-        if offset < 0 || offset + i64::from(bytes) > i64::from(size) {
-            let message = format!("an access of {bytes} bytes at offset {offset} of `{name}`, which has {size} bytes");
-            return Err(Error::new(inst.at, message));
-        }
-        let offset = offset as u32;
-        match symbol {
-            Symbol::Parameter { offset: base, .. } if loads => {
-                let d = cx.dst(operand, width)?;
-                if d != Field::Sink {
-                    macro_rules! make {
-                        ($m:ty, $r:ty) => {
-                            vector::<LoadParameter<$m, $r>>()
-                        };
-                    }
-                    let exec = load_exec!(shape.ty, width, make).ok_or_else(|| unknown(inst))?;
-                    cx.emit(exec, d, Field::NONE, Field::NONE, Field::NONE).x = Link::Raw(base + offset);
-                }
-            }
-            Symbol::Area { register, size, .. } => {
-                area_access(cx, inst, shape.ty, width, operand, (register, size, offset), loads)?;
-            }
-            _ => return Err(Error::new(inst.at, format!("`{name}` cannot be written"))),
+pub(crate) fn value_type(ty: Ty, width: Width) -> Ty {
+    if Width::of(ty) == width {
+        ty
+    } else {
+        Ty {
+            kind: Kind::Bits,
+            bits: width.lane_bytes() * 8,
+            packed: 1,
         }
     }
-    Ok(())
-}
-
-fn area_access<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    ty: Ty,
-    width: Width,
-    operand: &Operand<'a>,
-    (register, size, offset): (Register, u32, u32),
-    loads: bool,
-) -> Result<()> {
-    let whole = size * 8 == ty.bits && offset == 0 && Width::of(ty) == width && ty.bits >= 16;
-    let area = Field::Register(register);
-    if loads {
-        let d = cx.dst(operand, width)?;
-        if d == Field::Sink {
-            return Ok(());
-        }
-        if whole {
-            // The area has the layout of a register.
-            let exec = moves::exec(width).ok_or_else(|| unknown(inst))?;
-            cx.emit(exec, d, area, Field::NONE, Field::NONE);
-            return Ok(());
-        }
-        macro_rules! make {
-            ($m:ty, $r:ty) => {
-                scalar::<LoadArea<$m, $r>>()
-            };
-        }
-        let exec = load_exec!(ty, width, make).ok_or_else(|| unknown(inst))?;
-        cx.emit(exec, d, area, Field::Raw(size), Field::NONE).x = Link::Raw(offset);
-        return Ok(());
-    }
-    let value = cx.src(operand, value_type(ty, width))?;
-    if whole {
-        let exec = moves::exec(width).ok_or_else(|| unknown(inst))?;
-        cx.emit(exec, area, value, Field::NONE, Field::NONE);
-        return Ok(());
-    }
-    macro_rules! make {
-        ($m:ty, $r:ty) => {
-            scalar::<StoreArea<$m, $r>>()
-        };
-    }
-    let exec = store_exec!(ty, width, make).ok_or_else(|| unknown(inst))?;
-    cx.emit(exec, Field::NONE, area, Field::Raw(size), value).x = Link::Raw(offset);
-    Ok(())
 }

@@ -7,9 +7,9 @@ pub(crate) mod barrier;
 pub(crate) mod call;
 pub(crate) mod compare;
 pub(crate) mod control;
-pub(crate) mod copy;
 pub(crate) mod conversion;
 pub(crate) mod convert;
+pub(crate) mod copy;
 pub(crate) mod float;
 pub(crate) mod fragment;
 pub(crate) mod half;
@@ -19,6 +19,7 @@ pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
+pub(crate) mod parameters;
 pub(crate) mod resolve;
 pub(crate) mod special;
 pub(crate) mod stack;
@@ -68,27 +69,30 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             arithmetic::lower(cx, inst)
         }
         "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => logic::lower(cx, inst),
-        "mul24" | "mad24" | "sad" | "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk" | "szext" | "fns"
-        | "lop3" | "shf" | "prmt" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => integer::lower(cx, inst),
-        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign" | "testp" => {
-            approximate::lower(cx, inst)
-        }
+        "mul24" | "mad24" | "sad" | "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk"
+        | "szext" | "fns" | "lop3" | "shf" | "prmt" | "dp4a" | "dp2a" | "addc" | "subc"
+        | "madc" => integer::lower(cx, inst),
+        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign"
+        | "testp" => approximate::lower(cx, inst),
         "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
         "cvt" => conversion::lower(cx, inst),
         "mov" => moves::lower(cx, inst),
         "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
-        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::lower(cx, inst),
+        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+            memory::lower(cx, inst)
+        }
         "atom" | "red" => atomic::lower(cx, inst),
         "membar" | "fence" => barrier::fence(cx, inst),
         "bar" | "barrier" => barrier::lower(cx, inst),
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => vote::lower(cx, inst),
-        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => control::lower(cx, inst),
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
+            control::lower(cx, inst)
+        }
         "call" => call::lower(cx, inst),
         "mbarrier" => mbarrier::lower(cx, inst),
         "cp" => copy::lower(cx, inst),
-        "alloca" | "stacksave" | "stackrestore" | "setmaxnreg" | "griddepcontrol" | "createpolicy" => {
-            stack::lower(cx, inst)
-        }
+        "alloca" | "stacksave" | "stackrestore" | "setmaxnreg" | "griddepcontrol"
+        | "createpolicy" => stack::lower(cx, inst),
         "wmma" | "mma" | "movmatrix" => matrix::lower(cx, inst),
         "ldmatrix" | "stmatrix" => fragment::lower_rows(cx, inst),
         opcode if video::is_video(opcode) => video::lower(cx, inst),

@@ -112,7 +112,10 @@ pub(crate) fn exec(width: Width) -> Option<Exec> {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers.ty().filter(|t| t.bits != 8).ok_or_else(|| unknown(inst))?;
+    let ty = modifiers
+        .ty()
+        .filter(|t| t.bits != 8)
+        .ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     expect_operands(inst, &[2])?;
     let (target, source) = (&inst.operands[0], &inst.operands[1]);
@@ -129,7 +132,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let width = Width::of(ty);
     // Special registers are read straight into the destination.
     let special = match &source.kind {
-        OperandKind::Name(name) if name.starts_with('%') && cx.find(name).is_none() => Some((*name).to_owned()),
+        OperandKind::Name(name) if name.starts_with('%') && cx.find(name).is_none() => {
+            Some((*name).to_owned())
+        }
         OperandKind::Component(name, part) if name.starts_with('%') && cx.find(name).is_none() => {
             Some(format!("{name}.{part}"))
         }
@@ -158,7 +163,11 @@ fn pack<'a>(
 ) -> Result<()> {
     macro_rules! pick {
         ($e:ty, $r:ty) => {
-            if packs { vector::<Pack<$e, $r>>() } else { vector::<Unpack<$e, $r>>() }
+            if packs {
+                vector::<Pack<$e, $r>>()
+            } else {
+                vector::<Unpack<$e, $r>>()
+            }
         };
     }
     let part = ty.width() / list.len() as u32;
@@ -169,14 +178,26 @@ fn pack<'a>(
         (128, 4) => pick!(u32, u128),
         (128, 2) => pick!(u64, u128),
         _ => {
-            let message = format!("`{}` cannot have a vector of {} parts here", inst.name(), list.len());
+            let message = format!(
+                "`{}` cannot have a vector of {} parts here",
+                inst.name(),
+                list.len()
+            );
             return Err(Error::new(inst.at, message));
         }
     };
-    let part = Ty { kind: Kind::Bits, bits: part, packed: 1 };
+    let part = Ty {
+        kind: Kind::Bits,
+        bits: part,
+        packed: 1,
+    };
     let mut fields = Vec::new();
     for operand in list {
-        let field = if packs { cx.src(operand, part)? } else { cx.dst(operand, Width::of(part))? };
+        let field = if packs {
+            cx.src(operand, part)?
+        } else {
+            cx.dst(operand, Width::of(part))?
+        };
         fields.push((field, !packs));
     }
     let (d, a) = if packs {

@@ -6,7 +6,9 @@
 use crate::engine::environment::AccessError;
 use crate::engine::exec::lanes::{LANES, lanes_of, src};
 use crate::engine::exec::warp::{Cached, EXTENTS, Flow, Inst, Warp};
-use crate::engine::exec::windows::{FUNCTIONS, LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window};
+use crate::engine::exec::windows::{
+    FUNCTIONS, LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window,
+};
 use crate::engine::fault::FaultKind;
 
 /// What an access does.
@@ -91,13 +93,22 @@ pub(crate) unsafe fn addresses(warp: &Warp, inst: &Inst) -> [u64; LANES] {
 /// # Safety
 /// The instruction is a memory instruction of this space.
 #[inline(always)]
-pub(crate) unsafe fn resolve<const SPACE: u8>(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+pub(crate) unsafe fn resolve<const SPACE: u8>(
+    warp: &mut Warp,
+    inst: &Inst,
+    size: u32,
+    access: Access,
+) -> Found {
     // SAFETY: the caller's promise.
     let addresses = unsafe { addresses(warp, inst) };
     let bytes = u64::from(size);
     if SPACE == GLOBAL || SPACE == GENERIC {
         let cached = warp.extents[(inst.x >> EXTENT_SHIFT) as usize % EXTENTS];
-        let len = if access.writes() { cached.writable } else { cached.len };
+        let len = if access.writes() {
+            cached.writable
+        } else {
+            cached.len
+        };
         let start = addresses[0];
         if warp.is_full() && inst.x & STRONG == 0 {
             let mut difference = 0;
@@ -105,7 +116,11 @@ pub(crate) unsafe fn resolve<const SPACE: u8>(warp: &mut Warp, inst: &Inst, size
                 difference |= addresses[lane] ^ start.wrapping_add(lane as u64 * bytes);
             }
             let place = start.wrapping_sub(cached.base);
-            if difference == 0 && start & (bytes - 1) == 0 && place < len && len - place >= bytes * 32 {
+            if difference == 0
+                && start & (bytes - 1) == 0
+                && place < len
+                && len - place >= bytes * 32
+            {
                 return Found::Contiguous(start as *mut u8);
             }
         }
@@ -118,7 +133,10 @@ pub(crate) unsafe fn resolve<const SPACE: u8>(warp: &mut Warp, inst: &Inst, size
             highest = highest.max(if on { address } else { 0 });
             low_bits |= if on { address } else { 0 };
         }
-        let (first, last) = (lowest.wrapping_sub(cached.base), highest.wrapping_sub(cached.base));
+        let (first, last) = (
+            lowest.wrapping_sub(cached.base),
+            highest.wrapping_sub(cached.base),
+        );
         if low_bits & (bytes - 1) == 0 && first < len && last < len && len - last >= bytes {
             for lane in 0..LANES {
                 warp.pointers[lane] = addresses[lane] as *mut u8;
@@ -136,7 +154,10 @@ pub(crate) unsafe fn resolve<const SPACE: u8>(warp: &mut Warp, inst: &Inst, size
             highest = highest.max(if on { place } else { 0 });
             low_bits |= if on { place } else { 0 };
         }
-        if low_bits & (bytes - 1) == 0 && highest + bytes <= u64::from(warp.shared_size) && highest < WINDOWS {
+        if low_bits & (bytes - 1) == 0
+            && highest + bytes <= u64::from(warp.shared_size)
+            && highest < WINDOWS
+        {
             let shared = warp.shared;
             for lane in 0..LANES {
                 let place = addresses[lane].wrapping_sub(base) as usize;
@@ -169,7 +190,10 @@ unsafe fn resolve_slowly(
             shared |= 1 << lane;
         }
     }
-    if warp.watched && shared != 0 && super::watch::shared(warp, inst, shared, size, access) == Flow::Fault {
+    if warp.watched
+        && shared != 0
+        && super::watch::shared(warp, inst, shared, size, access) == Flow::Fault
+    {
         return Found::Failed;
     }
     Found::Scattered
@@ -192,7 +216,10 @@ pub(crate) fn locate(
             LOCAL => (LOCAL_SPACE, address - LOCAL),
             PARAMETERS => (PARAMETER_SPACE, address - PARAMETERS),
             FUNCTIONS => {
-                let what = format!("invalid {} of {size} bytes at the address of a function", access.name());
+                let what = format!(
+                    "invalid {} of {size} bytes at the address of a function",
+                    access.name()
+                );
                 warp.fail(FaultKind::InvalidAddressSpace, lane, what);
                 return None;
             }
@@ -201,12 +228,19 @@ pub(crate) fn locate(
         _ => (space, address),
     };
     if access == Access::Atomic && matches!(space, LOCAL_SPACE | PARAMETER_SPACE) {
-        let what = format!("atomic operation of {size} bytes in {} memory", space_name(space));
+        let what = format!(
+            "atomic operation of {size} bytes in {} memory",
+            space_name(space)
+        );
         warp.fail(FaultKind::InvalidAddressSpace, lane, what);
         return None;
     }
     if place % u64::from(size) != 0 {
-        let what = format!("misaligned {} {} of {size} bytes at {place:#x}", space_name(space), access.name());
+        let what = format!(
+            "misaligned {} {} of {size} bytes at {place:#x}",
+            space_name(space),
+            access.name()
+        );
         let notes = vec![format!("the address must be a multiple of {size}")];
         warp.fail_with(FaultKind::MisalignedAddress, lane, what, notes);
         return None;
@@ -216,9 +250,19 @@ pub(crate) fn locate(
         SHARED_SPACE => shared(warp, lane, place, size, access),
         LOCAL_SPACE => {
             let end = place.checked_add(u64::from(size))?;
-            let room = warp.local_stride.min(warp.frames[warp.frame as usize].local_top);
+            let room = warp
+                .local_stride
+                .min(warp.frames[warp.frame as usize].local_top);
             if end > u64::from(room) {
-                return refuse(warp, lane, space, place, size, access, format!("the thread has {room} bytes of it"));
+                return refuse(
+                    warp,
+                    lane,
+                    space,
+                    place,
+                    size,
+                    access,
+                    format!("the thread has {room} bytes of it"),
+                );
             }
             let at = lane * warp.local_stride as usize + place as usize;
             Some(warp.local.as_mut_ptr().wrapping_add(at))
@@ -226,7 +270,11 @@ pub(crate) fn locate(
         _ => {
             let grid = warp.grid();
             let (params, len) = (grid.params.as_ptr(), grid.params.len() as u64);
-            if access.writes() || place.checked_add(u64::from(size)).is_none_or(|end| end > len) {
+            if access.writes()
+                || place
+                    .checked_add(u64::from(size))
+                    .is_none_or(|end| end > len)
+            {
                 let note = match access.writes() {
                     true => "parameters are read-only".to_owned(),
                     false => format!("the kernel has {len} bytes of parameters"),
@@ -258,7 +306,11 @@ fn refuse(
     access: Access,
     note: String,
 ) -> Option<*mut u8> {
-    let what = format!("invalid {} {} of {size} bytes at {place:#x}", space_name(space), access.name());
+    let what = format!(
+        "invalid {} {} of {size} bytes at {place:#x}",
+        space_name(space),
+        access.name()
+    );
     warp.fail_with(FaultKind::IllegalAddress, lane, what, vec![note]);
     None
 }
@@ -300,7 +352,11 @@ fn global(
     let bytes = u64::from(size);
     let slot = (inst.x >> EXTENT_SHIFT) as usize % EXTENTS;
     let cached = warp.extents[slot];
-    let len = if access.writes() { cached.writable } else { cached.len };
+    let len = if access.writes() {
+        cached.writable
+    } else {
+        cached.len
+    };
     let place = address.wrapping_sub(cached.base);
     if place < len && len - place >= bytes {
         return Some(address as *mut u8);
@@ -309,16 +365,26 @@ fn global(
     let (arena, arena_len) = memory.arena();
     let inside = address.wrapping_sub(arena);
     if !warp.checks.bounds && inside < arena_len && arena_len - inside >= bytes {
-        warp.extents[slot] = Cached { base: arena, len: arena_len, writable: arena_len };
+        warp.extents[slot] = Cached {
+            base: arena,
+            len: arena_len,
+            writable: arena_len,
+        };
         return Some(address as *mut u8);
     }
     match memory.validate(address, bytes, access.writes()) {
         Ok(extent) => {
             let len = extent.end.wrapping_sub(extent.base);
             let place = address.wrapping_sub(extent.base);
-            debug_assert!(place < len && len - place >= bytes, "the memory's answer covers the access");
-            warp.extents[slot] =
-                Cached { base: extent.base, len, writable: if extent.writable { len } else { 0 } };
+            debug_assert!(
+                place < len && len - place >= bytes,
+                "the memory's answer covers the access"
+            );
+            warp.extents[slot] = Cached {
+                base: extent.base,
+                len,
+                writable: if extent.writable { len } else { 0 },
+            };
             Some(address as *mut u8)
         }
         Err(error) => {
@@ -329,7 +395,14 @@ fn global(
 }
 
 #[cold]
-fn report_global(warp: &mut Warp, lane: usize, address: u64, size: u32, access: Access, error: AccessError) {
+fn report_global(
+    warp: &mut Warp,
+    lane: usize,
+    address: u64,
+    size: u32,
+    access: Access,
+    error: AccessError,
+) {
     let mut notes = Vec::new();
     if let Some(near) = warp.grid().memory.nearest(address) {
         let end = near.base.saturating_add(near.size);
@@ -341,7 +414,10 @@ fn report_global(warp: &mut Warp, lane: usize, address: u64, size: u32, access: 
             format!("{} bytes after the end of", address - end)
         };
         let freed = if near.freed { "freed " } else { "" };
-        notes.push(format!("the address is {place} the {freed}{} at {:#x} of {} bytes", near.what, near.base, near.size));
+        notes.push(format!(
+            "the address is {place} the {freed}{} at {:#x} of {} bytes",
+            near.what, near.base, near.size
+        ));
     }
     if address < 4096 {
         notes.push("this looks like a null pointer".into());
@@ -351,6 +427,9 @@ fn report_global(warp: &mut Warp, lane: usize, address: u64, size: u32, access: 
         AccessError::Freed => (FaultKind::UseAfterFree, "the memory was freed"),
         AccessError::ReadOnly => (FaultKind::IllegalAddress, "the memory is read-only"),
     };
-    let what = format!("invalid global {} of {size} bytes at {address:#x}: {why}", access.name());
+    let what = format!(
+        "invalid global {} of {size} bytes at {address:#x}: {why}",
+        access.name()
+    );
     warp.fail_with(kind, lane, what, notes);
 }

@@ -13,15 +13,63 @@ use crate::ptx::{Error, Result};
 
 /// The special registers, in the order of their numbers. All have 32 bits but those of [`WIDE`].
 const NAMES: [&str; 57] = [
-    "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x",
-    "%nctaid.y", "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%lanemask_eq", "%lanemask_le",
-    "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock", "%clock_hi", "%dynamic_smem_size", "%total_smem_size",
-    "%aggr_smem_size", "%clusterid.x", "%clusterid.y", "%clusterid.z", "%nclusterid.x", "%nclusterid.y",
-    "%nclusterid.z", "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z", "%cluster_nctaid.x",
-    "%cluster_nctaid.y", "%cluster_nctaid.z", "%cluster_ctarank", "%cluster_nctarank", "%globaltimer_lo",
-    "%globaltimer_hi", "%tid.w", "%ntid.w", "%ctaid.w", "%nctaid.w", "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_end", "%is_explicit_cluster", "%gridid32", "%clock64", "%globaltimer", "%gridid", "%warpsize",
-    "%envreg1", "%envreg2",
+    "%tid.x",
+    "%tid.y",
+    "%tid.z",
+    "%ntid.x",
+    "%ntid.y",
+    "%ntid.z",
+    "%ctaid.x",
+    "%ctaid.y",
+    "%ctaid.z",
+    "%nctaid.x",
+    "%nctaid.y",
+    "%nctaid.z",
+    "%laneid",
+    "%warpid",
+    "%nwarpid",
+    "%smid",
+    "%nsmid",
+    "%lanemask_eq",
+    "%lanemask_le",
+    "%lanemask_lt",
+    "%lanemask_ge",
+    "%lanemask_gt",
+    "%clock",
+    "%clock_hi",
+    "%dynamic_smem_size",
+    "%total_smem_size",
+    "%aggr_smem_size",
+    "%clusterid.x",
+    "%clusterid.y",
+    "%clusterid.z",
+    "%nclusterid.x",
+    "%nclusterid.y",
+    "%nclusterid.z",
+    "%cluster_ctaid.x",
+    "%cluster_ctaid.y",
+    "%cluster_ctaid.z",
+    "%cluster_nctaid.x",
+    "%cluster_nctaid.y",
+    "%cluster_nctaid.z",
+    "%cluster_ctarank",
+    "%cluster_nctarank",
+    "%globaltimer_lo",
+    "%globaltimer_hi",
+    "%tid.w",
+    "%ntid.w",
+    "%ctaid.w",
+    "%nctaid.w",
+    "%reserved_smem_offset_begin",
+    "%reserved_smem_offset_end",
+    "%is_explicit_cluster",
+    "%gridid32",
+    "%clock64",
+    "%globaltimer",
+    "%gridid",
+    "%warpsize",
+    "%envreg1",
+    "%envreg2",
 ];
 
 /// The numbers of those that have 64 bits.
@@ -168,9 +216,18 @@ impl Op for IsExplicitCluster {
 }
 
 /// Reads a special register into a register of the given type.
-pub(crate) fn read(cx: &mut Builder<'_, '_>, name: &str, register: Register, ty: Ty, at: Position) -> Result<()> {
+pub(crate) fn read(
+    cx: &mut Builder<'_, '_>,
+    name: &str,
+    register: Register,
+    ty: Ty,
+    at: Position,
+) -> Result<()> {
     let Some(number) = NAMES.iter().position(|&n| n == name) else {
-        return Err(Error::new(at, format!("`{name}` is not declared, and is no special register that is supported")));
+        return Err(Error::new(
+            at,
+            format!("`{name}` is not declared, and is no special register that is supported"),
+        ));
     };
     let wide = WIDE.contains(&number);
     let d = Field::Register(register);
@@ -190,8 +247,11 @@ pub(crate) fn read(cx: &mut Builder<'_, '_>, name: &str, register: Register, ty:
         (false, Width::W64 | Width::W16) => {
             let temporary = Field::Register(cx.new_register(Width::W32));
             cx.emit(scalar::<Read>(), temporary, none, none, none).x = x;
-            let exec =
-                if width == Width::W16 { scalar::<ReadAs<u16>>() } else { scalar::<ReadAs<u64>>() };
+            let exec = if width == Width::W16 {
+                scalar::<ReadAs<u16>>()
+            } else {
+                scalar::<ReadAs<u64>>()
+            };
             cx.emit(exec, d, temporary, none, none);
         }
         (true, Width::W32) if name == "%gridid" => {

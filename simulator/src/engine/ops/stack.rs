@@ -19,10 +19,15 @@ impl Op for Allocate {
         // SAFETY: both operands have 64 bits.
         unsafe {
             let sizes = src::<u64>(warp, inst.a);
-            let largest = lanes_of(warp.mask).map(|lane| sizes[lane]).max().unwrap_or(0);
+            let largest = lanes_of(warp.mask)
+                .map(|lane| sizes[lane])
+                .max()
+                .unwrap_or(0);
             let frame = &warp.frames[warp.frame as usize];
             let start = frame.local_top.next_multiple_of(inst.x.max(16));
-            let end = u32::try_from(largest).ok().and_then(|size| start.checked_add(size));
+            let end = u32::try_from(largest)
+                .ok()
+                .and_then(|size| start.checked_add(size));
             let Some(end) = end.filter(|&end| warp.grow_local(end)) else {
                 let lane = warp.mask.trailing_zeros() as usize;
                 let message = format!("stack overflow in an alloca of {largest} bytes");
@@ -57,7 +62,10 @@ impl Op for Restore {
     unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
         // SAFETY: the source has 64 bits.
         let tops = unsafe { src::<u64>(warp, inst.a) };
-        let saved = lanes_of(warp.mask).map(|lane| tops[lane]).max().unwrap_or(0);
+        let saved = lanes_of(warp.mask)
+            .map(|lane| tops[lane])
+            .max()
+            .unwrap_or(0);
         let mask = warp.mask;
         let frame = &mut warp.frames[warp.frame as usize];
         if frame.lanes & !mask == 0 && saved <= u64::from(frame.local_top) {
@@ -67,25 +75,36 @@ impl Op for Restore {
     }
 }
 
-const B64: Ty = Ty { kind: Kind::Bits, bits: 64, packed: 1 };
+const B64: Ty = Ty {
+    kind: Kind::Bits,
+    bits: 64,
+    packed: 1,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let none = Field::NONE;
     match inst.opcode {
         "alloca" | "stacksave" | "stackrestore" => {
-            modifiers.ty().filter(|t| t.width() == 64).ok_or_else(|| unknown(inst))?;
+            modifiers
+                .ty()
+                .filter(|t| t.width() == 64)
+                .ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
         }
         "setmaxnreg" => {
-            modifiers.any(&["inc", "dec"]).ok_or_else(|| unknown(inst))?;
+            modifiers
+                .any(&["inc", "dec"])
+                .ok_or_else(|| unknown(inst))?;
             modifiers.flag("sync");
             modifiers.flag("aligned");
             modifiers.ty();
             modifiers.finish(inst)?;
         }
         "griddepcontrol" => {
-            modifiers.any(&["launch_dependents", "wait"]).ok_or_else(|| unknown(inst))?;
+            modifiers
+                .any(&["launch_dependents", "wait"])
+                .ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
         }
         _ => {}
@@ -101,7 +120,10 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             if !align.is_power_of_two() {
                 return Err(Error::new(inst.at, "an alignment is a power of two"));
             }
-            let (d, a) = (cx.dst(&inst.operands[0], Width::W64)?, cx.src(&inst.operands[1], B64)?);
+            let (d, a) = (
+                cx.dst(&inst.operands[0], Width::W64)?,
+                cx.src(&inst.operands[1], B64)?,
+            );
             cx.emit(scalar::<Allocate>(), d, a, none, none).x = Link::Raw(align);
         }
         "stacksave" => {

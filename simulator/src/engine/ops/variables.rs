@@ -111,10 +111,12 @@ impl Op for MapRank {
                 if inst.x & 1 != 0 {
                     let address = src::<u64>(warp, inst.a)[lane];
                     if inst.x & 2 != 0 && window(address) != SHARED {
-                        let message = format!("mapa of {address:#x}, which is not in shared memory");
+                        let message =
+                            format!("mapa of {address:#x}, which is not in shared memory");
                         return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
                     }
-                    dst::<u64>(warp, inst.d)[lane] = window(address) | u64::from(place(address as u32));
+                    dst::<u64>(warp, inst.d)[lane] =
+                        window(address) | u64::from(place(address as u32));
                 } else {
                     dst::<u32>(warp, inst.d)[lane] = place(src::<u32>(warp, inst.a)[lane]);
                 }
@@ -151,7 +153,14 @@ impl Op for RankOf {
 /// A temporary with the local-space address of an offset in the frame's local memory.
 pub(crate) fn local_address(cx: &mut Builder<'_, '_>, offset: i64) -> Field {
     let result = Field::Register(cx.new_register(Width::W64));
-    cx.emit(scalar::<LocalAddress>(), result, Field::NONE, Field::NONE, Field::NONE).x = Link::Raw(offset as u32);
+    cx.emit(
+        scalar::<LocalAddress>(),
+        result,
+        Field::NONE,
+        Field::NONE,
+        Field::NONE,
+    )
+    .x = Link::Raw(offset as u32);
     result
 }
 
@@ -159,7 +168,13 @@ pub(crate) fn local_address(cx: &mut Builder<'_, '_>, offset: i64) -> Field {
 pub(crate) fn spill_area(cx: &mut Builder<'_, '_>, area: Register, size: u32) -> Result<u32> {
     let offset = cx.local_bytes.next_multiple_of(16);
     cx.local_bytes = offset + size;
-    let lowered = cx.emit(scalar::<Spill>(), Field::NONE, Field::Register(area), Field::Raw(size), Field::NONE);
+    let lowered = cx.emit(
+        scalar::<Spill>(),
+        Field::NONE,
+        Field::Register(area),
+        Field::Raw(size),
+        Field::NONE,
+    );
     lowered.x = Link::Raw(offset);
     Ok(offset)
 }
@@ -177,22 +192,45 @@ const SPACES: [(&str, u32); 9] = [
     ("const", 32),
 ];
 
-const PRED: Ty = Ty { kind: Kind::Pred, bits: 1, packed: 1 };
-const U32: Ty = Ty { kind: Kind::Unsigned, bits: 32, packed: 1 };
-const U64: Ty = Ty { kind: Kind::Unsigned, bits: 64, packed: 1 };
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
+const U32: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 32,
+    packed: 1,
+};
+const U64: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 64,
+    packed: 1,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let to = inst.opcode == "cvta" && modifiers.flag("to");
-    let space = SPACES.iter().find(|(name, _)| modifiers.flag(name)).map(|&(_, bits)| bits);
-    let ty = if inst.opcode == "isspacep" { None } else { modifiers.ty() };
+    let space = SPACES
+        .iter()
+        .find(|(name, _)| modifiers.flag(name))
+        .map(|&(_, bits)| bits);
+    let ty = if inst.opcode == "isspacep" {
+        None
+    } else {
+        modifiers.ty()
+    };
     modifiers.finish(inst)?;
     match inst.opcode {
         "isspacep" => {
             let space = space.ok_or_else(|| unknown(inst))?;
             expect_operands(inst, &[2])?;
-            let (d, a) = (cx.dst(&inst.operands[0], Width::of(PRED))?, cx.src(&inst.operands[1], U64)?);
-            cx.emit(scalar::<InSpace>(), d, a, Field::NONE, Field::NONE).x = Link::Raw(space);
+            let (d, a) = (
+                cx.dst(&inst.operands[0], Width::of(PRED))?,
+                cx.src(&inst.operands[1], U64)?,
+            );
+            cx.emit(scalar::<InSpace>(), d, a, Field::NONE, Field::NONE)
+                .x = Link::Raw(space);
             Ok(())
         }
         "cvta" => {
@@ -202,7 +240,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             convert(cx, inst, to, space, ty)
         }
         _ => {
-            let ty = ty.filter(|t| *t == U32 || *t == U64).ok_or_else(|| unknown(inst))?;
+            let ty = ty
+                .filter(|t| *t == U32 || *t == U64)
+                .ok_or_else(|| unknown(inst))?;
             let generic = space.is_none();
             if space.is_some_and(|s| s != 4) || generic && ty == U32 {
                 return Err(unknown(inst));
@@ -210,10 +250,21 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let x = u32::from(ty == U64) | u32::from(generic) << 1;
             let map = inst.opcode == "mapa";
             expect_operands(inst, &[if map { 3 } else { 2 }])?;
-            let d = cx.dst(&inst.operands[0], if map { Width::of(ty) } else { Width::W32 })?;
+            let d = cx.dst(
+                &inst.operands[0],
+                if map { Width::of(ty) } else { Width::W32 },
+            )?;
             let a = cx.src(&inst.operands[1], ty)?;
-            let b = if map { cx.src(&inst.operands[2], U32)? } else { Field::NONE };
-            let exec = if map { scalar::<MapRank>() } else { scalar::<RankOf>() };
+            let b = if map {
+                cx.src(&inst.operands[2], U32)?
+            } else {
+                Field::NONE
+            };
+            let exec = if map {
+                scalar::<MapRank>()
+            } else {
+                scalar::<RankOf>()
+            };
             if d != Field::Sink {
                 cx.emit(exec, d, a, b, Field::NONE).x = Link::Raw(x);
             }
@@ -222,7 +273,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
 }
 
-fn convert<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, to: bool, space: u32, ty: Ty) -> Result<()> {
+fn convert<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    to: bool,
+    space: u32,
+    ty: Ty,
+) -> Result<()> {
     let (target, source) = (&inst.operands[0], &inst.operands[1]);
     let d = cx.dst(target, Width::of(ty))?;
     let exec: Option<Exec> = match (space, to) {
@@ -235,6 +292,12 @@ fn convert<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, to: bool, sp
         _ => None,
     };
     let a = cx.src(source, U64)?;
-    cx.emit(exec.ok_or_else(|| unknown(inst))?, d, a, Field::NONE, Field::NONE);
+    cx.emit(
+        exec.ok_or_else(|| unknown(inst))?,
+        d,
+        a,
+        Field::NONE,
+        Field::NONE,
+    );
     Ok(())
 }

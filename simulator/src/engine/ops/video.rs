@@ -20,8 +20,13 @@ impl Op for Apply {
         unsafe {
             let list = warp.list(inst.x, 3);
             let video = unpack([list[0], list[1], list[2]]);
-            let (a, b, c) = (src::<u32>(warp, inst.a), src::<u32>(warp, inst.b), src::<u32>(warp, inst.c));
-            let result: [u32; LANES] = std::array::from_fn(|lane| video.apply(a[lane], b[lane], c[lane]));
+            let (a, b, c) = (
+                src::<u32>(warp, inst.a),
+                src::<u32>(warp, inst.b),
+                src::<u32>(warp, inst.c),
+            );
+            let result: [u32; LANES] =
+                std::array::from_fn(|lane| video.apply(a[lane], b[lane], c[lane]));
             put(warp, inst.d, &result);
         }
         Flow::Next
@@ -57,7 +62,11 @@ fn pack(video: &Video) -> [u32; 3] {
         | u32::from(video.sat) << 3
         | u32::from(video.accumulate) << 4;
     let first = number | video.lanes << 8 | u32::from(video.mask) << 12 | flags << 16;
-    [first, u32::from_le_bytes(video.selectors[0]), u32::from_le_bytes(video.selectors[1])]
+    [
+        first,
+        u32::from_le_bytes(video.selectors[0]),
+        u32::from_le_bytes(video.selectors[1]),
+    ]
 }
 
 fn unpack([first, a, b]: [u32; 3]) -> Video {
@@ -77,17 +86,36 @@ fn unpack([first, a, b]: [u32; 3]) -> Video {
 /// The digits of a selector such as `h10` or `b3210`, last digit first.
 fn digits(text: &str, lanes: u32, limit: u32) -> Option<Vec<u8>> {
     let digits = text.strip_prefix(if lanes == 2 { 'h' } else { 'b' })?;
-    let digits: Option<Vec<u8>> =
-        digits.chars().rev().map(|c| c.to_digit(10).filter(|&d| d < limit).map(|d| d as u8)).collect();
+    let digits: Option<Vec<u8>> = digits
+        .chars()
+        .rev()
+        .map(|c| c.to_digit(10).filter(|&d| d < limit).map(|d| d as u8))
+        .collect();
     digits.filter(|digits| !digits.is_empty())
 }
 
 /// An operand without its selector, and the selector's digits.
-fn selected<'a>(operand: &Operand<'a>, lanes: u32, limit: u32) -> Result<(Operand<'a>, Option<Vec<u8>>)> {
-    let OperandKind::Component(name, selector) = operand.kind else { return Ok((operand.clone(), None)) };
-    let found = digits(selector, lanes, limit)
-        .ok_or_else(|| Error::new(operand.at, format!("`.{selector}` does not select parts of a register here")))?;
-    Ok((Operand { at: operand.at, kind: OperandKind::Name(name) }, Some(found)))
+fn selected<'a>(
+    operand: &Operand<'a>,
+    lanes: u32,
+    limit: u32,
+) -> Result<(Operand<'a>, Option<Vec<u8>>)> {
+    let OperandKind::Component(name, selector) = operand.kind else {
+        return Ok((operand.clone(), None));
+    };
+    let found = digits(selector, lanes, limit).ok_or_else(|| {
+        Error::new(
+            operand.at,
+            format!("`.{selector}` does not select parts of a register here"),
+        )
+    })?;
+    Ok((
+        Operand {
+            at: operand.at,
+            kind: OperandKind::Name(name),
+        },
+        Some(found),
+    ))
 }
 
 /// Whether this is such an instruction.
@@ -102,14 +130,20 @@ fn shape(opcode: &str) -> Option<(&str, u32)> {
         _ => return None,
     };
     let name = &opcode[..opcode.len() - 1];
-    matches!(name, "vadd" | "vsub" | "vavrg" | "vabsdiff" | "vmin" | "vmax" | "vset").then_some((name, lanes))
+    matches!(
+        name,
+        "vadd" | "vsub" | "vavrg" | "vabsdiff" | "vmin" | "vmax" | "vset"
+    )
+    .then_some((name, lanes))
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let (name, lanes) = shape(inst.opcode).ok_or_else(|| unknown(inst))?;
     let mut modifiers = Modifiers::new(inst);
     let mut signed = || {
-        let ty = modifiers.next_if(Ty::named).filter(|ty| ty.bits == 32 && ty.packed == 1)?;
+        let ty = modifiers
+            .next_if(Ty::named)
+            .filter(|ty| ty.bits == 32 && ty.packed == 1)?;
         matches!(ty.kind, Kind::Signed | Kind::Unsigned).then_some(ty.kind == Kind::Signed)
     };
     let set = name == "vset";
@@ -125,13 +159,22 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "vabsdiff" => Operation::AbsoluteDifference,
         "vmin" => Operation::Min,
         "vmax" => Operation::Max,
-        _ => Operation::Set(modifiers.next_if(Comparison::parse).ok_or_else(|| unknown(inst))?),
+        _ => Operation::Set(
+            modifiers
+                .next_if(Comparison::parse)
+                .ok_or_else(|| unknown(inst))?,
+        ),
     };
     let sat = !set && modifiers.flag("sat");
     let accumulate = !sat && modifiers.flag("add");
     modifiers.finish(inst)?;
     expect_operands(inst, &[4])?;
-    let mut video = Video { operands_signed: [a, b], sat, accumulate, ..Video::plain(operation, lanes, result) };
+    let mut video = Video {
+        operands_signed: [a, b],
+        sat,
+        accumulate,
+        ..Video::plain(operation, lanes, result)
+    };
     let (target, mask) = selected(&inst.operands[0], lanes, lanes)?;
     if let Some(mask) = mask {
         video.mask = mask.iter().fold(0, |mask, lane| mask | 1 << lane);
@@ -141,17 +184,25 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         let (operand, selector) = selected(operand, lanes, 2 * lanes)?;
         if let Some(selector) = selector {
             if selector.len() != lanes as usize {
-                return Err(Error::new(operand.at, format!("a selector of `{}` names {lanes} parts", inst.opcode)));
+                return Err(Error::new(
+                    operand.at,
+                    format!("a selector of `{}` names {lanes} parts", inst.opcode),
+                ));
             }
             video.selectors[index][..lanes as usize].copy_from_slice(&selector);
         }
         sources.push(operand);
     }
-    let word = Ty { kind: Kind::Bits, bits: 32, packed: 1 };
+    let word = Ty {
+        kind: Kind::Bits,
+        bits: 32,
+        packed: 1,
+    };
     let d = cx.dst(&target, Width::W32)?;
     let (a, b) = (cx.src(&sources[0], word)?, cx.src(&sources[1], word)?);
     let c = cx.src(&inst.operands[3], word)?;
-    let list = cx.list(&pack(&video).map(|number| (crate::engine::lower::Field::Raw(number), false)));
+    let list =
+        cx.list(&pack(&video).map(|number| (crate::engine::lower::Field::Raw(number), false)));
     let lowered = cx.emit(scalar::<Apply>(), d, a, b, c);
     lowered.x = Link::List(list.0);
     lowered.list = list;

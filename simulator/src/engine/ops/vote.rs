@@ -24,7 +24,10 @@ unsafe fn together<E: Exchange>(warp: &mut Warp, inst: &Inst, members: u32) -> F
     // SAFETY: the mask has 32 bits.
     let masks = unsafe { src::<u32>(warp, members) };
     let first = masks[warp.mask.trailing_zeros() as usize & 31];
-    let uniform = masks.iter().enumerate().all(|(lane, &m)| warp.mask >> lane & 1 == 0 || m == first);
+    let uniform = masks
+        .iter()
+        .enumerate()
+        .all(|(lane, &m)| warp.mask >> lane & 1 == 0 || m == first);
     if uniform && warp.mask & !first == 0 && warp.missing(first) == 0 {
         // SAFETY: the caller's promise.
         unsafe { E::exchange(warp, inst, first) }
@@ -42,7 +45,8 @@ unsafe fn apart<E: Exchange>(warp: &mut Warp, inst: &Inst, members: u32) -> Flow
     let frame = warp.frame;
     let mut joined = 0;
     warp.groups.retain(|group| {
-        let same = group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
+        let same =
+            group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
         joined |= if same { group.mask } else { 0 };
         !same
     });
@@ -53,13 +57,18 @@ unsafe fn apart<E: Exchange>(warp: &mut Warp, inst: &Inst, members: u32) -> Flow
     let masks = *unsafe { src::<u32>(warp, members) };
     if let Some(lane) = lanes_of(all).find(|&lane| masks[lane] >> lane & 1 == 0) {
         let name = warp.instruction_name();
-        let message = format!("{name} by lane {lane}, which its member mask {:#010x} does not name", masks[lane]);
+        let message = format!(
+            "{name} by lane {lane}, which its member mask {:#010x} does not name",
+            masks[lane]
+        );
         return warp.fail(FaultKind::IllegalInstruction, lane, message);
     }
     let (mut done, mut rest) = (0, all);
     while rest != 0 {
         let wanted = masks[rest.trailing_zeros() as usize];
-        let same = lanes_of(rest).filter(|&l| masks[l] == wanted).fold(0, |mask, lane| mask | 1 << lane);
+        let same = lanes_of(rest)
+            .filter(|&l| masks[l] == wanted)
+            .fold(0, |mask, lane| mask | 1 << lane);
         rest &= !same;
         warp.mask = same;
         if warp.missing(wanted) == 0 {
@@ -260,7 +269,11 @@ impl Exchange for Elect {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             put_or_none(warp, inst.d, &[leader; LANES]);
-            put_predicate(warp, warp.list(inst.c, 1)[0], 1u32.checked_shl(leader).unwrap_or(0));
+            put_predicate(
+                warp,
+                warp.list(inst.c, 1)[0],
+                1u32.checked_shl(leader).unwrap_or(0),
+            );
         }
     }
 }
@@ -284,8 +297,16 @@ impl Op for ActiveMask {
     }
 }
 
-const B32: Ty = Ty { kind: Kind::Bits, bits: 32, packed: 1 };
-const PRED: Ty = Ty { kind: Kind::Pred, bits: 1, packed: 1 };
+const B32: Ty = Ty {
+    kind: Kind::Bits,
+    bits: 32,
+    packed: 1,
+};
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
 
 /// `d` or `d|p`.
 fn pair<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<(Field, Field)> {
@@ -311,16 +332,27 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     match inst.opcode {
         "shfl" => {
-            let mode = modifiers.any(&["up", "down", "bfly", "idx"]).ok_or_else(|| unknown(inst))?;
-            modifiers.ty().filter(|t| *t == B32).ok_or_else(|| unknown(inst))?;
+            let mode = modifiers
+                .any(&["up", "down", "bfly", "idx"])
+                .ok_or_else(|| unknown(inst))?;
+            modifiers
+                .ty()
+                .filter(|t| *t == B32)
+                .ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
             expect_operands(inst, &[5])?;
             let (mut d, p) = pair(cx, &inst.operands[0])?;
             if d == Field::Sink {
                 d = Field::Register(cx.new_register(Width::W32));
             }
-            let (a, b) = (cx.src(&inst.operands[1], B32)?, cx.src(&inst.operands[2], B32)?);
-            let (c, members) = (cx.src(&inst.operands[3], B32)?, cx.src(&inst.operands[4], B32)?);
+            let (a, b) = (
+                cx.src(&inst.operands[1], B32)?,
+                cx.src(&inst.operands[2], B32)?,
+            );
+            let (c, members) = (
+                cx.src(&inst.operands[3], B32)?,
+                cx.src(&inst.operands[4], B32)?,
+            );
             let list = cx.list(&[(members, false), (p, true)]);
             let exec = match mode {
                 "up" => scalar::<Shuffle<UP>>(),
@@ -333,7 +365,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             lowered.list = list;
         }
         "vote" => {
-            let mode = modifiers.any(&["all", "any", "uni", "ballot"]).ok_or_else(|| unknown(inst))?;
+            let mode = modifiers
+                .any(&["all", "any", "uni", "ballot"])
+                .ok_or_else(|| unknown(inst))?;
             let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
             let ballot = mode == "ballot";
@@ -342,17 +376,32 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
             expect_operands(inst, &[3])?;
             let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-            let (a, b) = (cx.src(&inst.operands[1], PRED)?, cx.src(&inst.operands[2], B32)?);
-            let x = ["all", "any", "uni", "ballot"].iter().position(|&m| m == mode).unwrap_or(0);
+            let (a, b) = (
+                cx.src(&inst.operands[1], PRED)?,
+                cx.src(&inst.operands[2], B32)?,
+            );
+            let x = ["all", "any", "uni", "ballot"]
+                .iter()
+                .position(|&m| m == mode)
+                .unwrap_or(0);
             cx.emit(scalar::<Vote>(), d, a, b, none).x = Link::Raw(x as u32);
         }
         "match" => {
-            let all = modifiers.any(&["any", "all"]).ok_or_else(|| unknown(inst))? == "all";
-            let ty = modifiers.ty().filter(|t| t.kind == Kind::Bits).ok_or_else(|| unknown(inst))?;
+            let all = modifiers
+                .any(&["any", "all"])
+                .ok_or_else(|| unknown(inst))?
+                == "all";
+            let ty = modifiers
+                .ty()
+                .filter(|t| t.kind == Kind::Bits)
+                .ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
             expect_operands(inst, &[3])?;
             let (d, p) = pair(cx, &inst.operands[0])?;
-            let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], B32)?);
+            let (a, b) = (
+                cx.src(&inst.operands[1], ty)?,
+                cx.src(&inst.operands[2], B32)?,
+            );
             let list = cx.list(&[(p, true)]);
             let exec = match ty.bits {
                 32 => scalar::<Match<u32>>(),
@@ -364,13 +413,24 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             lowered.list = list;
         }
         "redux" => {
-            let mode = modifiers.any(&["add", "min", "max", "and", "or", "xor"]).ok_or_else(|| unknown(inst))?;
-            let ty = modifiers.ty().filter(|t| t.bits == 32).ok_or_else(|| unknown(inst))?;
+            let mode = modifiers
+                .any(&["add", "min", "max", "and", "or", "xor"])
+                .ok_or_else(|| unknown(inst))?;
+            let ty = modifiers
+                .ty()
+                .filter(|t| t.bits == 32)
+                .ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
             expect_operands(inst, &[3])?;
-            let x = REDUCTIONS.iter().position(|&r| r == (mode, ty.kind)).ok_or_else(|| unknown(inst))?;
+            let x = REDUCTIONS
+                .iter()
+                .position(|&r| r == (mode, ty.kind))
+                .ok_or_else(|| unknown(inst))?;
             let d = cx.dst(&inst.operands[0], Width::W32)?;
-            let (a, b) = (cx.src(&inst.operands[1], ty)?, cx.src(&inst.operands[2], B32)?);
+            let (a, b) = (
+                cx.src(&inst.operands[1], ty)?,
+                cx.src(&inst.operands[2], B32)?,
+            );
             cx.emit(scalar::<Redux>(), d, a, b, none).x = Link::Raw(x as u32);
         }
         _ => {
@@ -379,7 +439,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let (d, p) = pair(cx, &inst.operands[0])?;
             let b = cx.src(&inst.operands[1], B32)?;
             let list = cx.list(&[(p, true)]);
-            cx.emit(scalar::<Elect>(), d, none, b, Field::Raw(list.0)).list = list;
+            cx.emit(scalar::<Elect>(), d, none, b, Field::Raw(list.0))
+                .list = list;
         }
     }
     Ok(())

@@ -19,16 +19,27 @@ struct Stored<'a> {
 impl Stored<'_> {
     fn bytes(&self, lane: usize) -> [u8; 32] {
         let count = ((self.inst.x >> COUNT_SHIFT & 15) as usize).max(1);
-        let (part, register) = (self.size / count, 1usize << (self.inst.x >> REGISTER_SHIFT & 7));
+        let (part, register) = (
+            self.size / count,
+            1usize << (self.inst.x >> REGISTER_SHIFT & 7),
+        );
         let mut bytes = [0; 32];
         // SAFETY: a store's `b` is one source, or the list of `count` sources, of `register` bytes a lane each.
         unsafe {
             let one = [self.inst.b];
-            let operands = if count == 1 { &one } else { self.warp.list(self.inst.b, count) };
+            let operands = if count == 1 {
+                &one
+            } else {
+                self.warp.list(self.inst.b, count)
+            };
             for (index, &operand) in operands.iter().enumerate() {
-                let base = self.warp.bases[(operand >> 31) as usize].add((operand & !CONSTANT) as usize);
+                let base =
+                    self.warp.bases[(operand >> 31) as usize].add((operand & !CONSTANT) as usize);
                 let from = base.add(lane * register);
-                from.copy_to_nonoverlapping(bytes.as_mut_ptr().add(index * part), part.min(register));
+                from.copy_to_nonoverlapping(
+                    bytes.as_mut_ptr().add(index * part),
+                    part.min(register),
+                );
             }
         }
         bytes
@@ -58,7 +69,13 @@ pub(crate) fn shared(warp: &mut Warp, inst: &Inst, mask: u32, size: u32, access:
         (Access::Write, true) => Kind::StrongWrite,
         (Access::Atomic, _) => Kind::Atomic,
     };
-    let found = accesses(warp, mask, size, kind, (kind == Kind::Write).then_some(inst));
+    let found = accesses(
+        warp,
+        mask,
+        size,
+        kind,
+        (kind == Kind::Write).then_some(inst),
+    );
     if let Some(finding) = found {
         return report(warp, finding);
     }
@@ -70,7 +87,11 @@ pub(crate) fn shared(warp: &mut Warp, inst: &Inst, mask: u32, size: u32, access:
 
 /// As [`shared`], for the pieces of a matrix: their values are not compared.
 pub(crate) fn pieces(warp: &mut Warp, mask: u32, size: u32, access: Access) -> Flow {
-    let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
+    let kind = if access == Access::Read {
+        Kind::Read
+    } else {
+        Kind::Write
+    };
     match accesses(warp, mask, size, kind, None) {
         Some(finding) => report(warp, finding),
         None => Flow::Next,
@@ -90,33 +111,66 @@ pub(crate) fn global(warp: &mut Warp, inst: &Inst, access: Access) {
     synchronise(warp, inst, mask, kind);
 }
 
-fn accesses(warp: &Warp, mask: u32, size: u32, kind: Kind, store: Option<&Inst>) -> Option<Finding> {
+fn accesses(
+    warp: &Warp,
+    mask: u32,
+    size: u32,
+    kind: Kind,
+    store: Option<&Inst>,
+) -> Option<Finding> {
     let cluster = warp.block().cluster_mut();
     let base = cluster.shared_start();
     let checker = cluster.checker.as_deref_mut()?;
-    let offsets: [u32; LANES] = std::array::from_fn(|lane| warp.pointers[lane].addr().wrapping_sub(base) as u32);
+    let offsets: [u32; LANES] =
+        std::array::from_fn(|lane| warp.pointers[lane].addr().wrapping_sub(base) as u32);
     let site = warp.grid().program().site(warp.function, warp.pc);
-    let access =
-        check::Access { block: warp.block().rank, warp: warp.index, mask, offsets: &offsets, size, kind, site };
+    let access = check::Access {
+        block: warp.block().rank,
+        warp: warp.index,
+        mask,
+        offsets: &offsets,
+        size,
+        kind,
+        site,
+    };
     match store {
-        Some(inst) => checker.access(&access, &Stored { warp, inst, size: size as usize }),
+        Some(inst) => checker.access(
+            &access,
+            &Stored {
+                warp,
+                inst,
+                size: size as usize,
+            },
+        ),
         None => checker.access(&access, &()),
     }
 }
 
 fn synchronise(warp: &Warp, inst: &Inst, mask: u32, kind: Kind) {
     let (block, ordered) = (warp.block().rank, inst.x & ORDERED != 0);
-    let Some(checker) = warp.block().cluster_mut().checker.as_deref_mut() else { return };
+    let Some(checker) = warp.block().cluster_mut().checker.as_deref_mut() else {
+        return;
+    };
     for lane in lanes_of(mask) {
         let location = warp.pointers[lane].addr() as u64;
-        checker.synchronise(block, warp.index, lane as u32, location, kind, ordered, ordered);
+        checker.synchronise(
+            block,
+            warp.index,
+            lane as u32,
+            location,
+            kind,
+            ordered,
+            ordered,
+        );
     }
 }
 
 /// A fence by the lanes of the mask.
 pub(crate) fn fence(warp: &Warp) {
     let block = warp.block().rank;
-    let Some(checker) = warp.block().cluster_mut().checker.as_deref_mut() else { return };
+    let Some(checker) = warp.block().cluster_mut().checker.as_deref_mut() else {
+        return;
+    };
     for lane in lanes_of(warp.mask) {
         checker.fence(block, warp.index, lane as u32);
     }
@@ -143,13 +197,16 @@ fn who(cluster: &Cluster, grid: &Grid, home: u32, side: &Side) -> String {
 
 /// The place in shared memory, by variable where there is one.
 fn place(cluster: &Cluster, grid: &Grid, home: u32, block: u32, offset: u32) -> String {
-    let found =
-        grid.program().shared.iter().find(|v| {
-            v.kernels.contains(&grid.entry_number) && offset >= v.address && offset - v.address < v.size.max(1)
-        });
+    let found = grid.program().shared.iter().find(|v| {
+        v.kernels.contains(&grid.entry_number)
+            && offset >= v.address
+            && offset - v.address < v.size.max(1)
+    });
     let name = match found {
         Some(variable) => format!("`{}` + {}", variable.name, offset - variable.address),
-        None if offset >= grid.dynamic_base => format!("dynamic shared memory + {}", offset - grid.dynamic_base),
+        None if offset >= grid.dynamic_base => {
+            format!("dynamic shared memory + {}", offset - grid.dynamic_base)
+        }
         None => format!("shared memory + {offset}"),
     };
     if block == home {
@@ -162,7 +219,13 @@ fn place(cluster: &Cluster, grid: &Grid, home: u32, block: u32, offset: u32) -> 
 /// A finding in words: kind, message, notes.
 fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, String, Vec<String>) {
     match finding {
-        Finding::Race { now, before, block, offset, size } => {
+        Finding::Race {
+            now,
+            before,
+            block,
+            offset,
+            size,
+        } => {
             let place = place(cluster, grid, now.block, *block, *offset);
             let location = grid.program().site_location(before.site);
             let location = location.map_or(String::new(), |location| format!(", at {location}"));
@@ -171,11 +234,26 @@ fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, St
                 format!("it conflicts with the {} by {other}{location}", before.kind),
                 "no barrier, fence or atomic operation orders the two".to_owned(),
             ];
-            (FaultKind::Race, format!("race in shared memory: {} of {size} bytes at {place}", now.kind), notes)
+            (
+                FaultKind::Race,
+                format!(
+                    "race in shared memory: {} of {size} bytes at {place}",
+                    now.kind
+                ),
+                notes,
+            )
         }
-        Finding::Uninitialised { now, block, offset, size } => {
+        Finding::Uninitialised {
+            now,
+            block,
+            offset,
+            size,
+        } => {
             let place = place(cluster, grid, now.block, *block, *offset);
-            let message = format!("uninitialised shared memory: {} of {size} bytes at {place}", now.kind);
+            let message = format!(
+                "uninitialised shared memory: {} of {size} bytes at {place}",
+                now.kind
+            );
             let notes = vec!["no thread had written there since the block started".to_owned()];
             (FaultKind::Uninitialised, message, notes)
         }

@@ -16,7 +16,13 @@ pub fn row_lane(matrix: usize, row: usize) -> usize {
 pub fn scatter(tile: &Tile, transposed: bool) -> Lanes {
     std::array::from_fn(|lane| {
         let (row, column) = (lane / 4, lane % 4 * 2);
-        let element = |column: usize| u32::from(if transposed { tile[column][row] } else { tile[row][column] });
+        let element = |column: usize| {
+            u32::from(if transposed {
+                tile[column][row]
+            } else {
+                tile[row][column]
+            })
+        };
         element(column) | element(column + 1) << 16
     })
 }
@@ -26,7 +32,10 @@ pub fn gather(fragment: &Lanes, transposed: bool) -> Tile {
     let mut tile = Tile::default();
     for (lane, &word) in fragment.iter().enumerate() {
         let row = lane / 4;
-        for (column, value) in [(lane % 4 * 2, word as u16), (lane % 4 * 2 + 1, (word >> 16) as u16)] {
+        for (column, value) in [
+            (lane % 4 * 2, word as u16),
+            (lane % 4 * 2 + 1, (word >> 16) as u16),
+        ] {
             if transposed {
                 tile[column][row] = value;
             } else {
@@ -48,14 +57,18 @@ mod tests {
 
     #[test]
     fn moves_are_inverse_and_transposes_transpose() {
-        let tile: Tile = std::array::from_fn(|row| std::array::from_fn(|column| (row * 16 + column) as u16));
+        let tile: Tile =
+            std::array::from_fn(|row| std::array::from_fn(|column| (row * 16 + column) as u16));
         assert_eq!(scatter(&tile, false)[5], 0x0013_0012);
         assert_eq!(scatter(&tile, true)[5], 0x0031_0021);
         for transposed in [false, true] {
             assert_eq!(gather(&scatter(&tile, transposed), transposed), tile);
         }
         assert_eq!(transpose(&scatter(&tile, false)), scatter(&tile, true));
-        assert_eq!(transpose(&transpose(&scatter(&tile, false))), scatter(&tile, false));
+        assert_eq!(
+            transpose(&transpose(&scatter(&tile, false))),
+            scatter(&tile, false)
+        );
         assert_eq!(row_lane(3, 2), 26);
     }
 }

@@ -62,14 +62,26 @@ impl Multiply {
                 .collect()
         });
         let [a, b, c, d] = layouts;
-        Multiply { a, b, c, d, saturate: false, bits: BitOperation::Xor, shape, places }
+        Multiply {
+            a,
+            b,
+            c,
+            d,
+            saturate: false,
+            bits: BitOperation::Xor,
+            shape,
+            places,
+        }
     }
 
     /// Computes D from A, B and C. `d` must have as many registers as its layout.
     pub fn apply(&self, a: &Fragment, b: &Fragment, c: &Fragment, d: &mut Fragment) {
         match self.d.element() {
             Element::F64 => {
-                let (x, y) = (self.dense(0, a, f64::from_bits), self.dense(1, b, f64::from_bits));
+                let (x, y) = (
+                    self.dense(0, a, f64::from_bits),
+                    self.dense(1, b, f64::from_bits),
+                );
                 let mut sums = self.dense(2, c, f64::from_bits);
                 self.sum(&x, &y, &mut sums, |s, x, y| x.mul_add(y, s));
                 self.spread(&sums, d, f64::to_bits);
@@ -79,24 +91,38 @@ impl Multiply {
                 let mut sums = self.dense(2, c, |v| i64::from(v as i32));
                 if self.a.element() == Element::B1 {
                     match self.bits {
-                        BitOperation::Xor => self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x ^ y)),
-                        BitOperation::And => self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x & y)),
+                        BitOperation::Xor => {
+                            self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x ^ y))
+                        }
+                        BitOperation::And => {
+                            self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x & y))
+                        }
                     }
                 } else {
                     self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x * y));
                 }
                 let clamp = |v: i64| v.clamp(i32::MIN.into(), i32::MAX.into());
                 let saturate = self.saturate;
-                self.spread(&sums, d, |v| u64::from((if saturate { clamp(v) } else { v }) as u32));
+                self.spread(&sums, d, |v| {
+                    u64::from((if saturate { clamp(v) } else { v }) as u32)
+                });
             }
             element => {
                 let (x, y) = (self.floats(0, a), self.floats(1, b));
                 let mut sums = self.floats(2, c);
                 self.sum(&x, &y, &mut sums, |s, x, y| s + x * y);
                 if element == Element::F16 {
-                    self.spread(&sums, d, |v| u64::from(if v.is_nan() { 0x7fff } else { f16::from_f32(v).to_bits() }));
+                    self.spread(&sums, d, |v| {
+                        u64::from(if v.is_nan() {
+                            0x7fff
+                        } else {
+                            f16::from_f32(v).to_bits()
+                        })
+                    });
                 } else {
-                    self.spread(&sums, d, |v| u64::from(if v.is_nan() { 0x7fff_ffff } else { v.to_bits() }));
+                    self.spread(&sums, d, |v| {
+                        u64::from(if v.is_nan() { 0x7fff_ffff } else { v.to_bits() })
+                    });
                 }
             }
         }
@@ -107,18 +133,27 @@ impl Multiply {
     }
 
     /// The dense matrix (row by row) of a fragment.
-    fn dense<T: Copy + Default>(&self, which: usize, fragment: &Fragment, value: impl Fn(u64) -> T) -> Vec<T> {
+    fn dense<T: Copy + Default>(
+        &self,
+        which: usize,
+        fragment: &Fragment,
+        value: impl Fn(u64) -> T,
+    ) -> Vec<T> {
         let layout = self.layout(which);
         let (rows, columns) = layout.extent();
-        let (elements, per_register, bits) =
-            (layout.elements() as usize, layout.element().per_register() as usize, layout.element().bits());
+        let (elements, per_register, bits) = (
+            layout.elements() as usize,
+            layout.element().per_register() as usize,
+            layout.element().bits(),
+        );
         let mask = u64::MAX >> (64 - bits);
         let mut matrix = vec![T::default(); (rows * columns) as usize];
         for (lane, places) in self.places[which].chunks_exact(elements).enumerate() {
             // Where a fragment holds elements several times, the first copy counts.
             for (index, &place) in places.iter().enumerate().rev() {
                 let word = fragment[index / per_register][lane];
-                matrix[usize::from(place)] = value(word >> (index % per_register * bits as usize) & mask);
+                matrix[usize::from(place)] =
+                    value(word >> (index % per_register * bits as usize) & mask);
             }
         }
         matrix
@@ -126,14 +161,17 @@ impl Multiply {
 
     fn spread<T: Copy>(&self, matrix: &[T], fragment: &mut Fragment, value: impl Fn(T) -> u64) {
         let layout = self.layout(3);
-        let (elements, per_register, bits) =
-            (layout.elements() as usize, layout.element().per_register() as usize, layout.element().bits() as usize);
+        let (elements, per_register, bits) = (
+            layout.elements() as usize,
+            layout.element().per_register() as usize,
+            layout.element().bits() as usize,
+        );
         for (lane, places) in self.places[3].chunks_exact(elements).enumerate() {
             for (register, places) in places.chunks_exact(per_register).enumerate() {
-                fragment[register][lane] = places
-                    .iter()
-                    .enumerate()
-                    .fold(0, |word, (i, &place)| word | value(matrix[usize::from(place)]) << (i * bits));
+                fragment[register][lane] =
+                    places.iter().enumerate().fold(0, |word, (i, &place)| {
+                        word | value(matrix[usize::from(place)]) << (i * bits)
+                    });
             }
         }
     }

@@ -7,7 +7,10 @@ use crate::numerics::matrix::shape::{mma_exists, wmma_exists};
 struct Sequence(u64);
 impl Sequence {
     fn next(&mut self, element: Element) -> i64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         let raw = (self.0 >> 40) as i64;
         match element {
             Element::B1 => raw & 1,
@@ -23,8 +26,14 @@ fn encode(element: Element, value: i64) -> u64 {
         Element::Bf16 => bf16::from_f32(value as f32).to_bits().into(),
         Element::Tf32 | Element::F32 => (value as f32).to_bits().into(),
         Element::F64 => (value as f64).to_bits(),
-        Element::E4m3 => (0..=255u8).find(|&b| e4m3_to_f64(b) == value as f64).unwrap().into(),
-        Element::E5m2 => (0..=255u8).find(|&b| e5m2_to_f64(b) == value as f64).unwrap().into(),
+        Element::E4m3 => (0..=255u8)
+            .find(|&b| e4m3_to_f64(b) == value as f64)
+            .unwrap()
+            .into(),
+        Element::E5m2 => (0..=255u8)
+            .find(|&b| e5m2_to_f64(b) == value as f64)
+            .unwrap()
+            .into(),
         _ => value as u64 & (u64::MAX >> (64 - element.bits())),
     }
 }
@@ -37,7 +46,10 @@ fn fragment(layout: &Layout, matrix: &[i64]) -> Vec<[u64; 32]> {
     for lane in 0..32 {
         for index in 0..layout.elements() {
             let place = layout.place(lane, index);
-            let value = encode(layout.element(), matrix[(place.row * columns + place.column) as usize]);
+            let value = encode(
+                layout.element(),
+                matrix[(place.row * columns + place.column) as usize],
+            );
             registers[(index / per_register) as usize][lane as usize] |=
                 value << (index % per_register * layout.element().bits());
         }
@@ -50,9 +62,15 @@ fn check(multiply: &Multiply) {
     let Shape { m, n, k } = multiply.shape;
     let mut random = |layout: &Layout| {
         let (rows, columns) = layout.extent();
-        (0..rows * columns).map(|_| sequence.next(layout.element())).collect::<Vec<i64>>()
+        (0..rows * columns)
+            .map(|_| sequence.next(layout.element()))
+            .collect::<Vec<i64>>()
     };
-    let (a, b, c) = (random(&multiply.a), random(&multiply.b), random(&multiply.c));
+    let (a, b, c) = (
+        random(&multiply.a),
+        random(&multiply.b),
+        random(&multiply.c),
+    );
     let mut d = c.clone();
     for row in 0..m as usize {
         for column in 0..n as usize {
@@ -67,7 +85,12 @@ fn check(multiply: &Multiply) {
         }
     }
     let mut result = vec![[0; 32]; multiply.d.registers() as usize];
-    multiply.apply(&fragment(&multiply.a, &a), &fragment(&multiply.b, &b), &fragment(&multiply.c, &c), &mut result);
+    multiply.apply(
+        &fragment(&multiply.a, &a),
+        &fragment(&multiply.b, &b),
+        &fragment(&multiply.c, &c),
+        &mut result,
+    );
     assert_eq!(result, fragment(&multiply.d, &d), "{multiply:?}");
 }
 
@@ -115,7 +138,10 @@ fn every_combination_multiplies() {
                 for c in [Element::F16, Element::F32, Element::F64, Element::S32] {
                     for d in [Element::F16, Element::F32, Element::F64, Element::S32] {
                         let wmma = a == b && wmma_exists(shape, a, c, d);
-                        for kind in [wmma.then_some(true), mma_exists(shape, a, b, c, d).then_some(false)] {
+                        for kind in [
+                            wmma.then_some(true),
+                            mma_exists(shape, a, b, c, d).then_some(false),
+                        ] {
                             let Some(kind) = kind else { continue };
                             let mut multiply = Multiply::new(shape, [a, b, c, d], kind);
                             check(&multiply);
@@ -135,8 +161,16 @@ fn every_combination_multiplies() {
 // covers: WMMA-06
 #[test]
 fn integers_wrap_or_clamp() {
-    let shape = Shape { m: 16, n: 16, k: 16 };
-    let mut multiply = Multiply::new(shape, [Element::S8, Element::S8, Element::S32, Element::S32], true);
+    let shape = Shape {
+        m: 16,
+        n: 16,
+        k: 16,
+    };
+    let mut multiply = Multiply::new(
+        shape,
+        [Element::S8, Element::S8, Element::S32, Element::S32],
+        true,
+    );
     let ones = fragment(&multiply.a, &[100; 256]);
     let c = fragment(&multiply.c, &[i32::MAX as i64 - 5; 256]);
     let mut d = vec![[0; 32]; 8];
@@ -151,7 +185,11 @@ fn integers_wrap_or_clamp() {
 #[test]
 fn tf32_ignores_the_low_bits() {
     let shape = Shape { m: 16, n: 8, k: 8 };
-    let multiply = Multiply::new(shape, [Element::Tf32, Element::Tf32, Element::F32, Element::F32], false);
+    let multiply = Multiply::new(
+        shape,
+        [Element::Tf32, Element::Tf32, Element::F32, Element::F32],
+        false,
+    );
     let dirty: Vec<[u64; 32]> = vec![[u64::from(1.0f32.to_bits() | 0x1fff); 32]; 4];
     let ones = fragment(&multiply.b, &[1; 64]);
     let mut d = vec![[0; 32]; 4];
@@ -163,7 +201,11 @@ fn tf32_ignores_the_low_bits() {
 #[test]
 fn elementwise_work_on_accumulators() {
     let shape = Shape { m: 8, n: 32, k: 16 };
-    let half = Multiply::new(shape, [Element::F16, Element::F16, Element::F32, Element::F16], true);
+    let half = Multiply::new(
+        shape,
+        [Element::F16, Element::F16, Element::F32, Element::F16],
+        true,
+    );
     // C in f32 and D in f16 agree on the order of elements.
     for lane in 0..32 {
         for index in 0..8 {

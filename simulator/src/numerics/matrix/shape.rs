@@ -85,7 +85,11 @@ impl Shape {
     pub fn parse(name: &str) -> Option<Shape> {
         let (m, rest) = name.strip_prefix('m')?.split_once('n')?;
         let (n, k) = rest.split_once('k')?;
-        Some(Shape { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
+        Some(Shape {
+            m: m.parse().ok()?,
+            n: n.parse().ok()?,
+            k: k.parse().ok()?,
+        })
     }
 
     /// Rows and columns of the matrix that a fragment holds.
@@ -141,15 +145,25 @@ pub fn mma_exists(shape: Shape, a: Element, b: Element, c: Element, d: Element) 
         (F16, F16) => tile == (16, 8) && matches!(k, 8 | 16) && c == d && matches!(c, F16 | F32),
         (Bf16, Bf16) => tile == (16, 8) && matches!(k, 8 | 16) && (c, d) == (F32, F32),
         (Tf32, Tf32) => tile == (16, 8) && matches!(k, 4 | 8) && (c, d) == (F32, F32),
-        (F64, F64) => (tile == (8, 8) && k == 4 || tile == (16, 8) && matches!(k, 4 | 8 | 16)) && (c, d) == (F64, F64),
-        (E4m3 | E5m2, E4m3 | E5m2) => tile == (16, 8) && matches!(k, 16 | 32) && c == d && matches!(c, F16 | F32),
+        (F64, F64) => {
+            (tile == (8, 8) && k == 4 || tile == (16, 8) && matches!(k, 4 | 8 | 16))
+                && (c, d) == (F64, F64)
+        }
+        (E4m3 | E5m2, E4m3 | E5m2) => {
+            tile == (16, 8) && matches!(k, 16 | 32) && c == d && matches!(c, F16 | F32)
+        }
         (S8 | U8, S8 | U8) => {
-            (tile == (8, 8) && k == 16 || tile == (16, 8) && matches!(k, 16 | 32)) && (c, d) == (S32, S32)
+            (tile == (8, 8) && k == 16 || tile == (16, 8) && matches!(k, 16 | 32))
+                && (c, d) == (S32, S32)
         }
         (S4 | U4, S4 | U4) => {
-            (tile == (8, 8) && k == 32 || tile == (16, 8) && matches!(k, 32 | 64)) && (c, d) == (S32, S32)
+            (tile == (8, 8) && k == 32 || tile == (16, 8) && matches!(k, 32 | 64))
+                && (c, d) == (S32, S32)
         }
-        (B1, B1) => (tile == (8, 8) && k == 128 || tile == (16, 8) && matches!(k, 128 | 256)) && (c, d) == (S32, S32),
+        (B1, B1) => {
+            (tile == (8, 8) && k == 128 || tile == (16, 8) && matches!(k, 128 | 256))
+                && (c, d) == (S32, S32)
+        }
         _ => false,
     }
 }
