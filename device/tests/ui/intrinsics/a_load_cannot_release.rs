@@ -1,0 +1,5 @@
+use warpsmith_device::atomic::{Atomic, Release};
+
+fn main() {
+    Atomic::<u32>::new(0).load(Release);
+}

@@ -1,0 +1,7 @@
+use warpsmith_device::grid;
+
+fn main() {
+    let arrival = grid::arrive();
+    arrival.wait();
+    arrival.wait();
+}
