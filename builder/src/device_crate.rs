@@ -104,6 +104,14 @@ impl Built {
     }
 }
 
+/// A mistake that rustc's own words do not explain.
+enum Mistake {
+    /// The crate is not `no_std`.
+    NeedsStd(String),
+    /// The crate names a feature in `#![feature(...)]` that it has anyway.
+    NamesFeature(String),
+}
+
 /// Variables of an outer cargo, clippy or coverage tool that change what an inner cargo does.
 const LEAKING: &[&str] = &[
     "CARGO_ENCODED_RUSTFLAGS",
@@ -226,7 +234,7 @@ impl<'a> Invocation<'a> {
         let mut built = Built::default();
         let mut errors = String::new();
         let mut kernel_crate = None;
-        let mut needs_std = None;
+        let mut mistake = None;
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         for line in stdout.lines() {
             let line = line.context("cannot read the output of", &self.toolchain.cargo)?;
@@ -239,10 +247,20 @@ impl<'a> Invocation<'a> {
                     let is_error = message["message"]["level"]
                         .as_str()
                         .is_some_and(|l| l.starts_with("error"));
-                    if message["message"]["code"]["code"] == "E0463"
-                        && rendered.contains("crate for `std`")
-                    {
-                        needs_std = message["target"]["name"].as_str().map(str::to_owned);
+                    let krate = || {
+                        message["target"]["name"]
+                            .as_str()
+                            .unwrap_or_default()
+                            .to_owned()
+                    };
+                    match message["message"]["code"]["code"].as_str() {
+                        Some("E0463") if rendered.contains("crate for `std`") => {
+                            mistake = Some(Mistake::NeedsStd(krate()))
+                        }
+                        Some("E0636") if rendered.contains("<crate attribute>") => {
+                            mistake = Some(Mistake::NamesFeature(krate()))
+                        }
+                        _ => {}
                     }
                     if is_error {
                         &mut errors
@@ -296,17 +314,26 @@ impl<'a> Invocation<'a> {
         let diagnostics = if errors.is_empty() { stderr } else { errors };
         Err(BuildError::Rustc {
             diagnostics: diagnostics.trim_end().to_owned(),
-            hint: self.hint(needs_std),
+            hint: self.hint(mistake),
         })
     }
 
     /// What to do about a failed compilation, where there is something to say that rustc does not.
-    fn hint(&self, needs_std: Option<String>) -> Option<String> {
-        if let Some(krate) = needs_std {
-            return Some(format!(
-                "`{krate}` needs `std`, which the GPU does not have. In a crate of your own write `#![no_std]`; of a \
-                 dependency turn its `std` feature off (`default-features = false`), or keep it away from the kernels"
-            ));
+    fn hint(&self, mistake: Option<Mistake>) -> Option<String> {
+        match mistake {
+            Some(Mistake::NeedsStd(krate)) => {
+                return Some(format!(
+                    "`{krate}` needs `std`, which the GPU does not have. In a crate of your own write `#![no_std]`; of a \
+                     dependency turn its `std` feature off (`default-features = false`), or keep it away from the kernels"
+                ));
+            }
+            Some(Mistake::NamesFeature(krate)) => {
+                return Some(format!(
+                    "`{krate}` turns on a feature of rustc that the builder turns on for every device crate; take it out \
+                     of its `#![feature(...)]`"
+                ));
+            }
+            None => {}
         }
         (self.toolchain.release != TESTED_RELEASE).then(|| {
             format!(

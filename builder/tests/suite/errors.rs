@@ -184,6 +184,16 @@ fn a_crate_that_needs_std() {
 }
 
 #[test]
+fn a_feature_that_the_builder_turns_on() {
+    let project = Project::new(&[(
+        "src/lib.rs",
+        &format!("#![no_std]\n#![feature(abi_ptx)]\n{PANIC}"),
+    )]);
+    let text = error(CudaBuilder::new(project.path())).to_string();
+    assert!(text.contains("that the builder turns on for every device crate; take it out of its `#![feature(...)]`"), "{text}");
+}
+
+#[test]
 fn a_dependency_that_needs_std_is_named() {
     let project = Project::with_dependencies(
         "hostly = { path = \"hostly\" }",
