@@ -3,6 +3,9 @@
 //! It knows nothing of PTX or Rust. Values borrow their [`Context`], so they cannot outlive it; a value
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 
+mod build;
+mod function;
+mod instruction;
 mod location;
 pub mod sys;
 mod value;

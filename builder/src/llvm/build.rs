@@ -1,0 +1,169 @@
+//! New instructions, put before one that is there, with its source location.
+
+use super::{Attribute, Value, sys};
+
+// SAFETY of the `unsafe` blocks below: see `value`.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl<'c> Value<'c> {
+    /// Puts a copy of this call of inline assembly before it, with another template, and the pointer argument
+    /// `n` cast to an address space. Flags of the call are kept.
+    pub fn build_asm_copy_before(self, text: &str, n: u32, space: u32) -> Option<Value<'c>> {
+        let asm = self.callee()?;
+        let mut arguments: Vec<_> = (0..self.argument_count())
+            .map(|i| self.operand(i).map(|v| v.raw))
+            .collect::<Option<_>>()?;
+        let constraints = asm.asm_constraints();
+        let api = self.api();
+        let call = unsafe {
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            if space != 0 {
+                let pointer = (api.LLVMPointerTypeInContext)(self.context.raw, space);
+                let argument = &mut arguments[n as usize];
+                *argument = (api.LLVMBuildAddrSpaceCast)(builder, *argument, pointer, c"".as_ptr());
+            }
+            let mut types: Vec<_> = arguments.iter().map(|&a| (api.LLVMTypeOf)(a)).collect();
+            let ty = (api.LLVMFunctionType)(self.ty(), types.as_mut_ptr(), types.len() as u32, 0);
+            let asm = (api.LLVMGetInlineAsm)(
+                ty,
+                text.as_ptr().cast(),
+                text.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
+                (api.LLVMGetInlineAsmHasSideEffects)(asm.raw),
+                0,
+                0,
+                0,
+            );
+            let call = (api.LLVMBuildCall2)(
+                builder,
+                ty,
+                asm,
+                arguments.as_mut_ptr(),
+                arguments.len() as u32,
+                c"".as_ptr(),
+            );
+            (api.LLVMInstructionSetDebugLoc)(call, (api.LLVMInstructionGetDebugLoc)(self.raw));
+            let at = Attribute::Function.index();
+            let count = (api.LLVMGetCallSiteAttributeCount)(self.raw, at) as usize;
+            let mut flags = vec![std::ptr::null_mut(); count];
+            (api.LLVMGetCallSiteAttributes)(self.raw, at, flags.as_mut_ptr());
+            for flag in flags {
+                (api.LLVMAddCallSiteAttribute)(call, at, flag);
+            }
+            (api.LLVMDisposeBuilder)(builder);
+            call
+        };
+        self.wrap(call)
+    }
+
+    /// Puts a load of four words from operand 1 and a store of them to operand 0 before this call, aligned to 16.
+    pub fn build_vector_copy_before(self) {
+        let api = self.api();
+        unsafe {
+            let (to, from) = (
+                (api.LLVMGetOperand)(self.raw, 0),
+                (api.LLVMGetOperand)(self.raw, 1),
+            );
+            let words = (api.LLVMVectorType)((api.LLVMInt32TypeInContext)(self.context.raw), 4);
+            let location = (api.LLVMInstructionGetDebugLoc)(self.raw);
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            let load = (api.LLVMBuildLoad2)(builder, words, from, c"".as_ptr());
+            let store = (api.LLVMBuildStore)(builder, load, to);
+            (api.LLVMDisposeBuilder)(builder);
+            for access in [load, store] {
+                (api.LLVMSetAlignment)(access, 16);
+                (api.LLVMInstructionSetDebugLoc)(access, location);
+            }
+        }
+    }
+
+    /// Puts `-operand` before this instruction.
+    pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
+        let raw = unsafe {
+            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
+            (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
+            let raw = (self.api().LLVMBuildNeg)(builder, operand.raw, c"".as_ptr());
+            (self.api().LLVMDisposeBuilder)(builder);
+            raw
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+
+    /// Puts inline assembly (with side effects) before this instruction, with its source location.
+    pub fn build_asm_before(
+        self,
+        text: &str,
+        constraints: &str,
+        result: sys::TypeRef,
+        arguments: &[Value<'c>],
+    ) -> Value<'c> {
+        let mut types: Vec<_> = arguments.iter().map(|a| a.ty()).collect();
+        let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
+        let raw = unsafe {
+            let ty =
+                (self.api().LLVMFunctionType)(result, types.as_mut_ptr(), types.len() as u32, 0);
+            let asm = (self.api().LLVMGetInlineAsm)(
+                ty,
+                text.as_ptr().cast(),
+                text.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
+                1,
+                0,
+                0,
+                0,
+            );
+            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
+            (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
+            let call = (self.api().LLVMBuildCall2)(
+                builder,
+                ty,
+                asm,
+                values.as_mut_ptr(),
+                values.len() as u32,
+                c"".as_ptr(),
+            );
+            (self.api().LLVMInstructionSetDebugLoc)(
+                call,
+                (self.api().LLVMInstructionGetDebugLoc)(self.raw),
+            );
+            (self.api().LLVMDisposeBuilder)(builder);
+            call
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+
+    /// Puts a call of `function` before this call, with its source location.
+    pub fn build_call_before(self, function: Value<'c>, arguments: &[Value<'c>]) -> Value<'c> {
+        let api = self.api();
+        let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
+        let raw = unsafe {
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            let ty = (api.LLVMGlobalGetValueType)(function.raw);
+            let call = (api.LLVMBuildCall2)(
+                builder,
+                ty,
+                function.raw,
+                values.as_mut_ptr(),
+                values.len() as u32,
+                c"".as_ptr(),
+            );
+            (api.LLVMInstructionSetDebugLoc)(call, (api.LLVMInstructionGetDebugLoc)(self.raw));
+            (api.LLVMDisposeBuilder)(builder);
+            call
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+}

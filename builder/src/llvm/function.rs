@@ -1,0 +1,135 @@
+//! Functions: parameters, instructions, attributes.
+
+use super::sys::{self, BasicBlockRef};
+use super::value::Instructions;
+use super::{Attribute, Value};
+
+// SAFETY of the `unsafe` blocks below: see `value`.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl<'c> Value<'c> {
+    /// True for an intrinsic of LLVM's.
+    pub fn is_intrinsic(self) -> bool {
+        unsafe { (self.api().LLVMGetIntrinsicID)(self.raw) != 0 }
+    }
+
+    /// The calling convention's number.
+    pub fn calling_convention(self) -> u32 {
+        unsafe { (self.api().LLVMGetFunctionCallConv)(self.raw) }
+    }
+
+    /// How many parameters the function has.
+    pub fn parameter_count(self) -> u32 {
+        unsafe { (self.api().LLVMCountParams)(self.raw) }
+    }
+
+    /// The parameter with this number.
+    pub fn parameter(self, n: u32) -> Option<Value<'c>> {
+        if n >= self.parameter_count() {
+            return None;
+        }
+        self.wrap(unsafe { (self.api().LLVMGetParam)(self.raw, n) })
+    }
+
+    /// All instructions of a function.
+    pub fn instructions(self) -> Instructions<'c> {
+        let mut all = Vec::new();
+        unsafe {
+            let mut block: BasicBlockRef = (self.api().LLVMGetFirstBasicBlock)(self.raw);
+            while !block.is_null() {
+                let mut at = (self.api().LLVMGetFirstInstruction)(block);
+                while let Some(value) = self.wrap(at) {
+                    all.push(value);
+                    at = (self.api().LLVMGetNextInstruction)(at);
+                }
+                block = (self.api().LLVMGetNextBasicBlock)(block);
+            }
+        }
+        all
+    }
+
+    /// Adds a flag attribute such as `convergent`.
+    pub fn add_flag(self, at: Attribute, name: &str) {
+        self.add_number(at, name, 0);
+    }
+
+    /// Adds an attribute with a number, such as `align`.
+    pub fn add_number(self, at: Attribute, name: &str, number: u64) {
+        unsafe {
+            let attribute = (self.api().LLVMCreateEnumAttribute)(
+                self.context.raw,
+                self.attribute_kind(name),
+                number,
+            );
+            (self.api().LLVMAddAttributeAtIndex)(self.raw, at.index(), attribute);
+        }
+    }
+
+    /// Adds an attribute with a type, such as `byval`.
+    pub fn add_type(self, at: Attribute, name: &str, ty: sys::TypeRef) {
+        unsafe {
+            let attribute = (self.api().LLVMCreateTypeAttribute)(
+                self.context.raw,
+                self.attribute_kind(name),
+                ty,
+            );
+            (self.api().LLVMAddAttributeAtIndex)(self.raw, at.index(), attribute);
+        }
+    }
+
+    /// Adds a free-form attribute.
+    pub fn add_text(self, at: Attribute, name: &str, text: &str) {
+        unsafe {
+            let attribute = (self.api().LLVMCreateStringAttribute)(
+                self.context.raw,
+                name.as_ptr().cast(),
+                name.len() as u32,
+                text.as_ptr().cast(),
+                text.len() as u32,
+            );
+            (self.api().LLVMAddAttributeAtIndex)(self.raw, at.index(), attribute);
+        }
+    }
+
+    /// Removes a flag attribute.
+    pub fn remove_flag(self, at: Attribute, name: &str) {
+        unsafe {
+            (self.api().LLVMRemoveEnumAttributeAtIndex)(
+                self.raw,
+                at.index(),
+                self.attribute_kind(name),
+            )
+        }
+    }
+
+    /// Removes a free-form attribute.
+    pub fn remove_text(self, at: Attribute, name: &str) {
+        unsafe {
+            (self.api().LLVMRemoveStringAttributeAtIndex)(
+                self.raw,
+                at.index(),
+                name.as_ptr().cast(),
+                name.len() as u32,
+            )
+        }
+    }
+
+    /// Whether a flag attribute is there.
+    pub fn has_flag(self, at: Attribute, name: &str) -> bool {
+        unsafe {
+            !(self.api().LLVMGetEnumAttributeAtIndex)(
+                self.raw,
+                at.index(),
+                self.attribute_kind(name),
+            )
+            .is_null()
+        }
+    }
+
+    pub(super) fn attribute_kind(self, name: &str) -> u32 {
+        let kind = unsafe {
+            (self.api().LLVMGetEnumAttributeKindForName)(name.as_ptr().cast(), name.len())
+        };
+        assert_ne!(kind, 0, "LLVM knows no attribute `{name}`");
+        kind
+    }
+}

@@ -1,0 +1,218 @@
+//! Instructions: operands, calls, source locations, atomics, floating-point flags.
+
+use super::{Attribute, Location, Ordering, RmwOperation, Value, opcode};
+
+// SAFETY of the `unsafe` blocks below: see `value`.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl<'c> Value<'c> {
+    /// The opcode (see [`opcode`]).
+    pub fn opcode(self) -> i32 {
+        unsafe { (self.api().LLVMGetInstructionOpcode)(self.raw) }
+    }
+
+    /// The function around an instruction.
+    pub fn function(self) -> Option<Value<'c>> {
+        unsafe {
+            let block = (self.api().LLVMGetInstructionParent)(self.raw);
+            if block.is_null() {
+                return None;
+            }
+            self.wrap((self.api().LLVMGetBasicBlockParent)(block))
+        }
+    }
+
+    /// Removes an instruction whose value is not used.
+    pub fn erase(self) {
+        unsafe { (self.api().LLVMInstructionEraseFromParent)(self.raw) }
+    }
+
+    /// The operand with this number.
+    pub fn operand(self, n: u32) -> Option<Value<'c>> {
+        self.wrap(unsafe { (self.api().LLVMGetOperand)(self.raw, n) })
+    }
+
+    /// Whether an instruction is a call.
+    pub fn is_call(self) -> bool {
+        self.opcode() == opcode::CALL
+    }
+
+    /// What a call calls.
+    pub fn callee(self) -> Option<Value<'c>> {
+        self.wrap(unsafe { (self.api().LLVMGetCalledValue)(self.raw) })
+    }
+
+    /// How many arguments a call has.
+    pub fn argument_count(self) -> u32 {
+        unsafe { (self.api().LLVMGetNumArgOperands)(self.raw) }
+    }
+
+    /// The template of an inline-assembly value.
+    pub fn asm_text(self) -> String {
+        let mut len = 0;
+        unsafe {
+            let start = (self.api().LLVMGetInlineAsmAsmString)(self.raw, &mut len);
+            String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
+        }
+    }
+
+    /// The operand constraints of an inline-assembly value, separated by commas.
+    pub fn asm_constraints(self) -> String {
+        let mut len = 0;
+        unsafe {
+            let start = (self.api().LLVMGetInlineAsmConstraintString)(self.raw, &mut len);
+            String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
+        }
+    }
+
+    /// The opcode of a constant expression, `None` for other values.
+    pub fn constant_opcode(self) -> Option<i32> {
+        unsafe {
+            (!(self.api().LLVMIsAConstantExpr)(self.raw).is_null())
+                .then(|| (self.api().LLVMGetConstOpcode)(self.raw))
+        }
+    }
+
+    /// How many operands an instruction or constant expression has.
+    pub fn operand_count(self) -> u32 {
+        unsafe { (self.api().LLVMGetNumOperands)(self.raw) as u32 }
+    }
+
+    /// The function whose parameter this is, `None` for other values.
+    pub fn parameter_of(self) -> Option<Value<'c>> {
+        unsafe {
+            if (self.api().LLVMIsAArgument)(self.raw).is_null() {
+                return None;
+            }
+            self.wrap((self.api().LLVMGetParamParent)(self.raw))
+        }
+    }
+
+    /// Adds a flag attribute to a call.
+    pub fn add_call_flag(self, name: &str) {
+        unsafe {
+            let attribute = (self.api().LLVMCreateEnumAttribute)(
+                self.context.raw,
+                self.attribute_kind(name),
+                0,
+            );
+            (self.api().LLVMAddCallSiteAttribute)(self.raw, Attribute::Function.index(), attribute);
+        }
+    }
+
+    /// Removes a flag attribute from a call.
+    pub fn remove_call_flag(self, name: &str) {
+        unsafe {
+            (self.api().LLVMRemoveCallSiteEnumAttribute)(
+                self.raw,
+                Attribute::Function.index(),
+                self.attribute_kind(name),
+            )
+        }
+    }
+
+    /// Source file and line of an instruction or function, where known.
+    pub fn location(self) -> Option<(String, u32)> {
+        unsafe {
+            let line = (self.api().LLVMGetDebugLocLine)(self.raw);
+            let mut len = 0;
+            let file = (self.api().LLVMGetDebugLocFilename)(self.raw, &mut len);
+            if file.is_null() || line == 0 {
+                return None;
+            }
+            let file =
+                String::from_utf8_lossy(std::slice::from_raw_parts(file.cast(), len as usize))
+                    .into_owned();
+            Some((file, line))
+        }
+    }
+
+    /// The source location of an instruction, with its way of inlining.
+    pub fn debug_location(self) -> Option<Location<'c>> {
+        let raw = unsafe { (self.api().LLVMInstructionGetDebugLoc)(self.raw) };
+        Location::new(raw, self.context)
+    }
+
+    /// Sets the source location of an instruction.
+    pub fn set_debug_location(self, location: Location<'c>) {
+        unsafe { (self.api().LLVMInstructionSetDebugLoc)(self.raw, location.raw()) }
+    }
+
+    /// The order of an atomic instruction.
+    pub fn ordering(self) -> Ordering {
+        match unsafe { (self.api().LLVMGetOrdering)(self.raw) } {
+            4 => Ordering::Acquire,
+            5 => Ordering::Release,
+            6 => Ordering::AcquireRelease,
+            7 => Ordering::SequentiallyConsistent,
+            _ => Ordering::Monotonic,
+        }
+    }
+
+    /// What an atomic read-modify-write does.
+    pub fn rmw_operation(self) -> RmwOperation {
+        match unsafe { (self.api().LLVMGetAtomicRMWBinOp)(self.raw) } {
+            0 => RmwOperation::Exchange,
+            1 => RmwOperation::Add,
+            2 => RmwOperation::Sub,
+            3 => RmwOperation::And,
+            5 => RmwOperation::Or,
+            6 => RmwOperation::Xor,
+            7 => RmwOperation::Max,
+            8 => RmwOperation::Min,
+            9 => RmwOperation::UnsignedMax,
+            10 => RmwOperation::UnsignedMin,
+            11 => RmwOperation::FloatAdd,
+            _ => RmwOperation::Other,
+        }
+    }
+
+    /// The width of an integer or pointer value.
+    pub fn integer_bits(self) -> Option<u32> {
+        const INTEGER: i32 = 8;
+        const POINTER: i32 = 12;
+        match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
+            INTEGER => Some(unsafe { (self.api().LLVMGetIntTypeWidth)(self.ty()) }),
+            POINTER => Some(64),
+            _ => None,
+        }
+    }
+
+    /// The width of a floating-point value.
+    pub fn float_bits(self) -> Option<u32> {
+        match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
+            1 => Some(16),
+            2 => Some(32),
+            3 => Some(64),
+            _ => None,
+        }
+    }
+
+    /// The alignment that a call promises for a pointer argument; 1 if it says nothing.
+    pub fn call_parameter_alignment(self, n: u32) -> u64 {
+        unsafe {
+            let attribute = (self.api().LLVMGetCallSiteEnumAttribute)(
+                self.raw,
+                Attribute::Parameter(n).index(),
+                self.attribute_kind("align"),
+            );
+            if attribute.is_null() {
+                1
+            } else {
+                (self.api().LLVMGetEnumAttributeValue)(attribute)
+            }
+        }
+    }
+
+    /// Whether the instruction can carry fast-math flags.
+    pub fn takes_fast_math(self) -> bool {
+        unsafe { (self.api().LLVMCanValueUseFastMathFlags)(self.raw) != 0 }
+    }
+
+    /// Adds fast-math flags (bits of the C API).
+    pub fn add_fast_math(self, flags: u32) {
+        unsafe {
+            let old = (self.api().LLVMGetFastMathFlags)(self.raw);
+            (self.api().LLVMSetFastMathFlags)(self.raw, old | flags);
+        }
+    }
+}
