@@ -4,6 +4,11 @@
 //! The engine knows nothing of the driver's API. What it needs from it comes through two traits: [`DeviceMemory`]
 //! (which addresses exist) and [`Runtime`] (printing and the calls a kernel makes into the device runtime).
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "the loops are over the lanes of several registers at once"
+)]
+
 mod environment;
 mod exec;
 mod fault;
@@ -12,6 +17,7 @@ mod memory;
 mod module;
 mod ops;
 mod program;
+mod report;
 mod run;
 
 pub use environment::{

@@ -148,6 +148,10 @@ impl Block {
 }
 
 /// A cluster: the blocks that run together, one without clusters.
+#[allow(
+    clippy::vec_box,
+    reason = "blocks and warps point to each other and stay where they are"
+)]
 pub(crate) struct Cluster {
     pub blocks: Vec<Box<Block>>,
     /// The warps of all blocks, block by block.

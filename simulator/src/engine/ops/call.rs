@@ -54,7 +54,7 @@ impl Op for Indirect {
             let callee = program
                 .functions
                 .get((number / 16) as usize)
-                .filter(|_| number % 16 == 0);
+                .filter(|_| number.is_multiple_of(16));
             let Some(callee) = callee else {
                 let message = format!("indirect call of {target:#x}, which is no function");
                 return warp.fail(FaultKind::InvalidProgramCounter, first, message);

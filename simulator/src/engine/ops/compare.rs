@@ -23,7 +23,7 @@ macro_rules! tests {
         pub(crate) struct $name;
         impl<T: PartialOrd + Copy> Test<T> for $name {
             #[inline(always)]
-            #[allow(clippy::eq_op, clippy::neg_cmp_op_on_partial_ord)]
+            #[allow(clippy::eq_op, clippy::neg_cmp_op_on_partial_ord, clippy::nonminimal_bool, clippy::double_comparisons, reason = "NaN is not like numbers")]
             fn test($a: T, $b: T) -> bool { $body }
         }
     )* };

@@ -52,7 +52,7 @@ impl Fast for f32 {
     }
     #[inline(always)]
     fn clean(self) -> f32 {
-        if self != self {
+        if self.is_nan() {
             f32::from_bits(0x7FFF_FFFF)
         } else {
             self
@@ -81,9 +81,9 @@ impl Fast for f32 {
         let smaller = if other < self { other } else { self };
         let zeros = f32::from_bits(self.to_bits() | other.to_bits());
         let both = if self == other { zeros } else { smaller };
-        if self != self {
+        if self.is_nan() {
             other.clean()
-        } else if other != other {
+        } else if other.is_nan() {
             self
         } else {
             both
@@ -94,9 +94,9 @@ impl Fast for f32 {
         let larger = if other > self { other } else { self };
         let zeros = f32::from_bits(self.to_bits() & other.to_bits());
         let both = if self == other { zeros } else { larger };
-        if self != self {
+        if self.is_nan() {
             other.clean()
-        } else if other != other {
+        } else if other.is_nan() {
             self
         } else {
             both
@@ -146,9 +146,9 @@ impl Fast for f64 {
         let smaller = if other < self { other } else { self };
         let zeros = f64::from_bits(self.to_bits() | other.to_bits());
         let both = if self == other { zeros } else { smaller };
-        if self != self {
+        if self.is_nan() {
             other
-        } else if other != other {
+        } else if other.is_nan() {
             self
         } else {
             both
@@ -159,9 +159,9 @@ impl Fast for f64 {
         let larger = if other > self { other } else { self };
         let zeros = f64::from_bits(self.to_bits() & other.to_bits());
         let both = if self == other { zeros } else { larger };
-        if self != self {
+        if self.is_nan() {
             other
-        } else if other != other {
+        } else if other.is_nan() {
             self
         } else {
             both
