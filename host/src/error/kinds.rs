@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 use super::Code;
 
-/// [`Error::Driver`]: a code other than success.
+/// [`Error::Driver`](crate::Error::Driver): a code other than success.
 #[derive(Debug)]
 pub struct DriverError {
     /// The driver's function.
@@ -41,7 +41,7 @@ impl Display for DriverError {
 
 impl std::error::Error for DriverError {}
 
-/// [`Error::Limit`]: a value beyond its limit.
+/// [`Error::Limit`](crate::Error::Limit): a value beyond its limit.
 #[derive(Debug)]
 pub struct LimitError {
     /// The driver's function that was, or would have been, called.
@@ -72,7 +72,7 @@ impl Display for LimitError {
 
 impl std::error::Error for LimitError {}
 
-/// [`Error::Ptx`]: the module's text was refused.
+/// [`Error::Ptx`](crate::Error::Ptx): the module's text was refused.
 #[derive(Debug)]
 pub struct PtxError {
     /// The driver's function.
@@ -106,7 +106,7 @@ impl Display for PtxError {
 
 impl std::error::Error for PtxError {}
 
-/// [`Error::KernelPanic`]: the first panic since the last one was reported. The thread ended; the context lives on.
+/// [`Error::KernelPanic`](crate::Error::KernelPanic): the first panic since the last one was reported. The thread ended; the context lives on.
 #[derive(Debug, Clone)]
 pub struct KernelPanic {
     /// The kernel, or the kernels that it can have been: those launched with this grid and block from the module.
@@ -154,7 +154,7 @@ impl Display for KernelPanic {
 
 impl std::error::Error for KernelPanic {}
 
-/// [`Error::HostFunctionPanic`]: the stream went on after it.
+/// [`Error::HostFunctionPanic`](crate::Error::HostFunctionPanic): the stream went on after it.
 #[derive(Debug)]
 pub struct HostFunctionPanic {
     /// The wait that reports it.
@@ -175,7 +175,7 @@ impl Display for HostFunctionPanic {
 
 impl std::error::Error for HostFunctionPanic {}
 
-/// [`Error::NotFound`].
+/// [`Error::NotFound`](crate::Error::NotFound).
 #[derive(Debug)]
 pub struct NotFound {
     /// The driver's function.
@@ -217,7 +217,7 @@ impl Display for NotFound {
 
 impl std::error::Error for NotFound {}
 
-/// [`Error::Busy`].
+/// [`Error::Busy`](crate::Error::Busy).
 #[derive(Debug)]
 pub struct Busy {
     /// What was asked for.
@@ -243,7 +243,7 @@ impl Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// [`Error::GraphUpdate`].
+/// [`Error::GraphUpdate`](crate::Error::GraphUpdate).
 #[derive(Debug)]
 pub struct GraphUpdateError {
     /// The driver's code, usually 910.
@@ -275,7 +275,7 @@ impl Display for GraphUpdateError {
 
 impl std::error::Error for GraphUpdateError {}
 
-/// [`Error::Invalid`].
+/// [`Error::Invalid`](crate::Error::Invalid).
 #[derive(Debug)]
 pub struct Misuse {
     /// What was called.
@@ -300,7 +300,7 @@ impl Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// [`Error::Unsupported`].
+/// [`Error::Unsupported`](crate::Error::Unsupported).
 #[derive(Debug)]
 pub struct Unsupported {
     /// What was asked for.
