@@ -33,14 +33,18 @@ pub unsafe fn broken_reduce(x: *const f32, sum: *mut f32) {
     let t = thread::thread_idx_x() as usize;
     // SAFETY: in bounds; but the partial sums are read while other warps still write theirs.
     unsafe {
+        if t < 4 {
+            *partial.add(t) = 0.0;
+        }
+        block::sync();
         let own = warp::reduce(*x.add(thread::index()), |a, b| a + b);
         if t & 31 == 0 {
-            partial.add(t / 32).write_volatile(own);
+            *partial.add(t / 32) = own;
         }
         if t == 0 {
             let mut total = 0.0;
             for warp in 0..4 {
-                total += partial.add(warp).read_volatile();
+                total += *partial.add(warp);
             }
             *sum = total;
         }
