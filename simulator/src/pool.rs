@@ -69,9 +69,7 @@ impl Pool {
     fn reserve(&self, book: &mut Book, bytes: usize) -> bool {
         let cached = book.reserved - book.used;
         let more = bytes.saturating_sub(cached);
-        if bytes > device::memory_info(self.device).0.saturating_add(cached)
-            || !device::take_memory(self.device, more)
-        {
+        if device::exceeds_host(bytes) || !device::take_memory(self.device, more) {
             return false;
         }
         book.reserved += more;

@@ -184,8 +184,17 @@ pub(crate) fn memory_info(device: usize) -> (usize, usize) {
     (free.min(host_available().unwrap_or(free)), total)
 }
 
+/// Requests above this are compared with what the machine has before they are granted: the pages would be taken only at first touch,
+/// too late for an error code. Asking costs more than a small allocation.
+const LARGE: usize = 256 << 20;
+
+/// Whether the machine itself has no room for a request.
+pub(crate) fn exceeds_host(bytes: usize) -> bool {
+    bytes > LARGE && host_available().is_some_and(|available| bytes > available)
+}
+
 /// What the machine could still give, from `/proc/meminfo`.
-pub(crate) fn host_available() -> Option<usize> {
+fn host_available() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
         .lines()

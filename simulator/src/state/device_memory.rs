@@ -6,10 +6,6 @@ use super::{Context, Result, code};
 use crate::device;
 use crate::memory::{Kind, Memory};
 
-/// Requests above this are compared with what the machine has before they are granted: the pages would be taken only at first touch,
-/// too late for an error code.
-const LARGE: usize = 256 << 20;
-
 /// Allocates in the name of a context. The bytes are zero.
 pub(crate) fn allocate(
     context: &Context,
@@ -17,7 +13,7 @@ pub(crate) fn allocate(
     kind: Kind,
     by: impl Into<Cow<'static, str>>,
 ) -> Result<usize> {
-    if bytes > LARGE && device::host_available().is_some_and(|available| bytes > available) {
+    if device::exceeds_host(bytes) {
         return Err(code::OUT_OF_MEMORY);
     }
     let counted = counts(kind);
