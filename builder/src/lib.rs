@@ -10,6 +10,9 @@
 //! 3. The linker puts all bitcode into one module, does what rustc cannot (convergence, address spaces, kernel
 //!    attributes, atomics' order, ...), optimises it with LLVM's own pipeline, and writes PTX.
 //! 4. [`ptx`] reads back what each kernel needs; [`ptxas`] asks NVIDIA's assembler, where there is one.
+//!
+//! Environment: `WARPSMITH_CACHE` (the cache folder), `WARPSMITH_PTXAS` (the assembler), `WARPSMITH_DUMP_IR` (a folder
+//! for the LLVM IR before and after optimisation).
 
 mod arch;
 mod builder;
