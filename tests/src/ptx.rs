@@ -119,6 +119,11 @@ fn normalise(line: &str) -> String {
             out += "$L";
             continue;
         }
+        if let Some(mangled) = word.strip_prefix("_R") {
+            out += "_R";
+            out += &without_crate_hash(mangled);
+            continue;
+        }
         let mut rest = word;
         while let Some(at) = rest.find('%') {
             out += &rest[..=at];
@@ -136,6 +141,19 @@ fn normalise(line: &str) -> String {
         out += rest;
     }
     out
+}
+
+/// A mangled name without the hash of its crate (`Cs...._`), which differs from build to build.
+fn without_crate_hash(mangled: &str) -> String {
+    let Some((before, rest)) = mangled.split_once("Cs") else {
+        return mangled.to_owned();
+    };
+    match rest.split_once('_') {
+        Some((hash, after)) if hash.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            format!("{before}C{after}")
+        }
+        _ => mangled.to_owned(),
+    }
 }
 
 #[cfg(test)]

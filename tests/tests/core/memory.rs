@@ -113,7 +113,7 @@ fn clocks_advance() {
         let [low, cycles, nanoseconds, x] = *row;
         assert!(low > 0 && cycles > 0, "{row:?}");
         assert!(
-            nanoseconds < 50_000_000,
+            nanoseconds < 5_000_000_000,
             "a sleep of 2 microseconds: {row:?}"
         );
         let expected = (0..500).fold(i as u32, |x, _| {
