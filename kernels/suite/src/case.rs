@@ -183,6 +183,12 @@ impl Case {
         step: &mut dyn FnMut(String),
     ) -> Result<(String, Duration, Result<Verified, String>)> {
         let doing = |what: &str| format!("{}: {what} at size {size}", self.name);
+        anyhow::ensure!(
+            size > 0,
+            "{}: a problem has at least one of its {}",
+            self.name,
+            self.unit
+        );
         step(format!("preparing {size} {}", self.unit));
         let mut problem = (self.prepare)(session, size).with_context(|| doing("cannot prepare"))?;
         problem
