@@ -286,10 +286,12 @@ fn files() {
     let bless = std::env::var_os("WARPSMITH_BLESS").is_some();
     let mut failures = String::new();
     let mut count = 0;
-    for path in files
-        .iter()
-        .filter(|path| path.to_string_lossy().contains(&wanted))
-    {
+    for path in files.iter().filter(|path| {
+        path.strip_prefix(&root)
+            .unwrap_or(path)
+            .to_string_lossy()
+            .contains(&wanted)
+    }) {
         let name = path.strip_prefix(&root).unwrap_or(path).display();
         count += 1;
         match check(path) {

@@ -220,9 +220,9 @@ unsafe fn pointers<I: Isa>(warp: &mut Warp, inst: &Inst, size: u32) -> Option<[*
     Some(warp.pointers)
 }
 
+/// Whether the memory is shared, of this block or of another one of the cluster.
 fn is_shared(warp: &Warp, pointer: *mut u8) -> bool {
-    let place = pointer.addr().wrapping_sub(warp.shared.addr());
-    place < warp.shared_size as usize
+    warp.block().cluster().holds(pointer)
 }
 
 #[inline(always)]

@@ -69,13 +69,9 @@ pub(crate) fn shared(warp: &mut Warp, inst: &Inst, mask: u32, size: u32, access:
         (Access::Write, true) => Kind::StrongWrite,
         (Access::Atomic, _) => Kind::Atomic,
     };
-    let found = accesses(
-        warp,
-        mask,
-        size,
-        kind,
-        (kind == Kind::Write).then_some(inst),
-    );
+    // Only loads and stores proper say in `x` how wide their registers are.
+    let is_store = kind == Kind::Write && inst.x >> REGISTER_SHIFT & 7 != 0;
+    let found = accesses(warp, mask, size, kind, is_store.then_some(inst));
     if let Some(finding) = found {
         return report(warp, finding);
     }
