@@ -189,3 +189,69 @@ fn damaged_modules_do_no_harm() {
         "the damage leaves too little: {loaded} modules loaded, {ran} kernels run"
     );
 }
+
+/// A lock that is taken and never given back.
+const LOCKED: &str = r#"
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "src/locked.rs"
+.visible .entry locked(.param .u64 lock)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [lock];
+$again:
+    .loc 1 7 14
+    atom.global.cas.b32 %r1, [%rd1], 0, 1;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra $again;
+    ret;
+}
+"#;
+
+#[test]
+fn polling_for_what_nobody_does_is_a_deadlock() {
+    // The patience is read once, so it is set for a process of its own.
+    let name = "polling_for_what_nobody_does_is_a_deadlock";
+    if std::env::var_os("WARPSMITH_PATIENCE").is_none() {
+        let program = std::env::current_exe().expect("a test knows its program");
+        let mut command = std::process::Command::new(program);
+        let status = command
+            .env("WARPSMITH_PATIENCE", "0.3")
+            .args(["--exact", name])
+            .status();
+        assert!(status.expect("the test starts again").success());
+        return;
+    }
+    let memory = Memory {
+        words: vec![0; 8],
+        generation: AtomicU64::new(1),
+    };
+    let module = Module::load(LOCKED, &mut |_| None).expect("it is right");
+    let launch = Launch {
+        kernel: module.kernel("locked").expect("it is there"),
+        grid: [3, 1, 1],
+        block: [40, 1, 1],
+        cluster: [1; 3],
+        dynamic_shared: 0,
+        cooperative: false,
+        params: &memory.arena().0.to_le_bytes(),
+    };
+    let environment = Environment {
+        memory: &memory,
+        runtime: &Nothing,
+        checks: Checks::ALL,
+        seed: 0,
+        threads: 2,
+        stack_limit: 1024,
+        cancel: None,
+    };
+    let fault = run(&launch, &environment).expect_err("it cannot end");
+    let report = fault.to_string();
+    assert!(
+        report.contains("deadlock") && report.contains("src/locked.rs:7:14"),
+        "{report}"
+    );
+}
