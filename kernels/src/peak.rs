@@ -6,9 +6,9 @@ use warpsmith_device::wmma::{Accumulator, M16N16K16, MatrixA, MatrixB, RowMajor,
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Multiply-adds of a thread in one round of [`peak_fma`].
+/// Multiply-adds of a thread in one round of `peak_fma`.
 pub const FMA_PER_ROUND: u32 = 128;
-/// Products of 16 x 16 x 16 of a warp in one round of [`peak_wmma`].
+/// Products of 16 x 16 x 16 of a warp in one round of `peak_wmma`.
 pub const PRODUCTS_PER_ROUND: u32 = 16;
 
 /// Eight independent chains of multiply-adds a thread.

@@ -4,9 +4,9 @@
 use warpsmith_device::graph;
 use warpsmith_device::prelude::*;
 
-/// Threads of a block of [`power_multiply`] and [`power_normalise`].
+/// Threads of a block of `power_multiply` and `power_normalise`.
 pub const THREADS: u32 = 256;
-/// Rows that a block of [`power_multiply`] handles, one a warp.
+/// Rows that a block of `power_multiply` handles, one a warp.
 pub const ROWS: u32 = 8;
 
 /// `y := a * x`, `sums[0] += x . y`, `sums[1] += x . x`.

@@ -160,7 +160,7 @@ unsafe fn multiply<const VECTORS: bool>(
     block::sync();
     let mut k = 0;
     while k < depth {
-        let buffer = (k / DEPTH & 1) as usize;
+        let buffer = ((k / DEPTH) & 1) as usize;
         // The next step's elements are on their way while this step's are multiplied. They are stored in the same turn of
         // the loop: the assembler then sees how long they take, and begins with them.
         k += DEPTH;

@@ -187,7 +187,7 @@ impl Problem for Solver {
         // The true residual drifts from the recurrence's by some roundoffs an iteration, of |a| |x| <= 10 * 2 |b|:
         // 20 iterations * 6e-8 * 20 = 2.4e-5 at most, so a quarter of the goal more.
         let bound = 1.25 * GOAL;
-        if !(relative <= bound) {
+        if relative.is_nan() || relative > bound {
             return Ok(Err(format!(
                 "the residual is {relative:.3e} of the right-hand side, more than {bound:.3e}"
             )));
