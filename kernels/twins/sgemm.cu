@@ -32,21 +32,22 @@ __device__ __forceinline__ void product(float (&acc)[8][8], const Matrix& a, con
     const unsigned a_row = t >> 1, a_col = (t & 1) * 4, b_row = t >> 5, b_col = (t & 31) * 4;
     const unsigned row = blockIdx.y * 128 + a_row, col = blockIdx.x * 128 + b_col;
     const unsigned m = (warp >> 2) * 64 + (lane >> 2) * 4, n = (warp & 3) * 32 + (lane & 3) * 4;
-    float4 next_a = load<VECTORS>(a, row, a_col), next_b = load<VECTORS>(b, b_row, col);
+    auto store = [&](unsigned buffer, const float4& next_a, const float4& next_b) {
+        float* sa = as + buffer * A_SIZE + a_col * A_PITCH + a_row;
+        sa[0 * A_PITCH] = next_a.x;
+        sa[1 * A_PITCH] = next_a.y;
+        sa[2 * A_PITCH] = next_a.z;
+        sa[3 * A_PITCH] = next_a.w;
+        *reinterpret_cast<float4*>(bs + buffer * B_SIZE + b_row * 128 + b_col) = next_b;
+    };
+    store(0, load<VECTORS>(a, row, a_col), load<VECTORS>(b, b_row, col));
+    __syncthreads();
     unsigned buffer = 0;
     for (unsigned k = 0; k < a.cols; k += 8) {
-        float* sa = as + buffer * A_SIZE;
-        float* sb = bs + buffer * B_SIZE;
-        sa[(a_col + 0) * A_PITCH + a_row] = next_a.x;
-        sa[(a_col + 1) * A_PITCH + a_row] = next_a.y;
-        sa[(a_col + 2) * A_PITCH + a_row] = next_a.z;
-        sa[(a_col + 3) * A_PITCH + a_row] = next_a.w;
-        *reinterpret_cast<float4*>(sb + b_row * 128 + b_col) = next_b;
-        __syncthreads();
-        if (k + 8 < a.cols) {
-            next_a = load<VECTORS>(a, row, k + 8 + a_col);
-            next_b = load<VECTORS>(b, k + 8 + b_row, col);
-        }
+        const float4 next_a = load<VECTORS>(a, row, k + 8 + a_col);
+        const float4 next_b = load<VECTORS>(b, k + 8 + b_row, col);
+        const float* sa = as + buffer * A_SIZE;
+        const float* sb = bs + buffer * B_SIZE;
 #pragma unroll
         for (unsigned d = 0; d < 8; ++d) {
             const float4 a0 = *reinterpret_cast<const float4*>(sa + d * A_PITCH + m);
@@ -61,6 +62,8 @@ __device__ __forceinline__ void product(float (&acc)[8][8], const Matrix& a, con
                 for (unsigned j = 0; j < 8; ++j) acc[i][j] += x[i] * y[j];
         }
         buffer ^= 1;
+        store(buffer, next_a, next_b);
+        __syncthreads();
     }
 }
 }  // namespace

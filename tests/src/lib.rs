@@ -88,7 +88,7 @@ impl Random {
 
     /// An integer below `bound`.
     pub fn below(&mut self, bound: u32) -> u32 {
-        ((self.bits() >> 32) * u64::from(bound) >> 32) as u32
+        (((self.bits() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
     /// A number between -1 and 1.

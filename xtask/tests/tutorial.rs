@@ -80,7 +80,9 @@ fn follow(chapter: &str) {
             } => {
                 let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
                 let output = project.cargo(&arguments);
-                let printed = text(&output.stdout) + &text(&output.stderr);
+                // A report names files by their full path; the page names them inside the project.
+                let folder = format!("{}/", project.dir.display());
+                let printed = (text(&output.stdout) + &text(&output.stderr)).replace(&folder, "");
                 let lines: Vec<&str> = printed.lines().collect();
                 assert!(
                     matches(&expected, &lines),

@@ -4,7 +4,11 @@
 //! Kernels that need a newer architecture than `sm_70` say so with `cfg(warpsmith_arch_at_least)`; on the host all exist.
 #![no_std]
 // Kernels do on purpose what a program would not: divide by zero, and write the same barrier twice.
-#![allow(clippy::eq_op, clippy::if_same_then_else, clippy::manual_is_multiple_of)]
+#![allow(
+    clippy::eq_op,
+    clippy::if_same_then_else,
+    clippy::manual_is_multiple_of
+)]
 
 pub mod atomics;
 pub mod barriers;

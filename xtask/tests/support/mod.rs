@@ -25,6 +25,9 @@ impl Project {
             "`new` failed: {}",
             text(&output.stderr)
         );
+        // The workspace's own versions, so that what it has built is not built again.
+        std::fs::copy(workspace().join("Cargo.lock"), dir.join("Cargo.lock"))
+            .expect("the lock file can be copied");
         Project {
             _folder: folder,
             dir,
@@ -32,6 +35,10 @@ impl Project {
     }
 
     /// Writes a file of the project.
+    #[allow(
+        dead_code,
+        reason = "each test file that shares this module uses a part of it"
+    )]
     pub fn write(&self, path: &str, text: &str) {
         let path = self.dir.join(path);
         std::fs::create_dir_all(path.parent().expect("a file has a folder"))
