@@ -123,7 +123,9 @@ fn expected<F: Format>(which: u32, a: u16, b: u16, c: u16) -> Option<u16> {
         },
         8 => rounded(two_sum(x * y, z)).map(|bits| if bits & F::SIGN != 0 { 0 } else { bits }),
         9 => Some(u16::from(x == y)),
-        10 => Some(u16::from(x < y || x > y)),
+        10 => Some(u16::from(
+            x.partial_cmp(&y).is_some_and(|order| order.is_ne()),
+        )),
         11 => Some(u16::from(x < y)),
         12 => Some(u16::from(x <= y)),
         13 => Some(u16::from(x > y)),

@@ -374,7 +374,8 @@ fn four_bit_integers() -> Result<()> {
 // covers: WMMA-12
 #[test]
 fn single_bits() -> Result<()> {
-    let combine: [(&str, fn(i32, i32) -> i32); 2] =
+    type Combine = fn(i32, i32) -> i32;
+    let combine: [(&str, Combine); 2] =
         [("wmma_b1_xor", |a, b| a ^ b), ("wmma_b1_and", |a, b| a & b)];
     for (name, combine) in combine {
         let mut random = Random::new(5);

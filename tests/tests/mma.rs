@@ -1,6 +1,6 @@
 //! `mma.sync` and `ldmatrix` against the CPU.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use warpsmith_device::half::{bf16, f16};
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::mma;

@@ -43,7 +43,7 @@ fn reduce<T: AtomicAdd + AtomicOrder + AtomicBits>(words: AtomicSlice<'_, T>, va
     words[6].xor(value, Relaxed);
 }
 
-/// [`reduce`] of `u32`, and the bounded counters.
+/// `reduce` of `u32`, and the bounded counters.
 #[kernel]
 pub fn reductions_u32(value: u32, words: AtomicSlice<'_, u32>) {
     reduce(words, value);
@@ -51,7 +51,7 @@ pub fn reductions_u32(value: u32, words: AtomicSlice<'_, u32>) {
     words[8].dec(value, Relaxed);
 }
 
-/// [`reduce`] of `i64`.
+/// `reduce` of `i64`.
 #[kernel]
 pub fn reductions_i64(value: i64, words: AtomicSlice<'_, i64>) {
     reduce(words, value);

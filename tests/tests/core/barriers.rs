@@ -78,7 +78,13 @@ fn a_shuffle_stays_before_the_branch() {
         .launch(&kernel, Grid::new(1, 64), (&xs, &mut out))
         .unwrap();
     let expected: Vec<u32> = (0..64usize)
-        .map(|i| if x[i] % 2 == 0 { x[i ^ 1] } else { 1_000_000 })
+        .map(|i| {
+            if x[i].is_multiple_of(2) {
+                x[i ^ 1]
+            } else {
+                1_000_000
+            }
+        })
         .collect();
     assert_eq!(stream.download(&out).unwrap(), expected);
 }

@@ -119,7 +119,7 @@ fn dynamic_shared_memory_of_odd_sizes() {
             .map(|i| if i < length { x[(i + 1) % length] } else { 0 })
             .collect();
         assert_eq!(stream.download(&out).unwrap(), expected);
-        assert_eq!(stream.download(&sizes).unwrap(), [bytes as u32]);
+        assert_eq!(stream.download(&sizes).unwrap(), [bytes]);
     }
 }
 

@@ -10,9 +10,13 @@ fn source(mode: usize, lane: usize, operand: usize, width: usize) -> usize {
     let last = first + width - 1;
     match mode {
         0 => first + operand % width,
-        1 => (lane >= first + operand % 32)
-            .then(|| lane - operand % 32)
-            .unwrap_or(lane),
+        1 => {
+            if lane >= first + operand % 32 {
+                lane - operand % 32
+            } else {
+                lane
+            }
+        }
         2 => (lane + operand % 32 <= last)
             .then_some(lane + operand % 32)
             .unwrap_or(lane),
