@@ -17,9 +17,13 @@ fn source(mode: usize, lane: usize, operand: usize, width: usize) -> usize {
                 lane
             }
         }
-        2 => (lane + operand % 32 <= last)
-            .then_some(lane + operand % 32)
-            .unwrap_or(lane),
+        2 => {
+            if lane + operand % 32 <= last {
+                lane + operand % 32
+            } else {
+                lane
+            }
+        }
         _ => {
             let other = lane ^ (operand % 32);
             if other <= last { other } else { lane }
