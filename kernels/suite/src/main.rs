@@ -163,7 +163,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static warpsmith_suite::Case>> {
     }
     let find = |name: &String| {
         warpsmith_suite::case(name)
-            .with_context(|| format!("there is no kernel `{name}`; `suite list` shows all"))
+            .with_context(|| format!("there is no kernel `{name}`; `list` (`cargo xtask run --list`) shows all"))
     };
     names.iter().map(find).collect()
 }

@@ -224,7 +224,8 @@ impl Report {
             "Medians of {} launches each, timed between two events, ± half the distance of the quartiles. Before each \
              launch new inputs are drawn and the L2 cache is flushed; ours and the CUDA C++ twin (`kernels/twins`) take \
              turns; both are verified again after timing. \"twin / ours\" above 1 means that ours is faster. The roofs \
-             are measured in the same run.\n",
+             are measured in the same run. Ours are built with `PanicStrategy::Trap`: CUDA C++ has no bounds checks to \
+             report from; what a report costs stands in \"Hear of a panic on the device\".\n",
             self.repetitions
         );
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
