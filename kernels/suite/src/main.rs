@@ -162,8 +162,9 @@ fn chosen(names: &[String]) -> Result<Vec<&'static warpsmith_suite::Case>> {
         return Ok(cases().iter().collect());
     }
     let find = |name: &String| {
-        warpsmith_suite::case(name)
-            .with_context(|| format!("there is no kernel `{name}`; `list` (`cargo xtask run --list`) shows all"))
+        warpsmith_suite::case(name).with_context(|| {
+            format!("there is no kernel `{name}`; `list` (`cargo xtask run --list`) shows all")
+        })
     };
     names.iter().map(find).collect()
 }
