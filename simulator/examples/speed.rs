@@ -5,59 +5,11 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use warpsmith_simulator::engine::{
-    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Launch, Module,
-    Runtime, run,
-};
+#[path = "../tests/support/mod.rs"]
+mod support;
 
-/// One buffer that is all of memory.
-struct Memory {
-    words: Vec<u64>,
-    generation: AtomicU64,
-}
-
-impl DeviceMemory for Memory {
-    fn arena(&self) -> (u64, u64) {
-        (
-            self.words.as_ptr().addr() as u64,
-            self.words.len() as u64 * 8,
-        )
-    }
-    fn validate(&self, address: u64, size: u64, _: bool) -> Result<Extent, AccessError> {
-        let (base, len) = self.arena();
-        let place = address.wrapping_sub(base);
-        if place < len && len - place >= size {
-            Ok(Extent {
-                base,
-                end: base + len,
-                writable: true,
-            })
-        } else {
-            Err(AccessError::OutOfBounds)
-        }
-    }
-    fn nearest(&self, _: u64) -> Option<AllocationInfo> {
-        None
-    }
-    fn generation(&self) -> &AtomicU64 {
-        &self.generation
-    }
-}
-
-struct Nothing;
-
-impl Runtime for Nothing {
-    fn print(&self, _: &[u8]) {}
-    fn malloc(&self, _: u64) -> u64 {
-        0
-    }
-    fn free(&self, _: u64) -> bool {
-        false
-    }
-    fn call(&self, _: &str, _: &[u64]) -> Option<u64> {
-        None
-    }
-}
+use support::{Memory, Nothing};
+use warpsmith_simulator::engine::{Checks, DeviceMemory, Environment, Launch, Module, run};
 
 const SAXPY: &str = include_str!("saxpy.ptx");
 
