@@ -2,7 +2,9 @@
 //! what it finds. Called only while these checks are on.
 
 use super::resolve::{Access, COUNT_SHIFT, ORDERED, REGISTER_SHIFT, STRONG};
-use crate::check::{self, Finding, Kind, Side, Values};
+use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+
+use crate::check::{self, Finding, GlobalSynchronisation, ThreadAccess, Values};
 use crate::engine::exec::block::Cluster;
 use crate::engine::exec::lanes::{CONSTANT, LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Inst, Warp};
@@ -59,36 +61,43 @@ impl Values for Stored<'_> {
     }
 }
 
+impl From<Access> for AccessKind {
+    fn from(access: Access) -> AccessKind {
+        match access {
+            Access::Read => AccessKind::Read,
+            Access::Write => AccessKind::Write,
+            Access::Atomic => AccessKind::Atomic,
+        }
+    }
+}
+
+/// How an instruction's access of this kind is ordered.
+fn order(inst: &Inst, kind: AccessKind) -> Order {
+    match (inst.x & STRONG != 0, inst.x & ORDERED != 0, kind) {
+        (false, _, AccessKind::Read | AccessKind::Write) => Order::Weak,
+        (_, false, _) => Order::Relaxed,
+        (_, true, AccessKind::Read) => Order::Acquire,
+        (_, true, AccessKind::Write) => Order::Release,
+        (_, true, AccessKind::Atomic) => Order::AcquireRelease,
+    }
+}
+
 /// The lanes of `mask` access `size` bytes of shared memory at `warp.pointers`, by a load, a store or an atomic.
 pub(crate) fn shared(warp: &mut Warp, inst: &Inst, mask: u32, size: u32, access: Access) -> Flow {
-    let strong = inst.x & STRONG != 0;
-    let kind = match (access, strong) {
-        (Access::Read, false) => Kind::Read,
-        (Access::Read, true) => Kind::StrongRead,
-        (Access::Write, false) => Kind::Write,
-        (Access::Write, true) => Kind::StrongWrite,
-        (Access::Atomic, _) => Kind::Atomic,
-    };
+    let kind = AccessKind::from(access);
+    let order = order(inst, kind);
     // Only loads and stores proper say in `x` how wide their registers are.
-    let is_store = kind == Kind::Write && inst.x >> REGISTER_SHIFT & 7 != 0;
-    let found = accesses(warp, mask, size, kind, is_store.then_some(inst));
-    if let Some(finding) = found {
-        return report(warp, finding);
+    let is_store =
+        kind == AccessKind::Write && order == Order::Weak && inst.x >> REGISTER_SHIFT & 7 != 0;
+    match accesses(warp, mask, size, kind, order, is_store.then_some(inst)) {
+        Some(finding) => report(warp, finding),
+        None => Flow::Next,
     }
-    if kind != Kind::Read && kind != Kind::Write {
-        synchronise(warp, inst, mask, kind);
-    }
-    Flow::Next
 }
 
 /// As [`shared`], for the pieces of a matrix: their values are not compared.
 pub(crate) fn pieces(warp: &mut Warp, mask: u32, size: u32, access: Access) -> Flow {
-    let kind = if access == Access::Read {
-        Kind::Read
-    } else {
-        Kind::Write
-    };
-    match accesses(warp, mask, size, kind, None) {
+    match accesses(warp, mask, size, access.into(), Order::Weak, None) {
         Some(finding) => report(warp, finding),
         None => Flow::Next,
     }
@@ -96,22 +105,30 @@ pub(crate) fn pieces(warp: &mut Warp, mask: u32, size: u32, access: Access) -> F
 
 /// Strong accesses to global memory can order what threads do in shared memory.
 pub(crate) fn global(warp: &mut Warp, inst: &Inst, access: Access) {
-    let kind = match access {
-        Access::Read => Kind::StrongRead,
-        Access::Write => Kind::StrongWrite,
-        Access::Atomic => Kind::Atomic,
-    };
+    let cluster = warp.block().cluster_mut();
     let mask = lanes_of(warp.mask)
-        .filter(|&lane| !warp.block().cluster().holds(warp.pointers[lane]))
+        .filter(|&lane| !cluster.holds(warp.pointers[lane]))
         .fold(0, |mask, lane| mask | 1 << lane);
-    synchronise(warp, inst, mask, kind);
+    let Some(checker) = cluster.checker.as_deref_mut() else {
+        return;
+    };
+    let kind = AccessKind::from(access);
+    checker.synchronise_globally(&GlobalSynchronisation {
+        block: warp.block().rank,
+        warp: warp.index,
+        mask,
+        addresses: &warp.pointers.map(|pointer| pointer.addr() as u64),
+        kind,
+        order: order(inst, kind),
+    });
 }
 
 fn accesses(
     warp: &Warp,
     mask: u32,
     size: u32,
-    kind: Kind,
+    kind: AccessKind,
+    order: Order,
     store: Option<&Inst>,
 ) -> Option<Finding> {
     let cluster = warp.block().cluster_mut();
@@ -127,6 +144,10 @@ fn accesses(
         offsets: &offsets,
         size,
         kind,
+        order,
+        // The engine keeps no scopes yet: the widest.
+        scope: Scope::System,
+        proxy: Proxy::Generic,
         site,
     };
     match store {
@@ -139,25 +160,6 @@ fn accesses(
             },
         ),
         None => checker.access(&access, &()),
-    }
-}
-
-fn synchronise(warp: &Warp, inst: &Inst, mask: u32, kind: Kind) {
-    let (block, ordered) = (warp.block().rank, inst.x & ORDERED != 0);
-    let Some(checker) = warp.block().cluster_mut().checker.as_deref_mut() else {
-        return;
-    };
-    for lane in lanes_of(mask) {
-        let location = warp.pointers[lane].addr() as u64;
-        checker.synchronise(
-            block,
-            warp.index,
-            lane as u32,
-            location,
-            kind,
-            ordered,
-            ordered,
-        );
     }
 }
 
@@ -181,10 +183,10 @@ pub(crate) fn warp_sync(warp: &Warp, mask: u32) {
 }
 
 /// `thread (x,y,z)`, with its block where that is not `home`, the rank of the block that the report is about.
-fn who(cluster: &Cluster, grid: &Grid, home: u32, side: &Side) -> String {
-    let [bx, by, bz] = cluster.blocks[side.block as usize].index;
-    let [tx, ty, tz] = grid.thread_index(side.thread / 32, side.thread % 32);
-    if side.block == home {
+fn who(cluster: &Cluster, grid: &Grid, home: u32, access: &ThreadAccess) -> String {
+    let [bx, by, bz] = cluster.blocks[access.block as usize].index;
+    let [tx, ty, tz] = grid.thread_index(access.thread / 32, access.thread % 32);
+    if access.block == home {
         format!("thread ({tx},{ty},{tz})")
     } else {
         format!("block ({bx},{by},{bz}), thread ({tx},{ty},{tz})")
@@ -216,39 +218,42 @@ fn place(cluster: &Cluster, grid: &Grid, home: u32, block: u32, offset: u32) -> 
 fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, String, Vec<String>) {
     match finding {
         Finding::Race {
-            now,
-            before,
+            access,
+            earlier,
             block,
             offset,
             size,
         } => {
-            let place = place(cluster, grid, now.block, *block, *offset);
-            let location = grid.program().site_location(before.site);
+            let place = place(cluster, grid, access.block, *block, *offset);
+            let location = grid.program().site_location(earlier.site);
             let location = location.map_or(String::new(), |location| format!(", at {location}"));
-            let other = who(cluster, grid, now.block, before);
+            let other = who(cluster, grid, access.block, earlier);
             let notes = vec![
-                format!("it conflicts with the {} by {other}{location}", before.kind),
+                format!(
+                    "it conflicts with the {} by {other}{location}",
+                    earlier.class
+                ),
                 "no barrier, fence or atomic operation orders the two".to_owned(),
             ];
             (
                 FaultKind::Race,
                 format!(
                     "race in shared memory: {} of {size} bytes at {place}",
-                    now.kind
+                    access.class
                 ),
                 notes,
             )
         }
         Finding::Uninitialised {
-            now,
+            access,
             block,
             offset,
             size,
         } => {
-            let place = place(cluster, grid, now.block, *block, *offset);
+            let place = place(cluster, grid, access.block, *block, *offset);
             let message = format!(
                 "uninitialised shared memory: {} of {size} bytes at {place}",
-                now.kind
+                access.class
             );
             let notes = vec!["no thread had written there since the block started".to_owned()];
             (FaultKind::Uninitialised, message, notes)
@@ -258,7 +263,7 @@ fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, St
 
 #[cold]
 fn report(warp: &mut Warp, finding: Finding) -> Flow {
-    let (Finding::Race { now, .. } | Finding::Uninitialised { now, .. }) = finding;
+    let now = *finding.access();
     let (kind, message, notes) = describe(warp.block().cluster(), warp.grid(), &finding);
     warp.fail_with(kind, now.thread as usize % 32, message, notes)
 }
@@ -266,7 +271,7 @@ fn report(warp: &mut Warp, finding: Finding) -> Flow {
 /// The report of a finding that was held back; `kernel` is the kernel's name.
 #[cold]
 pub(crate) fn fault(cluster: &Cluster, grid: &Grid, kernel: &str, finding: &Finding) -> Box<Fault> {
-    let (Finding::Race { now, .. } | Finding::Uninitialised { now, .. }) = finding;
+    let now = *finding.access();
     let (kind, message, notes) = describe(cluster, grid, finding);
     Box::new(Fault {
         kind,
