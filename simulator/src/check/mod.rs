@@ -19,7 +19,13 @@
 //!   races with what it finds there unless that was seen, or both are *strong* (atomic, volatile, relaxed ...): those are
 //!   allowed to meet. A weak write must not push a strong one out, nor the other way round: forgetting the plain
 //!   initialisation of a histogram, once atomics have touched it, would hide the commonest race there is.
-//! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes.
+//! * Most accesses are checked by less: a stamp for each cell says who has touched it since the block's last barrier (`stamps`).
+//!   If that is nobody or the same thread, or all of them read, there is no race, and the access is only noted (`interval`).
+//!   This is the idea of FastTrack's epochs once more: the barrier orders all that was noted before all that follows, so the
+//!   notes can be forgotten there. Whatever stamps do not decide goes to the shadow, after the notes so far; both ways give
+//!   the same findings (`comparison`).
+//! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes. Where the values are
+//!   not known when the write is issued, as those of an asynchronous copy, no two are taken to be the same.
 //!
 //! Ordering comes from `bar`, `barrier.cluster`, `bar.warp.sync`, mbarriers, and from fences with atomics (release and acquire
 //! patterns), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
@@ -27,8 +33,10 @@
 
 mod access;
 mod clock;
+mod interval;
 mod shadow;
 mod shared;
+mod stamps;
 mod validity;
 
 pub use access::{Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values};
@@ -39,3 +47,6 @@ mod tests;
 
 #[cfg(test)]
 mod oracle;
+
+#[cfg(test)]
+mod comparison;

@@ -82,6 +82,8 @@ pub(super) struct LaneAccess {
     pub lane: u32,
     pub site: Site,
     pub class: AccessClass,
+    /// The thread's epoch when it was made.
+    pub epoch: u32,
 }
 
 /// The shadow of a cluster's shared memory.
@@ -110,16 +112,19 @@ impl Shadow {
         self.further_reads.clear();
     }
 
-    /// The cells of an access; makes the cells narrower first if the access asks for it.
-    pub fn range(&mut self, offset: u32, size: u32) -> std::ops::Range<u32> {
-        let need = if size == 0 {
-            4
-        } else {
-            1 << (offset | size).trailing_zeros().min(2)
-        };
-        if need < self.grain {
-            self.refine(need);
+    /// The width of cells that an access asks for, if they are to be made narrower.
+    #[inline]
+    pub fn narrower(&self, offset: u32, size: u32) -> Option<u32> {
+        if size == 0 {
+            return None;
         }
+        let need = 1 << (offset | size).trailing_zeros().min(2);
+        (need < self.grain).then_some(need)
+    }
+
+    /// The cells of an access that asks for none narrower.
+    #[inline]
+    pub fn range(&self, offset: u32, size: u32) -> std::ops::Range<u32> {
         let end = (offset + size).min(self.bytes);
         offset / self.grain..end.div_ceil(self.grain)
     }
@@ -129,7 +134,8 @@ impl Shadow {
         cell * self.grain
     }
 
-    fn refine(&mut self, grain: u32) {
+    /// Makes cells as narrow as `grain` bytes.
+    pub fn refine(&mut self, grain: u32) {
         let times = (self.grain / grain) as usize;
         let mut cells = Vec::with_capacity(self.cells.len() * times);
         for cell in &self.cells {
@@ -192,7 +198,7 @@ impl Shadow {
     #[inline]
     pub fn record(&mut self, clocks: &Clocks, index: u32, own: &LaneAccess) {
         let cell = &mut self.cells[index as usize];
-        let epoch = clocks.now(own.thread);
+        let epoch = own.epoch;
         // An atomic operation is remembered as a write, which conflicts with all that its read conflicts with.
         if own.class.kind == AccessKind::Read {
             let first = own.thread - own.lane as Thread;

@@ -6,8 +6,21 @@ use super::access::{
     Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values,
 };
 use super::clock::{Clocks, Location, Thread};
+use super::interval::{Interval, Mode};
 use super::shadow::{LaneAccess, Shadow};
+use super::stamps::{Pattern, Stamps};
 use super::validity::Validity;
+
+/// What the race check remembers.
+#[derive(Debug)]
+struct Races {
+    shadow: Shadow,
+    stamps: Stamps,
+    /// One for each block.
+    intervals: Vec<Interval>,
+    /// Whether stamps are used at all.
+    is_stamped: bool,
+}
 
 /// The checks of a cluster's shared memory; one for each worker, reused from cluster to cluster.
 #[derive(Debug)]
@@ -15,8 +28,8 @@ pub struct SharedMemory {
     /// Bytes of a block's shared memory, as offsets count them.
     stride: u32,
     clocks: Clocks,
-    shadow: Option<Shadow>,
-    valid: Option<Validity>,
+    races: Option<Races>,
+    validity: Option<Validity>,
     /// A read of uninitialised bytes, held back: if the bytes are written before the next barrier, it was a race.
     pending: Option<Finding>,
     /// That barrier has been.
@@ -36,24 +49,42 @@ impl SharedMemory {
         SharedMemory {
             stride: bytes.max(1),
             clocks: Clocks::new(blocks, threads),
-            shadow: races.then(|| Shadow::new(all)),
-            valid: uninitialised.then(|| Validity::new(all)),
+            races: races.then(|| Races {
+                shadow: Shadow::new(all),
+                stamps: Stamps::new(all),
+                intervals: (0..blocks).map(|_| Interval::new()).collect(),
+                is_stamped: true,
+            }),
+            validity: uninitialised.then(|| Validity::new(all)),
             pending: None,
             due: false,
         }
+    }
+
+    /// Checks every access by the shadow alone, to compare.
+    #[cfg(test)]
+    pub(super) fn without_stamps(mut self) -> SharedMemory {
+        if let Some(races) = &mut self.races {
+            races.is_stamped = false;
+        }
+        self
     }
 
     /// A cluster starts.
     pub fn start(&mut self) {
         (self.pending, self.due) = (None, false);
         let clear = self.clocks.start();
-        if let Some(shadow) = &mut self.shadow
-            && clear
-        {
-            shadow.clear();
+        if let Some(races) = &mut self.races {
+            if clear {
+                races.shadow.clear();
+            }
+            for block in 0..races.intervals.len() {
+                races.intervals[block].foreign = 0;
+                races.begin_interval(block, self.stride);
+            }
         }
-        if let Some(valid) = &mut self.valid {
-            valid.clear();
+        if let Some(validity) = &mut self.validity {
+            validity.clear();
         }
     }
 
@@ -71,13 +102,31 @@ impl SharedMemory {
     /// the same offset.
     pub fn access(&mut self, access: &Access<'_>, values: &dyn Values) -> Option<Finding> {
         let class = access.class();
-        for lane in lanes_of(access.mask) {
-            let found = self.lane(access, class, lane, values);
+        let pattern = Pattern::of(access);
+        let is_valid = match &mut self.validity {
+            Some(validity) => {
+                let is_valid = !class.kind.reads() || validity.covers(access, pattern);
+                if is_valid && class.kind.writes() {
+                    validity.initialise_all(access, pattern);
+                }
+                is_valid
+            }
+            None => true,
+        };
+        let is_free = match &mut self.races {
+            Some(races) => races.admits(&self.clocks, access, class, pattern, self.stride),
+            None => true,
+        };
+        if !(is_valid && is_free) {
+            let found = self.lane_by_lane(access, class, is_valid, is_free, values);
             if found.is_some() {
                 return found;
             }
         }
         if class.is_strong() {
+            if class.order.acquires() || class.order.releases() {
+                self.enter_notes(access.block);
+            }
             for lane in lanes_of(access.mask) {
                 let thread = self.clocks.thread(access.block, access.warp, lane);
                 let location = Location::Shared(access.offsets[lane as usize]);
@@ -87,8 +136,63 @@ impl SharedMemory {
         None
     }
 
-    #[inline]
-    fn lane(
+    #[inline(never)]
+    fn lane_by_lane(
+        &mut self,
+        access: &Access<'_>,
+        class: AccessClass,
+        is_valid: bool,
+        is_free: bool,
+        values: &dyn Values,
+    ) -> Option<Finding> {
+        lanes_of(access.mask).find_map(|lane| {
+            let found = if is_valid {
+                None
+            } else {
+                self.validate_lane(access, class, lane)
+            };
+            found.or_else(|| {
+                if is_free {
+                    return None;
+                }
+                self.check_lane(access, class, lane, values)
+            })
+        })
+    }
+
+    /// Checks that a lane reads initialised bytes. If races are looked for, a finding is held back.
+    fn validate_lane(
+        &mut self,
+        access: &Access<'_>,
+        class: AccessClass,
+        lane: u32,
+    ) -> Option<Finding> {
+        let (offset, size) = (access.offsets[lane as usize], access.size);
+        let thread = self.clocks.thread(access.block, access.warp, lane);
+        let by = self.thread_access(thread, access.site, class);
+        let validity = self.validity.as_mut()?;
+        if class.kind.reads()
+            && let Some(at) = validity.first_uninitialised(offset, size)
+        {
+            let finding = Finding::Uninitialised {
+                access: by,
+                block: at / self.stride,
+                offset: at % self.stride,
+                size,
+            };
+            if self.races.is_none() {
+                return Some(finding);
+            }
+            self.pending.get_or_insert(finding);
+        }
+        if class.kind.writes() {
+            validity.initialise(offset, size);
+        }
+        None
+    }
+
+    /// Checks a lane by the shadow.
+    fn check_lane(
         &mut self,
         access: &Access<'_>,
         class: AccessClass,
@@ -97,33 +201,13 @@ impl SharedMemory {
     ) -> Option<Finding> {
         let (offset, size) = (access.offsets[lane as usize], access.size);
         let thread = self.clocks.thread(access.block, access.warp, lane);
-        if let Some(valid) = &self.valid {
-            if class.kind.reads()
-                && let Some(at) = valid.first_uninitialised(offset, size)
-            {
-                let finding = Finding::Uninitialised {
-                    access: self.thread_access(thread, access.site, class),
-                    block: at / self.stride,
-                    offset: at % self.stride,
-                    size,
-                };
-                if self.shadow.is_none() {
-                    return Some(finding);
-                }
-                self.pending.get_or_insert(finding);
-            }
-            if class.kind.writes()
-                && let Some(valid) = &mut self.valid
-            {
-                valid.initialise(offset, size);
-            }
-        }
-        let shadow = self.shadow.as_mut()?;
+        let shadow = &mut self.races.as_mut()?.shadow;
         let own = LaneAccess {
             thread,
             lane,
             site: access.site,
             class,
+            epoch: self.clocks.now(thread),
         };
         for cell in shadow.range(offset, size) {
             if let Some(earlier) = shadow.conflict(&self.clocks, cell, &own) {
@@ -157,34 +241,69 @@ impl SharedMemory {
         None
     }
 
+    /// Call it before what the threads of a block know of each other changes.
+    fn enter_notes(&mut self, block: u32) {
+        if let Some(races) = &mut self.races {
+            races.intervals[block as usize].enter(&self.clocks, &mut races.shadow);
+        }
+    }
+
     /// Marks bytes as initialised without checking them: by the asynchronous copies of the hardware, or an initialiser.
     pub fn assume_initialised(&mut self, offset: u32, size: u32) {
-        if let Some(valid) = &mut self.valid {
+        if let Some(validity) = &mut self.validity {
             for at in (0..size).step_by(32) {
-                valid.initialise(offset + at, (size - at).min(32));
+                validity.initialise(offset + at, (size - at).min(32));
             }
         }
     }
 
     /// Lanes arrive at a barrier of their block (0 to 15); with `waits` unless it is `bar.arrive`.
     pub fn arrive(&mut self, block: u32, id: u32, warp: u32, mask: u32, waits: bool) {
+        // All lanes together move to an epoch in which they do nothing until the barrier is complete.
+        if !(waits && self.clocks.is_uniform(block, warp, mask)) {
+            self.enter_notes(block);
+        }
         self.clocks.arrive(block, id, warp, mask, waits);
     }
 
     /// The barrier is complete; call it when the last has arrived, before anybody goes on.
     pub fn complete(&mut self, block: u32, id: u32) {
+        let all = self.clocks.all_wait(block, id);
+        // Other blocks have not seen what this one has done.
+        if !all || self.clocks.blocks() > 1 {
+            self.enter_notes(block);
+        }
         self.clocks.complete(block, id);
+        if all
+            && let Some(races) = &mut self.races
+            && races.intervals[block as usize].foreign == 0
+        {
+            races.begin_interval(block as usize, self.stride);
+        }
         self.due = true;
     }
 
     /// Lanes arrive at the cluster's barrier; `releases` unless it is `.relaxed`.
     pub fn cluster_arrive(&mut self, block: u32, warp: u32, mask: u32, releases: bool) {
+        self.enter_notes(block);
         self.clocks.cluster_arrive(block, warp, mask, releases);
     }
 
     /// The cluster's barrier is complete.
     pub fn cluster_complete(&mut self) {
-        self.clocks.cluster_complete();
+        for block in 0..self.clocks.blocks() {
+            self.enter_notes(block);
+        }
+        let floor = self.clocks.cluster_complete();
+        if let Some(races) = &mut self.races {
+            for block in 0..races.intervals.len() {
+                let interval = &races.intervals[block];
+                if interval.foreign <= floor && interval.latest < floor {
+                    races.intervals[block].foreign = 0;
+                    races.begin_interval(block, self.stride);
+                }
+            }
+        }
         self.due = true;
     }
 
@@ -201,6 +320,9 @@ impl SharedMemory {
 
     /// `bar.warp.sync`, when all lanes have come.
     pub fn warp_sync(&mut self, block: u32, warp: u32, mask: u32) {
+        if !self.clocks.is_uniform(block, warp, mask) {
+            self.enter_notes(block);
+        }
         self.clocks.warp_sync(block, warp, mask);
     }
 
@@ -211,6 +333,7 @@ impl SharedMemory {
 
     /// A memory fence, of whatever kind, by one lane.
     pub fn fence(&mut self, block: u32, warp: u32, lane: u32) {
+        self.enter_notes(block);
         let thread = self.clocks.thread(block, warp, lane);
         self.clocks.fence(thread);
     }
@@ -218,6 +341,9 @@ impl SharedMemory {
     /// Strong accesses to global memory: they order accesses to shared memory as their order says. Call it in the order in
     /// which the operations happen.
     pub fn synchronise_globally(&mut self, access: &GlobalSynchronisation<'_>) {
+        if access.order.acquires() || access.order.releases() {
+            self.enter_notes(access.block);
+        }
         for lane in lanes_of(access.mask) {
             let thread = self.clocks.thread(access.block, access.warp, lane);
             let location = Location::Global(access.addresses[lane as usize]);
@@ -235,6 +361,87 @@ impl SharedMemory {
                 .publish(thread, location, order.releases(), updates);
         }
     }
+}
+
+impl Races {
+    /// Everything that was done in the memory of a block is ordered before what its threads do from now on.
+    fn begin_interval(&mut self, block: usize, stride: u32) {
+        let interval = &mut self.intervals[block];
+        interval.clear();
+        interval.number = self
+            .stamps
+            .next_interval(interval.number, block as u32 * stride, stride);
+        interval.mode = if self.is_stamped {
+            Mode::Stamped
+        } else {
+            Mode::Shadowed
+        };
+    }
+
+    /// Whether an access races with nothing, as far as stamps tell; it is recorded then. Otherwise the shadow is ready for it.
+    #[inline]
+    fn admits(
+        &mut self,
+        clocks: &Clocks,
+        access: &Access<'_>,
+        class: AccessClass,
+        pattern: Pattern,
+        stride: u32,
+    ) -> bool {
+        let bits = lane_offsets(access).fold(access.size, |bits, offset| bits | offset);
+        if let Some(grain) = self.shadow.narrower(bits, access.size) {
+            self.shadow.refine(grain);
+            self.stamps.refine(grain);
+        }
+        let first = clocks.thread(access.block, access.warp, 0);
+        let start = access.block * stride;
+        let is_own = clocks.blocks() == 1
+            || lane_offsets(access).all(|offset| {
+                offset >= start && offset - start <= stride.saturating_sub(access.size)
+            });
+        let interval = &mut self.intervals[access.block as usize];
+        if is_own
+            && interval.mode == Mode::Stamped
+            && access.size > 0
+            && interval.has_room()
+            && let Some(epoch) = clocks.warp_now(access.block, access.warp)
+            && self
+                .stamps
+                .admits(access, class, pattern, interval.number, first)
+        {
+            interval.note(access, class, pattern, first, epoch);
+            return true;
+        }
+        self.prepare_shadow(clocks, access, stride);
+        false
+    }
+
+    /// Makes the shadow complete for the blocks whose memory is accessed.
+    #[cold]
+    fn prepare_shadow(&mut self, clocks: &Clocks, access: &Access<'_>, stride: u32) {
+        let last = self.intervals.len() as u32 - 1;
+        for lane in lanes_of(access.mask) {
+            let offset = access.offsets[lane as usize];
+            let end = offset + access.size.max(1) - 1;
+            for block in (offset / stride).min(last)..=(end / stride).min(last) {
+                let interval = &mut self.intervals[block as usize];
+                interval.enter(clocks, &mut self.shadow);
+                interval.mode = Mode::Shadowed;
+                let epoch = clocks.now(clocks.thread(access.block, access.warp, lane));
+                if block == access.block {
+                    interval.latest = interval.latest.max(epoch);
+                } else {
+                    interval.foreign = interval.foreign.max(epoch + 1);
+                }
+            }
+        }
+    }
+}
+
+/// The offsets of the lanes that take part.
+#[inline]
+fn lane_offsets<'a>(access: &'a Access<'_>) -> impl Iterator<Item = u32> + 'a {
+    lanes_of(access.mask).map(|lane| access.offsets[lane as usize])
 }
 
 fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
