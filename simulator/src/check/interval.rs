@@ -6,8 +6,8 @@
 
 use super::access::{Access, AccessClass, Site};
 use super::clock::{Clocks, Thread};
+use super::pattern::Pattern;
 use super::shadow::{LaneAccess, Shadow};
-use super::stamps::Pattern;
 
 /// Most notes of an interval: beyond, accesses go to the shadow directly.
 const MOST_NOTES: usize = 1 << 15;
@@ -86,7 +86,7 @@ impl Interval {
     ) {
         let start = match pattern {
             Pattern::Consecutive | Pattern::Same => access.offsets[0],
-            Pattern::Scattered => {
+            Pattern::Runs(_) | Pattern::Scattered => {
                 self.scattered.push(*access.offsets);
                 self.scattered.len() as u32 - 1
             }
@@ -112,7 +112,9 @@ impl Interval {
                 let offset = match note.pattern {
                     Pattern::Consecutive => note.start + lane * note.size,
                     Pattern::Same => note.start,
-                    Pattern::Scattered => self.scattered[note.start as usize][lane as usize],
+                    Pattern::Runs(_) | Pattern::Scattered => {
+                        self.scattered[note.start as usize][lane as usize]
+                    }
                 };
                 let access = LaneAccess {
                     thread: note.first + lane as Thread,

@@ -34,6 +34,7 @@
 mod access;
 mod clock;
 mod interval;
+mod pattern;
 mod shadow;
 mod shared;
 mod stamps;

@@ -7,8 +7,9 @@ use super::access::{
 };
 use super::clock::{Clocks, Location, Thread};
 use super::interval::{Interval, Mode};
+use super::pattern::{Extent, Pattern};
 use super::shadow::{LaneAccess, Shadow};
-use super::stamps::{Pattern, Stamps};
+use super::stamps::Stamps;
 use super::validity::Validity;
 
 /// What the race check remembers.
@@ -388,17 +389,15 @@ impl Races {
         pattern: Pattern,
         stride: u32,
     ) -> bool {
-        let bits = lane_offsets(access).fold(access.size, |bits, offset| bits | offset);
-        if let Some(grain) = self.shadow.narrower(bits, access.size) {
+        let extent = Extent::of(access, pattern);
+        if let Some(grain) = self.shadow.narrower(extent.bits, access.size) {
             self.shadow.refine(grain);
             self.stamps.refine(grain);
         }
         let first = clocks.thread(access.block, access.warp, 0);
         let start = access.block * stride;
-        let is_own = clocks.blocks() == 1
-            || lane_offsets(access).all(|offset| {
-                offset >= start && offset - start <= stride.saturating_sub(access.size)
-            });
+        let is_own =
+            extent.lowest >= start && extent.highest.saturating_add(access.size) <= start + stride;
         let interval = &mut self.intervals[access.block as usize];
         if is_own
             && interval.mode == Mode::Stamped
@@ -436,12 +435,6 @@ impl Races {
             }
         }
     }
-}
-
-/// The offsets of the lanes that take part.
-#[inline]
-fn lane_offsets<'a>(access: &'a Access<'_>) -> impl Iterator<Item = u32> + 'a {
-    lanes_of(access.mask).map(|lane| access.offsets[lane as usize])
 }
 
 fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {

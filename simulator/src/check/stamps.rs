@@ -7,6 +7,7 @@
 //! `shadow`.
 
 use super::access::{Access, AccessClass};
+use super::pattern::{Pattern, RUN_LANES, RunPattern};
 
 /// `interval << 16 | thread`, or one of the numbers below in place of the thread.
 type Stamp = u32;
@@ -17,43 +18,6 @@ const SEVERAL: Stamp = 0xffff;
 const STRONG: Stamp = 0xfffe;
 /// The last number of an interval.
 const LAST_INTERVAL: u32 = 0xffff;
-
-/// How the offsets of a warp's lanes lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pattern {
-    /// All 32 lanes, one after the other.
-    Consecutive,
-    /// All 32 lanes at one offset.
-    Same,
-    /// Anything else.
-    Scattered,
-}
-
-impl Pattern {
-    /// How an access's offsets lie.
-    #[inline]
-    pub fn of(access: &Access<'_>) -> Pattern {
-        if access.mask != u32::MAX {
-            return Pattern::Scattered;
-        }
-        Pattern::of_lanes(access.offsets, access.size)
-    }
-
-    #[inline]
-    fn of_lanes(offsets: &[u32], size: u32) -> Pattern {
-        let start = offsets[0];
-        let (mut apart, mut next) = (0, 0);
-        for (lane, &offset) in offsets.iter().enumerate() {
-            apart |= offset ^ start;
-            next |= offset ^ start.wrapping_add(lane as u32 * size);
-        }
-        match (next, apart) {
-            (0, _) => Pattern::Consecutive,
-            (_, 0) => Pattern::Same,
-            _ => Pattern::Scattered,
-        }
-    }
-}
 
 /// Whether a stamp is of this interval, by somebody else than `own`.
 #[inline(always)]
@@ -208,21 +172,14 @@ impl Stamps {
             (1, Pattern::Consecutive) => self.run::<R, 1>(access.offsets[0], 32, own),
             (2, Pattern::Consecutive) => self.run::<R, 2>(access.offsets[0], 32, own),
             (4, Pattern::Consecutive) => self.run::<R, 4>(access.offsets[0], 32, own),
-            (1, Pattern::Scattered) if access.mask == u32::MAX => {
-                // Tiles narrower than a warp: the lanes lie in runs of eight.
+            (1, Pattern::Runs(runs)) => {
                 let mut conflict = false;
-                for (chunk, offsets) in access.offsets.chunks_exact(8).enumerate() {
-                    let own = own + 8 * chunk as u32;
-                    conflict |= match Pattern::of_lanes(offsets, access.size) {
-                        Pattern::Consecutive => self.run::<R, 1>(offsets[0], 8, own),
-                        Pattern::Same => self.same::<R>(offsets[0], 1, own),
-                        Pattern::Scattered => {
-                            let mut conflict = false;
-                            for (lane, &offset) in offsets.iter().enumerate() {
-                                conflict |= self.lane::<R>(offset, 1, own + lane as u32);
-                            }
-                            conflict
-                        }
+                for (run, pattern) in runs.into_iter().enumerate() {
+                    let lane = run * RUN_LANES;
+                    let (offset, own) = (access.offsets[lane], own + lane as u32);
+                    conflict |= match pattern {
+                        RunPattern::Consecutive => self.run::<R, 1>(offset, RUN_LANES, own),
+                        RunPattern::Same => self.same::<R>(offset, 1, own),
                     };
                 }
                 conflict
