@@ -1,9 +1,9 @@
 //! `rcp sqrt rsqrt sin cos lg2 ex2 tanh`, `div.approx` and `div.full`, `copysign`, `testp`, and the special forms of `min` and
 //! `max` on f32: lane by lane, through [`numerics`](crate::numerics).
 
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, put_predicate, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::engine::ops::{float, half};
@@ -17,9 +17,9 @@ use crate::ptx::ast::Instruction;
 macro_rules! operations {
     ($($name:ident<$t:ident: $bound:path>($x:ident, $a:ident, $b:ident, $c:ident) $body:block)*) => { $(
         struct $name<$t>(std::marker::PhantomData<$t>);
-        impl<$t: $bound> Op for $name<$t> {
+        impl<$t: $bound> WordsOp for $name<$t> {
             #[inline(always)]
-            unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+            unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
                 let $x = inst.x;
                 // SAFETY: the lowering gave the operands this type's width; unused ones repeat the first.
                 unsafe {
@@ -93,9 +93,9 @@ fn selection(x: u32) -> Selection {
 /// `div.approx` (`x` bit 0 clear) and `div.full` (set); bit 1 is `.ftz`.
 struct Quotient;
 
-impl Op for Quotient {
+impl WordsOp for Quotient {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let divide = if inst.x & 1 != 0 {
             approx::div_full
         } else {
@@ -123,9 +123,9 @@ const PROPERTIES: [Property; 6] = [
 /// `testp`: `x` is the property.
 struct Test<F>(std::marker::PhantomData<F>);
 
-impl<F: Float> Op for Test<F> {
+impl<F: Float> WordsOp for Test<F> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operand this type's width, and the destination is a predicate.
         unsafe {
             let a = src::<F>(warp, inst.a);
@@ -140,7 +140,7 @@ impl<F: Float> Op for Test<F> {
 }
 
 /// Whether this instruction of `div min max` is one of this file's.
-pub(crate) fn is_special(inst: &Instruction) -> bool {
+pub(crate) fn is_special(inst: &Wordsruction) -> bool {
     let has = |name: &str| inst.modifiers.contains(&name);
     match inst.opcode {
         "div" => has("approx") || has("full"),
@@ -241,7 +241,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     for index in 1..count {
         fields[index] = cx.src(&inst.operands[index + 1], ty)?;
     }
-    cx.emit(exec, d, fields[0], fields[1], fields[2]).x = Link::Raw(x);
+    cx.emit_untyped(exec, d, fields[0], fields[1], fields[2]).x = Link::Raw(x);
     Ok(())
 }
 
@@ -266,6 +266,6 @@ fn test<'a>(
     };
     let d = cx.dst(&inst.operands[0], Width::Pred)?;
     let a = cx.src(&inst.operands[1], ty)?;
-    cx.emit(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(property as u32);
+    cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(property as u32);
     Ok(())
 }

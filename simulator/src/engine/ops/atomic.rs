@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use super::logic::by_width;
 use super::memory::{cache_hints, space, strength};
 use super::resolve::{Access, COUNT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, PARAMETER_SPACE};
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, SINK, dst, lanes_of, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::float::{Float, atomic_add};
@@ -123,12 +123,12 @@ fn halves<F: Float>(old: u32, value: u32, global: bool) -> u32 {
 /// `d` (or the sink) old value, `a` base, `b` value, `c` offset.
 struct Atomic<T, U>(PhantomData<(T, U)>);
 
-impl<T: Word, U: Update<T>> Op for Atomic<T, U> {
+impl<T: Word, U: Update<T>> WordsOp for Atomic<T, U> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering made a memory instruction of these widths; resolved pointers are valid and aligned.
         unsafe {
-            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else {
+            let Some(pointers) = pointers::<L>(warp, inst, size_of::<T>() as u32) else {
                 return Flow::Fault;
             };
             let global = !is_shared(warp, pointers[warp.mask.trailing_zeros() as usize & 31]);
@@ -149,14 +149,14 @@ impl<T: Word, U: Update<T>> Op for Atomic<T, U> {
 /// The operation of `Atomic` for each part of a vector of floats: `d` and `b` are lists.
 struct AtomicVector<T, U>(PhantomData<(T, U)>);
 
-impl<T: Word, U: Update<T>> Op for AtomicVector<T, U> {
+impl<T: Word, U: Update<T>> WordsOp for AtomicVector<T, U> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let count = (inst.x >> COUNT_SHIFT & 15) as usize;
         // SAFETY: as for `Atomic`; the lists have `count` entries.
         unsafe {
             let size = (size_of::<T>() * count) as u32;
-            let Some(pointers) = pointers::<I>(warp, inst, size) else {
+            let Some(pointers) = pointers::<L>(warp, inst, size) else {
                 return Flow::Fault;
             };
             let (values, targets) = (warp.list(inst.b, count), warp.list(inst.d, count));
@@ -180,12 +180,12 @@ impl<T: Word, U: Update<T>> Op for AtomicVector<T, U> {
 /// `atom.cas`: `d` a list of destination and compare value.
 struct CompareSwap<T>(PhantomData<T>);
 
-impl<T: Word> Op for CompareSwap<T> {
+impl<T: Word> WordsOp for CompareSwap<T> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: as for `Atomic`; `d` is a list of two.
         unsafe {
-            let Some(pointers) = pointers::<I>(warp, inst, size_of::<T>() as u32) else {
+            let Some(pointers) = pointers::<L>(warp, inst, size_of::<T>() as u32) else {
                 return Flow::Fault;
             };
             let list = warp.list(inst.d, 2);
@@ -205,9 +205,9 @@ impl<T: Word> Op for CompareSwap<T> {
 
 /// The lanes' addresses.
 #[inline(always)]
-unsafe fn pointers<I: Isa>(warp: &mut Warp, inst: &Inst, size: u32) -> Option<[*mut u8; LANES]> {
+unsafe fn pointers<L: Level>(warp: &mut Warp, inst: &Words, size: u32) -> Option<[*mut u8; LANES]> {
     // SAFETY: the caller's promise.
-    match unsafe { I::find(warp, inst, size, Access::Atomic) } {
+    match unsafe { L::find(warp, inst, size, Access::Atomic) } {
         Found::Contiguous(start) => {
             warp.pointers = std::array::from_fn(|lane| start.wrapping_add(lane * size as usize));
         }
@@ -226,7 +226,7 @@ fn is_shared(warp: &Warp, pointer: *mut u8) -> bool {
 }
 
 #[inline(always)]
-unsafe fn finish<T: Copy>(warp: &mut Warp, inst: &Inst, result: &[T; LANES]) {
+unsafe fn finish<T: Copy>(warp: &mut Warp, inst: &Words, result: &[T; LANES]) {
     if inst.d != SINK {
         // SAFETY: the destination has this width.
         unsafe { crate::engine::exec::lanes::put(warp, inst.d, result) }
@@ -234,7 +234,7 @@ unsafe fn finish<T: Copy>(warp: &mut Warp, inst: &Inst, result: &[T; LANES]) {
     warp.polls();
 }
 
-fn exec(operation: &str, ty: Ty) -> Option<Exec> {
+fn exec(operation: &str, ty: Ty) -> Option<Code> {
     macro_rules! by {
         ($op:ident) => {
             by_width(
@@ -276,9 +276,9 @@ fn exec(operation: &str, ty: Ty) -> Option<Exec> {
 }
 
 /// Stands for a width that is refused before.
-const UNSUPPORTED: Exec = unsupported;
+const UNSUPPORTED: Code = unsupported;
 
-unsafe fn unsupported(warp: &mut Warp, _: &Inst) -> Flow {
+unsafe fn unsupported(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
     warp.fail(
         crate::engine::fault::FaultKind::IllegalInstruction,
         0,
@@ -329,7 +329,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         let d = cx.dst(&inst.operands[0], width)?;
         let (compare, value) = (cx.src(&operands[1], ty)?, cx.src(&operands[2], ty)?);
         let list = cx.list(&[(d, true), (compare, false)]);
-        let lowered = cx.emit(exec, Field::Raw(list.0), a, value, offset);
+        let lowered = cx.emit_untyped(exec, Field::Raw(list.0), a, value, offset);
         lowered.x = Link::Raw(x);
         lowered.list = list;
         return Ok(());
@@ -341,7 +341,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         Field::Sink
     };
     let value = cx.src(&operands[1], ty)?;
-    cx.emit(exec, d, a, value, offset).x = Link::Raw(x);
+    cx.emit_untyped(exec, d, a, value, offset).x = Link::Raw(x);
     Ok(())
 }
 
@@ -393,7 +393,7 @@ fn lower_vector<'a>(
     }
     fields.resize(2 * count, (Field::Sink, false));
     let list = cx.list(&fields);
-    let lowered = cx.emit(
+    let lowered = cx.emit_untyped(
         exec,
         Field::Raw(list.0 + count as u32),
         a,

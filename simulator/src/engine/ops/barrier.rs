@@ -1,10 +1,10 @@
 //! `bar barrier`, the cluster's barrier, `bar.warp.sync`, and fences.
 
 use crate::engine::exec::block::Votes;
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{lanes_of, predicate, src};
 use crate::engine::exec::schedule::{Reduction, Wait};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -20,9 +20,9 @@ const ARRIVE: u32 = 2;
 const ALIGNED: u32 = 16;
 const NEGATED: u32 = 32;
 
-impl Op for Block {
+impl WordsOp for Block {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let first = warp.mask.trailing_zeros() as usize;
         // SAFETY: number and count have 32 bits, the predicate is one.
         let (number, count, bits) = unsafe {
@@ -66,14 +66,14 @@ impl Op for Block {
 
 /// An aligned barrier that a part of the warp has come to: the others must come to the same instruction.
 #[cold]
-fn aligned(warp: &mut Warp, inst: &Inst, number: u8, count: Option<u32>, bits: u32) -> Flow {
+fn aligned(warp: &mut Warp, inst: &Words, number: u8, count: Option<u32>, bits: u32) -> Flow {
     if !warp.gather(warp.live) {
         return Flow::Leave;
     }
     arrive(warp, inst, number, count, bits)
 }
 
-fn arrive(warp: &mut Warp, inst: &Inst, number: u8, count: Option<u32>, bits: u32) -> Flow {
+fn arrive(warp: &mut Warp, inst: &Words, number: u8, count: Option<u32>, bits: u32) -> Flow {
     let mask = warp.mask;
     let votes = Votes {
         count: (bits & mask).count_ones(),
@@ -143,9 +143,9 @@ fn partial(warp: &mut Warp, number: u8, other: u32, lane: u32) -> Flow {
 /// `barrier.cluster.arrive`; `x` is 1 if it is relaxed.
 struct ClusterArrive;
 
-impl Op for ClusterArrive {
+impl WordsOp for ClusterArrive {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let (mask, rank, index) = (warp.mask, warp.block().rank, warp.index);
         // SAFETY: the block outlives its warps; only its cluster's counters are touched.
@@ -172,9 +172,9 @@ impl Op for ClusterArrive {
 /// `barrier.cluster.wait`.
 struct ClusterWait;
 
-impl Op for ClusterWait {
+impl WordsOp for ClusterWait {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         if warp.cluster_arrived & warp.mask != warp.mask {
             let lane = (!warp.cluster_arrived & warp.mask).trailing_zeros() as usize;
             let message = "barrier.cluster.wait without an arrive before";
@@ -193,9 +193,9 @@ impl Op for ClusterWait {
 /// `bar.warp.sync`.
 struct WarpSync;
 
-impl Op for WarpSync {
+impl WordsOp for WarpSync {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the mask has 32 bits.
         let masks = *unsafe { src::<u32>(warp, inst.a) };
         let first = warp.mask.trailing_zeros() as usize;
@@ -238,9 +238,9 @@ impl Op for WarpSync {
 /// `membar` and `fence`.
 struct Fence;
 
-impl Op for Fence {
+impl WordsOp for Fence {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         if warp.watched {
             super::watch::fence(warp);
@@ -270,7 +270,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         modifiers.finish(inst)?;
         expect_operands(inst, &[1])?;
         let a = cx.src(&inst.operands[0], B32)?;
-        cx.emit(scalar::<WarpSync>(), none, a, none, none);
+        cx.emit_untyped(scalar::<WarpSync>(), none, a, none, none);
         return Ok(());
     }
     if modifiers.flag("cluster") {
@@ -287,7 +287,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         } else {
             scalar::<ClusterWait>()
         };
-        cx.emit(exec, none, none, none, none).x = Link::Raw(u32::from(relaxed));
+        cx.emit_untyped(exec, none, none, none, none).x = Link::Raw(u32::from(relaxed));
         return Ok(());
     }
     modifiers.flag("cta");
@@ -357,7 +357,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         None => none,
     };
-    cx.emit(scalar::<Block>(), d, a, b, c).x = Link::Raw(x);
+    cx.emit_untyped(scalar::<Block>(), d, a, b, c).x = Link::Raw(x);
     Ok(())
 }
 
@@ -389,6 +389,6 @@ pub(crate) fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     modifiers.finish(inst)?;
     let none = Field::NONE;
-    cx.emit(scalar::<Fence>(), none, none, none, none);
+    cx.emit_untyped(scalar::<Fence>(), none, none, none, none);
     Ok(())
 }

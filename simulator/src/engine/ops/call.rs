@@ -1,9 +1,9 @@
 //! `call`: direct, indirect, and calls of the device runtime (`vprintf`, `malloc` ...).
 
 use super::resolve::{Access, GENERIC, locate};
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{CONSTANT, SINK, lanes_of, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::FUNCTIONS;
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty};
@@ -14,7 +14,7 @@ use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
 /// The site of a call: `x`.
-unsafe fn site<'a>(warp: &Warp, inst: &Inst) -> &'a CallSite {
+unsafe fn site<'a>(warp: &Warp, inst: &Words) -> &'a CallSite {
     // SAFETY: sites live as long as the module; `x` is the number of one.
     unsafe {
         let function = &*warp.function;
@@ -24,9 +24,9 @@ unsafe fn site<'a>(warp: &Warp, inst: &Inst) -> &'a CallSite {
 
 struct Direct;
 
-impl Op for Direct {
+impl WordsOp for Direct {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering checked the arguments against the callee.
         unsafe {
             let site = site(warp, inst);
@@ -40,9 +40,9 @@ impl Op for Direct {
 /// An indirect call; `a` is the function.
 struct Indirect;
 
-impl Op for Indirect {
+impl WordsOp for Indirect {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the address has 64 bits; the site's places are of this frame.
         unsafe {
             let site = site(warp, inst);
@@ -112,9 +112,9 @@ unsafe fn argument(warp: &Warp, site: &CallSite, index: usize, lane: usize) -> u
 /// A call of the device runtime.
 struct Runtime;
 
-impl Op for Runtime {
+impl WordsOp for Runtime {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the site's places are of this frame.
         unsafe {
             let site = site(warp, inst);
@@ -141,7 +141,7 @@ impl Op for Runtime {
 
 fn call_runtime(
     warp: &mut Warp,
-    inst: &Inst,
+    inst: &Words,
     lane: usize,
     name: &str,
     arguments: &[u64],
@@ -201,7 +201,7 @@ fn call_runtime(
 }
 
 /// One byte at a generic address.
-fn byte(warp: &mut Warp, inst: &Inst, lane: usize, address: u64) -> Option<u8> {
+fn byte(warp: &mut Warp, inst: &Words, lane: usize, address: u64) -> Option<u8> {
     let pointer = locate(warp, inst, lane, address, 1, Access::Read, GENERIC)?;
     // SAFETY: resolved.
     Some(unsafe { pointer.read() })
@@ -316,7 +316,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     };
     cx.calls.push(call);
     let number = cx.calls.len() as u32 - 1;
-    cx.emit(exec, Field::NONE, a, Field::NONE, Field::NONE).x = Link::Call(number);
+    cx.emit_untyped(exec, Field::NONE, a, Field::NONE, Field::NONE).x = Link::Call(number);
     Ok(())
 }
 

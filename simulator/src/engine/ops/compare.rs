@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use super::float::Fast;
 use super::lanewise;
-use crate::engine::exec::isa::{Isa, Op, vector};
+use crate::engine::exec::level::{Level, vector};
 use crate::engine::exec::lanes::{LANES, predicate, put, put_predicate, src, test2};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::compare::Comparison;
@@ -67,10 +67,10 @@ impl Flush for f32 {
 
 /// Compares, giving bits.
 #[inline(always)]
-unsafe fn compare<I: Isa, T: Flush, C: Test<T>, const FTZ: bool>(warp: &Warp, inst: &Inst) -> u32 {
+unsafe fn compare<L: Level, T: Flush, C: Test<T>, const FTZ: bool>(warp: &Warp, inst: &Words) -> u32 {
     // SAFETY: the lowering gave the operands this width.
     unsafe {
-        test2::<I, T, T>(
+        test2::<L, T, T>(
             warp,
             inst.a,
             inst.b,
@@ -89,12 +89,12 @@ unsafe fn compare<I: Isa, T: Flush, C: Test<T>, const FTZ: bool>(warp: &Warp, in
 /// `setp` with one destination and no further predicate.
 pub(crate) struct SetPredicate<T, C, const FTZ: bool>(PhantomData<(T, C)>);
 
-impl<T: Flush, C: Test<T>, const FTZ: bool> Op for SetPredicate<T, C, FTZ> {
+impl<T: Flush, C: Test<T>, const FTZ: bool> WordsOp for SetPredicate<T, C, FTZ> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
-            let bits = compare::<I, T, C, FTZ>(warp, inst);
+            let bits = compare::<L, T, C, FTZ>(warp, inst);
             put_predicate(warp, inst.d, bits);
         }
         Flow::Next
@@ -105,9 +105,9 @@ impl<T: Flush, C: Test<T>, const FTZ: bool> Op for SetPredicate<T, C, FTZ> {
 /// destination; `x`: 0 and, 1 or, 2 xor, and bit 2 negates `b`.
 struct Combine;
 
-impl Op for Combine {
+impl WordsOp for Combine {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: all operands are predicates, and the list has the second destination.
         unsafe {
             let (test, mut other) = (predicate(warp, inst.a), predicate(warp, inst.b));
@@ -130,9 +130,9 @@ impl Op for Combine {
 /// `selp`.
 struct Select<T>(PhantomData<T>);
 
-impl<T: Copy + Default> Op for Select<T> {
+impl<T: Copy + Default> WordsOp for Select<T> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             let (a, b, bits) = (
@@ -166,7 +166,7 @@ lanewise! {
     SelectByFlushed64(a: u64, b: u64, c: f32) -> u64 { if c.flushed() >= 0.0 { a } else { b } }
 }
 
-fn integer_test(comparison: Comparison, ty: Ty) -> Option<Exec> {
+fn integer_test(comparison: Comparison, ty: Ty) -> Option<Code> {
     use Comparison as C;
     macro_rules! typed {
         ($test:ident, $($bits:literal $signed:ty, $unsigned:ty;)*) => {
@@ -199,7 +199,7 @@ fn integer_test(comparison: Comparison, ty: Ty) -> Option<Exec> {
     }
 }
 
-fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Exec> {
+fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Code> {
     use Comparison as C;
     macro_rules! pick {
         ($($operator:ident)*) => {
@@ -264,7 +264,7 @@ fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()>
         cx.src(&inst.operands[2], ty)?,
     );
     let c = cx.src(&inst.operands[3], PRED)?;
-    cx.emit(exec, d, a, b, c);
+    cx.emit_untyped(exec, d, a, b, c);
     Ok(())
 }
 
@@ -299,7 +299,7 @@ fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Re
         cx.src(&inst.operands[2], ty)?,
     );
     let c = cx.src(&inst.operands[3], by)?;
-    cx.emit(exec, d, a, b, c);
+    cx.emit_untyped(exec, d, a, b, c);
     Ok(())
 }
 
@@ -331,7 +331,7 @@ fn compare_and_set<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> R
         cx.src(&inst.operands[2], ty)?,
     );
     finish(cx, inst, boolean, result, |cx, d| {
-        cx.emit(exec, d, a, b, Field::NONE);
+        cx.emit_untyped(exec, d, a, b, Field::NONE);
     })
 }
 
@@ -373,7 +373,7 @@ pub(crate) fn finish<'a>(
         _ => (cx.dst(target, Width::Pred)?, Field::Sink),
     };
     let list = cx.list(&[(second, true)]);
-    let lowered = cx.emit(vector::<Combine>(), first, test, other, Field::Raw(mode));
+    let lowered = cx.emit_untyped(vector::<Combine>(), first, test, other, Field::Raw(mode));
     lowered.x = Link::List(list.0);
     lowered.list = list;
     if let Some(ty) = result {
@@ -390,7 +390,7 @@ pub(crate) fn finish<'a>(
             cx.constant(yes, Width::of(ty)),
             cx.constant(0, Width::of(ty)),
         );
-        cx.emit(exec, d, yes, no, first);
+        cx.emit_untyped(exec, d, yes, no, first);
     }
     Ok(())
 }

@@ -1,20 +1,20 @@
 //! `bra brx ret exit trap brkpt nanosleep pmevent`.
 
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{lanes_of, src};
 use crate::engine::exec::schedule::Wait;
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Code, Field, Link, Symbol, expect_operands};
+use crate::engine::lower::{Builder, Control, Field, Link, Symbol, expect_operands};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
 struct Branch;
 
-impl Op for Branch {
+impl WordsOp for Branch {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         if warp.mask == warp.active {
             warp.pc = inst.x;
             return Flow::Jump;
@@ -26,9 +26,9 @@ impl Op for Branch {
 
 struct Indexed;
 
-impl Op for Indexed {
+impl WordsOp for Indexed {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the index has 32 bits; the list starts with its length.
         unsafe {
             let count = warp.list(inst.x, 1)[0];
@@ -71,9 +71,9 @@ impl Op for Indexed {
 
 struct Return;
 
-impl Op for Return {
+impl WordsOp for Return {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         // SAFETY: frames are made by calls only.
         unsafe { warp.ret() }
     }
@@ -81,9 +81,9 @@ impl Op for Return {
 
 struct Exit;
 
-impl Op for Exit {
+impl WordsOp for Exit {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         warp.exit(false);
         Flow::Leave
     }
@@ -91,9 +91,9 @@ impl Op for Exit {
 
 struct Trap;
 
-impl Op for Trap {
+impl WordsOp for Trap {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         let lane = warp.mask.trailing_zeros() as usize;
         warp.fail(FaultKind::Trap, lane, "trap instruction executed")
     }
@@ -101,9 +101,9 @@ impl Op for Trap {
 
 struct Breakpoint;
 
-impl Op for Breakpoint {
+impl WordsOp for Breakpoint {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         let lane = warp.mask.trailing_zeros() as usize;
         warp.fail(FaultKind::Breakpoint, lane, "breakpoint without a debugger")
     }
@@ -112,9 +112,9 @@ impl Op for Breakpoint {
 /// Gives way to everybody else.
 struct Sleep;
 
-impl Op for Sleep {
+impl WordsOp for Sleep {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         warp.polls();
         let others = warp.active & !warp.mask;
         warp.pc += 1;
@@ -138,9 +138,9 @@ impl Op for Sleep {
 
 struct Nothing;
 
-impl Op for Nothing {
+impl WordsOp for Nothing {
     #[inline(always)]
-    unsafe fn run<I: Isa>(_: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(_: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         Flow::Next
     }
 }
@@ -148,13 +148,13 @@ impl Op for Nothing {
 /// Emits a return from the function.
 pub(crate) fn emit_return(cx: &mut Builder<'_, '_>) {
     let none = Field::NONE;
-    cx.emit(scalar::<Return>(), none, none, none, none).code = Code::End;
+    cx.emit_untyped(scalar::<Return>(), none, none, none, none).code = Control::End;
 }
 
 /// Emits an instruction that does nothing.
 pub(crate) fn emit_nothing(cx: &mut Builder<'_, '_>) {
     let none = Field::NONE;
-    cx.emit(scalar::<Nothing>(), none, none, none, none);
+    cx.emit_untyped(scalar::<Nothing>(), none, none, none, none);
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
@@ -171,9 +171,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 return Err(Error::new(inst.operands[0].at, "expected a label"));
             };
             let label = cx.label(name, inst.operands[0].at)?;
-            let lowered = cx.emit(scalar::<Branch>(), none, none, none, none);
+            let lowered = cx.emit_untyped(scalar::<Branch>(), none, none, none, none);
             lowered.x = Link::Label(label);
-            lowered.code = Code::Jump;
+            lowered.control = Control::Jump;
         }
         "brx" => {
             if !modifiers.flag("idx") {
@@ -203,9 +203,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             };
             cx.label_lists.push(labels);
             let list = cx.label_lists.len() as u32 - 1;
-            let lowered = cx.emit(scalar::<Indexed>(), none, index, none, none);
+            let lowered = cx.emit_untyped(scalar::<Indexed>(), none, index, none, none);
             lowered.x = Link::Labels(list);
-            lowered.code = Code::Switch;
+            lowered.code = Control::Switch;
         }
         "ret" => {
             modifiers.finish(inst)?;
@@ -213,22 +213,22 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         "exit" => {
             modifiers.finish(inst)?;
-            cx.emit(scalar::<Exit>(), none, none, none, none).code = Code::End;
+            cx.emit_untyped(scalar::<Exit>(), none, none, none, none).code = Control::End;
         }
         "trap" => {
             modifiers.finish(inst)?;
-            cx.emit(scalar::<Trap>(), none, none, none, none).code = Code::End;
+            cx.emit_untyped(scalar::<Trap>(), none, none, none, none).code = Control::End;
         }
         "brkpt" => {
             modifiers.finish(inst)?;
-            cx.emit(scalar::<Breakpoint>(), none, none, none, none);
+            cx.emit_untyped(scalar::<Breakpoint>(), none, none, none, none);
         }
         "nanosleep" => {
             let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
             modifiers.finish(inst)?;
             expect_operands(inst, &[1])?;
             let a = cx.src(&inst.operands[0], ty)?;
-            cx.emit(scalar::<Sleep>(), none, a, none, none);
+            cx.emit_untyped(scalar::<Sleep>(), none, a, none, none);
         }
         _ => {
             modifiers.flag("mask");

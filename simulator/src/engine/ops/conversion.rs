@@ -4,9 +4,9 @@
 use half::{bf16, f16};
 
 use super::lanewise;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::Rounding;
@@ -59,9 +59,9 @@ word! { u16 u32 u64 }
 /// Any conversion: `x` holds its code.
 struct General<S, D>(std::marker::PhantomData<(S, D)>);
 
-impl<S: Word, D: Word> Op for General<S, D> {
+impl<S: Word, D: Word> WordsOp for General<S, D> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let conversion = Conversion::from_code(inst.x);
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
@@ -79,9 +79,9 @@ impl<S: Word, D: Word> Op for General<S, D> {
 /// Two values into one register: `x` holds the conversion's code; bit 31 says that `c` supplies the bits above.
 struct Pack<S, D>(std::marker::PhantomData<(S, D)>);
 
-impl<S: Word, D: Word> Op for Pack<S, D> {
+impl<S: Word, D: Word> WordsOp for Pack<S, D> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let conversion = Conversion::from_code(inst.x);
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
@@ -107,9 +107,9 @@ impl<S: Word, D: Word> Op for Pack<S, D> {
 /// Both halves of a register: `x` holds the conversion's code.
 struct Unpack<S, D>(std::marker::PhantomData<(S, D)>);
 
-impl<S: Word, D: Word> Op for Unpack<S, D> {
+impl<S: Word, D: Word> WordsOp for Unpack<S, D> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let conversion = Conversion::from_code(inst.x);
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
@@ -249,7 +249,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 cx.src(&inst.operands[1], ty_of(from))?,
                 cx.src(&inst.operands[2], ty_of(from))?,
             );
-            cx.emit(exec, d, a, b, Field::NONE).x = Link::Raw(conversion.code());
+            cx.emit_untyped(exec, d, a, b, Field::NONE).x = Link::Raw(conversion.code());
             Ok(())
         }
         (2, 2, 2) => {
@@ -260,7 +260,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let exec = by_widths!(Unpack, source, target);
             let d = cx.dst(&inst.operands[0], target)?;
             let a = cx.src(&inst.operands[1], register_type(2 * from.width()))?;
-            cx.emit(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(conversion.code());
+            cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(conversion.code());
             Ok(())
         }
         _ => {
@@ -311,16 +311,16 @@ fn single<'a>(
         && exact(source, from)
         && let Some(exec) = common(conversion)
     {
-        cx.emit(exec, d, a, Field::NONE, Field::NONE);
+        cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE);
         return Ok(());
     }
     let exec = by_widths!(General, source, target);
-    cx.emit(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(conversion.code());
+    cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(conversion.code());
     Ok(())
 }
 
 /// The conversions worth vector code; types and registers have equal widths.
-fn common(conversion: Conversion) -> Option<Exec> {
+fn common(conversion: Conversion) -> Option<Code> {
     use Scalar::*;
     let (to, from) = (conversion.to, conversion.from);
     let plain = Conversion::new(to, from, conversion.rounding) == conversion;
@@ -389,6 +389,6 @@ fn pack_integers<'a>(
         Field::NONE
     };
     let code = conversion.code() | u32::from(third) << 31;
-    cx.emit(scalar::<Pack<u32, u32>>(), d, a, b, c).x = Link::Raw(code);
+    cx.emit_untyped(scalar::<Pack<u32, u32>>(), d, a, b, c).x = Link::Raw(code);
     Ok(())
 }

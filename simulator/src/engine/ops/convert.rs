@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::engine::exec::isa::{Isa, Op, vector};
+use crate::engine::exec::level::{Level, vector};
 use crate::engine::exec::lanes::map1;
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width, expect_operands};
 use crate::ptx::Result;
@@ -35,9 +35,9 @@ conversions! {
     i64 => u16, u32, u64;
 }
 
-impl<A: Copy + As<V>, V: As<R>, R: Copy + Default> Op for Int<A, R, V> {
+impl<A: Copy + As<V>, V: As<R>, R: Copy + Default> WordsOp for Int<A, R, V> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             map1::<A, R>(
@@ -51,7 +51,7 @@ impl<A: Copy + As<V>, V: As<R>, R: Copy + Default> Op for Int<A, R, V> {
 }
 
 /// The conversion of a value of type `from` in a register of `source` bits to one of `target` bits.
-pub(crate) fn integer(source: Width, target: Width, from: Ty) -> Option<Exec> {
+pub(crate) fn integer(source: Width, target: Width, from: Ty) -> Option<Code> {
     macro_rules! targets {
         ($a:ty, $v:ty) => {
             match target {
@@ -112,7 +112,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let exec = integer(source, target, value).ok_or_else(|| unknown(inst))?;
     let a = cx.src(&inst.operands[1], width_type(source))?;
     let d = cx.dst(&inst.operands[0], target)?;
-    cx.emit(exec, d, a, Field::NONE, Field::NONE);
+    cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE);
     Ok(())
 }
 

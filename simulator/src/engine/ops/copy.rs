@@ -3,9 +3,9 @@
 
 use super::memory::{base, cache_hints};
 use super::resolve::{Access, Found, GENERIC, GLOBAL, ORDERED, SHARED_SPACE, STRONG, locate};
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, lanes_of, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, expect_operands};
 use crate::ptx::ast::{Instruction, OperandKind};
@@ -58,14 +58,14 @@ impl Warp {
 /// `a` destination, `c` its offset, `b` a list: source base, source offset, source bytes or the sink; `d` the size.
 struct Issue;
 
-impl Op for Issue {
+impl WordsOp for Issue {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let size = inst.d;
         // SAFETY: the lowering made a memory instruction of this size with a list of three.
         unsafe {
             let list = warp.list(inst.b, 3);
-            match I::find(warp, inst, size, Access::Write) {
+            match L::find(warp, inst, size, Access::Write) {
                 Found::Contiguous(start) => {
                     warp.pointers =
                         std::array::from_fn(|lane| start.wrapping_add(lane * size as usize));
@@ -105,9 +105,9 @@ impl Op for Issue {
 /// `cp.async.commit_group`.
 struct Commit;
 
-impl Op for Commit {
+impl WordsOp for Commit {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, _: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
         for lane in lanes_of(warp.mask) {
             warp.copy_groups[lane] += 1;
         }
@@ -118,9 +118,9 @@ impl Op for Commit {
 /// `cp.async.wait_group` (bit 31 of `x` clear: its number) and `wait_all`.
 struct Wait;
 
-impl Op for Wait {
+impl WordsOp for Wait {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let keep = if inst.x >> 31 == 0 {
             Some(inst.x)
         } else {
@@ -134,12 +134,12 @@ impl Op for Wait {
 /// `cp.async.mbarrier.arrive`: `x` names the space; `d` is 1 for `.noinc`.
 struct Arrive;
 
-impl Op for Arrive {
+impl WordsOp for Arrive {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering made a memory instruction.
         unsafe {
-            let pointers: [*mut u8; LANES] = match I::find(warp, inst, 8, Access::Atomic) {
+            let pointers: [*mut u8; LANES] = match L::find(warp, inst, 8, Access::Atomic) {
                 Found::Contiguous(start) => {
                     std::array::from_fn(|lane| start.wrapping_add(lane * 8))
                 }
@@ -187,7 +187,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 ));
             }
         };
-        cx.emit(exec, none, none, none, none).x = Link::Raw(x);
+        cx.emit_untyped(exec, none, none, none, none).x = Link::Raw(x);
         return Ok(());
     }
     let barrier = modifiers.flag("mbarrier");
@@ -203,7 +203,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         expect_operands(inst, &[1])?;
         let address = cx.address(&inst.operands[0])?;
         let (a, offset, x) = base(cx, address, space)?;
-        let lowered = cx.emit(
+        let lowered = cx.emit_untyped(
             scalar::<Arrive>(),
             Field::Raw(u32::from(counted)),
             a,
@@ -247,7 +247,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let target = cx.address(&inst.operands[0])?;
     let (to, to_offset, x) = base(cx, target, SHARED_SPACE)?;
     let list = cx.list(&[(from, false), (from_offset, false), (bytes, false)]);
-    let lowered = cx.emit(
+    let lowered = cx.emit_untyped(
         scalar::<Issue>(),
         Field::Raw(size),
         to,

@@ -2,9 +2,9 @@
 //! `.sat` go through [`numerics`](crate::numerics) lane by lane.
 
 use super::lanewise;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::Rounding;
@@ -227,9 +227,9 @@ pub(crate) fn decode(x: u32) -> Mode {
     }
 }
 
-impl<F: Float + Default, const OPERATION: u8> Op for General<F, OPERATION> {
+impl<F: Float + Default, const OPERATION: u8> WordsOp for General<F, OPERATION> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let mode = decode(inst.x);
         // SAFETY: the lowering gave the operands this type's width; an unused third repeats the first.
         unsafe {
@@ -295,7 +295,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     let nearest = matches!(rounding, None | Some(Rounding::NearestEven)) && !sat;
     let rounded = rounding.is_some();
-    let (exec, count): (Exec, usize) = match inst.opcode {
+    let (exec, count): (Code, usize) = match inst.opcode {
         "add" if nearest => (fast!(Add, AddFtz), 2),
         "sub" if nearest => (fast!(Sub, SubFtz), 2),
         "mul" if nearest => (fast!(Mul, MulFtz), 2),
@@ -324,7 +324,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         ftz,
         sat,
     };
-    let lowered = cx.emit(exec, d, fields[0], fields[1], fields[2]);
+    let lowered = cx.emit_untyped(exec, d, fields[0], fields[1], fields[2]);
     lowered.x = Link::Raw(encode(mode));
     if count < 3 {
         lowered.c = if nearest { Field::NONE } else { fields[0] };

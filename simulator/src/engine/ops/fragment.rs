@@ -1,8 +1,8 @@
 //! `wmma.load`, `wmma.store`, `ldmatrix`, `stmatrix`: fragments to and from memory.
 
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, dst, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{SHARED, window};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
@@ -71,7 +71,7 @@ fn tile(key: TileKey) -> Tile {
 /// memory. `false` if a fault was recorded.
 unsafe fn pieces(
     warp: &mut Warp,
-    inst: &Inst,
+    inst: &Words,
     tile: &Tile,
     access: Access,
     mut each: impl FnMut(usize, usize, *mut u8),
@@ -154,9 +154,9 @@ unsafe fn pieces(
 /// `wmma.load`: `d` the list of registers, `a` and `c` the address, `b` the stride or 0.
 struct LoadTile;
 
-impl Op for LoadTile {
+impl WordsOp for LoadTile {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         if let Some(flow) = whole_warp(warp, "wmma.load") {
             return flow;
         }
@@ -202,9 +202,9 @@ impl Op for LoadTile {
 /// `wmma.store`: as [`LoadTile`]. Accumulators have whole bytes.
 struct StoreTile;
 
-impl Op for StoreTile {
+impl WordsOp for StoreTile {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         if let Some(flow) = whole_warp(warp, "wmma.store") {
             return flow;
         }
@@ -241,9 +241,9 @@ impl Op for StoreTile {
 /// matrices, and 8 for `.trans`.
 struct MoveRows<const STORE: bool>;
 
-impl<const STORE: bool> Op for MoveRows<STORE> {
+impl<const STORE: bool> WordsOp for MoveRows<STORE> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let name = if STORE { "stmatrix" } else { "ldmatrix" };
         if let Some(flow) = whole_warp(warp, name) {
             return flow;
@@ -358,7 +358,7 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
     } else {
         scalar::<LoadTile>()
     };
-    let lowered = cx.emit(exec, Field::Raw(list.0), base, stride, offset);
+    let lowered = cx.emit_untyped(exec, Field::Raw(list.0), base, stride, offset);
     lowered.x = Link::Raw(flags | number << TILE_SHIFT);
     lowered.list = list;
     lowered.writes_d = false;
@@ -408,7 +408,7 @@ pub(crate) fn lower_rows<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
     } else {
         scalar::<MoveRows<false>>()
     };
-    let lowered = cx.emit(exec, Field::Raw(list.0), base, Field::NONE, offset);
+    let lowered = cx.emit_untyped(exec, Field::Raw(list.0), base, Field::NONE, offset);
     lowered.x = Link::Raw(flags | (count | u32::from(transposed) << 3) << TILE_SHIFT);
     lowered.list = list;
     lowered.writes_d = false;

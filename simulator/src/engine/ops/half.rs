@@ -3,9 +3,9 @@
 use half::{bf16, f16};
 
 use super::compare;
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, put_predicate, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::Rounding;
@@ -101,9 +101,9 @@ fn apply<F: Half>(operation: u8, flags: u32, [a, b, c]: [F; 3]) -> F {
 /// One value: `x` holds the flags.
 struct Single<F, const OPERATION: u8>(std::marker::PhantomData<F>);
 
-impl<F: Half, const OPERATION: u8> Op for Single<F, OPERATION> {
+impl<F: Half, const OPERATION: u8> WordsOp for Single<F, OPERATION> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands 16 bits; unused ones repeat the first.
         unsafe {
             let operands = [inst.a, inst.b, inst.c].map(|operand| src::<u16>(warp, operand));
@@ -121,9 +121,9 @@ impl<F: Half, const OPERATION: u8> Op for Single<F, OPERATION> {
 /// Two values in a register: `x` holds the flags.
 struct Packed<F, const OPERATION: u8>(std::marker::PhantomData<F>);
 
-impl<F: Half, const OPERATION: u8> Op for Packed<F, OPERATION> {
+impl<F: Half, const OPERATION: u8> WordsOp for Packed<F, OPERATION> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands 32 bits; unused ones repeat the first.
         unsafe {
             let operands = [inst.a, inst.b, inst.c].map(|operand| src::<u32>(warp, operand));
@@ -141,9 +141,9 @@ impl<F: Half, const OPERATION: u8> Op for Packed<F, OPERATION> {
 /// A comparison of one value: `x` holds the comparison and `.ftz`, `d` the predicate.
 struct Test<F>(std::marker::PhantomData<F>);
 
-impl<F: Half> Op for Test<F> {
+impl<F: Half> WordsOp for Test<F> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let comparison = Comparison::ALL[(inst.x >> 1) as usize % Comparison::ALL.len()];
         // SAFETY: the lowering gave the operands 16 bits.
         unsafe {
@@ -162,9 +162,9 @@ impl<F: Half> Op for Test<F> {
 /// A half of each register (0 the lower), as a value of its own.
 struct Extract<const HIGH: bool>;
 
-impl<const HIGH: bool> Op for Extract<HIGH> {
+impl<const HIGH: bool> WordsOp for Extract<HIGH> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             let a = src::<u32>(warp, inst.a);
@@ -181,9 +181,9 @@ impl<const HIGH: bool> Op for Extract<HIGH> {
 /// Two predicates become two halves: `x` holds what stands for true in both.
 struct Join;
 
-impl Op for Join {
+impl WordsOp for Join {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the sources are predicates, the destination has 32 bits.
         unsafe {
             use crate::engine::exec::lanes::predicate;
@@ -197,7 +197,7 @@ impl Op for Join {
     }
 }
 
-fn exec(operation: Operation, brain: bool, packed: bool) -> Exec {
+fn exec(operation: Operation, brain: bool, packed: bool) -> Code {
     macro_rules! pick {
         ($($name:ident)*) => {
             match (operation, brain, packed) {
@@ -270,7 +270,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     for index in 1..count {
         fields[index] = cx.src(&inst.operands[index + 1], ty)?;
     }
-    cx.emit(
+    cx.emit_untyped(
         exec(operation, brain, ty.packed == 2),
         d,
         fields[0],
@@ -312,7 +312,7 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
     );
     if ty.packed == 1 {
         return compare::finish(cx, inst, boolean, result, |cx, d| {
-            cx.emit(test, d, a, b, Field::NONE).x = x;
+            cx.emit_untyped(test, d, a, b, Field::NONE).x = x;
         });
     }
     if boolean.is_some() {
@@ -326,7 +326,7 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
     {
         for (operand, field) in [(0, a), (1, b)] {
             let half = Field::Register(cx.new_register(Width::W16));
-            cx.emit(extract, half, field, Field::NONE, Field::NONE);
+            cx.emit_untyped(extract, half, field, Field::NONE, Field::NONE);
             halves[index * 2 + operand] = half;
         }
     }
@@ -338,7 +338,7 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
         _ => return Err(unknown(inst)),
     };
     for (index, &target) in targets.iter().enumerate() {
-        cx.emit(
+        cx.emit_untyped(
             test,
             target,
             halves[index * 2],
@@ -355,7 +355,7 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
             _ => return Err(unknown(inst)),
         };
         let d = cx.dst(&inst.operands[0], Width::W32)?;
-        cx.emit(scalar::<Join>(), d, targets[0], targets[1], Field::NONE)
+        cx.emit_untyped(scalar::<Join>(), d, targets[0], targets[1], Field::NONE)
             .x = Link::Raw(yes);
     }
     Ok(())

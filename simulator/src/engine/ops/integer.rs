@@ -2,9 +2,9 @@
 
 use super::lanewise;
 use super::logic::by_width;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Register, Width, expect_operands};
 use crate::numerics::integer as numeric;
@@ -145,9 +145,9 @@ fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
 /// Division: only for the lanes that execute it.
 pub(crate) struct Divide<T, const REM: bool>(std::marker::PhantomData<T>);
 
-impl<T: Int, const REM: bool> Op for Divide<T, REM> {
+impl<T: Int, const REM: bool> WordsOp for Divide<T, REM> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands this type's width.
         unsafe {
             let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
@@ -169,9 +169,9 @@ impl<T: Int, const REM: bool> Op for Divide<T, REM> {
 macro_rules! by_x {
     ($($name:ident: $a:ty, $r:ty, |$x:ident, $v:ident, $b:ident, $c:ident| $body:expr;)*) => { $(
         struct $name;
-        impl Op for $name {
+        impl WordsOp for $name {
             #[inline(always)]
-            unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+            unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
                 // SAFETY: the lowering gave the operands these widths; unused ones repeat the first.
                 unsafe {
                     let ($x, a) = (inst.x, src::<$a>(warp, inst.a));
@@ -215,9 +215,9 @@ const PERMUTES: [numeric::Permute; 8] = {
 /// `bfi`: four operands, the last in `x`'s list.
 struct Bfi<T>(std::marker::PhantomData<T>);
 
-impl<T: numeric::Word + Default> Op for Bfi<T> {
+impl<T: numeric::Word + Default> WordsOp for Bfi<T> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands these widths, and the list its one entry.
         unsafe {
             let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
@@ -238,9 +238,9 @@ impl<T: numeric::Word + Default> Op for Bfi<T> {
 /// Arithmetic with the carry flag: `x` bit 0 subtracts, bit 1 reads the flag, bit 2 writes it.
 struct Carry<T>(std::marker::PhantomData<T>);
 
-impl<T: numeric::Word + Default> Op for Carry<T> {
+impl<T: numeric::Word + Default> WordsOp for Carry<T> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands this width.
         unsafe {
             let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
@@ -339,7 +339,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
         };
     }
-    let only = |wanted: bool, exec: Exec| wanted.then_some(exec);
+    let only = |wanted: bool, exec: Code| wanted.then_some(exec);
     let s32 = signed && ty.bits == 32;
     let exec = match (inst.opcode, mode, sat) {
         ("add", None, false) => typed!(Add),
@@ -379,7 +379,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 fn emit<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    exec: Exec,
+    exec: Code,
     d: Ty,
     types: &[Ty],
 ) -> Result<()> {
@@ -389,7 +389,7 @@ fn emit<'a>(
     for (index, &ty) in types.iter().enumerate() {
         fields[index] = cx.src(&inst.operands[index + 1], ty)?;
     }
-    cx.emit(exec, destination, fields[0], fields[1], fields[2]);
+    cx.emit_untyped(exec, destination, fields[0], fields[1], fields[2]);
     Ok(())
 }
 
@@ -515,7 +515,7 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
             } else {
                 vector::<Bfi<u64>>()
             };
-            let lowered = cx.emit(exec, d, a, b, start);
+            let lowered = cx.emit_untyped(exec, d, a, b, start);
             lowered.x = Link::List(list.0);
             lowered.list = list;
             Ok(())
@@ -622,7 +622,7 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
             for (index, field) in fields.iter_mut().enumerate() {
                 *field = cx.src(&inst.operands[index + 1], ty)?;
             }
-            cx.emit(vector::<Lop3>(), d, fields[0], fields[1], fields[2])
+            cx.emit_untyped(vector::<Lop3>(), d, fields[0], fields[1], fields[2])
                 .x = Link::Raw(table as u32);
             Ok(())
         }
@@ -634,7 +634,7 @@ fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
 fn with_x<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    exec: Exec,
+    exec: Code,
     d: Ty,
     types: &[Ty],
     x: u32,
@@ -646,7 +646,7 @@ fn with_x<'a>(
     for index in 1..types.len() {
         fields[index] = cx.src(&inst.operands[index + 1], types[index])?;
     }
-    cx.emit(exec, destination, fields[0], fields[1], fields[2])
+    cx.emit_untyped(exec, destination, fields[0], fields[1], fields[2])
         .x = Link::Raw(x);
     Ok(())
 }
@@ -666,11 +666,11 @@ fn carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
     let x = u32::from(inst.opcode.starts_with("sub"))
         | u32::from(inst.opcode.ends_with('c')) << 1
         | u32::from(sets) << 2;
-    cx.emit(exec, d, a, b, Field::NONE).x = Link::Raw(x);
+    cx.emit_untyped(exec, d, a, b, Field::NONE).x = Link::Raw(x);
     Ok(())
 }
 
-fn carry_exec(ty: Ty) -> Option<Exec> {
+fn carry_exec(ty: Ty) -> Option<Code> {
     match (ty.kind, ty.bits, ty.packed) {
         (Kind::Unsigned | Kind::Signed, 32, 1) => Some(scalar::<Carry<u32>>()),
         (Kind::Unsigned | Kind::Signed, 64, 1) => Some(scalar::<Carry<u64>>()),
@@ -702,16 +702,16 @@ fn mad_carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<
     );
     let c = cx.src(&inst.operands[3], ty)?;
     let middle = Field::Register(cx.new_register(Width::of(ty)));
-    cx.emit(product, middle, a, b, Field::NONE);
+    cx.emit_untyped(product, middle, a, b, Field::NONE);
     let x = u32::from(inst.opcode == "madc") << 1 | u32::from(sets) << 2;
-    cx.emit(add, d, middle, c, Field::NONE).x = Link::Raw(x);
+    cx.emit_untyped(add, d, middle, c, Field::NONE).x = Link::Raw(x);
     Ok(())
 }
 
 /// A temporary with the low half of a register.
 pub(crate) fn truncated(cx: &mut Builder<'_, '_>, register: Register) -> Field {
     let result = Field::Register(cx.new_register(Width::W32));
-    cx.emit(
+    cx.emit_untyped(
         vector::<Truncate>(),
         result,
         Field::Register(register),

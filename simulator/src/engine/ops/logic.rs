@@ -1,9 +1,9 @@
 //! `and or xor not cnot shl shr`, on registers and predicates.
 
 use super::lanewise;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{predicate, put_predicate};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Register, Width, expect_operands};
 use crate::ptx::Result;
@@ -57,9 +57,9 @@ lanewise! {
 macro_rules! predicate_op {
     ($($name:ident |$a:ident, $b:ident| $body:expr;)*) => { $(
         struct $name;
-        impl Op for $name {
+        impl WordsOp for $name {
             #[inline(always)]
-            unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+            unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
                 // SAFETY: the operands are predicates.
                 unsafe {
                     let ($a, $b) = (predicate(warp, inst.a), predicate(warp, inst.b));
@@ -78,7 +78,7 @@ predicate_op! {
 }
 
 /// The operation for the width.
-pub(crate) fn by_width(width: u32, w16: Exec, w32: Exec, w64: Exec) -> Option<Exec> {
+pub(crate) fn by_width(width: u32, w16: Code, w32: Code, w64: Code) -> Option<Code> {
     match width {
         16 => Some(w16),
         32 => Some(w32),
@@ -108,7 +108,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         } else {
             cx.src(&inst.operands[2], ty)?
         };
-        cx.emit(exec, d, a, b, Field::NONE);
+        cx.emit_untyped(exec, d, a, b, Field::NONE);
         return Ok(());
     }
     let shift = matches!(inst.opcode, "shl" | "shr");
@@ -159,7 +159,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         )?,
         _ => cx.src(&inst.operands[2], ty)?,
     };
-    cx.emit(exec, d, a, b, Field::NONE);
+    cx.emit_untyped(exec, d, a, b, Field::NONE);
     Ok(())
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn negated(cx: &mut Builder<'_, '_>, register: Register) -> Field {
     let result = Field::Register(cx.new_register(Width::Pred));
     let guard = cx.guard();
     cx.set_guard(None);
-    cx.emit(
+    cx.emit_untyped(
         scalar::<NotPred>(),
         result,
         Field::Register(register),

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{FULL, LANES, dst, put, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -84,9 +84,9 @@ fn incomplete(warp: &mut Warp, what: &str) -> Flow {
 /// A product: `x` is the list of registers (D, A, B, C), `a` the product's number.
 struct Product;
 
-impl Op for Product {
+impl WordsOp for Product {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         if let Some(flow) = whole_warp(warp, "a matrix product") {
             return flow;
         }
@@ -127,9 +127,9 @@ impl Op for Product {
 /// `movmatrix.trans`
 struct Transpose;
 
-impl Op for Transpose {
+impl WordsOp for Transpose {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         if let Some(flow) = whole_warp(warp, "movmatrix") {
             return flow;
         }
@@ -221,7 +221,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                     packed: 1,
                 },
             )?;
-            cx.emit(scalar::<Transpose>(), d, a, Field::NONE, Field::NONE);
+            cx.emit_untyped(scalar::<Transpose>(), d, a, Field::NONE, Field::NONE);
             Ok(())
         }
         "wmma" if !inst.modifiers.contains(&"mma") => super::fragment::lower_wmma(cx, inst),
@@ -298,7 +298,7 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
         )?);
     }
     let list = cx.list(&fields);
-    let lowered = cx.emit(
+    let lowered = cx.emit_untyped(
         vector::<Product>(),
         Field::NONE,
         Field::Raw(number),

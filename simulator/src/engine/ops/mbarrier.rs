@@ -6,9 +6,9 @@
 
 use super::memory::base;
 use super::resolve::{Access, Found, GENERIC, ORDERED, SHARED_SPACE, STRONG};
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, SINK, dst, lanes_of, put_predicate, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -74,9 +74,9 @@ struct Barrier;
 /// The arrival also expects bytes: the operand counts bytes, not arrivals.
 const EXPECTS: u32 = 1;
 
-impl Op for Barrier {
+impl WordsOp for Barrier {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering made a memory instruction with a list of four; resolved pointers are valid and aligned.
         unsafe {
             let list = warp.list(inst.b, 4);
@@ -86,7 +86,7 @@ impl Op for Barrier {
             } else {
                 Access::Atomic
             };
-            let pointers: [*mut u8; LANES] = match I::find(warp, inst, 8, access) {
+            let pointers: [*mut u8; LANES] = match L::find(warp, inst, 8, access) {
                 Found::Contiguous(start) => {
                     std::array::from_fn(|lane| start.wrapping_add(lane * 8))
                 }
@@ -197,9 +197,9 @@ fn in_shared(warp: &Warp, pointer: *mut u8) -> bool {
 /// `mbarrier.pending_count`: arrivals that were pending in a state.
 struct Pending;
 
-impl Op for Pending {
+impl WordsOp for Pending {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             crate::engine::exec::lanes::map1::<u64, u32>(warp, inst, |state| (state & COUNT) as u32)
@@ -254,7 +254,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             cx.dst(&operands[0], Width::W32)?,
             cx.src(&operands[1], B64)?,
         );
-        cx.emit(scalar::<Pending>(), d, a, Field::NONE, Field::NONE);
+        cx.emit_untyped(scalar::<Pending>(), d, a, Field::NONE, Field::NONE);
         return Ok(());
     }
     let wait = matches!(operation, "test_wait" | "try_wait");
@@ -309,7 +309,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         (Field::Raw(flags), false),
         (d, true),
     ]);
-    let lowered = cx.emit(
+    let lowered = cx.emit_untyped(
         scalar::<Barrier>(),
         Field::NONE,
         a,

@@ -7,9 +7,9 @@ use super::resolve::{
     Access, COUNT_SHIFT, EXTENT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, ORDERED,
     PARAMETER_SPACE, REGISTER_SHIFT, SHARED_SPACE, SPACE_SHIFT, STRONG, WIDE_BASE, resolve,
 };
-use crate::engine::exec::isa::{Isa, Op, vector};
+use crate::engine::exec::level::{Level, vector};
 use crate::engine::exec::lanes::{FULL, LANES, dst, lanes_of, put_or_sink, src};
-use crate::engine::exec::warp::{EXTENTS, Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{EXTENTS, Code, Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Address, Base, Builder, Field, Link, Symbol, Width, expect_operands};
 use crate::ptx::ast::{Instruction, Operand};
@@ -77,12 +77,12 @@ widen! {
 /// A load of `M` into a register of `R`. `d` destination, `a` base, `c` offset, `x` see [`super::resolve`].
 struct Load<M, R, const INLINE: bool>(PhantomData<(M, R)>);
 
-impl<M: Memory + Widen<R>, R: Copy + Default, const INLINE: bool> Op for Load<M, R, INLINE> {
+impl<M: Memory + Widen<R>, R: Copy + Default, const INLINE: bool> WordsOp for Load<M, R, INLINE> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering made a memory instruction of this space and these widths; resolved pointers can be read.
         unsafe {
-            match found::<I, INLINE>(warp, inst, size_of::<M>() as u32, Access::Read) {
+            match found::<L, INLINE>(warp, inst, size_of::<M>() as u32, Access::Read) {
                 Found::Contiguous(start) => {
                     let values = &*start.cast::<[M; LANES]>();
                     let target = dst::<R>(warp, inst.d);
@@ -111,7 +111,7 @@ impl<M: Memory + Widen<R>, R: Copy + Default, const INLINE: bool> Op for Load<M,
 }
 
 #[inline(always)]
-fn strong(warp: &mut Warp, inst: &Inst, order: fn()) {
+fn strong(warp: &mut Warp, inst: &Words, order: fn()) {
     if inst.x & STRONG != 0 {
         warp.polls();
         if warp.watched {
@@ -130,15 +130,15 @@ fn fence_after_load() {
 /// A vector load; `d` is a list.
 struct LoadVector<M, R>(PhantomData<(M, R)>);
 
-impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadVector<M, R> {
+impl<M: Memory + Widen<R>, R: Copy + Default> WordsOp for LoadVector<M, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let count = (inst.x >> COUNT_SHIFT & 15) as usize;
         let size = (size_of::<M>() * count) as u32;
         // SAFETY: as for `Load`; `d` is a list of `count` registers or sinks.
         unsafe {
             let list = warp.list(inst.d, count);
-            match I::find(warp, inst, size, Access::Read) {
+            match L::find(warp, inst, size, Access::Read) {
                 Found::Contiguous(start) => {
                     let start = start.cast::<M>();
                     for (part, &operand) in list.iter().enumerate() {
@@ -169,9 +169,9 @@ impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadVector<M, R> {
 
 /// Resolves: in place for global memory, where it is worth the code.
 #[inline(always)]
-unsafe fn found<I: Isa, const INLINE: bool>(
+unsafe fn found<L: Level, const INLINE: bool>(
     warp: &mut Warp,
-    inst: &Inst,
+    inst: &Words,
     size: u32,
     access: Access,
 ) -> Found {
@@ -180,14 +180,14 @@ unsafe fn found<I: Isa, const INLINE: bool>(
         if INLINE {
             resolve::<GLOBAL>(warp, inst, size, access)
         } else {
-            I::find(warp, inst, size, access)
+            L::find(warp, inst, size, access)
         }
     }
 }
 
 /// Resolves with the space from `x`.
 #[inline(always)]
-pub(crate) unsafe fn by_space(warp: &mut Warp, inst: &Inst, size: u32, access: Access) -> Found {
+pub(crate) unsafe fn by_space(warp: &mut Warp, inst: &Words, size: u32, access: Access) -> Found {
     // SAFETY: the caller's promise is that of `resolve`.
     unsafe {
         match (inst.x >> SPACE_SHIFT & 15) as u8 {
@@ -216,16 +216,16 @@ narrow! { u16 => u8, u16; u32 => u8, u16, u32; u64 => u8, u16, u32, u64; u128 =>
 /// A store of `M` from a register of `R`. `b` value, `a` base, `c` offset.
 struct Store<M, R, const INLINE: bool>(PhantomData<(M, R)>);
 
-impl<M: Memory, R: Copy + Narrow<M>, const INLINE: bool> Op for Store<M, R, INLINE> {
+impl<M: Memory, R: Copy + Narrow<M>, const INLINE: bool> WordsOp for Store<M, R, INLINE> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         warp.changes += 1;
         if inst.x & ORDERED != 0 {
             fence(Ordering::Release);
         }
         // SAFETY: the lowering made a memory instruction of this space and these widths; resolved pointers can be written.
         unsafe {
-            match found::<I, INLINE>(warp, inst, size_of::<M>() as u32, Access::Write) {
+            match found::<L, INLINE>(warp, inst, size_of::<M>() as u32, Access::Write) {
                 Found::Contiguous(start) => {
                     let values = src::<R>(warp, inst.b);
                     let mut result = [M::default(); LANES];
@@ -253,9 +253,9 @@ impl<M: Memory, R: Copy + Narrow<M>, const INLINE: bool> Op for Store<M, R, INLI
 /// A vector store; `b` is a list.
 struct StoreVector<M, R>(PhantomData<(M, R)>);
 
-impl<M: Memory, R: Copy + Narrow<M>> Op for StoreVector<M, R> {
+impl<M: Memory, R: Copy + Narrow<M>> WordsOp for StoreVector<M, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         warp.changes += 1;
         if inst.x & ORDERED != 0 {
             fence(Ordering::Release);
@@ -265,7 +265,7 @@ impl<M: Memory, R: Copy + Narrow<M>> Op for StoreVector<M, R> {
         // SAFETY: as for `Store`; `b` is a list of `count` sources.
         unsafe {
             let list = warp.list(inst.b, count);
-            let found = I::find(warp, inst, size, Access::Write);
+            let found = L::find(warp, inst, size, Access::Write);
             let pointers = warp.pointers;
             for (part, &operand) in list.iter().enumerate() {
                 let values = src::<R>(warp, operand);
@@ -340,7 +340,7 @@ fn is_inline(ty: Ty, width: Width, space: u8) -> bool {
     space == GLOBAL && ty.bits >= 32 && Width::of(ty) == width
 }
 
-fn load_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
+fn load_exec(ty: Ty, width: Width, space: u8) -> Option<Code> {
     if is_inline(ty, width, space) && ty.bits == 32 {
         return Some(vector::<Load<u32, u32, true>>());
     }
@@ -355,7 +355,7 @@ fn load_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
     pick_load!(ty, width, make)
 }
 
-fn store_exec(ty: Ty, width: Width, space: u8) -> Option<Exec> {
+fn store_exec(ty: Ty, width: Width, space: u8) -> Option<Code> {
     if is_inline(ty, width, space) && ty.bits == 32 {
         return Some(vector::<Store<u32, u32, true>>());
     }
@@ -437,7 +437,7 @@ pub(crate) fn cache_hints(modifiers: &mut Modifiers) -> usize {
     operands
 }
 
-fn shape(inst: &Instruction) -> Result<Shape> {
+fn shape(inst: &Wordsruction) -> Result<Shape> {
     let mut modifiers = Modifiers::new(inst);
     let flags = strength(&mut modifiers);
     let space = space(&mut modifiers);
@@ -521,7 +521,7 @@ pub(crate) fn base<'a>(
     // An offset beyond 32 bits is added beforehand.
     let sum = Field::Register(cx.new_register(Width::W64));
     let constant = cx.constant(offset as u64, Width::W64);
-    cx.emit(
+    cx.emit_untyped(
         vector::<super::integer::Add<u64>>(),
         sum,
         field,
@@ -586,7 +586,7 @@ fn load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
         if d == Field::Sink {
             d = Field::Register(cx.new_register(width));
         }
-        cx.emit(exec, d, field, Field::NONE, offset).x = Link::Raw(flags);
+        cx.emit_untyped(exec, d, field, Field::NONE, offset).x = Link::Raw(flags);
         return Ok(());
     }
     macro_rules! make {
@@ -600,7 +600,7 @@ fn load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
         list.push((cx.dst(target, width)?, true));
     }
     let list = cx.list(&list);
-    let lowered = cx.emit(exec, Field::Raw(list.0), field, Field::NONE, offset);
+    let lowered = cx.emit_untyped(exec, Field::Raw(list.0), field, Field::NONE, offset);
     lowered.x = Link::Raw(flags);
     lowered.list = list;
     Ok(())
@@ -670,7 +670,7 @@ fn store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
     if shape.count == 1 {
         let exec = store_exec(shape.ty, width, shape.space).ok_or_else(|| unknown(inst))?;
         let value = cx.src(&sources[0], value_type)?;
-        let lowered = cx.emit(exec, Field::NONE, field, value, offset);
+        let lowered = cx.emit_untyped(exec, Field::NONE, field, value, offset);
         lowered.x = Link::Raw(flags);
         return Ok(());
     }
@@ -685,7 +685,7 @@ fn store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
         list.push((cx.src(source, value_type)?, false));
     }
     let list = cx.list(&list);
-    let lowered = cx.emit(exec, Field::NONE, field, Field::Raw(list.0), offset);
+    let lowered = cx.emit_untyped(exec, Field::NONE, field, Field::Raw(list.0), offset);
     lowered.x = Link::Raw(flags);
     lowered.list = list;
     Ok(())

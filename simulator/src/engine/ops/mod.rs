@@ -37,27 +37,48 @@ use crate::ptx::ast::Instruction;
 macro_rules! lanewise {
     ($($name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+) -> $ret:ty $body:block)*) => { $(
         pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
-        impl$(<$t: $bound>)? $crate::engine::exec::isa::Op for $name$(<$t>)? {
+        $crate::engine::ops::lanewise! { @op ($(<$t: $bound>)?) ($name$(<$t>)?) $ret, $body, $($arg: $ty),+ }
+    )* };
+    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty) => {
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+            type Operands = $crate::engine::exec::operand::Unary<$ta, $ret>;
             #[inline(always)]
-            unsafe fn run<I: $crate::engine::exec::isa::Isa>(
+            fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
-                inst: &$crate::engine::exec::warp::Inst,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
             ) -> $crate::engine::exec::warp::Flow {
-                // SAFETY: the lowering gave the operands these types' widths.
-                unsafe { $crate::engine::ops::lanewise!(@map warp, inst, $ret, $body, $($arg: $ty),+) }
+                $crate::engine::exec::lanes::unary(warp, o, #[inline(always)] |$a: $ta| -> $ret { $body })
             }
         }
-    )* };
-    (@map $warp:ident, $inst:ident, $ret:ty, $body:block, $a:ident: $ta:ty) => {
-        $crate::engine::exec::lanes::map1::<$ta, $ret>($warp, $inst, #[inline(always)] |$a: $ta| $body)
     };
-    (@map $warp:ident, $inst:ident, $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
-        $crate::engine::exec::lanes::map2::<$ta, $tb, $ret>($warp, $inst, #[inline(always)] |$a: $ta, $b: $tb| $body)
+    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+            type Operands = $crate::engine::exec::operand::Binary<$ta, $tb, $ret>;
+            #[inline(always)]
+            fn run<L: $crate::engine::exec::level::Level>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
+            ) -> $crate::engine::exec::warp::Flow {
+                $crate::engine::exec::lanes::binary(warp, o, #[inline(always)] |$a: $ta, $b: $tb| -> $ret { $body })
+            }
+        }
     };
-    (@map $warp:ident, $inst:ident, $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
-        $crate::engine::exec::lanes::map3::<$ta, $tb, $tc, $ret>(
-            $warp, $inst, #[inline(always)] |$a: $ta, $b: $tb, $c: $tc| $body,
-        )
+    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+            type Operands = $crate::engine::exec::operand::Ternary<$ta, $tb, $tc, $ret>;
+            #[inline(always)]
+            fn run<L: $crate::engine::exec::level::Level>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
+            ) -> $crate::engine::exec::warp::Flow {
+                $crate::engine::exec::lanes::ternary(
+                    warp, o, #[inline(always)] |$a: $ta, $b: $tb, $c: $tc| -> $ret { $body },
+                )
+            }
+        }
     };
 }
 pub(crate) use lanewise;

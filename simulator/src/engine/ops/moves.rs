@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use super::lanewise;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, predicate, put, put_or_sink, put_predicate, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
@@ -24,9 +24,9 @@ impl Value for u128 {}
 
 struct MovePredicate;
 
-impl Op for MovePredicate {
+impl WordsOp for MovePredicate {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: both are predicates.
         unsafe {
             let bits = predicate(warp, inst.a);
@@ -60,9 +60,9 @@ macro_rules! parts {
 }
 parts! { u16 => u32; u16 => u64; u32 => u64; u32 => u128; u64 => u128; }
 
-impl<E: Copy, R: Parts<E>> Op for Pack<E, R> {
+impl<E: Copy, R: Parts<E>> WordsOp for Pack<E, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering made a list of as many parts, of these widths.
         unsafe {
             let list = warp.list(inst.x, R::COUNT);
@@ -79,9 +79,9 @@ impl<E: Copy, R: Parts<E>> Op for Pack<E, R> {
     }
 }
 
-impl<E: Copy + Default, R: Parts<E>> Op for Unpack<E, R> {
+impl<E: Copy + Default, R: Parts<E>> WordsOp for Unpack<E, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering made a list of as many parts, of these widths.
         unsafe {
             let list = warp.list(inst.x, R::COUNT);
@@ -99,7 +99,7 @@ impl<E: Copy + Default, R: Parts<E>> Op for Unpack<E, R> {
 }
 
 /// The move of this width.
-pub(crate) fn exec(width: Width) -> Option<Exec> {
+pub(crate) fn exec(width: Width) -> Option<Code> {
     Some(match width {
         Width::Pred => scalar::<MovePredicate>(),
         Width::W16 => vector::<Move<u16>>(),
@@ -149,7 +149,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         return Ok(());
     }
     let exec = exec(width).ok_or_else(|| unknown(inst))?;
-    cx.emit(exec, d, a, Field::NONE, Field::NONE);
+    cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE);
     Ok(())
 }
 
@@ -206,7 +206,7 @@ fn pack<'a>(
         (Field::NONE, cx.src(whole, ty)?)
     };
     let list = cx.list(&fields);
-    let lowered = cx.emit(exec, d, a, Field::NONE, Field::NONE);
+    let lowered = cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE);
     lowered.x = Link::List(list.0);
     lowered.list = list;
     Ok(())

@@ -6,9 +6,9 @@ use super::memory::{
     Memory, Narrow, Shape, Widen, pick_load, pick_store, register_width, value_type,
 };
 use super::moves;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Register, Symbol, Width};
 use crate::ptx::ast::{Instruction, Operand};
@@ -17,9 +17,9 @@ use crate::ptx::{Error, Result};
 /// A kernel parameter: the same in all lanes. `x` is its offset, checked at the launch.
 struct LoadParameter<M, R>(PhantomData<(M, R)>);
 
-impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadParameter<M, R> {
+impl<M: Memory + Widen<R>, R: Copy + Default> WordsOp for LoadParameter<M, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let start = warp.grid().params.as_ptr();
         // SAFETY: the lowering checked the offset against the parameters' size, the launch that of the buffer.
         unsafe {
@@ -37,9 +37,9 @@ impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadParameter<M, R> {
 /// Memory of each lane in the frame: `a` the area, `b` its bytes a lane, `x` the offset.
 struct LoadArea<M, R>(PhantomData<(M, R)>);
 
-impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadArea<M, R> {
+impl<M: Memory + Widen<R>, R: Copy + Default> WordsOp for LoadArea<M, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering checked the offset against the area's size.
         unsafe {
             let start = warp.bases[0].add((inst.a + inst.x) as usize);
@@ -60,9 +60,9 @@ impl<M: Memory + Widen<R>, R: Copy + Default> Op for LoadArea<M, R> {
 /// As [`LoadArea`]; `c` is the value.
 struct StoreArea<M, R>(PhantomData<(M, R)>);
 
-impl<M: Memory, R: Copy + Narrow<M>> Op for StoreArea<M, R> {
+impl<M: Memory, R: Copy + Narrow<M>> WordsOp for StoreArea<M, R> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering checked the offset against the area's size.
         unsafe {
             let start = warp.bases[0].add((inst.a + inst.x) as usize);
@@ -116,7 +116,7 @@ pub(crate) fn lower<'a>(
                         };
                     }
                     let exec = pick_load!(shape.ty, width, make).ok_or_else(|| unknown(inst))?;
-                    cx.emit(exec, d, Field::NONE, Field::NONE, Field::NONE).x =
+                    cx.emit_untyped(exec, d, Field::NONE, Field::NONE, Field::NONE).x =
                         Link::Raw(base + offset);
                 }
             }
@@ -156,7 +156,7 @@ fn area_access<'a>(
         if whole {
             // The area has the layout of a register.
             let exec = moves::exec(width).ok_or_else(|| unknown(inst))?;
-            cx.emit(exec, d, area, Field::NONE, Field::NONE);
+            cx.emit_untyped(exec, d, area, Field::NONE, Field::NONE);
             return Ok(());
         }
         macro_rules! make {
@@ -165,13 +165,13 @@ fn area_access<'a>(
             };
         }
         let exec = pick_load!(ty, width, make).ok_or_else(|| unknown(inst))?;
-        cx.emit(exec, d, area, Field::Raw(size), Field::NONE).x = Link::Raw(offset);
+        cx.emit_untyped(exec, d, area, Field::Raw(size), Field::NONE).x = Link::Raw(offset);
         return Ok(());
     }
     let value = cx.src(operand, value_type(ty, width))?;
     if whole {
         let exec = moves::exec(width).ok_or_else(|| unknown(inst))?;
-        cx.emit(exec, area, value, Field::NONE, Field::NONE);
+        cx.emit_untyped(exec, area, value, Field::NONE, Field::NONE);
         return Ok(());
     }
     macro_rules! make {
@@ -180,6 +180,6 @@ fn area_access<'a>(
         };
     }
     let exec = pick_store!(ty, width, make).ok_or_else(|| unknown(inst))?;
-    cx.emit(exec, Field::NONE, area, Field::Raw(size), value).x = Link::Raw(offset);
+    cx.emit_untyped(exec, Field::NONE, area, Field::Raw(size), value).x = Link::Raw(offset);
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, put, put_predicate};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::Ty;
 use crate::engine::lower::{Builder, Field, Link, Register, Width};
 use crate::ptx::ast::Position;
@@ -90,9 +90,9 @@ fn clock(warp: &mut Warp) -> u64 {
 
 struct Read;
 
-impl Op for Read {
+impl WordsOp for Read {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let grid = warp.grid();
         let block = warp.block();
         let number = inst.x as usize;
@@ -158,9 +158,9 @@ impl Op for Read {
 
 struct ReadWide;
 
-impl Op for ReadWide {
+impl WordsOp for ReadWide {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let value = match inst.x {
             51 => clock(warp),
             52 => nanoseconds(),
@@ -175,9 +175,9 @@ impl Op for ReadWide {
 /// A 32-bit register read into 64 bits, or 16.
 struct ReadAs<T>(std::marker::PhantomData<T>);
 
-impl<T: Copy + From<u16> + Truncate> Op for ReadAs<T> {
+impl<T: Copy + From<u16> + Truncate> WordsOp for ReadAs<T> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `a` is a 32-bit temporary, the destination has the width of `T`.
         unsafe {
             let value = crate::engine::exec::lanes::src::<u32>(warp, inst.a);
@@ -205,9 +205,9 @@ impl Truncate for u64 {
 
 struct IsExplicitCluster;
 
-impl Op for IsExplicitCluster {
+impl WordsOp for IsExplicitCluster {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let explicit = warp.grid().cluster_blocks > 1;
         // SAFETY: the destination is a predicate.
         unsafe { put_predicate(warp, inst.d, if explicit { u32::MAX } else { 0 }) }
@@ -238,24 +238,24 @@ pub(crate) fn read(
         if width != Width::Pred {
             return Err(Error::new(at, format!("`{name}` is a predicate")));
         }
-        cx.emit(scalar::<IsExplicitCluster>(), d, none, none, none);
+        cx.emit_untyped(scalar::<IsExplicitCluster>(), d, none, none, none);
         return Ok(());
     }
     match (wide, width) {
-        (false, Width::W32) => cx.emit(scalar::<Read>(), d, none, none, none).x = x,
-        (true, Width::W64) => cx.emit(scalar::<ReadWide>(), d, none, none, none).x = x,
+        (false, Width::W32) => cx.emit_untyped(scalar::<Read>(), d, none, none, none).x = x,
+        (true, Width::W64) => cx.emit_untyped(scalar::<ReadWide>(), d, none, none, none).x = x,
         (false, Width::W64 | Width::W16) => {
             let temporary = Field::Register(cx.new_register(Width::W32));
-            cx.emit(scalar::<Read>(), temporary, none, none, none).x = x;
+            cx.emit_untyped(scalar::<Read>(), temporary, none, none, none).x = x;
             let exec = if width == Width::W16 {
                 scalar::<ReadAs<u16>>()
             } else {
                 scalar::<ReadAs<u64>>()
             };
-            cx.emit(exec, d, temporary, none, none);
+            cx.emit_untyped(exec, d, temporary, none, none);
         }
         (true, Width::W32) if name == "%gridid" => {
-            cx.emit(scalar::<Read>(), d, none, none, none).x = Link::Raw(50);
+            cx.emit_untyped(scalar::<Read>(), d, none, none, none).x = Link::Raw(50);
         }
         _ => return Err(Error::new(at, format!("`{name}` has another width"))),
     }

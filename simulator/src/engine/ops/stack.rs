@@ -1,9 +1,9 @@
 //! `alloca stacksave stackrestore`, and instructions that only tune a device: `setmaxnreg`, `griddepcontrol`, `createpolicy`.
 
 use super::moves;
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -13,9 +13,9 @@ use crate::ptx::{Error, Result};
 /// `alloca`: `a` the size, `x` the alignment. All lanes get the same offset, enough for the largest.
 struct Allocate;
 
-impl Op for Allocate {
+impl WordsOp for Allocate {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: both operands have 64 bits.
         unsafe {
             let sizes = src::<u64>(warp, inst.a);
@@ -44,9 +44,9 @@ impl Op for Allocate {
 /// `stacksave`.
 struct Save;
 
-impl Op for Save {
+impl WordsOp for Save {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let top = warp.frames[warp.frame as usize].local_top;
         // SAFETY: the destination has 64 bits.
         unsafe { put(warp, inst.d, &[u64::from(top); LANES]) }
@@ -57,9 +57,9 @@ impl Op for Save {
 /// `stackrestore`: only when all lanes of the frame are here, as the others may still use what lies above.
 struct Restore;
 
-impl Op for Restore {
+impl WordsOp for Restore {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the source has 64 bits.
         let tops = unsafe { src::<u64>(warp, inst.a) };
         let saved = lanes_of(warp.mask)
@@ -124,17 +124,17 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 cx.dst(&inst.operands[0], Width::W64)?,
                 cx.src(&inst.operands[1], B64)?,
             );
-            cx.emit(scalar::<Allocate>(), d, a, none, none).x = Link::Raw(align);
+            cx.emit_untyped(scalar::<Allocate>(), d, a, none, none).x = Link::Raw(align);
         }
         "stacksave" => {
             expect_operands(inst, &[1])?;
             let d = cx.dst(&inst.operands[0], Width::W64)?;
-            cx.emit(scalar::<Save>(), d, none, none, none);
+            cx.emit_untyped(scalar::<Save>(), d, none, none, none);
         }
         "stackrestore" => {
             expect_operands(inst, &[1])?;
             let a = cx.src(&inst.operands[0], B64)?;
-            cx.emit(scalar::<Restore>(), none, a, none, none);
+            cx.emit_untyped(scalar::<Restore>(), none, a, none, none);
         }
         "createpolicy" => {
             // A policy is a hint for caches: any value will do.
@@ -142,7 +142,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let d = cx.dst(target, Width::W64)?;
             let zero = cx.constant(0, Width::W64);
             let exec = moves::exec(Width::W64).ok_or_else(|| unknown(inst))?;
-            cx.emit(exec, d, zero, none, none);
+            cx.emit_untyped(exec, d, zero, none, none);
         }
         _ => super::control::emit_nothing(cx),
     }

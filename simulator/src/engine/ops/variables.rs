@@ -2,9 +2,9 @@
 
 use super::lanewise;
 use super::moves;
-use crate::engine::exec::isa::{Isa, Op, scalar, vector};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, dst, lanes_of, put, put_predicate, src};
-use crate::engine::exec::warp::{Exec, Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
@@ -24,9 +24,9 @@ lanewise! {
 /// The local-space address of a variable of the frame: `x` plus where the frame's local memory starts.
 struct LocalAddress;
 
-impl Op for LocalAddress {
+impl WordsOp for LocalAddress {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let base = warp.frames[warp.frame as usize].local_base;
         let address = u64::from(base).wrapping_add(i64::from(inst.x as i32) as u64);
         // SAFETY: the destination has 64 bits.
@@ -38,9 +38,9 @@ impl Op for LocalAddress {
 /// Copies a formal parameter into local memory, because its address is taken: `x` its offset there, `b` its size.
 struct Spill;
 
-impl Op for Spill {
+impl WordsOp for Spill {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let size = inst.b as usize;
         let base = warp.frames[warp.frame as usize].local_base as usize + inst.x as usize;
         let stride = warp.local_stride as usize;
@@ -59,9 +59,9 @@ impl Op for Spill {
 /// `isspacep`: bit 0 global, 1 shared of the block, 2 shared of the cluster, 3 local, 4 parameters, 5 constant.
 struct InSpace;
 
-impl Op for InSpace {
+impl WordsOp for InSpace {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let own = u64::from(warp.block().rank + 1);
         let constants = warp.grid().constants;
         // SAFETY: the source has 64 bits, the destination is a predicate.
@@ -95,9 +95,9 @@ impl Op for InSpace {
 /// `mapa`: the address of the same place in the block of rank `b`. `x` bit 0: 64 bits wide, bit 1: generic addresses.
 struct MapRank;
 
-impl Op for MapRank {
+impl WordsOp for MapRank {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let ranks = warp.grid().cluster_blocks;
         for lane in lanes_of(warp.mask) {
             // SAFETY: the lowering gave the operands these widths.
@@ -129,9 +129,9 @@ impl Op for MapRank {
 /// `getctarank`: the rank of the block that an address belongs to. `x` bit 0: 64 bits wide.
 struct RankOf;
 
-impl Op for RankOf {
+impl WordsOp for RankOf {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         let own = warp.block().rank;
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
@@ -153,7 +153,7 @@ impl Op for RankOf {
 /// A temporary with the local-space address of an offset in the frame's local memory.
 pub(crate) fn local_address(cx: &mut Builder<'_, '_>, offset: i64) -> Field {
     let result = Field::Register(cx.new_register(Width::W64));
-    cx.emit(
+    cx.emit_untyped(
         scalar::<LocalAddress>(),
         result,
         Field::NONE,
@@ -168,7 +168,7 @@ pub(crate) fn local_address(cx: &mut Builder<'_, '_>, offset: i64) -> Field {
 pub(crate) fn spill_area(cx: &mut Builder<'_, '_>, area: Register, size: u32) -> Result<u32> {
     let offset = cx.local_bytes.next_multiple_of(16);
     cx.local_bytes = offset + size;
-    let lowered = cx.emit(
+    let lowered = cx.emit_untyped(
         scalar::<Spill>(),
         Field::NONE,
         Field::Register(area),
@@ -229,7 +229,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 cx.dst(&inst.operands[0], Width::of(PRED))?,
                 cx.src(&inst.operands[1], U64)?,
             );
-            cx.emit(scalar::<InSpace>(), d, a, Field::NONE, Field::NONE)
+            cx.emit_untyped(scalar::<InSpace>(), d, a, Field::NONE, Field::NONE)
                 .x = Link::Raw(space);
             Ok(())
         }
@@ -266,7 +266,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 scalar::<RankOf>()
             };
             if d != Field::Sink {
-                cx.emit(exec, d, a, b, Field::NONE).x = Link::Raw(x);
+                cx.emit_untyped(exec, d, a, b, Field::NONE).x = Link::Raw(x);
             }
             Ok(())
         }
@@ -282,7 +282,7 @@ fn convert<'a>(
 ) -> Result<()> {
     let (target, source) = (&inst.operands[0], &inst.operands[1]);
     let d = cx.dst(target, Width::of(ty))?;
-    let exec: Option<Exec> = match (space, to) {
+    let exec: Option<Code> = match (space, to) {
         (1 | 32, _) => moves::exec(Width::W64),
         (2 | 4, true) => Some(vector::<FromShared>()),
         (_, true) => Some(vector::<FromWindow>()),
@@ -292,7 +292,7 @@ fn convert<'a>(
         _ => None,
     };
     let a = cx.src(source, U64)?;
-    cx.emit(
+    cx.emit_untyped(
         exec.ok_or_else(|| unknown(inst))?,
         d,
         a,

@@ -1,8 +1,8 @@
 //! The SIMD video instructions (`vadd2`, `vabsdiff4`, ...), through [`numerics::video`](crate::numerics::video).
 
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, put, src};
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Link, Width, expect_operands};
 use crate::numerics::compare::Comparison;
@@ -13,9 +13,9 @@ use crate::ptx::{Error, Result};
 /// `x` leads to the decoded instruction: three numbers, see [`pack`].
 struct Apply;
 
-impl Op for Apply {
+impl WordsOp for Apply {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the lowering gave the operands 32 bits and the list its three entries.
         unsafe {
             let list = warp.list(inst.x, 3);
@@ -203,7 +203,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let c = cx.src(&inst.operands[3], word)?;
     let list =
         cx.list(&pack(&video).map(|number| (crate::engine::lower::Field::Raw(number), false)));
-    let lowered = cx.emit(scalar::<Apply>(), d, a, b, c);
+    let lowered = cx.emit_untyped(scalar::<Apply>(), d, a, b, c);
     lowered.x = Link::List(list.0);
     lowered.list = list;
     Ok(())

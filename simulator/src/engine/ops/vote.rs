@@ -2,10 +2,10 @@
 //!
 //! All lanes that a member mask names, and that have not exited, must come to the instruction; those that are early wait.
 
-use crate::engine::exec::isa::{Isa, Op, scalar};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{FULL, LANES, SINK, lanes_of, predicate, put, put_predicate, src};
 use crate::engine::exec::schedule::Wait;
-use crate::engine::exec::warp::{Flow, Inst, Warp};
+use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -15,12 +15,12 @@ use crate::ptx::ast::{Instruction, Operand, OperandKind};
 /// An exchange: what happens when the lanes of a member mask are together.
 trait Exchange {
     /// Executes for `warp.mask`, all of which have this member mask.
-    unsafe fn exchange(warp: &mut Warp, inst: &Inst, members: u32);
+    unsafe fn exchange(warp: &mut Warp, inst: &Words, members: u32);
 }
 
 /// Brings the members together. `members` is the operand with the mask.
 #[inline(always)]
-unsafe fn together<E: Exchange>(warp: &mut Warp, inst: &Inst, members: u32) -> Flow {
+unsafe fn together<E: Exchange>(warp: &mut Warp, inst: &Words, members: u32) -> Flow {
     // SAFETY: the mask has 32 bits.
     let masks = unsafe { src::<u32>(warp, members) };
     let first = masks[warp.mask.trailing_zeros() as usize & 31];
@@ -39,7 +39,7 @@ unsafe fn together<E: Exchange>(warp: &mut Warp, inst: &Inst, members: u32) -> F
 
 #[cold]
 #[inline(never)]
-unsafe fn apart<E: Exchange>(warp: &mut Warp, inst: &Inst, members: u32) -> Flow {
+unsafe fn apart<E: Exchange>(warp: &mut Warp, inst: &Words, members: u32) -> Flow {
     let pc = warp.pc;
     // Lanes that wait here already take part again.
     let frame = warp.frame;
@@ -99,7 +99,7 @@ const INDEX: u8 = 3;
 
 impl<const MODE: u8> Exchange for Shuffle<MODE> {
     #[inline(always)]
-    unsafe fn exchange(warp: &mut Warp, inst: &Inst, _: u32) {
+    unsafe fn exchange(warp: &mut Warp, inst: &Words, _: u32) {
         // SAFETY: the lowering gave the operands these widths, and the list its two entries.
         unsafe {
             let values = *src::<u32>(warp, inst.a);
@@ -132,9 +132,9 @@ impl<const MODE: u8> Exchange for Shuffle<MODE> {
     }
 }
 
-impl<const MODE: u8> Op for Shuffle<MODE> {
+impl<const MODE: u8> WordsOp for Shuffle<MODE> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the list has two entries, the first the member mask.
         unsafe { together::<Self>(warp, inst, warp.list(inst.x, 1)[0]) }
     }
@@ -145,7 +145,7 @@ struct Vote;
 
 impl Exchange for Vote {
     #[inline(always)]
-    unsafe fn exchange(warp: &mut Warp, inst: &Inst, _: u32) {
+    unsafe fn exchange(warp: &mut Warp, inst: &Words, _: u32) {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             let bits = predicate(warp, inst.a);
@@ -164,9 +164,9 @@ impl Exchange for Vote {
     }
 }
 
-impl Op for Vote {
+impl WordsOp for Vote {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
         unsafe { together::<Self>(warp, inst, inst.b) }
     }
@@ -177,7 +177,7 @@ struct Match<T>(std::marker::PhantomData<T>);
 
 impl<T: Copy + Eq> Exchange for Match<T> {
     #[inline(always)]
-    unsafe fn exchange(warp: &mut Warp, inst: &Inst, members: u32) {
+    unsafe fn exchange(warp: &mut Warp, inst: &Words, members: u32) {
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
             let values = *src::<T>(warp, inst.a);
@@ -206,9 +206,9 @@ unsafe fn put_or_none(warp: &Warp, operand: u32, result: &[u32; LANES]) {
     }
 }
 
-impl<T: Copy + Eq> Op for Match<T> {
+impl<T: Copy + Eq> WordsOp for Match<T> {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
         unsafe { together::<Self>(warp, inst, inst.b) }
     }
@@ -231,7 +231,7 @@ const REDUCTIONS: [(&str, Kind); 9] = [
 
 impl Exchange for Redux {
     #[inline(always)]
-    unsafe fn exchange(warp: &mut Warp, inst: &Inst, _: u32) {
+    unsafe fn exchange(warp: &mut Warp, inst: &Words, _: u32) {
         // SAFETY: the lowering gave the operands 32 bits.
         unsafe {
             let values = src::<u32>(warp, inst.a);
@@ -251,9 +251,9 @@ impl Exchange for Redux {
     }
 }
 
-impl Op for Redux {
+impl WordsOp for Redux {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
         unsafe { together::<Self>(warp, inst, inst.b) }
     }
@@ -264,7 +264,7 @@ struct Elect;
 
 impl Exchange for Elect {
     #[inline(always)]
-    unsafe fn exchange(warp: &mut Warp, inst: &Inst, _: u32) {
+    unsafe fn exchange(warp: &mut Warp, inst: &Words, _: u32) {
         let leader = warp.mask.trailing_zeros();
         // SAFETY: the lowering gave the operands these widths.
         unsafe {
@@ -278,9 +278,9 @@ impl Exchange for Elect {
     }
 }
 
-impl Op for Elect {
+impl WordsOp for Elect {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
         unsafe { together::<Self>(warp, inst, inst.b) }
     }
@@ -288,9 +288,9 @@ impl Op for Elect {
 
 struct ActiveMask;
 
-impl Op for ActiveMask {
+impl WordsOp for ActiveMask {
     #[inline(always)]
-    unsafe fn run<I: Isa>(warp: &mut Warp, inst: &Inst) -> Flow {
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the destination has 32 bits.
         unsafe { put(warp, inst.d, &[warp.mask; LANES]) }
         Flow::Next
@@ -324,7 +324,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         modifiers.finish(inst)?;
         expect_operands(inst, &[1])?;
         let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-        cx.emit(scalar::<ActiveMask>(), d, none, none, none);
+        cx.emit_untyped(scalar::<ActiveMask>(), d, none, none, none);
         return Ok(());
     }
     if !modifiers.flag("sync") {
@@ -360,7 +360,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 "bfly" => scalar::<Shuffle<BUTTERFLY>>(),
                 _ => scalar::<Shuffle<INDEX>>(),
             };
-            let lowered = cx.emit(exec, d, a, b, c);
+            let lowered = cx.emit_untyped(exec, d, a, b, c);
             lowered.x = Link::List(list.0);
             lowered.list = list;
         }
@@ -384,7 +384,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 .iter()
                 .position(|&m| m == mode)
                 .unwrap_or(0);
-            cx.emit(scalar::<Vote>(), d, a, b, none).x = Link::Raw(x as u32);
+            cx.emit_untyped(scalar::<Vote>(), d, a, b, none).x = Link::Raw(x as u32);
         }
         "match" => {
             let all = modifiers
@@ -408,7 +408,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 64 => scalar::<Match<u64>>(),
                 _ => return Err(unknown(inst)),
             };
-            let lowered = cx.emit(exec, d, a, b, Field::Raw(list.0));
+            let lowered = cx.emit_untyped(exec, d, a, b, Field::Raw(list.0));
             lowered.x = Link::Raw(u32::from(all));
             lowered.list = list;
         }
@@ -431,7 +431,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 cx.src(&inst.operands[1], ty)?,
                 cx.src(&inst.operands[2], B32)?,
             );
-            cx.emit(scalar::<Redux>(), d, a, b, none).x = Link::Raw(x as u32);
+            cx.emit_untyped(scalar::<Redux>(), d, a, b, none).x = Link::Raw(x as u32);
         }
         _ => {
             modifiers.finish(inst)?;
@@ -439,7 +439,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let (d, p) = pair(cx, &inst.operands[0])?;
             let b = cx.src(&inst.operands[1], B32)?;
             let list = cx.list(&[(p, true)]);
-            cx.emit(scalar::<Elect>(), d, none, b, Field::Raw(list.0))
+            cx.emit_untyped(scalar::<Elect>(), d, none, b, Field::Raw(list.0))
                 .list = list;
         }
     }
