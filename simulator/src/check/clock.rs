@@ -6,6 +6,15 @@ use std::sync::Arc;
 /// A thread of the cluster, counted through all blocks.
 pub(super) type Thread = u16;
 
+/// Where strong accesses meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Location {
+    /// An offset in the shared memory of the cluster.
+    Shared(u32),
+    /// An address in global memory.
+    Global(u64),
+}
+
 /// What one thread knows.
 #[derive(Clone, Debug)]
 struct State {
@@ -52,7 +61,7 @@ pub(super) struct Clocks {
     /// The barriers of each block, sixteen each, then the cluster's.
     barriers: Vec<Gathering>,
     /// What was released at an address (an atomic variable, an mbarrier).
-    locations: HashMap<u64, Arc<[u32]>>,
+    locations: HashMap<Location, Arc<[u32]>>,
 }
 
 fn join(a: &mut Option<Arc<[u32]>>, b: &Option<Arc<[u32]>>) {
@@ -124,7 +133,7 @@ impl Clocks {
     }
 
     /// The block, warp and lane of a thread.
-    pub fn place(&self, thread: Thread) -> (u32, u32, u32) {
+    pub fn position(&self, thread: Thread) -> (u32, u32, u32) {
         let (block, inside) = (
             u32::from(thread) / self.block_threads,
             u32::from(thread) % self.block_threads,
@@ -192,7 +201,7 @@ impl Clocks {
             into.entries.push((thread, clock));
             if !whole {
                 // What it knows of lanes that are not here.
-                let first = thread - u16::try_from(self.place(thread).2).unwrap_or(0);
+                let first = thread - u16::try_from(self.position(thread).2).unwrap_or(0);
                 let state = &self.states[usize::from(thread)];
                 for lane in 0..self.warp_size(warp) as u16 {
                     let known = state.warp.max(state.lanes[usize::from(lane)]);
@@ -352,7 +361,7 @@ impl Clocks {
 
     /// What a thread knows now; it moves on to a fresh epoch.
     fn snapshot(&mut self, thread: Thread) -> Gathering {
-        let (block, warp, lane) = self.place(thread);
+        let (block, warp, lane) = self.position(thread);
         let mut gathered = Gathering::default();
         self.gather(&mut gathered, block, warp, 1 << lane);
         gathered
@@ -368,13 +377,13 @@ impl Clocks {
 
     /// A strong write (or the writing half of an atomic operation, if `update`) to a location. With `releases` it is a
     /// release of its own; otherwise it publishes what the last fence made ready.
-    pub fn publish(&mut self, thread: Thread, location: u64, releases: bool, update: bool) {
+    pub fn publish(&mut self, thread: Thread, location: Location, releases: bool, update: bool) {
         let own = releases.then(|| self.snapshot(thread));
         let released = own
             .as_ref()
             .or(self.states[usize::from(thread)].released.as_deref());
         let published = released.map(|gathered| {
-            let mut each = self.spell_out(gathered, Some(self.place(thread).0));
+            let mut each = self.spell_out(gathered, Some(self.position(thread).0));
             if let Some(each) = Arc::get_mut(&mut each) {
                 each.iter_mut()
                     .for_each(|entry| *entry = gathered.cluster.max(*entry));
@@ -396,7 +405,7 @@ impl Clocks {
 
     /// A strong read of a location: with `acquires` the thread has seen what was released there, otherwise it will have
     /// after its next fence.
-    pub fn observe(&mut self, thread: Thread, location: u64, acquires: bool) {
+    pub fn observe(&mut self, thread: Thread, location: Location, acquires: bool) {
         let Some(clock) = self.locations.get(&location) else {
             return;
         };

@@ -1,7 +1,7 @@
-//! The checks of shared memory: data races by happens-before, and reads of bytes that nobody wrote.
+//! The checks of shared memory: data races by happens-before, and reads of uninitialised bytes.
 //!
 //! Nothing here knows about instructions or registers. The engine tells a [`SharedMemory`] of a cluster what its warps do
-//! (accesses, barriers, fences, atomics), and gets [`Finding`]s back, which name both sides by thread and by *site*, a
+//! (accesses in the words of `warpsmith_isa::effect`, barriers, fences), and gets [`Finding`]s back, which name both accesses by thread and by *site*, a
 //! number that the engine gave to the instruction.
 //!
 //! # The algorithm
@@ -25,12 +25,14 @@
 //! patterns), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
 //! order in which the hardware happens to run them promises nothing.
 
+mod access;
 mod clock;
 mod shadow;
 mod shared;
-mod valid;
+mod validity;
 
-pub use shared::{Access, Finding, Kind, SharedMemory, Side, Values};
+pub use access::{Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values};
+pub use shared::SharedMemory;
 
 #[cfg(test)]
 mod tests;

@@ -1,46 +1,46 @@
-//! Which bytes of shared memory have been written: one bit for each.
+//! Which bytes of shared memory are initialised: one bit for each.
 
-/// The written bytes of a cluster's shared memory.
+/// The initialised bytes of a cluster's shared memory.
 #[derive(Debug)]
-pub(super) struct Valid {
+pub(super) struct Validity {
     bits: Vec<u64>,
 }
 
-impl Valid {
-    pub fn new(bytes: u32) -> Valid {
-        Valid {
+impl Validity {
+    pub fn new(bytes: u32) -> Validity {
+        Validity {
             bits: vec![0; bytes.div_ceil(64) as usize + 1],
         }
     }
 
-    /// Nothing is written.
+    /// No byte is initialised any more.
     pub fn clear(&mut self) {
         self.bits.fill(0);
     }
 
-    /// Marks bytes as written.
+    /// Marks bytes as initialised.
     #[inline]
-    pub fn write(&mut self, offset: u32, size: u32) {
+    pub fn initialise(&mut self, offset: u32, size: u32) {
         let (word, shift) = ((offset / 64) as usize, offset % 64);
         let mask = u128::from(ones(size)) << shift;
         self.bits[word] |= mask as u64;
         self.bits[word + 1] |= (mask >> 64) as u64;
     }
 
-    /// The first unit (a word, or the whole of a narrower access) none of whose bytes was written. A word that is written in
-    /// part passes: compilers copy padding.
+    /// The first unit (a word, or the whole of a narrower access) none of whose bytes is initialised. A word that is in part
+    /// passes: compilers copy padding.
     #[inline]
-    pub fn first_unwritten(&self, offset: u32, size: u32) -> Option<u32> {
+    pub fn first_uninitialised(&self, offset: u32, size: u32) -> Option<u32> {
         let (word, shift) = ((offset / 64) as usize, offset % 64);
         let both = u128::from(self.bits[word]) | u128::from(self.bits[word + 1]) << 64;
-        let written = (both >> shift) as u64 & ones(size);
-        if written == ones(size) {
+        let initialised = (both >> shift) as u64 & ones(size);
+        if initialised == ones(size) {
             return None;
         }
         let unit = size.clamp(1, 4);
         (0..size)
             .step_by(unit as usize)
-            .find(|at| written >> at & ones(unit) == 0)
+            .find(|at| initialised >> at & ones(unit) == 0)
             .map(|at| offset + at)
     }
 }
