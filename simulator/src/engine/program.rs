@@ -94,6 +94,11 @@ impl Program {
         function << SITE_BITS | pc & ((1 << SITE_BITS) - 1)
     }
 
+    /// The name of an instruction.
+    pub fn instruction_name(&self, function: u32, pc: u32) -> &str {
+        self.functions[function as usize].instruction_name(pc)
+    }
+
     /// The source place of a site.
     pub fn site_location(&self, site: u32) -> Option<SourceLocation> {
         let function = self.functions.get((site >> SITE_BITS) as usize)?;

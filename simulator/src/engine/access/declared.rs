@@ -82,7 +82,10 @@ impl Declared {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Declared(
             flag(wide, Address::WIDE)
-                | flag(effect.order.is_strong() || effect.kind == AccessKind::Atomic, STRONG)
+                | flag(
+                    effect.order.is_strong() || effect.kind == AccessKind::Atomic,
+                    STRONG,
+                )
                 | flag(effect.order.acquires(), ACQUIRES)
                 | flag(effect.order.releases(), RELEASES)
                 | index(&SPACES, effect.space) << SPACE_SHIFT
@@ -98,6 +101,11 @@ impl Declared {
     #[inline(always)]
     pub fn of(address: Address) -> Declared {
         Declared(address.access)
+    }
+
+    /// What a word declares.
+    pub fn from_word(word: u32) -> Declared {
+        Declared(word)
     }
 
     /// The word.
@@ -153,6 +161,11 @@ impl Declared {
     #[inline(always)]
     pub fn is_synchronous(self) -> bool {
         self.0 >> COMPLETION_SHIFT & 7 == 0
+    }
+
+    /// The same access, at the time it completes.
+    pub fn completed(self) -> Declared {
+        Declared(self.0 & !(7 << COMPLETION_SHIFT))
     }
 
     /// Which remembered extent it uses.

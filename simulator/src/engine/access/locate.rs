@@ -83,7 +83,12 @@ fn parameter(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option
         refused.outside(warp, note);
         return None;
     }
-    Some(params.as_ptr().wrapping_add(refused.offset as usize).cast_mut())
+    Some(
+        params
+            .as_ptr()
+            .wrapping_add(refused.offset as usize)
+            .cast_mut(),
+    )
 }
 
 fn shared(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option<*mut u8> {

@@ -6,7 +6,9 @@
 
 mod bounds;
 pub(crate) mod check;
+pub(crate) mod completion;
 pub(crate) mod declared;
+pub(crate) mod finding;
 pub(crate) mod locate;
 pub(crate) mod path;
 pub(crate) mod resolve;

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use warpsmith_isa::effect::AccessKind;
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
 use super::check;
 use super::declared::Declared;
 use super::resolve::{self, Found};
 use super::values::Stored;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::operand::{Address, LANES};
 use crate::engine::exec::warp::{Flow, Warp};
@@ -62,6 +63,57 @@ pub(crate) fn access_global(
     resolved(warp, cluster, address, size, stored, found, perform)
 }
 
+/// As [`access`], at addresses that the operation has computed: for the lanes of the mask.
+pub(crate) fn access_at(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    addresses: &[u64; LANES],
+    size: u32,
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, Bytes) -> Flow,
+) -> Flow {
+    let found = resolve::lane_by_lane(warp, cluster, Declared::of(address), size, addresses);
+    resolved(
+        warp,
+        cluster,
+        address,
+        size,
+        Stored::Unknown,
+        found,
+        perform,
+    )
+}
+
+/// Reads one byte at a generic address for one lane, on behalf of the device runtime; `None` if a fault was recorded.
+pub(crate) fn read_byte(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    address: u64,
+) -> Option<u8> {
+    let effect = Effect::plain(Space::Generic, AccessKind::Read);
+    let declared = Declared::new(effect, true, 0);
+    let mask = std::mem::replace(&mut warp.mask, 1 << lane);
+    let found = resolve::lane_by_lane(warp, cluster, declared, 1, &[address; LANES]);
+    let operand = Address::new(0, 0, declared.word());
+    let mut byte = None;
+    resolved(
+        warp,
+        cluster,
+        operand,
+        1,
+        Stored::Unknown,
+        found,
+        |warp, _, bytes| {
+            // SAFETY: the path has just found this byte for the lane.
+            byte = Some(unsafe { u8::load(bytes.pointers(warp, 1)[lane]) });
+            Flow::Next
+        },
+    );
+    warp.mask = mask;
+    byte
+}
+
 /// The part of the path behind the resolution.
 #[inline(always)]
 fn resolved(
@@ -80,7 +132,7 @@ fn resolved(
         Found::Failed => return Flow::Fault,
     };
     if warp.watched
-        && check::concerns(warp, declared)
+        && check::concerns(declared)
         && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault
     {
         return Flow::Fault;

@@ -9,9 +9,9 @@ use warpsmith_isa::effect::Space;
 use super::declared::Declared;
 use super::locate::locate;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::engine::exec::level::VectorLevel;
-use crate::engine::exec::level::Level;
 use crate::engine::exec::operand::{Address, LANES, lanes_of};
 use crate::engine::exec::warp::Warp;
 use crate::engine::exec::windows::{SHARED, WINDOWS};
@@ -169,7 +169,7 @@ pub(super) fn host_pointer(address: u64) -> *mut u8 {
 
 #[cold]
 #[inline(never)]
-fn lane_by_lane(
+pub(super) fn lane_by_lane(
     warp: &mut Warp,
     cluster: &Cluster<'_>,
     declared: Declared,

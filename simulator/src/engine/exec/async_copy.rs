@@ -1,7 +1,6 @@
 //! Asynchronous operations of a warp that are not done: copies to shared memory that complete as late as the rules allow, when
 //! their thread waits for them, so that a missing wait shows.
 
-use super::guest;
 use super::operand::LANES;
 
 /// A copy that is not done yet.
@@ -14,19 +13,9 @@ pub(crate) struct AsyncCopy {
     pub from_bytes: u8,
     pub from: *const u8,
     pub to: *mut u8,
-}
-
-impl AsyncCopy {
-    /// Does it.
-    fn complete(self) {
-        let (bytes, from_bytes) = (usize::from(self.bytes), usize::from(self.from_bytes));
-        // SAFETY: both ranges were resolved when the copy was issued. The source is global memory, which stays mapped while the
-        // grid runs; the destination is the shared memory of the cluster, whose warps complete their copies before it ends.
-        unsafe {
-            guest::copy(self.from, self.to, from_bytes);
-            guest::fill(self.to.add(from_bytes), 0, bytes - from_bytes);
-        }
-    }
+    /// The access word of the destination, and the instruction that issued it, for the checks.
+    pub declared: u32,
+    pub site: u32,
 }
 
 /// Which copies of a lane are to be completed.
@@ -61,7 +50,8 @@ impl AsyncCopies {
 
     /// Adds a copy to its lane's open group.
     pub fn issue(&mut self, copy: AsyncCopy) {
-        self.pending.push((self.committed[usize::from(copy.lane)], copy));
+        self.pending
+            .push((self.committed[usize::from(copy.lane)], copy));
     }
 
     /// Closes the open group of a lane.
@@ -69,9 +59,10 @@ impl AsyncCopies {
         self.committed[lane] += 1;
     }
 
-    /// Completes copies of the lanes of `mask`.
-    pub fn complete(&mut self, mask: u32, which: Completed) {
+    /// Takes out the copies of the lanes of `mask` that are to be completed, in the order of their issue.
+    pub fn take(&mut self, mask: u32, which: Completed) -> Vec<AsyncCopy> {
         let committed = self.committed;
+        let mut taken = Vec::new();
         self.pending.retain(|&(group, copy)| {
             let lane = usize::from(copy.lane);
             let done = mask >> lane & 1 != 0
@@ -80,9 +71,43 @@ impl AsyncCopies {
                     Completed::AllButGroups(keep) => group < committed[lane].saturating_sub(keep),
                 };
             if done {
-                copy.complete();
+                taken.push(copy);
             }
             !done
         });
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(lane: u8) -> AsyncCopy {
+        AsyncCopy {
+            lane,
+            bytes: 4,
+            from_bytes: 4,
+            from: std::ptr::null(),
+            to: std::ptr::null_mut(),
+            declared: 0,
+            site: 0,
+        }
+    }
+
+    #[test]
+    fn groups_complete_in_order_and_lane_by_lane() {
+        let mut copies = AsyncCopies::default();
+        for _ in 0..3 {
+            copies.issue(copy(0));
+            copies.issue(copy(5));
+            copies.commit(0);
+        }
+        // Lane 5 has committed nothing; of lane 0's three groups the latest stays.
+        assert_eq!(copies.take(u32::MAX, Completed::AllButGroups(1)).len(), 2);
+        assert_eq!(copies.take(1 << 5, Completed::AllButGroups(0)).len(), 0);
+        assert_eq!(copies.take(1, Completed::AllButGroups(0)).len(), 1);
+        assert_eq!(copies.take(1 << 5, Completed::All).len(), 3);
+        assert!(copies.is_empty());
     }
 }

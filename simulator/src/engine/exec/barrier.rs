@@ -50,4 +50,3 @@ impl Barrier {
         self.phase += 1;
     }
 }
-

@@ -143,7 +143,12 @@ impl<'g> Cluster<'g> {
 
     /// Lanes of a warp arrive at a barrier, and wait there or not. True if this completes it.
     pub fn arrive(&mut self, arrival: Arrival) -> bool {
-        let Arrival { id, block: rank, votes, .. } = arrival;
+        let Arrival {
+            id,
+            block: rank,
+            votes,
+            ..
+        } = arrival;
         if let Some(checker) = &mut self.checker {
             checker.arrive(rank, id.into(), arrival.warp, arrival.mask, arrival.waits);
         }
@@ -178,7 +183,10 @@ impl<'g> Cluster<'g> {
                 block.returned = Some((warp.index, gone.trailing_zeros()));
             }
             for (id, barrier) in block.barriers.iter_mut().enumerate() {
-                if barrier.arrived > 0 && barrier.expected.is_none() && barrier.arrived >= block.live {
+                if barrier.arrived > 0
+                    && barrier.expected.is_none()
+                    && barrier.arrived >= block.live
+                {
                     barrier.complete();
                     if let Some(checker) = &mut self.checker {
                         checker.complete(block.rank, id as u32);
@@ -222,4 +230,3 @@ fn mix(state: u64) -> u64 {
     let state = (state ^ state >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     state ^ state >> 31
 }
-

@@ -146,7 +146,10 @@ impl Warp {
         let program = cluster.grid.program;
         let callee = &program.functions[number as usize];
         let site = &self.function_of(program).calls[site_number as usize];
-        debug_assert!(callee.takes(site), "the lowering or the operation has compared them");
+        debug_assert!(
+            callee.takes(site),
+            "the lowering or the operation has compared them"
+        );
         let lanes = self.mask;
         let caller = self.frame;
         let return_pc = self.pc + 1;

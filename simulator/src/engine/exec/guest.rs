@@ -136,7 +136,12 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     };
     for word in 0..words {
         // SAFETY: the word lies inside both ranges, which are aligned to 8 bytes.
-        unsafe { u64::store(to.cast::<u64>().add(word), u64::load(from.cast::<u64>().add(word))) };
+        unsafe {
+            u64::store(
+                to.cast::<u64>().add(word),
+                u64::load(from.cast::<u64>().add(word)),
+            )
+        };
     }
     for at in words * 8..bytes {
         // SAFETY: the byte lies inside both ranges.
@@ -149,7 +154,11 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 /// # Safety
 /// The range is valid.
 pub(crate) unsafe fn fill(to: *mut u8, value: u8, bytes: usize) {
-    let words = if to.addr().is_multiple_of(8) { bytes / 8 } else { 0 };
+    let words = if to.addr().is_multiple_of(8) {
+        bytes / 8
+    } else {
+        0
+    };
     for word in 0..words {
         // SAFETY: the word lies inside the range, which is aligned to 8 bytes.
         unsafe { u64::store(to.cast::<u64>().add(word), u64::from_ne_bytes([value; 8])) };

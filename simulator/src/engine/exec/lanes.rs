@@ -2,8 +2,8 @@
 
 use super::cluster::Cluster;
 use super::level::{Level, Op};
-pub(crate) use super::operand::{CONSTANT, FULL, LANES, SINK, lanes_of};
 use super::operand::{Binary, Operands, Read, Slot, Ternary, Unary, Value, Write};
+pub(crate) use super::operand::{CONSTANT, FULL, LANES, SINK, lanes_of};
 use super::warp::{Flow, Warp};
 
 /// Five words of an instruction that is not declared by operand types.
@@ -38,6 +38,18 @@ impl<T: WordsOp> Op for T {
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, operands: Words) -> Flow {
         // SAFETY: the lowering emitted the words for this operation.
         unsafe { <T as WordsOp>::run::<L>(warp, cluster, &operands) }
+    }
+}
+
+impl Warp {
+    /// A list of operands of the current function.
+    ///
+    /// # Safety
+    /// `at` is the start of a list of at least `len` entries.
+    #[inline(always)]
+    pub unsafe fn list<'a>(&self, at: u32, len: usize) -> &'a [u32] {
+        // SAFETY: lists live as long as the module; the caller gives the range.
+        unsafe { std::slice::from_raw_parts(self.lists.add(at as usize), len) }
     }
 }
 
@@ -191,13 +203,4 @@ pub(crate) fn test<L: Level, A: Value, B: Value>(
         result[lane] = -i32::from(f(a[lane], b[lane]));
     }
     L::signs(&result)
-}
-
-/// `d = f(a)` in every lane.
-///
-/// # Safety
-/// The operands have the widths of the types.
-#[inline(always)]
-pub(crate) unsafe fn map1<A: Value, R: Value + Default>(warp: &mut Warp, inst: &Words, f: impl Fn(A) -> R) -> Flow {
-    unary(warp, Unary { d: Write::from_word(inst.d), a: Read::from_word(inst.a) }, f)
 }

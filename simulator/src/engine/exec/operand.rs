@@ -260,7 +260,11 @@ impl<T: Value> Write<T> {
         } else {
             let mask = warp.mask;
             for lane in 0..LANES {
-                lanes[lane] = if mask >> lane & 1 != 0 { result[lane] } else { lanes[lane] };
+                lanes[lane] = if mask >> lane & 1 != 0 {
+                    result[lane]
+                } else {
+                    lanes[lane]
+                };
             }
         }
     }
@@ -319,6 +323,20 @@ impl WritePredicateOptional {
         if self.word != SINK {
             WritePredicate::from_word(self.word).put(warp, bits);
         }
+    }
+}
+
+impl<T> Write<T> {
+    /// Where the register lies in the frame, for a result that is written later.
+    pub fn offset(self) -> u32 {
+        self.word
+    }
+}
+
+impl WritePredicate {
+    /// Where the predicate lies in the frame, for a result that is written later.
+    pub fn offset(self) -> u32 {
+        self.word
     }
 }
 
@@ -426,7 +444,16 @@ impl Address {
 
     /// An address whose base is this word.
     pub fn new(base: u32, offset: u32, access: u32) -> Address {
-        Address { base, offset, access }
+        Address {
+            base,
+            offset,
+            access,
+        }
+    }
+
+    /// The three words.
+    pub fn words(self) -> [u32; 3] {
+        [self.base, self.offset, self.access]
     }
 
     /// The addresses of the lanes.

@@ -6,7 +6,6 @@
 //! on a lock would starve the lane that holds it. So when a group has used up the warp's time slice, the group that has
 //! waited longest runs next, wherever it is.
 
-use super::async_copy::Completed;
 use super::barrier::Votes;
 use super::cluster::Cluster;
 use super::frame::NO_FRAME;
@@ -278,9 +277,6 @@ impl Warp {
     pub fn exit(&mut self, cluster: &mut Cluster<'_>, returned: bool) {
         let gone = self.mask;
         self.live &= !gone;
-        if !self.copies.is_empty() {
-            self.copies.complete(gone, Completed::All);
-        }
         let mut frame = self.frame;
         while frame != NO_FRAME {
             let entry = &mut self.frames[frame as usize];

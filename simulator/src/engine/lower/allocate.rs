@@ -179,7 +179,12 @@ fn targets(builder: &Builder, inst: &Lowered) -> Vec<u32> {
 /// Calls `f` with each slot of a typed instruction and its words.
 fn slots(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Slot, &[u32])) {
     let mut at = inst.words;
-    for &slot in inst.code.slots.iter().filter(|&&slot| slot != Slot::Untyped) {
+    for &slot in inst
+        .code
+        .slots
+        .iter()
+        .filter(|&&slot| slot != Slot::Untyped)
+    {
         f(slot, &builder.words[at..at + slot.words()]);
         at += slot.words();
     }
@@ -381,7 +386,9 @@ fn finish(
             | Slot::ReadArea
             | Slot::WriteArea => words.push(resolve_word(given[0])),
             Slot::Address => words.extend([resolve_word(given[0]), given[1], given[2]]),
-            Slot::ReadList(_) | Slot::WriteList(_) => words.extend([word_lists + given[0], given[1]]),
+            Slot::ReadList(_) | Slot::WriteList(_) => {
+                words.extend([word_lists + given[0], given[1]])
+            }
             Slot::Label => words.push(label(given[0])),
             Slot::Labels => {
                 let start = label_starts[given[0] as usize];

@@ -6,12 +6,12 @@ use super::modifiers::Ty;
 use super::module::Context;
 use super::scope::{Scope, Symbol, duplicate};
 use crate::engine::exec::level::Code;
-use crate::engine::exec::operand::{
-    Address, Operands, Read, ReadArea, ReadList, ReadPredicate, SINK, Slot, Write, WriteArea, WriteList,
-    WriteOptional, WritePredicate, WritePredicateOptional,
-};
 pub(crate) use crate::engine::exec::operand::Width;
-use crate::engine::ops;
+use crate::engine::exec::operand::{
+    Address, Labels, Operands, Read, ReadArea, ReadList, ReadPredicate, SINK, Slot, Write,
+    WriteArea, WriteList, WriteOptional, WritePredicate, WritePredicateOptional,
+};
+use crate::engine::isa;
 use crate::ptx::ast::{Function, Instruction, Linkage, Position, Space, Statement, Variable};
 use crate::ptx::{Error, Result};
 
@@ -225,7 +225,15 @@ impl<'a, 'm> Builder<'a, 'm> {
             words: Vec::new(),
             word_lists: Vec::new(),
             lists: Vec::new(),
-            ignored: Untyped { d: Field::NONE, a: Field::NONE, b: Field::NONE, c: Field::NONE, x: Link::Raw(0), writes_d: false, list: (0, 0) },
+            ignored: Untyped {
+                d: Field::NONE,
+                a: Field::NONE,
+                b: Field::NONE,
+                c: Field::NONE,
+                x: Link::Raw(0),
+                writes_d: false,
+                list: (0, 0),
+            },
             label_lists: Vec::new(),
             labels: Vec::new(),
             label_names: Vec::new(),
@@ -257,7 +265,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         // Control that falls off the end returns.
         self.guard = None;
         self.name = self.name_number("ret");
-        ops::control::emit_return(self);
+        isa::control::emit_return(self);
         for (index, place) in self.labels.iter().enumerate() {
             if place.is_none() {
                 let (name, at) = &self.label_names[index];
@@ -452,7 +460,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             None => None,
             Some((name, negated, at)) => Some((self.predicate_named(name, at)?, negated)),
         };
-        ops::lower(self, instruction)
+        isa::lower(self, instruction)
     }
 
     fn name_number(&mut self, name: &str) -> u16 {
@@ -563,15 +571,24 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// A list of sources.
     pub fn read_list<T>(&mut self, fields: &[Field]) -> ReadList<T> {
         let start = self.word_lists.len() as u32;
-        self.word_lists.extend(fields.iter().map(|field| field.word()));
+        self.word_lists
+            .extend(fields.iter().map(|field| field.word()));
         ReadList::new(start, fields.len() as u32)
     }
 
     /// A list of destinations.
     pub fn write_list<T>(&mut self, fields: &[Field]) -> WriteList<T> {
         let start = self.word_lists.len() as u32;
-        self.word_lists.extend(fields.iter().map(|field| field.word()));
+        self.word_lists
+            .extend(fields.iter().map(|field| field.word()));
         WriteList::new(start, fields.len() as u32)
+    }
+
+    /// A list of labels.
+    pub fn label_list(&mut self, labels: Vec<u32>) -> Labels {
+        let (number, len) = (self.label_lists.len() as u32, labels.len() as u32);
+        self.label_lists.push(labels);
+        Labels::new(number, len)
     }
 
     /// Emits an instruction with the current guard. Each operand is checked against what the operation expects.
@@ -584,11 +601,13 @@ impl<'a, 'm> Builder<'a, 'm> {
             "{}: the operation has other operands",
             self.names[usize::from(self.name)]
         );
-        // SAFETY: `Operands` are structs of `u32`, so that they can be read as such.
-        let words = unsafe {
-            std::slice::from_raw_parts((&raw const operands).cast::<u32>(), size_of::<O>() / 4)
-        };
-        self.emit_words(code, words)
+        let mut words = vec![0u32; size_of::<O>() / 4];
+        // SAFETY: `Operands` are structs of so many `u32`, so that they can be copied as such.
+        unsafe {
+            let from = (&raw const operands).cast::<u8>();
+            from.copy_to_nonoverlapping(words.as_mut_ptr().cast(), words.len() * 4);
+        }
+        self.emit_words(code, &words)
     }
 
     /// Emits an instruction whose operands are registers and constants only, in the order of its slots.
@@ -597,10 +616,34 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.emit_words(code, &words)
     }
 
-    /// As [`Builder::emit_fields`], with a number behind the fields.
-    pub fn emit_fields_by(&mut self, code: Code, fields: &[Field], by: u32) -> &mut Lowered {
+    /// An address operand with this base.
+    pub fn address_word(&self, base: Field, offset: u32, access: u32) -> Address {
+        Address::new(base.word(), offset, access)
+    }
+
+    /// Emits an access: fields, the address, and further fields, in the order of its slots.
+    pub fn emit_access(
+        &mut self,
+        code: Code,
+        before: &[Field],
+        address: Address,
+        behind: &[Field],
+    ) -> &mut Lowered {
+        let mut words: Vec<u32> = before.iter().map(|field| field.word()).collect();
+        words.extend(address.words());
+        words.extend(behind.iter().map(|field| field.word()));
+        self.emit_words(code, &words)
+    }
+
+    /// As [`Builder::emit_fields`], with numbers behind the fields.
+    pub fn emit_fields_with(
+        &mut self,
+        code: Code,
+        fields: &[Field],
+        numbers: &[u32],
+    ) -> &mut Lowered {
         let mut words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
-        words.push(by);
+        words.extend(numbers);
         self.emit_words(code, &words)
     }
 
@@ -609,7 +652,11 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.words.extend_from_slice(given);
         let mut at = words;
         for &slot in code.slots {
-            assert!(at + slot.words() <= self.words.len(), "{}", self.misfit(slot));
+            assert!(
+                at + slot.words() <= self.words.len(),
+                "{}",
+                self.misfit(slot)
+            );
             match slot {
                 Slot::Read(width) => self.check_read(self.words[at], width, slot),
                 Slot::Write(width) => {
@@ -628,7 +675,11 @@ impl<'a, 'm> Builder<'a, 'm> {
                         panic!("{}", self.misfit(slot));
                     };
                     let width = self.widths.get(register.0 as usize);
-                    assert!(matches!(width, Some(Width::Area(_))), "{}", self.misfit(slot));
+                    assert!(
+                        matches!(width, Some(Width::Area(_))),
+                        "{}",
+                        self.misfit(slot)
+                    );
                 }
                 Slot::ReadList(width) | Slot::WriteList(width) => {
                     let (start, len) = (self.words[at] as usize, self.words[at + 1] as usize);
@@ -663,7 +714,11 @@ impl<'a, 'm> Builder<'a, 'm> {
                 .map(|&(_, width)| width),
             Named::Sink => None,
         };
-        assert!(found.is_some_and(|w| w.fits(expected)), "{}", self.misfit(slot));
+        assert!(
+            found.is_some_and(|w| w.fits(expected)),
+            "{}",
+            self.misfit(slot)
+        );
     }
 
     fn check_write(&self, word: u32, expected: Width, slot: Slot) {
@@ -671,17 +726,31 @@ impl<'a, 'm> Builder<'a, 'm> {
             Named::Register(register) => self.widths.get(register.0 as usize).copied(),
             Named::Constant(_) | Named::Sink => None,
         };
-        assert!(found.is_some_and(|w| w.fits(expected)), "{}", self.misfit(slot));
+        assert!(
+            found.is_some_and(|w| w.fits(expected)),
+            "{}",
+            self.misfit(slot)
+        );
     }
 
     /// What is said of an operand that is not what the operation expects.
     fn misfit(&self, slot: Slot) -> String {
         let name = &self.names[usize::from(self.name)];
-        format!("{}: `{name}` was lowered with another operand than {slot:?}", self.at)
+        format!(
+            "line {}: `{name}` was lowered with another operand than {slot:?}",
+            self.at.line
+        )
     }
 
     /// Emits an untyped instruction `d = code(a, b, c)`, with the current guard.
-    pub fn emit_untyped(&mut self, code: Code, d: Field, a: Field, b: Field, c: Field) -> &mut Untyped {
+    pub fn emit_untyped(
+        &mut self,
+        code: Code,
+        d: Field,
+        a: Field,
+        b: Field,
+        c: Field,
+    ) -> &mut Untyped {
         if code.slots != [Slot::Untyped] {
             self.emit_fields(code, &[d, a, b, c][..code.slots.len()]);
             return &mut self.ignored;

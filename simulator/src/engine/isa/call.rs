@@ -1,138 +1,130 @@
 //! `call`: direct, indirect, and calls of the device runtime (`vprintf`, `malloc` ...).
 
-use super::resolve::{Access, GENERIC, locate};
-use crate::engine::exec::level::{Level, scalar};
-use crate::engine::exec::lanes::{CONSTANT, SINK, lanes_of, src};
+use crate::engine::access::path::read_byte;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{Call as CallOperand, Read, SINK, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::FUNCTIONS;
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty};
-use crate::engine::lower::{Builder, Call, Field, Link, Symbol, Width};
+use crate::engine::lower::{Builder, Call, Field, Symbol, Width};
 use crate::engine::program::CallSite;
 use crate::numerics::printf;
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
-/// The site of a call: `x`.
-unsafe fn site<'a>(warp: &Warp, inst: &Words) -> &'a CallSite {
-    // SAFETY: sites live as long as the module; `x` is the number of one.
-    unsafe {
-        let function = &*warp.function;
-        &function.calls[inst.x as usize]
-    }
+operands! {
+    pub(crate) struct CallOperands { site: CallOperand }
+    pub(crate) struct IndirectOperands { site: CallOperand, function: Read<u64> }
 }
 
+/// The current function's call site.
+fn site<'g>(warp: &Warp, cluster: &Cluster<'g>, site: CallOperand) -> &'g CallSite {
+    &warp.function_of(cluster.grid.program).calls[site.number() as usize]
+}
+
+/// A call of a function of the module. The lowering has compared the arguments with the callee's.
 struct Direct;
 
-impl WordsOp for Direct {
+impl Op for Direct {
+    type Operands = CallOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering checked the arguments against the callee.
-        unsafe {
-            let site = site(warp, inst);
-            let program = &*warp.grid().program;
-            let callee = &program.functions[site.callee.unwrap_or(0) as usize];
-            warp.call(callee, site)
-        }
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let callee = site(warp, cluster, o.site).callee.unwrap_or(0);
+        warp.call(cluster, callee, o.site.number())
     }
 }
 
-/// An indirect call; `a` is the function.
+/// An indirect call.
 struct Indirect;
 
-impl WordsOp for Indirect {
+impl Op for Indirect {
+    type Operands = IndirectOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the address has 64 bits; the site's places are of this frame.
-        unsafe {
-            let site = site(warp, inst);
-            let program = &*warp.grid().program;
-            let addresses = *src::<u64>(warp, inst.a);
-            let first = warp.mask.trailing_zeros() as usize;
-            let target = addresses[first];
-            let number = target.wrapping_sub(FUNCTIONS);
-            let callee = program
-                .functions
-                .get((number / 16) as usize)
-                .filter(|_| number.is_multiple_of(16));
-            let Some(callee) = callee else {
-                let message = format!("indirect call of {target:#x}, which is no function");
-                return warp.fail(FaultKind::InvalidProgramCounter, first, message);
-            };
-            let fits = |places: &[crate::engine::program::Place],
-                        formals: &[crate::engine::program::Place]| {
-                places.len() == formals.len()
-                    && places.iter().zip(formals).all(|(a, b)| a.bytes == b.bytes)
-            };
-            if !fits(&site.arguments, &callee.formals) || !fits(&site.results, &callee.returns) {
-                let message = format!(
-                    "indirect call of {} with other parameters than it has",
-                    callee.name
-                );
-                return warp.fail(FaultKind::InvalidProgramCounter, first, message);
-            }
-            let same = lanes_of(warp.mask)
-                .filter(|&lane| addresses[lane] == target)
-                .fold(0, |all, l| all | 1 << l);
-            if same != warp.mask {
-                // Other functions are called by the other lanes, one after the other.
-                let (pc, frame) = (warp.pc, warp.frame);
-                let rest = warp.mask & !same;
-                let others = warp.active & !warp.mask;
-                if others != 0 {
-                    warp.add_ready(others, pc + 1, frame);
-                }
-                warp.add_ready(rest, pc, frame);
-                warp.active = same;
-                warp.mask = same;
-            }
-            warp.call(callee, site)
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let site = site(warp, cluster, o.site);
+        let addresses = *o.function.lanes(warp);
+        let first = warp.mask.trailing_zeros() as usize;
+        let target = addresses[first];
+        let offset = target.wrapping_sub(FUNCTIONS);
+        let number = u32::try_from(offset / 16).unwrap_or(u32::MAX);
+        let functions = &cluster.grid.program.functions;
+        let callee = functions
+            .get(number as usize)
+            .filter(|_| offset.is_multiple_of(16));
+        let Some(callee) = callee else {
+            let message = format!("indirect call of {target:#x}, which is no function");
+            return warp.fail(FaultKind::InvalidProgramCounter, first, message);
+        };
+        if !callee.takes(site) {
+            let message = format!(
+                "indirect call of {} with other parameters than it has",
+                callee.name
+            );
+            return warp.fail(FaultKind::InvalidProgramCounter, first, message);
         }
+        let same = lanes_of(warp.mask)
+            .filter(|&lane| addresses[lane] == target)
+            .fold(0, |all, l| all | 1 << l);
+        if same != warp.mask {
+            // Other functions are called by the other lanes, one after the other.
+            let (pc, frame) = (warp.pc, warp.frame);
+            let rest = warp.mask & !same;
+            let others = warp.active & !warp.mask;
+            if others != 0 {
+                warp.add_ready(others, pc + 1, frame);
+            }
+            warp.add_ready(rest, pc, frame);
+            warp.active = same;
+            warp.mask = same;
+        }
+        warp.call(cluster, number, o.site.number())
     }
 }
 
 /// The bits of an argument of one lane.
-unsafe fn argument(warp: &Warp, site: &CallSite, index: usize, lane: usize) -> u64 {
-    let Some(place) = site.arguments.get(index) else {
+fn argument(warp: &Warp, site: &CallSite, index: usize, lane: usize) -> u64 {
+    let Some(passed) = site.arguments.get(index) else {
         return 0;
     };
-    // SAFETY: the place holds 32 lanes of this size.
-    unsafe {
-        let start =
-            warp.bases[(place.offset >> 31) as usize].add((place.offset & !CONSTANT) as usize);
-        let bytes = place.bytes.min(8) as usize;
-        let mut value = [0u8; 8];
-        start
-            .add(lane * place.bytes as usize)
-            .copy_to_nonoverlapping(value.as_mut_ptr(), bytes);
-        u64::from_le_bytes(value)
-    }
+    let bytes = passed.bytes.min(8) as usize;
+    let start = warp
+        .operand(passed.offset)
+        .wrapping_add(lane * passed.bytes as usize);
+    let mut value = [0u8; 8];
+    // SAFETY: what a call site passes has 32 lanes of so many bytes in the current frame or its constants (`allocate::finish`).
+    unsafe { start.copy_to_nonoverlapping(value.as_mut_ptr(), bytes) };
+    u64::from_le_bytes(value)
 }
 
 /// A call of the device runtime.
 struct Runtime;
 
-impl WordsOp for Runtime {
+impl Op for Runtime {
+    type Operands = CallOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the site's places are of this frame.
-        unsafe {
-            let site = site(warp, inst);
-            let name = site.runtime.as_deref().unwrap_or("");
-            for lane in lanes_of(warp.mask) {
-                let arguments: Vec<u64> = (0..site.arguments.len())
-                    .map(|i| argument(warp, site, i, lane))
-                    .collect();
-                let result = match call_runtime(warp, inst, lane, name, &arguments) {
-                    Ok(result) => result,
-                    Err(flow) => return flow,
-                };
-                if let Some(place) = site.results.first().filter(|place| place.offset != SINK) {
-                    let bytes = place.bytes.min(8) as usize;
-                    let target =
-                        warp.bases[0].add(place.offset as usize + lane * place.bytes as usize);
-                    target.copy_from_nonoverlapping(result.to_le_bytes().as_ptr(), bytes);
-                }
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let site = site(warp, cluster, o.site);
+        let name = site.runtime.as_deref().unwrap_or("");
+        for lane in lanes_of(warp.mask) {
+            let arguments: Vec<u64> = (0..site.arguments.len())
+                .map(|i| argument(warp, site, i, lane))
+                .collect();
+            let result = match call_runtime(warp, cluster, lane, name, &arguments) {
+                Ok(result) => result,
+                Err(flow) => return flow,
+            };
+            if let Some(passed) = site.results.first().filter(|passed| passed.offset != SINK) {
+                let bytes = passed.bytes.min(8) as usize;
+                let start = warp
+                    .register(passed.offset)
+                    .wrapping_add(lane * passed.bytes as usize);
+                // SAFETY: a result has 32 lanes of so many bytes in the current frame (`allocate::finish`).
+                unsafe { start.copy_from_nonoverlapping(result.to_le_bytes().as_ptr(), bytes) };
             }
         }
         Flow::Next
@@ -141,16 +133,16 @@ impl WordsOp for Runtime {
 
 fn call_runtime(
     warp: &mut Warp,
-    inst: &Words,
+    cluster: &mut Cluster<'_>,
     lane: usize,
     name: &str,
     arguments: &[u64],
 ) -> std::result::Result<u64, Flow> {
     let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
-    let runtime = warp.grid().runtime;
+    let runtime = cluster.grid.runtime;
     match name {
         "vprintf" => {
-            let mut memory = |address| byte(warp, inst, lane, address);
+            let mut memory = |address| read_byte(warp, cluster, lane, address);
             match printf::vprintf(&mut memory, argument(0), argument(1)) {
                 Ok((text, result)) => {
                     runtime.print(&text);
@@ -164,9 +156,9 @@ fn call_runtime(
             let mut text = |index: usize| {
                 let mut bytes = Vec::new();
                 while bytes.len() < 4096 {
-                    match byte(
+                    match read_byte(
                         warp,
-                        inst,
+                        cluster,
                         lane,
                         argument(index).wrapping_add(bytes.len() as u64),
                     ) {
@@ -198,13 +190,6 @@ fn call_runtime(
             }
         },
     }
-}
-
-/// One byte at a generic address.
-fn byte(warp: &mut Warp, inst: &Words, lane: usize, address: u64) -> Option<u8> {
-    let pointer = locate(warp, inst, lane, address, 1, Access::Read, GENERIC)?;
-    // SAFETY: resolved.
-    Some(unsafe { pointer.read() })
 }
 
 /// What is passed: the operands in `( .. )`.
@@ -302,21 +287,21 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         check("parameters", &call.arguments, parameters)?;
         check("results", &call.results, returns)?;
     }
-    let (exec, a) = match (&call.callee, &call.runtime) {
-        (Some(_), _) => (scalar::<Direct>(), Field::NONE),
-        (_, Some(_)) => (scalar::<Runtime>(), Field::NONE),
+    let site = CallOperand::from_word(cx.calls.len() as u32);
+    match (&call.callee, &call.runtime) {
+        (Some(_), _) => cx.emit(scalar::<Direct>(), CallOperands { site }),
+        (_, Some(_)) => cx.emit(scalar::<Runtime>(), CallOperands { site }),
         _ => {
             let ty = Ty {
                 kind: Kind::Bits,
                 bits: 64,
                 packed: 1,
             };
-            (scalar::<Indirect>(), cx.src(target, ty)?)
+            let function = cx.src(target, ty)?.into();
+            cx.emit(scalar::<Indirect>(), IndirectOperands { site, function })
         }
     };
     cx.calls.push(call);
-    let number = cx.calls.len() as u32 - 1;
-    cx.emit_untyped(exec, Field::NONE, a, Field::NONE, Field::NONE).x = Link::Call(number);
     Ok(())
 }
 

@@ -1,11 +1,14 @@
 //! `cvt` to and from floating point, and between integers with `.sat`: the common conversions as vector code, all others
 //! through [`numerics::convert`](crate::numerics::convert).
 
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::Code;
 use half::{bf16, f16};
 
 use super::lanewise;
-use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
+use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};

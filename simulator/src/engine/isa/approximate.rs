@@ -1,12 +1,14 @@
 //! `rcp sqrt rsqrt sin cos lg2 ex2 tanh`, `div.approx` and `div.full`, `copysign`, `testp`, and the special forms of `min` and
 //! `max` on f32: lane by lane, through [`numerics`](crate::numerics).
 
-use crate::engine::exec::level::{Level, scalar};
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::{LANES, lanes_of, put, put_predicate, src};
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::isa::{float, half};
 use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
-use crate::engine::ops::{float, half};
 use crate::numerics::approx::{self, Function};
 use crate::numerics::compare::{Property, Selection, max, min};
 use crate::numerics::float::{self as numeric, Float, Mode};
@@ -140,7 +142,7 @@ impl<F: Float> WordsOp for Test<F> {
 }
 
 /// Whether this instruction of `div min max` is one of this file's.
-pub(crate) fn is_special(inst: &Wordsruction) -> bool {
+pub(crate) fn is_special(inst: &Instruction) -> bool {
     let has = |name: &str| inst.modifiers.contains(&name);
     match inst.opcode {
         "div" => has("approx") || has("full"),

@@ -1,11 +1,15 @@
 //! `setp set selp slct`.
 
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::Code;
+use crate::engine::exec::operand::Value;
 use std::marker::PhantomData;
 
 use super::float::Fast;
 use super::lanewise;
+use crate::engine::exec::lanes::{LANES, predicate, put, put_predicate, src, test};
 use crate::engine::exec::level::{Level, vector};
-use crate::engine::exec::lanes::{LANES, predicate, put, put_predicate, src, test2};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -47,7 +51,7 @@ tests! {
 }
 
 /// Flushes where the type has subnormals and the instruction says so.
-pub(crate) trait Flush: PartialOrd + Copy {
+pub(crate) trait Flush: PartialOrd + Value {
     fn flush(self) -> Self;
 }
 
@@ -67,13 +71,16 @@ impl Flush for f32 {
 
 /// Compares, giving bits.
 #[inline(always)]
-unsafe fn compare<L: Level, T: Flush, C: Test<T>, const FTZ: bool>(warp: &Warp, inst: &Words) -> u32 {
+unsafe fn compare<L: Level, T: Flush, C: Test<T>, const FTZ: bool>(
+    warp: &Warp,
+    inst: &Words,
+) -> u32 {
     // SAFETY: the lowering gave the operands this width.
     unsafe {
-        test2::<L, T, T>(
+        test::<L, T, T>(
             warp,
-            inst.a,
-            inst.b,
+            crate::engine::exec::operand::Read::from_word(inst.a),
+            crate::engine::exec::operand::Read::from_word(inst.b),
             #[inline(always)]
             |a, b| {
                 if FTZ {

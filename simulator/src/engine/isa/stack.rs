@@ -1,55 +1,62 @@
 //! `alloca stacksave stackrestore`, and instructions that only tune a device: `setmaxnreg`, `griddepcontrol`, `createpolicy`.
 
 use super::moves;
-use crate::engine::exec::level::{Level, scalar};
-use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{LANES, Read, Write, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
-/// `alloca`: `a` the size, `x` the alignment. All lanes get the same offset, enough for the largest.
+operands! {
+    pub(crate) struct AllocateOperands { d: Write<u64>, size: Read<u64>, align: u32 }
+    pub(crate) struct SaveOperands { d: Write<u64> }
+    pub(crate) struct RestoreOperands { top: Read<u64> }
+}
+
+/// `alloca`. All lanes get the same offset, enough for the largest.
 struct Allocate;
 
-impl WordsOp for Allocate {
+impl Op for Allocate {
+    type Operands = AllocateOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: both operands have 64 bits.
-        unsafe {
-            let sizes = src::<u64>(warp, inst.a);
-            let largest = lanes_of(warp.mask)
-                .map(|lane| sizes[lane])
-                .max()
-                .unwrap_or(0);
-            let frame = &warp.frames[warp.frame as usize];
-            let start = frame.local_top.next_multiple_of(inst.x.max(16));
-            let end = u32::try_from(largest)
-                .ok()
-                .and_then(|size| start.checked_add(size));
-            let Some(end) = end.filter(|&end| warp.grow_local(end)) else {
-                let lane = warp.mask.trailing_zeros() as usize;
-                let message = format!("stack overflow in an alloca of {largest} bytes");
-                return warp.fail(FaultKind::StackOverflow, lane, message);
-            };
-            let frame = warp.frame as usize;
-            warp.frames[frame].local_top = end;
-            put(warp, inst.d, &[u64::from(start); LANES]);
-        }
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let sizes = o.size.lanes(warp);
+        let largest = lanes_of(warp.mask)
+            .map(|lane| sizes[lane])
+            .max()
+            .unwrap_or(0);
+        let frame = &warp.frames[warp.frame as usize];
+        let start = frame.local_top.next_multiple_of(o.align.max(16));
+        let end = u32::try_from(largest)
+            .ok()
+            .and_then(|size| start.checked_add(size));
+        let Some(end) = end.filter(|&end| warp.grow_local(end)) else {
+            let lane = warp.mask.trailing_zeros() as usize;
+            let message = format!("stack overflow in an alloca of {largest} bytes");
+            return warp.fail(FaultKind::StackOverflow, lane, message);
+        };
+        let frame = warp.frame as usize;
+        warp.frames[frame].local_top = end;
+        o.d.put(warp, &[u64::from(start); LANES]);
         Flow::Next
     }
 }
 
-/// `stacksave`.
+/// `stacksave`
 struct Save;
 
-impl WordsOp for Save {
+impl Op for Save {
+    type Operands = SaveOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let top = warp.frames[warp.frame as usize].local_top;
-        // SAFETY: the destination has 64 bits.
-        unsafe { put(warp, inst.d, &[u64::from(top); LANES]) }
+        o.d.put(warp, &[u64::from(top); LANES]);
         Flow::Next
     }
 }
@@ -57,11 +64,12 @@ impl WordsOp for Save {
 /// `stackrestore`: only when all lanes of the frame are here, as the others may still use what lies above.
 struct Restore;
 
-impl WordsOp for Restore {
+impl Op for Restore {
+    type Operands = RestoreOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the source has 64 bits.
-        let tops = unsafe { src::<u64>(warp, inst.a) };
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let tops = o.top.lanes(warp);
         let saved = lanes_of(warp.mask)
             .map(|lane| tops[lane])
             .max()
@@ -83,7 +91,6 @@ const B64: Ty = Ty {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let none = Field::NONE;
     match inst.opcode {
         "alloca" | "stacksave" | "stackrestore" => {
             modifiers
@@ -124,25 +131,25 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 cx.dst(&inst.operands[0], Width::W64)?,
                 cx.src(&inst.operands[1], B64)?,
             );
-            cx.emit_untyped(scalar::<Allocate>(), d, a, none, none).x = Link::Raw(align);
+            cx.emit_fields_with(scalar::<Allocate>(), &[d, a], &[align]);
         }
         "stacksave" => {
             expect_operands(inst, &[1])?;
             let d = cx.dst(&inst.operands[0], Width::W64)?;
-            cx.emit_untyped(scalar::<Save>(), d, none, none, none);
+            cx.emit_fields(scalar::<Save>(), &[d]);
         }
         "stackrestore" => {
             expect_operands(inst, &[1])?;
             let a = cx.src(&inst.operands[0], B64)?;
-            cx.emit_untyped(scalar::<Restore>(), none, a, none, none);
+            cx.emit_fields(scalar::<Restore>(), &[a]);
         }
         "createpolicy" => {
             // A policy is a hint for caches: any value will do.
             let target = inst.operands.first().ok_or_else(|| unknown(inst))?;
             let d = cx.dst(target, Width::W64)?;
             let zero = cx.constant(0, Width::W64);
-            let exec = moves::exec(Width::W64).ok_or_else(|| unknown(inst))?;
-            cx.emit_untyped(exec, d, zero, none, none);
+            let code = moves::code(Width::W64).ok_or_else(|| unknown(inst))?;
+            cx.emit_fields(code, &[d, zero]);
         }
         _ => super::control::emit_nothing(cx),
     }

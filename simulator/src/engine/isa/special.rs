@@ -3,11 +3,13 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::engine::exec::level::{Level, scalar};
-use crate::engine::exec::lanes::{LANES, put, put_predicate};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::unary;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{LANES, Unary, Value, Write, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::Ty;
-use crate::engine::lower::{Builder, Field, Link, Register, Width};
+use crate::engine::lower::{Builder, Field, Register, Width};
 use crate::ptx::ast::Position;
 use crate::ptx::{Error, Result};
 
@@ -88,14 +90,23 @@ fn clock(warp: &mut Warp) -> u64 {
     nanoseconds() * 2 + warp.count
 }
 
-struct Read;
+operands! {
+    /// `number`: that of the special register in [`NAMES`].
+    pub(crate) struct SpecialOperands<T: Value> { d: Write<T>, number: u32 }
+    pub(crate) struct SpecialPredicateOperands { d: WritePredicate }
+}
 
-impl WordsOp for Read {
+/// Reads a special register of 32 bits.
+struct ReadWord;
+
+impl Op for ReadWord {
+    type Operands = SpecialOperands<u32>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let grid = warp.grid();
-        let block = warp.block();
-        let number = inst.x as usize;
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let grid = cluster.grid;
+        let block = &cluster.blocks[warp.block as usize];
+        let number = o.number as usize;
         let index = warp.index;
         let mut lanes = [0u32; LANES];
         let value = match number {
@@ -129,7 +140,7 @@ impl WordsOp for Read {
             24 => grid.dynamic_shared,
             25 => grid.shared_bytes,
             26 => grid.shared_bytes,
-            27..=29 => block.cluster().index[number - 27],
+            27..=29 => cluster.index[number - 27],
             30..=32 => grid.clusters[number - 30],
             33..=35 => block.index[number - 33] % grid.cluster[number - 33],
             36..=38 => grid.cluster[number - 36],
@@ -144,47 +155,42 @@ impl WordsOp for Read {
             56 => grid.workspace as u32,
             _ => 0,
         };
-        // SAFETY: the destination has 32 bits.
-        unsafe {
-            if matches!(number, 0..=2 | 12 | 17..=21) {
-                put(warp, inst.d, &lanes);
-            } else {
-                put(warp, inst.d, &[value; LANES]);
-            }
+        if matches!(number, 0..=2 | 12 | 17..=21) {
+            o.d.put(warp, &lanes);
+        } else {
+            o.d.put(warp, &[value; LANES]);
         }
         Flow::Next
     }
 }
 
+/// Reads a special register of 64 bits.
 struct ReadWide;
 
-impl WordsOp for ReadWide {
+impl Op for ReadWide {
+    type Operands = SpecialOperands<u64>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let value = match inst.x {
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let value = match o.number {
             51 => clock(warp),
             52 => nanoseconds(),
-            _ => warp.grid().number,
+            _ => cluster.grid.number,
         };
-        // SAFETY: the destination has 64 bits.
-        unsafe { put(warp, inst.d, &[value; LANES]) }
+        o.d.put(warp, &[value; LANES]);
         Flow::Next
     }
 }
 
-/// A 32-bit register read into 64 bits, or 16.
+/// A 32-bit value read into 64 bits, or 16.
 struct ReadAs<T>(std::marker::PhantomData<T>);
 
-impl<T: Copy + From<u16> + Truncate> WordsOp for ReadAs<T> {
+impl<T: Value + Default + Truncate> Op for ReadAs<T> {
+    type Operands = Unary<u32, T>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: `a` is a 32-bit temporary, the destination has the width of `T`.
-        unsafe {
-            let value = crate::engine::exec::lanes::src::<u32>(warp, inst.a);
-            let result: [T; LANES] = std::array::from_fn(|lane| T::truncate(value[lane]));
-            put(warp, inst.d, &result);
-        }
-        Flow::Next
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        unary(warp, o, T::truncate)
     }
 }
 
@@ -203,14 +209,16 @@ impl Truncate for u64 {
     }
 }
 
+/// `%is_explicit_cluster`
 struct IsExplicitCluster;
 
-impl WordsOp for IsExplicitCluster {
+impl Op for IsExplicitCluster {
+    type Operands = SpecialPredicateOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let explicit = warp.grid().cluster_blocks > 1;
-        // SAFETY: the destination is a predicate.
-        unsafe { put_predicate(warp, inst.d, if explicit { u32::MAX } else { 0 }) }
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let explicit = cluster.grid.cluster_blocks > 1;
+        o.d.put(warp, if explicit { u32::MAX } else { 0 });
         Flow::Next
     }
 }
@@ -231,31 +239,34 @@ pub(crate) fn read(
     };
     let wide = WIDE.contains(&number);
     let d = Field::Register(register);
-    let x = Link::Raw(number as u32);
     let width = Width::of(ty);
-    let none = Field::NONE;
     if number == EXPLICIT_CLUSTER {
         if width != Width::Pred {
             return Err(Error::new(at, format!("`{name}` is a predicate")));
         }
-        cx.emit_untyped(scalar::<IsExplicitCluster>(), d, none, none, none);
+        cx.emit_fields(scalar::<IsExplicitCluster>(), &[d]);
         return Ok(());
     }
+    let number = number as u32;
     match (wide, width) {
-        (false, Width::W32) => cx.emit_untyped(scalar::<Read>(), d, none, none, none).x = x,
-        (true, Width::W64) => cx.emit_untyped(scalar::<ReadWide>(), d, none, none, none).x = x,
+        (false, Width::W32) => {
+            cx.emit_fields_with(scalar::<ReadWord>(), &[d], &[number]);
+        }
+        (true, Width::W64) => {
+            cx.emit_fields_with(scalar::<ReadWide>(), &[d], &[number]);
+        }
         (false, Width::W64 | Width::W16) => {
             let temporary = Field::Register(cx.new_register(Width::W32));
-            cx.emit_untyped(scalar::<Read>(), temporary, none, none, none).x = x;
-            let exec = if width == Width::W16 {
+            cx.emit_fields_with(scalar::<ReadWord>(), &[temporary], &[number]);
+            let code = if width == Width::W16 {
                 scalar::<ReadAs<u16>>()
             } else {
                 scalar::<ReadAs<u64>>()
             };
-            cx.emit_untyped(exec, d, temporary, none, none);
+            cx.emit_fields(code, &[d, temporary]);
         }
         (true, Width::W32) if name == "%gridid" => {
-            cx.emit_untyped(scalar::<Read>(), d, none, none, none).x = Link::Raw(50);
+            cx.emit_fields_with(scalar::<ReadWord>(), &[d], &[50]);
         }
         _ => return Err(Error::new(at, format!("`{name}` has another width"))),
     }

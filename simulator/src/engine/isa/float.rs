@@ -2,8 +2,12 @@
 //! `.sat` go through [`numerics`](crate::numerics) lane by lane.
 
 use super::lanewise;
-use crate::engine::exec::level::{Level, scalar, vector};
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::Code;
+use crate::engine::exec::level::{Level, scalar, vector};
+use crate::engine::exec::operand::Value;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
@@ -13,7 +17,7 @@ use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
 /// f32 and f64 with the host's arithmetic.
-pub(crate) trait Fast: Float + Default {
+pub(crate) trait Fast: Float + Value + Default {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;

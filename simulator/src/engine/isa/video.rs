@@ -1,7 +1,9 @@
 //! The SIMD video instructions (`vadd2`, `vabsdiff4`, ...), through [`numerics::video`](crate::numerics::video).
 
-use crate::engine::exec::level::{Level, scalar};
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::{LANES, put, src};
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Link, Width, expect_operands};

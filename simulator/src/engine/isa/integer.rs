@@ -2,8 +2,12 @@
 
 use super::lanewise;
 use super::logic::by_width;
-use crate::engine::exec::level::{Level, scalar, vector};
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::Code;
+use crate::engine::exec::level::{Level, scalar, vector};
+use crate::engine::exec::operand::Value;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Register, Width, expect_operands};
@@ -12,7 +16,7 @@ use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
 /// Integers with wrapping arithmetic.
-pub(crate) trait Int: Copy + Default + Ord {
+pub(crate) trait Int: Value + Default + Ord {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -122,7 +126,7 @@ lanewise! {
 }
 
 /// `sad`: |a - b| + c.
-pub(crate) trait SadInt: Copy + Default {
+pub(crate) trait SadInt: Value + Default {
     fn sad(self, b: Self, c: Self) -> Self;
 }
 

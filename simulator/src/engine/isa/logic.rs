@@ -1,8 +1,12 @@
 //! `and or xor not cnot shl shr`, on registers and predicates.
 
 use super::lanewise;
-use crate::engine::exec::level::{Level, scalar, vector};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::{Words, WordsOp};
 use crate::engine::exec::lanes::{predicate, put_predicate};
+use crate::engine::exec::level::Code;
+use crate::engine::exec::level::{Level, scalar, vector};
+use crate::engine::exec::operand::Value;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Register, Width, expect_operands};
@@ -11,7 +15,7 @@ use crate::ptx::ast::Instruction;
 
 /// Integers of the register widths.
 pub(crate) trait Bits:
-    Copy
+    Value
     + Default
     + Eq
     + std::ops::BitAnd<Output = Self>

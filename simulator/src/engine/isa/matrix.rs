@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::engine::exec::level::{Level, scalar, vector};
-use crate::engine::exec::lanes::{FULL, LANES, dst, put, src};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar, vector};
+use crate::engine::exec::operand::{FULL, LANES, ReadList, Unary, Value, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Field, Width, expect_operands};
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::multiply::{BitOperation, Multiply};
 use crate::numerics::matrix::shape::Use;
@@ -81,44 +82,68 @@ fn incomplete(warp: &mut Warp, what: &str) -> Flow {
     warp.fail_with(FaultKind::IllegalInstruction, lane, message, vec![why])
 }
 
-/// A product: `x` is the list of registers (D, A, B, C), `a` the product's number.
-struct Product;
+/// A register of a fragment, as the numerics take it.
+pub(crate) trait FragmentWord: Value + Default {
+    fn to_bits(self) -> u64;
+    fn from_bits(bits: u64) -> Self;
+}
+impl FragmentWord for u32 {
+    fn to_bits(self) -> u64 {
+        self.into()
+    }
+    fn from_bits(bits: u64) -> u32 {
+        bits as u32
+    }
+}
+impl FragmentWord for u64 {
+    fn to_bits(self) -> u64 {
+        self
+    }
+    fn from_bits(bits: u64) -> u64 {
+        bits
+    }
+}
 
-impl WordsOp for Product {
+operands! {
+    /// `product`: the number of the product in [`PRODUCTS`].
+    pub(crate) struct ProductOperands<F: FragmentWord> {
+        d: WriteList<F>, a: ReadList<F>, b: ReadList<F>, c: ReadList<F>, product: u32,
+    }
+}
+
+/// The most registers of a fragment.
+const MOST: usize = 16;
+
+/// The lanes of a fragment's registers.
+#[inline(always)]
+fn read<F: FragmentWord>(warp: &Warp, list: ReadList<F>) -> [[u64; LANES]; MOST] {
+    let mut fragment = [[0u64; LANES]; MOST];
+    for index in 0..list.len() {
+        let lanes = list.get(warp, index).lanes(warp);
+        for lane in 0..LANES {
+            fragment[index][lane] = lanes[lane].to_bits();
+        }
+    }
+    fragment
+}
+
+/// A product on fragments of registers of type `F`.
+struct Product<F>(std::marker::PhantomData<F>);
+
+impl<F: FragmentWord> Op for Product<F> {
+    type Operands = ProductOperands<F>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         if let Some(flow) = whole_warp(warp, "a matrix product") {
             return flow;
         }
-        let product = PRODUCTS.get(inst.a);
-        let counts =
-            [product.d, product.a, product.b, product.c].map(|layout| layout.registers() as usize);
-        // SAFETY: the lowering made the list from registers of these widths, as many as the layouts have.
-        unsafe {
-            let list = warp.list(inst.x, counts.iter().sum());
-            let (d, rest) = list.split_at(counts[0]);
-            let (a, rest) = rest.split_at(counts[1]);
-            let (b, c) = rest.split_at(counts[2]);
-            let read = |operands: &[u32], element: Element| {
-                let mut fragment = [[0u64; LANES]; 16];
-                for (lanes, &operand) in fragment.iter_mut().zip(operands) {
-                    *lanes = match element {
-                        Element::F64 => *src::<u64>(warp, operand),
-                        _ => src::<u32>(warp, operand).map(u64::from),
-                    };
-                }
-                fragment
-            };
-            let (a, b) = (read(a, product.a.element()), read(b, product.b.element()));
-            let c = read(c, product.c.element());
-            let mut result = [[0u64; LANES]; 16];
-            product.apply(&a, &b, &c, &mut result[..counts[0]]);
-            for (lanes, &operand) in result.iter().zip(d) {
-                match product.d.element() {
-                    Element::F64 => *dst::<u64>(warp, operand) = *lanes,
-                    _ => *dst::<u32>(warp, operand) = lanes.map(|v| v as u32),
-                }
-            }
+        let product = PRODUCTS.get(o.product);
+        let (a, b, c) = (read(warp, o.a), read(warp, o.b), read(warp, o.c));
+        let mut result = [[0u64; LANES]; MOST];
+        product.apply(&a, &b, &c, &mut result[..o.d.len()]);
+        for (index, lanes) in result.iter().enumerate().take(o.d.len()) {
+            o.d.get(warp, index).put(warp, &lanes.map(F::from_bits));
         }
         Flow::Next
     }
@@ -127,19 +152,25 @@ impl WordsOp for Product {
 /// `movmatrix.trans`
 struct Transpose;
 
-impl WordsOp for Transpose {
+impl Op for Transpose {
+    type Operands = Unary<u32, u32>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         if let Some(flow) = whole_warp(warp, "movmatrix") {
             return flow;
         }
-        // SAFETY: the lowering gave the operands 32 bits.
-        unsafe {
-            let result = exchange::transpose(src::<u32>(warp, inst.a));
-            put(warp, inst.d, &result);
-        }
+        let result = exchange::transpose(o.a.lanes(warp));
+        o.d.put(warp, &result);
         Flow::Next
     }
+}
+
+/// What becomes of a fragment's registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FragmentUse {
+    Read,
+    Written,
 }
 
 /// The registers of a fragment operand.
@@ -148,8 +179,8 @@ pub(crate) fn fragment<'a>(
     operand: &Operand<'a>,
     count: u32,
     element: Element,
-    written: bool,
-) -> Result<Vec<(Field, bool)>> {
+    access: FragmentUse,
+) -> Result<Vec<Field>> {
     let parts: Vec<_> = cx
         .parts(operand)
         .into_iter()
@@ -178,15 +209,10 @@ pub(crate) fn fragment<'a>(
     };
     let mut fields = Vec::new();
     for part in &parts {
-        let mut field = if written {
-            cx.dst(part, Width::of(ty))?
-        } else {
-            cx.src(part, ty)?
-        };
-        if field == Field::Sink {
-            field = Field::Register(cx.new_register(Width::of(ty)));
-        }
-        fields.push((field, written));
+        fields.push(match access {
+            FragmentUse::Written => cx.dst(part, Width::of(ty))?,
+            FragmentUse::Read => cx.src(part, ty)?,
+        });
     }
     Ok(fields)
 }
@@ -221,7 +247,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                     packed: 1,
                 },
             )?;
-            cx.emit_untyped(scalar::<Transpose>(), d, a, Field::NONE, Field::NONE);
+            cx.emit_fields(scalar::<Transpose>(), &[d, a]);
             Ok(())
         }
         "wmma" if !inst.modifiers.contains(&"mma") => super::fragment::lower_wmma(cx, inst),
@@ -280,34 +306,36 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
         product
     });
     let number = number.ok_or_else(|| Error::new(inst.at, "too many kinds of matrix products"))?;
-    let mut fields = Vec::new();
-    let parts = [
-        (Use::Accumulator, d),
-        (Use::A, a),
-        (Use::B, b),
-        (Use::Accumulator, c),
-    ];
-    for (index, (part, element)) in parts.into_iter().enumerate() {
-        let count = registers(shape, part, element, wmma);
-        fields.extend(fragment(
-            cx,
-            &inst.operands[index],
-            count,
-            element,
-            index == 0,
-        )?);
+    let [d, a, b, c] = [
+        (Use::Accumulator, d, FragmentUse::Written),
+        (Use::A, a, FragmentUse::Read),
+        (Use::B, b, FragmentUse::Read),
+        (Use::Accumulator, c, FragmentUse::Read),
+    ]
+    .map(|(part, element, access)| (registers(shape, part, element, wmma), element, access));
+    let mut operands = inst.operands.iter();
+    let mut next = |cx: &mut Builder<'a, '_>, (count, element, access)| {
+        let operand = operands.next().ok_or_else(|| unknown(inst))?;
+        fragment(cx, operand, count, element, access)
+    };
+    let (d, a, b, c) = (next(cx, d)?, next(cx, a)?, next(cx, b)?, next(cx, c)?);
+    macro_rules! emit {
+        ($word:ty) => {{
+            let operands = ProductOperands {
+                d: cx.write_list::<$word>(&d),
+                a: cx.read_list::<$word>(&a),
+                b: cx.read_list::<$word>(&b),
+                c: cx.read_list::<$word>(&c),
+                product: number,
+            };
+            cx.emit(vector::<Product<$word>>(), operands)
+        }};
     }
-    let list = cx.list(&fields);
-    let lowered = cx.emit_untyped(
-        vector::<Product>(),
-        Field::NONE,
-        Field::Raw(number),
-        Field::NONE,
-        Field::NONE,
-    );
-    lowered.x = Link::List(list.0);
-    lowered.list = list;
-    lowered.writes_d = false;
+    // Only f64 has registers of 64 bits, and then all have.
+    match types.last() {
+        Some(Element::F64) => emit!(u64),
+        _ => emit!(u32),
+    };
     Ok(())
 }
 

@@ -2,9 +2,11 @@
 //!
 //! All lanes that a member mask names, and that have not exited, must come to the instruction; those that are early wait.
 
-use crate::engine::exec::level::{Level, scalar};
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::{FULL, LANES, SINK, lanes_of, predicate, put, put_predicate, src};
-use crate::engine::exec::schedule::Wait;
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::{Level, scalar};
+use crate::engine::exec::wait::Wait;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
@@ -20,7 +22,12 @@ trait Exchange {
 
 /// Brings the members together. `members` is the operand with the mask.
 #[inline(always)]
-unsafe fn together<E: Exchange>(warp: &mut Warp, inst: &Words, members: u32) -> Flow {
+unsafe fn together<E: Exchange>(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    inst: &Words,
+    members: u32,
+) -> Flow {
     // SAFETY: the mask has 32 bits.
     let masks = unsafe { src::<u32>(warp, members) };
     let first = masks[warp.mask.trailing_zeros() as usize & 31];
@@ -34,12 +41,17 @@ unsafe fn together<E: Exchange>(warp: &mut Warp, inst: &Words, members: u32) -> 
         return Flow::Next;
     }
     // SAFETY: the caller's promise.
-    unsafe { apart::<E>(warp, inst, members) }
+    unsafe { apart::<E>(warp, cluster, inst, members) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn apart<E: Exchange>(warp: &mut Warp, inst: &Words, members: u32) -> Flow {
+unsafe fn apart<E: Exchange>(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    inst: &Words,
+    members: u32,
+) -> Flow {
     let pc = warp.pc;
     // Lanes that wait here already take part again.
     let frame = warp.frame;
@@ -56,7 +68,10 @@ unsafe fn apart<E: Exchange>(warp: &mut Warp, inst: &Words, members: u32) -> Flo
     // SAFETY: the mask has 32 bits.
     let masks = *unsafe { src::<u32>(warp, members) };
     if let Some(lane) = lanes_of(all).find(|&lane| masks[lane] >> lane & 1 == 0) {
-        let name = warp.instruction_name();
+        let name = cluster
+            .grid
+            .program
+            .instruction_name(warp.function, warp.pc);
         let message = format!(
             "{name} by lane {lane}, which its member mask {:#010x} does not name",
             masks[lane]
@@ -136,7 +151,7 @@ impl<const MODE: u8> WordsOp for Shuffle<MODE> {
     #[inline(always)]
     unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: the list has two entries, the first the member mask.
-        unsafe { together::<Self>(warp, inst, warp.list(inst.x, 1)[0]) }
+        unsafe { together::<Self>(warp, cluster, inst, warp.list(inst.x, 1)[0]) }
     }
 }
 
@@ -168,7 +183,7 @@ impl WordsOp for Vote {
     #[inline(always)]
     unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
-        unsafe { together::<Self>(warp, inst, inst.b) }
+        unsafe { together::<Self>(warp, cluster, inst, inst.b) }
     }
 }
 
@@ -210,7 +225,7 @@ impl<T: Copy + Eq> WordsOp for Match<T> {
     #[inline(always)]
     unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
-        unsafe { together::<Self>(warp, inst, inst.b) }
+        unsafe { together::<Self>(warp, cluster, inst, inst.b) }
     }
 }
 
@@ -255,7 +270,7 @@ impl WordsOp for Redux {
     #[inline(always)]
     unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
-        unsafe { together::<Self>(warp, inst, inst.b) }
+        unsafe { together::<Self>(warp, cluster, inst, inst.b) }
     }
 }
 
@@ -282,7 +297,7 @@ impl WordsOp for Elect {
     #[inline(always)]
     unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
         // SAFETY: `b` is the member mask.
-        unsafe { together::<Self>(warp, inst, inst.b) }
+        unsafe { together::<Self>(warp, cluster, inst, inst.b) }
     }
 }
 

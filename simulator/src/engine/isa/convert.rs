@@ -1,9 +1,12 @@
 //! `cvt` between integers.
 
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::unary;
+use crate::engine::exec::level::Code;
 use std::marker::PhantomData;
 
-use crate::engine::exec::level::{Level, vector};
-use crate::engine::exec::lanes::map1;
+use crate::engine::exec::level::{Level, Op, vector};
+use crate::engine::exec::operand::{Unary, Value};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width, expect_operands};
@@ -35,18 +38,17 @@ conversions! {
     i64 => u16, u32, u64;
 }
 
-impl<A: Copy + As<V>, V: As<R>, R: Copy + Default> WordsOp for Int<A, R, V> {
+impl<A: Value + As<V>, V: As<R>, R: Value + Default> Op for Int<A, R, V> {
+    type Operands = Unary<A, R>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands these widths.
-        unsafe {
-            map1::<A, R>(
-                warp,
-                inst,
-                #[inline(always)]
-                |a| As::<V>::convert(a).convert(),
-            )
-        }
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        unary(
+            warp,
+            o,
+            #[inline(always)]
+            |a| As::<V>::convert(a).convert(),
+        )
     }
 }
 

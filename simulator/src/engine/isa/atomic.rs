@@ -3,33 +3,45 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::logic::by_width;
-use super::memory::{cache_hints, space, strength};
-use super::resolve::{Access, COUNT_SHIFT, Found, GENERIC, GLOBAL, LOCAL_SPACE, PARAMETER_SPACE};
-use crate::engine::exec::level::{Level, scalar};
-use crate::engine::exec::lanes::{LANES, SINK, dst, lanes_of, src};
+use half::{bf16, f16};
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
+
+use super::memory::{address, cache_hints, order, space};
+use crate::engine::access::path::access;
+use crate::engine::access::values::Stored;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::GuestWord;
+use crate::engine::exec::level::{Code, Level, Op, scalar};
+use crate::engine::exec::operand::{
+    Address, LANES, Read, ReadList, Value, WriteList, WriteOptional, lanes_of, operands,
+};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Field, Width, expect_operands};
 use crate::numerics::float::{Float, atomic_add};
-use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
-use half::{bf16, f16};
+use crate::ptx::{Error, Result};
 
 /// A word with host atomics.
-pub(crate) trait Word: Copy + Default + Eq {
+pub(crate) trait AtomicWord: GuestWord + Value + Eq {
     /// Replaces the word by `f` of it; the old one. Sequentially consistent.
+    ///
+    /// # Safety
+    /// The pointer is valid for guest memory and aligned to the word.
     unsafe fn update(pointer: *mut Self, f: impl Fn(Self) -> Self) -> Self;
     /// Compare and swap; the old one.
+    ///
+    /// # Safety
+    /// The pointer is valid for guest memory and aligned to the word.
     unsafe fn swap_if(pointer: *mut Self, compare: Self, value: Self) -> Self;
 }
 
 macro_rules! word {
-    ($($ty:ty, $atomic:ty;)*) => { $(impl Word for $ty {
+    ($($ty:ty, $atomic:ty;)*) => { $(impl AtomicWord for $ty {
         #[inline(always)]
         unsafe fn update(pointer: *mut $ty, f: impl Fn($ty) -> $ty) -> $ty {
-            // SAFETY: the pointer was resolved: valid and aligned.
-            let word = unsafe { &*pointer.cast::<$atomic>() };
+            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
+            let word = unsafe { <$atomic>::from_ptr(pointer) };
             let mut old = word.load(Ordering::Relaxed);
             loop {
                 match word.compare_exchange_weak(old, f(old), Ordering::SeqCst, Ordering::Relaxed) {
@@ -40,8 +52,8 @@ macro_rules! word {
         }
         #[inline(always)]
         unsafe fn swap_if(pointer: *mut $ty, compare: $ty, value: $ty) -> $ty {
-            // SAFETY: the pointer was resolved: valid and aligned.
-            let word = unsafe { &*pointer.cast::<$atomic>() };
+            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
+            let word = unsafe { <$atomic>::from_ptr(pointer) };
             match word.compare_exchange(compare, value, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(old) | Err(old) => old,
             }
@@ -50,18 +62,18 @@ macro_rules! word {
 }
 word! { u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
 
-impl Word for u128 {
+impl AtomicWord for u128 {
     unsafe fn update(pointer: *mut u128, f: impl Fn(u128) -> u128) -> u128 {
         let _guard = wide_lock();
-        // SAFETY: the pointer was resolved; all 128-bit atomics hold the lock.
+        // SAFETY: the pointer is valid and aligned, the caller says.
         unsafe {
-            let old = pointer.read();
-            pointer.write(f(old));
+            let old = u128::load(pointer);
+            u128::store(pointer, f(old));
             old
         }
     }
     unsafe fn swap_if(pointer: *mut u128, compare: u128, value: u128) -> u128 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is valid and aligned, the caller says.
         unsafe { Self::update(pointer, |old| if old == compare { value } else { old }) }
     }
 }
@@ -120,129 +132,130 @@ fn halves<F: Float>(old: u32, value: u32, global: bool) -> u32 {
     part(0) | part(16)
 }
 
-/// `d` (or the sink) old value, `a` base, `b` value, `c` offset.
+operands! {
+    pub(crate) struct AtomicOperands<T: Value> { old: WriteOptional<T>, at: Address, value: Read<T> }
+    pub(crate) struct AtomicVectorOperands<T: Value> {
+        old: WriteList<T>, at: Address, values: ReadList<T>,
+    }
+    pub(crate) struct CompareSwapOperands<T: Value> {
+        old: WriteOptional<T>, at: Address, compare: Read<T>, value: Read<T>,
+    }
+}
+
+/// A read-modify-write, whose old value may be dropped (`red`).
 struct Atomic<T, U>(PhantomData<(T, U)>);
 
-impl<T: Word, U: Update<T>> WordsOp for Atomic<T, U> {
+impl<T: AtomicWord, U: Update<T>> Op for Atomic<T, U> {
+    type Operands = AtomicOperands<T>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering made a memory instruction of these widths; resolved pointers are valid and aligned.
-        unsafe {
-            let Some(pointers) = pointers::<L>(warp, inst, size_of::<T>() as u32) else {
-                return Flow::Fault;
-            };
-            let global = !is_shared(warp, pointers[warp.mask.trailing_zeros() as usize & 31]);
-            let values = *src::<T>(warp, inst.b);
-            let mut result = [T::default(); LANES];
-            for lane in lanes_of(warp.mask) {
-                let update = |old| U::update(old, values[lane], global);
-                let old = T::update(pointers[lane].cast(), update);
-                warp.changes += u64::from(update(old) != old);
-                result[lane] = old;
-            }
-            finish(warp, inst, &result);
-        }
-        Flow::Next
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = size_of::<T>() as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.at,
+            size,
+            Stored::Unknown,
+            |warp, cluster, bytes| {
+                let pointers = bytes.pointers(warp, size);
+                let global = !cluster.holds(pointers[warp.mask.trailing_zeros() as usize & 31]);
+                let values = *o.value.lanes(warp);
+                let mut result = [T::default(); LANES];
+                for lane in lanes_of(warp.mask) {
+                    let update = |old| U::update(old, values[lane], global);
+                    // SAFETY: the access path found these bytes for the lanes of the mask, aligned to their size.
+                    let old = unsafe { T::update(pointers[lane].cast(), update) };
+                    warp.changes += u64::from(update(old) != old);
+                    result[lane] = old;
+                }
+                o.old.put(warp, &result);
+                Flow::Next
+            },
+        )
     }
 }
 
-/// The operation of `Atomic` for each part of a vector of floats: `d` and `b` are lists.
+/// The operation of `Atomic` for each part of a vector of floats in global memory.
 struct AtomicVector<T, U>(PhantomData<(T, U)>);
 
-impl<T: Word, U: Update<T>> WordsOp for AtomicVector<T, U> {
+impl<T: AtomicWord, U: Update<T>> Op for AtomicVector<T, U> {
+    type Operands = AtomicVectorOperands<T>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let count = (inst.x >> COUNT_SHIFT & 15) as usize;
-        // SAFETY: as for `Atomic`; the lists have `count` entries.
-        unsafe {
-            let size = (size_of::<T>() * count) as u32;
-            let Some(pointers) = pointers::<L>(warp, inst, size) else {
-                return Flow::Fault;
-            };
-            let (values, targets) = (warp.list(inst.b, count), warp.list(inst.d, count));
-            for part in 0..count {
-                let values = *src::<T>(warp, values[part]);
-                for lane in lanes_of(warp.mask) {
-                    let pointer = pointers[lane].cast::<T>().add(part);
-                    let old = T::update(pointer, |old| U::update(old, values[lane], true));
-                    warp.changes += 1;
-                    if targets[part] != SINK {
-                        dst::<T>(warp, targets[part])[lane] = old;
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let count = o.values.len();
+        let size = (size_of::<T>() * count) as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.at,
+            size,
+            Stored::Unknown,
+            |warp, _, bytes| {
+                let pointers = bytes.pointers(warp, size);
+                for part in 0..count {
+                    let values = *o.values.get(warp, part).lanes(warp);
+                    let mut result = [T::default(); LANES];
+                    for lane in lanes_of(warp.mask) {
+                        let pointer = pointers[lane].cast::<T>().wrapping_add(part);
+                        // SAFETY: the access path found `count` words there, aligned to the size of all.
+                        let old =
+                            unsafe { T::update(pointer, |old| U::update(old, values[lane], true)) };
+                        warp.changes += 1;
+                        result[lane] = old;
+                    }
+                    if part < o.old.len() {
+                        o.old.get(warp, part).put(warp, &result);
                     }
                 }
-            }
-            warp.polls();
-        }
-        Flow::Next
+                Flow::Next
+            },
+        )
     }
 }
 
-/// `atom.cas`: `d` a list of destination and compare value.
+/// `atom.cas`
 struct CompareSwap<T>(PhantomData<T>);
 
-impl<T: Word> WordsOp for CompareSwap<T> {
+impl<T: AtomicWord> Op for CompareSwap<T> {
+    type Operands = CompareSwapOperands<T>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: as for `Atomic`; `d` is a list of two.
-        unsafe {
-            let Some(pointers) = pointers::<L>(warp, inst, size_of::<T>() as u32) else {
-                return Flow::Fault;
-            };
-            let list = warp.list(inst.d, 2);
-            let (compare, values) = (*src::<T>(warp, list[1]), *src::<T>(warp, inst.b));
-            for lane in lanes_of(warp.mask) {
-                let old = T::swap_if(pointers[lane].cast(), compare[lane], values[lane]);
-                warp.changes += u64::from(old == compare[lane] && old != values[lane]);
-                if list[0] != SINK {
-                    dst::<T>(warp, list[0])[lane] = old;
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = size_of::<T>() as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.at,
+            size,
+            Stored::Unknown,
+            |warp, _, bytes| {
+                let pointers = bytes.pointers(warp, size);
+                let (compare, values) = (*o.compare.lanes(warp), *o.value.lanes(warp));
+                let mut result = [T::default(); LANES];
+                for lane in lanes_of(warp.mask) {
+                    // SAFETY: the access path found these bytes for the lanes of the mask, aligned to their size.
+                    let old =
+                        unsafe { T::swap_if(pointers[lane].cast(), compare[lane], values[lane]) };
+                    warp.changes += u64::from(old == compare[lane] && old != values[lane]);
+                    result[lane] = old;
                 }
-            }
-            warp.polls();
-        }
-        Flow::Next
+                o.old.put(warp, &result);
+                Flow::Next
+            },
+        )
     }
 }
 
-/// The lanes' addresses.
-#[inline(always)]
-unsafe fn pointers<L: Level>(warp: &mut Warp, inst: &Words, size: u32) -> Option<[*mut u8; LANES]> {
-    // SAFETY: the caller's promise.
-    match unsafe { L::find(warp, inst, size, Access::Atomic) } {
-        Found::Contiguous(start) => {
-            warp.pointers = std::array::from_fn(|lane| start.wrapping_add(lane * size as usize));
-        }
-        Found::Scattered => {}
-        Found::Failed => return None,
-    }
-    if warp.watched {
-        super::watch::global(warp, inst, Access::Atomic);
-    }
-    Some(warp.pointers)
-}
-
-/// Whether the memory is shared, of this block or of another one of the cluster.
-fn is_shared(warp: &Warp, pointer: *mut u8) -> bool {
-    warp.block().cluster().holds(pointer)
-}
-
-#[inline(always)]
-unsafe fn finish<T: Copy>(warp: &mut Warp, inst: &Words, result: &[T; LANES]) {
-    if inst.d != SINK {
-        // SAFETY: the destination has this width.
-        unsafe { crate::engine::exec::lanes::put(warp, inst.d, result) }
-    }
-    warp.polls();
-}
-
-fn exec(operation: &str, ty: Ty) -> Option<Code> {
+fn code(operation: &str, ty: Ty) -> Option<Code> {
     macro_rules! by {
         ($op:ident) => {
-            by_width(
-                ty.width(),
-                UNSUPPORTED,
-                scalar::<Atomic<u32, $op>>(),
-                scalar::<Atomic<u64, $op>>(),
-            )
+            match ty.width() {
+                32 => Some(scalar::<Atomic<u32, $op>>()),
+                64 => Some(scalar::<Atomic<u64, $op>>()),
+                _ => None,
+            }
         };
     }
     if ty.width() == 16 {
@@ -275,24 +288,18 @@ fn exec(operation: &str, ty: Ty) -> Option<Code> {
     }
 }
 
-/// Stands for a width that is refused before.
-const UNSUPPORTED: Code = unsupported;
-
-unsafe fn unsupported(warp: &mut Warp, cluster: &mut Cluster<'_>, _: &Words) -> Flow {
-    warp.fail(
-        crate::engine::fault::FaultKind::IllegalInstruction,
-        0,
-        "an atomic operation of this width",
-    )
-}
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let flags = strength(&mut modifiers);
-    let space = space(&mut modifiers).map_or(GENERIC, |s| s.1);
-    if matches!(space, LOCAL_SPACE | PARAMETER_SPACE) || inst.modifiers.contains(&"const") {
+    let (order, scope) = order(&mut modifiers, AccessKind::Atomic);
+    let space = space(&mut modifiers).unwrap_or(Space::Generic);
+    if matches!(space, Space::Local | Space::Parameter | Space::Const) {
         return Err(unknown(inst));
     }
+    let effect = Effect {
+        order,
+        scope,
+        ..Effect::plain(space, AccessKind::Atomic)
+    };
     let operations = [
         "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
     ];
@@ -310,14 +317,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     if !atom && matches!(operation, "exch" | "cas") {
         return Err(unknown(inst));
     }
-    let address = cx.address(&operands[0])?;
-    let (a, offset, place) = super::memory::base(cx, address, space)?;
-    let x = flags | place;
+    let operand = cx.address(&operands[0])?;
+    let at = address(cx, operand, effect)?;
     if let Some(vector) = vector {
-        return lower_vector(cx, inst, (operation, ty, vector, space), (a, offset, x));
+        return lower_vector(cx, inst, (operation, ty, vector, space), at);
     }
     if cas {
-        let exec = match ty.width() {
+        let code = match ty.width() {
             16 => scalar::<CompareSwap<u16>>(),
             32 => scalar::<CompareSwap<u32>>(),
             64 => scalar::<CompareSwap<u64>>(),
@@ -326,42 +332,31 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         if ty.kind != Kind::Bits || ty.bits == 8 {
             return Err(unknown(inst));
         }
-        let d = cx.dst(&inst.operands[0], width)?;
+        let old = cx.dst(&inst.operands[0], width)?;
         let (compare, value) = (cx.src(&operands[1], ty)?, cx.src(&operands[2], ty)?);
-        let list = cx.list(&[(d, true), (compare, false)]);
-        let lowered = cx.emit_untyped(exec, Field::Raw(list.0), a, value, offset);
-        lowered.x = Link::Raw(x);
-        lowered.list = list;
+        cx.emit_access(code, &[old], at, &[compare, value]);
         return Ok(());
     }
-    let exec = exec(operation, ty).ok_or_else(|| unknown(inst))?;
-    let d = if atom {
+    let code = code(operation, ty).ok_or_else(|| unknown(inst))?;
+    let old = if atom {
         cx.dst(&inst.operands[0], width)?
     } else {
         Field::Sink
     };
     let value = cx.src(&operands[1], ty)?;
-    cx.emit_untyped(exec, d, a, value, offset).x = Link::Raw(x);
+    cx.emit_access(code, &[old], at, &[value]);
     Ok(())
 }
 
 fn lower_vector<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    (operation, ty, vector, space): (&str, Ty, &str, u8),
-    (a, offset, x): (Field, Field, u32),
+    (operation, ty, vector, space): (&str, Ty, &str, Space),
+    at: Address,
 ) -> Result<()> {
     let count: usize = vector[1..].parse().unwrap_or(0);
     let atom = inst.opcode == "atom";
-    let exec = match (ty.kind, ty.bits, ty.packed) {
-        (Kind::Float, 32, 1) => scalar::<AtomicVector<u32, AddF32>>(),
-        (Kind::Float, 16, 1) => scalar::<AtomicVector<u16, AddF16>>(),
-        (Kind::Brain, 16, 1) => scalar::<AtomicVector<u16, AddBf16>>(),
-        (Kind::Float, 16, 2) => scalar::<AtomicVector<u32, AddF16x2>>(),
-        (Kind::Brain, 16, 2) => scalar::<AtomicVector<u32, AddBf16x2>>(),
-        _ => return Err(unknown(inst)),
-    };
-    if space != GLOBAL || operation != "add" || ty.width() as usize * count > 128 {
+    if space != Space::Global || operation != "add" || ty.width() as usize * count > 128 {
         return Err(unknown(inst));
     }
     let operands = &inst.operands[usize::from(atom)..];
@@ -379,28 +374,37 @@ fn lower_vector<'a>(
         false => Vec::new(),
     };
     if sources.len() != count || atom && targets.len() != count {
-        return Err(crate::ptx::Error::new(
+        return Err(Error::new(
             inst.at,
             format!("expected vectors of {count} parts"),
         ));
     }
-    let mut fields = Vec::new();
+    let (mut values, mut olds) = (Vec::new(), Vec::new());
     for source in &sources {
-        fields.push((cx.src(source, ty)?, false));
+        values.push(cx.src(source, ty)?);
     }
     for target in &targets {
-        fields.push((cx.dst(target, Width::of(ty))?, true));
+        olds.push(cx.dst(target, Width::of(ty))?);
     }
-    fields.resize(2 * count, (Field::Sink, false));
-    let list = cx.list(&fields);
-    let lowered = cx.emit_untyped(
-        exec,
-        Field::Raw(list.0 + count as u32),
-        a,
-        Field::Raw(list.0),
-        offset,
-    );
-    lowered.x = Link::Raw(x | (count as u32) << COUNT_SHIFT);
-    lowered.list = list;
+    macro_rules! emit {
+        ($word:ty, $update:ident) => {{
+            let (old, values) = (
+                cx.write_list::<$word>(&olds),
+                cx.read_list::<$word>(&values),
+            );
+            cx.emit(
+                scalar::<AtomicVector<$word, $update>>(),
+                AtomicVectorOperands { old, at, values },
+            );
+        }};
+    }
+    match (ty.kind, ty.bits, ty.packed) {
+        (Kind::Float, 32, 1) => emit!(u32, AddF32),
+        (Kind::Float, 16, 1) => emit!(u16, AddF16),
+        (Kind::Brain, 16, 1) => emit!(u16, AddBf16),
+        (Kind::Float, 16, 2) => emit!(u32, AddF16x2),
+        (Kind::Brain, 16, 2) => emit!(u32, AddBf16x2),
+        _ => return Err(unknown(inst)),
+    }
     Ok(())
 }

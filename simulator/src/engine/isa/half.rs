@@ -1,10 +1,13 @@
 //! Arithmetic on f16 and bf16, single and packed by two: `add sub mul fma neg abs min max`, comparisons, `ex2`, `tanh`.
 
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::{Words, WordsOp};
+use crate::engine::exec::level::Code;
 use half::{bf16, f16};
 
 use super::compare;
-use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::lanes::{LANES, lanes_of, put, put_predicate, src};
+use crate::engine::exec::level::{Level, scalar};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};

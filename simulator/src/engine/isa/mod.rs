@@ -20,13 +20,11 @@ pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod parameters;
-pub(crate) mod resolve;
 pub(crate) mod special;
 pub(crate) mod stack;
 pub(crate) mod variables;
 pub(crate) mod video;
 pub(crate) mod vote;
-pub(crate) mod watch;
 
 use super::lower::Builder;
 use super::lower::modifiers::unknown;
@@ -37,7 +35,7 @@ use crate::ptx::ast::Instruction;
 macro_rules! lanewise {
     ($($name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+) -> $ret:ty $body:block)*) => { $(
         pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
-        $crate::engine::ops::lanewise! { @op ($(<$t: $bound>)?) ($name$(<$t>)?) $ret, $body, $($arg: $ty),+ }
+        $crate::engine::isa::lanewise! { @op ($(<$t: $bound>)?) ($name$(<$t>)?) $ret, $body, $($arg: $ty),+ }
     )* };
     (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty) => {
         impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
