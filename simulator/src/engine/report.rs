@@ -1,10 +1,11 @@
 //! Reports: what a failed warp says about itself, and who waits where when nobody can go on.
 
+use std::fmt;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use super::exec::block::Cluster;
-use super::exec::schedule::Wait;
+use super::exec::resident::Resident;
+use super::exec::wait::Wait;
 use super::exec::warp::{RawFault, Warp};
 use super::program::Program;
 use super::run::Pool;
@@ -18,8 +19,13 @@ impl Pool<'_> {
         first.get_or_insert(fault);
     }
 
-    /// Makes a warp's fault presentable.
-    pub(super) fn present(&self, warp: &Warp, fault: Option<Box<RawFault>>) -> Box<Fault> {
+    /// Makes a fault of the warp of this number presentable.
+    pub(super) fn present(
+        &self,
+        resident: &Resident<'_>,
+        warp: usize,
+        fault: Option<Box<RawFault>>,
+    ) -> Box<Fault> {
         let fault = fault.unwrap_or_else(|| {
             let message = "an instruction failed without saying why".to_owned();
             Box::new(RawFault {
@@ -29,75 +35,53 @@ impl Pool<'_> {
                 notes: Vec::new(),
             })
         });
-        let program = &self.kernel.program;
+        let (program, warp) = (self.grid.program, &resident.warps[warp]);
         let mut notes = fault.notes;
-        notes.extend(warp.backtrace(program));
+        notes.extend(backtrace(warp, program));
         Box::new(Fault {
             kind: fault.kind,
             message: fault.message,
             kernel: self.kernel.name.clone(),
-            block: warp.block().index,
+            block: resident.cluster.blocks[warp.block as usize].index,
             thread: self.grid.thread_index(warp.index, fault.lane),
-            location: program.location(warp.function(), warp.pc),
+            location: program.location(warp.function_of(program), warp.pc),
             notes,
         })
     }
 
     /// No warp of the cluster can go on: says who waits where.
-    pub(super) fn deadlock(&self, cluster: &mut Cluster) -> Box<Fault> {
-        let program = &self.kernel.program;
-        let mut places: Vec<(String, u32, [u32; 3], [u32; 3])> = Vec::new();
+    pub(super) fn deadlock(&self, resident: &mut Resident<'_>) -> Box<Fault> {
+        let program = self.grid.program;
+        let mut waits: Vec<Waiting> = Vec::new();
         let mut first: Option<(usize, u32, u32, u32)> = None;
         let mut barriers = 0;
-        for (index, warp) in cluster.warps.iter().enumerate() {
+        for (index, warp) in resident.warps.iter().enumerate() {
             for group in &warp.groups {
                 let frame = &warp.frames[group.frame as usize];
-                // SAFETY: functions live as long as the module, which the launch holds.
-                let function = unsafe { &*frame.function };
-                // A group that goes on behind its instruction waits at the one before.
-                let behind = matches!(
-                    group.wait,
-                    Wait::Barrier { .. } | Wait::Cluster { .. } | Wait::WarpBarrier { .. }
-                );
-                let pc = group.pc - u32::from(behind);
-                first.get_or_insert((index, group.mask.trailing_zeros(), group.frame, pc));
+                let function = &program.functions[frame.function as usize];
+                let pc = group.pc - u32::from(group.wait.goes_on_behind());
+                let lane = group.mask.trailing_zeros();
+                first.get_or_insert((index, lane, group.frame, pc));
                 barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
-                let what = match group.wait {
-                    Wait::Barrier { id, .. } => format!("barrier {id}"),
-                    Wait::Cluster { .. } => "the cluster's barrier".into(),
-                    Wait::Lanes { members } | Wait::WarpBarrier { members } => {
-                        format!(
-                            "lanes {members:#010x} of its warp, in {}",
-                            function.instruction_name(pc)
-                        )
-                    }
-                    Wait::Ready => "memory to change".into(),
-                };
-                let place = program
+                let what = group.wait.describe(function.instruction_name(pc));
+                let location = program
                     .location(function, pc)
                     .map_or(String::new(), |l| format!(" at {l}"));
-                let text = format!("{what}{place}");
+                let text = format!("{what}{location}");
                 let threads = group.mask.count_ones();
-                let (block, thread) = (
-                    warp.block().index,
-                    self.grid
-                        .thread_index(warp.index, group.mask.trailing_zeros()),
-                );
-                match places.iter_mut().find(|(other, ..)| *other == text) {
-                    Some((_, count, ..)) => *count += threads,
-                    None => places.push((text, threads, block, thread)),
+                match waits.iter_mut().find(|other| other.what == text) {
+                    Some(other) => other.threads += threads,
+                    None => waits.push(Waiting {
+                        what: text,
+                        threads,
+                        block: resident.cluster.blocks[warp.block as usize].index,
+                        thread: self.grid.thread_index(warp.index, lane),
+                    }),
                 }
             }
         }
-        let mut notes = Vec::new();
-        for (place, count, [bx, by, bz], [tx, ty, tz]) in places {
-            let who = format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})");
-            notes.push(match count {
-                1 => format!("1 thread waits for {place}: {who}"),
-                _ => format!("{count} threads wait for {place}, the first: {who}"),
-            });
-        }
-        let exited: u32 = cluster
+        let mut notes: Vec<String> = waits.iter().map(ToString::to_string).collect();
+        let exited: u32 = resident
             .warps
             .iter()
             .map(|w| (w.exists & !w.live).count_ones())
@@ -105,7 +89,7 @@ impl Pool<'_> {
         if exited > 0 {
             notes.push(format!("{exited} threads have exited"));
         }
-        let polls = cluster
+        let polls = resident
             .warps
             .iter()
             .flat_map(|w| &w.groups)
@@ -127,11 +111,12 @@ impl Pool<'_> {
             )
         };
         let (index, lane, frame, pc) = first.unwrap_or((0, 0, 0, 0));
-        let warp = &mut *cluster.warps[index];
-        warp.enter_frame(frame);
+        let warp = &mut resident.warps[index];
+        warp.enter_frame(program, frame);
         warp.pc = pc;
         self.present(
-            warp,
+            resident,
+            index,
             Some(Box::new(RawFault {
                 kind,
                 lane,
@@ -142,28 +127,40 @@ impl Pool<'_> {
     }
 }
 
-impl Warp {
-    /// The name of the current instruction.
-    pub(crate) fn instruction_name(&self) -> String {
-        self.function().instruction_name(self.pc).to_owned()
-    }
+/// Threads that wait for the same.
+struct Waiting {
+    what: String,
+    threads: u32,
+    /// The first of them.
+    block: [u32; 3],
+    thread: [u32; 3],
+}
 
-    /// Lines for the calls that led here.
-    fn backtrace(&self, program: &Program) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut frame = &self.frames[self.frame as usize];
-        while let Some(caller) = self
-            .frames
-            .get(frame.parent as usize)
-            .filter(|_| lines.len() < 16)
-        {
-            // SAFETY: functions live as long as the module, which the launch holds.
-            let function = unsafe { &*caller.function };
-            let place = program.location(function, frame.return_pc - 1);
-            let place = place.map_or(String::new(), |l| format!(" at {l}"));
-            lines.push(format!("called from {}{place}", function.name));
-            frame = caller;
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+        let who = format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})");
+        match self.threads {
+            1 => write!(f, "1 thread waits for {}: {who}", self.what),
+            n => write!(f, "{n} threads wait for {}, the first: {who}", self.what),
         }
-        lines
     }
+}
+
+/// Lines for the calls that led to where a warp is.
+fn backtrace(warp: &Warp, program: &Program) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut frame = &warp.frames[warp.frame as usize];
+    while let Some(caller) = warp
+        .frames
+        .get(frame.parent as usize)
+        .filter(|_| lines.len() < 16)
+    {
+        let function = &program.functions[caller.function as usize];
+        let location = program.location(function, frame.return_pc - 1);
+        let location = location.map_or(String::new(), |l| format!(" at {l}"));
+        lines.push(format!("called from {}{location}", function.name));
+        frame = caller;
+    }
+    lines
 }

@@ -13,7 +13,7 @@ mod scope;
 mod shared;
 mod variables;
 
-pub(crate) use build::{Builder, Call, Code, Field, Link, Register, Width};
+pub(crate) use build::{Builder, Call, Control, Field, Link, Register, Width};
 pub(crate) use module::load;
-pub(crate) use operands::{Address, Base, expect_operands};
+pub(crate) use operands::{AddressOperand, Base, expect_operands};
 pub(crate) use scope::Symbol;
