@@ -1,8 +1,6 @@
 //! What the checks are told of the accesses. Called only while a check is on.
 
-use warpsmith_isa::effect::Space;
-
-use super::declared::Declared;
+use super::declared::{Declared, Region};
 use super::finding;
 use super::path::Bytes;
 use super::values::{Comparison, Stored};
@@ -15,11 +13,7 @@ use crate::engine::program::Program;
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
 #[inline(always)]
 pub(super) fn concerns(declared: Declared) -> bool {
-    declared.is_strong()
-        || !matches!(
-            declared.space(),
-            Space::Global | Space::Const | Space::Local | Space::Parameter
-        )
+    declared.is_strong() || matches!(declared.region(), Region::Generic | Region::Shared)
 }
 
 /// The lanes of the warp are about to access `size` bytes each.

@@ -40,6 +40,8 @@ const SPACES: [Space; 8] = [
     Space::Parameter,
     Space::Generic,
 ];
+/// The index of [`AccessKind::Write`] in the table that follows.
+const STORE: u32 = 1;
 const KINDS: [AccessKind; 4] = [
     AccessKind::Read,
     AccessKind::Write,
@@ -67,6 +69,15 @@ const COMPLETIONS: [Completion; 8] = [
     Completion::Synchronous,
     Completion::Synchronous,
 ];
+
+/// The spaces, by how their bytes are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Region {
+    Generic,
+    Global,
+    Shared,
+    Other,
+}
 
 /// The index of a value in its table.
 fn index<T: PartialEq>(table: &[T], value: T) -> u32 {
@@ -179,6 +190,23 @@ impl Declared {
     pub fn writes(self) -> bool {
         self.0 >> KIND_SHIFT & 3 != 0
     }
+
+    /// Whether its bytes are written and not read.
+    #[inline(always)]
+    pub fn is_store(self) -> bool {
+        self.0 >> KIND_SHIFT & 3 == STORE
+    }
+
+    /// How its bytes are found.
+    #[inline(always)]
+    pub fn region(self) -> Region {
+        match self.0 >> SPACE_SHIFT & 7 {
+            0 | 7 => Region::Generic,
+            1 | 2 => Region::Global,
+            3 | 4 => Region::Shared,
+            _ => Region::Other,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -218,6 +246,14 @@ mod tests {
                             );
                             assert_eq!(word.proxy(), proxy);
                             assert_eq!(word.writes(), kind != AccessKind::Read);
+                            assert_eq!(word.is_store(), kind == AccessKind::Write);
+                            let region = match space {
+                                Space::Generic => Region::Generic,
+                                Space::Global | Space::Const => Region::Global,
+                                Space::Shared | Space::SharedCluster => Region::Shared,
+                                Space::Local | Space::Parameter => Region::Other,
+                            };
+                            assert_eq!(word.region(), region);
                             assert_eq!(word.extent(), 21 % EXTENTS);
                             assert!(word.is_synchronous());
                         }

@@ -137,14 +137,14 @@ fn resolved(
     {
         return Flow::Fault;
     }
-    if declared.kind() == AccessKind::Write {
+    if declared.is_store() {
         warp.changes += 1;
     }
     if declared.releases() {
         fence(Ordering::Release);
     }
     let flow = perform(warp, cluster, bytes);
-    if declared.is_strong() && declared.kind() != AccessKind::Write {
+    if declared.is_strong() && !declared.is_store() {
         warp.polls();
     }
     if declared.acquires() {

@@ -4,9 +4,7 @@
 //! known to be accessible, or any offsets inside the block's shared memory. Everything else is checked lane by lane in
 //! [`locate`](super::locate), which makes the error reports.
 
-use warpsmith_isa::effect::Space;
-
-use super::declared::Declared;
+use super::declared::{Declared, Region};
 use super::locate::locate;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -75,11 +73,11 @@ fn find_v4(warp: &mut Warp, cluster: &Cluster<'_>, address: Address, size: u32) 
 
 #[inline(always)]
 fn by_space(warp: &mut Warp, cluster: &Cluster<'_>, address: Address, size: u32) -> Found {
-    match Declared::of(address).space() {
-        Space::Generic => resolve::<GENERIC>(warp, cluster, address, size),
-        Space::Global | Space::Const => resolve::<GLOBAL>(warp, cluster, address, size),
-        Space::Shared | Space::SharedCluster => resolve::<IN_SHARED>(warp, cluster, address, size),
-        Space::Local | Space::Parameter => resolve::<OTHER>(warp, cluster, address, size),
+    match Declared::of(address).region() {
+        Region::Generic => resolve::<GENERIC>(warp, cluster, address, size),
+        Region::Global => resolve::<GLOBAL>(warp, cluster, address, size),
+        Region::Shared => resolve::<IN_SHARED>(warp, cluster, address, size),
+        Region::Other => resolve::<OTHER>(warp, cluster, address, size),
     }
 }
 
