@@ -4,4 +4,4 @@
 //! `CUDA_ERROR_NOT_SUPPORTED`; with no driver at all every function answers `CUDA_ERROR_NO_DEVICE`.
 
 pub use crate::table::jumps::*;
-pub use warpsmith_simulator::abi::*;
+pub use warpsmith_abi::*;

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use warpsmith_simulator::abi::*;
+use warpsmith_abi::*;
 
 use crate::backend;
 
@@ -38,12 +38,12 @@ macro_rules! table {
 
 mod established {
     use super::*;
-    warpsmith_simulator::for_each_established_function!(table);
+    warpsmith_abi::for_each_established_function!(table);
 }
 
 mod newer {
     use super::*;
-    warpsmith_simulator::for_each_newer_function!(table);
+    warpsmith_abi::for_each_newer_function!(table);
 }
 
 /// All functions of one driver.
@@ -106,14 +106,14 @@ macro_rules! newer_jumps {
 /// The functions themselves.
 pub(crate) mod jumps {
     use super::*;
-    warpsmith_simulator::for_each_established_function!(established_jumps);
-    warpsmith_simulator::for_each_newer_function!(newer_jumps);
+    warpsmith_abi::for_each_established_function!(established_jumps);
+    warpsmith_abi::for_each_newer_function!(newer_jumps);
 }
 
 /// The same for the linker.
 mod symbols {
     use super::*;
-    warpsmith_simulator::for_each_established_function!(exported_jumps);
+    warpsmith_abi::for_each_established_function!(exported_jumps);
 }
 
 /// In `cust_raw` a result code is a Rust enum of CUDA 11.4's codes: any other value in it is undefined behaviour. So a newer code

@@ -13,7 +13,7 @@
 use core::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use warpsmith_simulator::abi::*;
+use warpsmith_abi::*;
 use warpsmith_simulator::entry_point;
 
 /// One entry point, looked up at its first call.
@@ -77,10 +77,10 @@ macro_rules! untyped {
     };
 }
 
-warpsmith_simulator::for_each_established_function!(typed);
-warpsmith_simulator::for_each_newer_function!(typed);
-warpsmith_simulator::for_each_per_thread_function!(typed);
-warpsmith_simulator::for_each_foreign_symbol!(untyped);
+warpsmith_abi::for_each_established_function!(typed);
+warpsmith_abi::for_each_newer_function!(typed);
+warpsmith_abi::for_each_per_thread_function!(typed);
+warpsmith_abi::for_each_foreign_symbol!(untyped);
 
 /// The simulator's own entry points are exported too: the last fault's report ...
 #[unsafe(no_mangle)]
