@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 
 use libloading::os::unix::Library;
+use warpsmith_abi::{PINNED_SYMBOLS, PinnedSymbol};
 
 use crate::environment;
 
@@ -35,11 +36,11 @@ impl CudaLibrary {
         if let Ok(found) = unsafe { self.0.get::<*const c_void>(symbol.as_bytes_with_nul()) } {
             return Some(found.into_raw().cast_const());
         }
-        let pinned = PINNED.iter().find(|pinned| pinned.symbol == name)?;
+        let pinned = PINNED_SYMBOLS.iter().find(|pinned| pinned.symbol == name)?;
         self.by_version(pinned)
     }
 
-    fn by_version(&self, pinned: &PinnedVersion) -> Option<*const c_void> {
+    fn by_version(&self, pinned: &PinnedSymbol) -> Option<*const c_void> {
         type GetProcAddress = unsafe extern "C" fn(
             *const c_char,
             *mut *mut c_void,
@@ -47,13 +48,13 @@ impl CudaLibrary {
             u64,
             *mut c_uint,
         ) -> c_uint;
-        let base = CString::new(pinned.base).ok()?;
+        let name = CString::new(pinned.name).ok()?;
         let mut address = core::ptr::null_mut();
         let mut status = 0;
         // SAFETY: the symbol has this type in every driver that has it (since CUDA 12).
         let get = unsafe { self.0.get::<GetProcAddress>(b"cuGetProcAddress_v2\0") }.ok()?;
         // SAFETY: the name ends in a zero byte, and all three pointers are of local variables that outlive the call.
-        let result = unsafe { get(base.as_ptr(), &mut address, pinned.version, 0, &mut status) };
+        let result = unsafe { get(name.as_ptr(), &mut address, pinned.version, 0, &mut status) };
         (result == 0 && !address.is_null()).then_some(address.cast_const())
     }
 
@@ -76,55 +77,3 @@ impl CudaLibrary {
         started && unsafe { count(&mut devices) } == 0 && devices > 0
     }
 }
-
-/// A function that drivers hand out by base name and version.
-struct PinnedVersion {
-    /// The symbol that our binding bears.
-    symbol: &'static str,
-    /// The name that `cuGetProcAddress` knows.
-    base: &'static str,
-    /// The CUDA version whose signature our binding has.
-    version: c_int,
-}
-
-const fn pinned(symbol: &'static str, base: &'static str, version: c_int) -> PinnedVersion {
-    PinnedVersion {
-        symbol,
-        base,
-        version,
-    }
-}
-
-const PINNED: &[PinnedVersion] = &[
-    pinned("cuLaunchKernelEx", "cuLaunchKernelEx", 11060),
-    pinned("cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", 12000),
-    pinned("cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2col", 12000),
-    pinned(
-        "cuGraphConditionalHandleCreate",
-        "cuGraphConditionalHandleCreate",
-        12030,
-    ),
-    pinned("cuMemPrefetchAsync", "cuMemPrefetchAsync", 8000),
-    pinned("cuMemPrefetchAsync_v2", "cuMemPrefetchAsync", 12020),
-    pinned("cuMemAdvise", "cuMemAdvise", 8000),
-    pinned("cuMemAdvise_v2", "cuMemAdvise", 12020),
-    pinned("cuGraphAddNode", "cuGraphAddNode", 12020),
-    pinned("cuGraphAddNode_v2", "cuGraphAddNode", 12030),
-    pinned("cuGraphExecUpdate", "cuGraphExecUpdate", 10020),
-    pinned("cuGraphExecUpdate_v2", "cuGraphExecUpdate", 12000),
-    pinned("cuStreamGetCaptureInfo", "cuStreamGetCaptureInfo", 10010),
-    pinned("cuStreamGetCaptureInfo_v2", "cuStreamGetCaptureInfo", 11030),
-    pinned("cuStreamGetCaptureInfo_v3", "cuStreamGetCaptureInfo", 12030),
-    pinned("cuGraphInstantiateWithParams", "cuGraphInstantiate", 12000),
-    pinned(
-        "cuStreamBeginCaptureToGraph",
-        "cuStreamBeginCaptureToGraph",
-        12030,
-    ),
-    pinned("cuGraphNodeSetParams", "cuGraphNodeSetParams", 12020),
-    pinned(
-        "cuGraphExecNodeSetParams",
-        "cuGraphExecNodeSetParams",
-        12020,
-    ),
-];
