@@ -54,6 +54,7 @@ fn edges(graph: CUgraph) -> usize {
 #[test]
 fn a_capture_collects_and_runs_nothing() {
     // covers: GRAPH-24, GRAPH-26, GRAPH-31
+    let _turn = turn();
     let _alone = alone();
     let stream = stream();
     let memory = upload(&[0u32; 16]);
@@ -85,6 +86,7 @@ fn get_graph(stream: CUstream) -> CUgraph {
 #[test]
 fn forked_streams_join_into_a_diamond() {
     // covers: GRAPH-29
+    let _turn = turn();
     let _alone = alone();
     let (main, side) = (stream(), stream());
     let (fork, join): (CUevent, CUevent) = (get!(cuEventCreate(2)), get!(cuEventCreate(2)));
@@ -115,6 +117,7 @@ fn forked_streams_join_into_a_diamond() {
 #[test]
 fn the_end_must_come_on_the_first_stream_with_all_others_joined() {
     // covers: GRAPH-30
+    let _turn = turn();
     let _alone = alone();
     let (main, side) = (stream(), stream());
     let fork: CUevent = get!(cuEventCreate(2));
@@ -143,6 +146,7 @@ fn the_end_must_come_on_the_first_stream_with_all_others_joined() {
 #[test]
 fn waiting_for_what_is_being_captured_spoils_the_capture() {
     // covers: GRAPH-33, GRAPH-38
+    let _turn = turn();
     let _alone = alone();
     let stream = stream();
     let event: CUevent = get!(cuEventCreate(2));
@@ -175,6 +179,7 @@ fn waiting_for_what_is_being_captured_spoils_the_capture() {
 #[test]
 fn the_legacy_stream_and_blocking_captures_exclude_each_other() {
     // covers: GRAPH-25, GRAPH-34
+    let _turn = turn();
     let _alone = alone();
     let memory = upload(&[0u8; 16]);
     let host = [1u8; 16];
@@ -199,6 +204,7 @@ fn the_legacy_stream_and_blocking_captures_exclude_each_other() {
 #[test]
 fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
     // covers: GRAPH-35, GRAPH-36
+    let _turn = turn();
     let _alone = alone();
     let (one, two) = (stream(), stream());
     let event: CUevent = get!(cuEventCreate(2));
@@ -232,6 +238,7 @@ fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
 #[test]
 fn allocations_are_refused_unless_the_mode_bears_them() {
     // covers: GRAPH-28
+    let _turn = turn();
     let _alone = alone();
     let stream = stream();
     let (mut graph, mut memory) = (null_mut(), 0);
@@ -263,6 +270,7 @@ fn allocations_are_refused_unless_the_mode_bears_them() {
 #[test]
 fn a_capture_ends_on_its_own_thread() {
     // covers: GRAPH-28
+    let _turn = turn();
     let _alone = alone();
     let stream = stream() as usize;
     ok!(cuStreamBeginCapture_v2(stream as CUstream, GLOBAL));
@@ -285,6 +293,7 @@ fn a_capture_ends_on_its_own_thread() {
 #[test]
 fn some_calls_cannot_be_captured() {
     // covers: GRAPH-37
+    let _turn = turn();
     let _alone = alone();
     let stream = stream();
     let mut graph = null_mut();
@@ -301,6 +310,7 @@ fn some_calls_cannot_be_captured() {
 #[test]
 fn explicit_nodes_mix_into_a_capture() {
     // covers: GRAPH-27, GRAPH-32
+    let _turn = turn();
     let _alone = alone();
     let stream = stream();
     let memory = upload(&[0u32; 4]);
@@ -364,6 +374,7 @@ fn explicit_nodes_mix_into_a_capture() {
 #[test]
 fn captured_allocations_come_again_at_each_launch() {
     // covers: POOL-02
+    let _turn = turn();
     let _alone = alone();
     let stream = stream();
     let result = upload(&[0u32; 4]);

@@ -11,6 +11,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 #[test]
 fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
     // covers: STREAM-09, STREAM-18
+    let _turn = turn();
     gpu();
     let _alone = ALONE.lock().unwrap();
     let blocking: CUstream = get!(cuStreamCreate(0));
@@ -43,6 +44,7 @@ fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
 #[test]
 fn each_thread_can_have_its_own_default_stream() {
     // covers: DRV-21, STREAM-09
+    let _turn = turn();
     gpu();
     let _alone = ALONE.lock().unwrap();
     let gate = Gate::new();

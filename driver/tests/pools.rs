@@ -26,6 +26,7 @@ const THRESHOLD: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELE
 #[test]
 fn memory_comes_and_goes_in_the_streams_order() {
     // covers: POOL-01, POOL-02, POOL-04
+    let _turn = turn();
     gpu();
     let _alone = ALONE.lock().unwrap();
     assert_eq!(
@@ -62,6 +63,7 @@ fn memory_comes_and_goes_in_the_streams_order() {
 #[test]
 fn a_pool_holds_bytes_up_to_its_threshold() {
     // covers: POOL-12, POOL-17, POOL-19, POOL-20, POOL-22
+    let _turn = turn();
     gpu();
     let _alone = ALONE.lock().unwrap();
     let stream = stream();
@@ -112,6 +114,7 @@ fn a_pool_holds_bytes_up_to_its_threshold() {
 #[test]
 fn pools_of_ones_own_outlive_what_they_gave() {
     // covers: POOL-11, POOL-13, POOL-14, POOL-40
+    let _turn = turn();
     gpu();
     let _alone = ALONE.lock().unwrap();
     let stream = stream();
@@ -147,6 +150,7 @@ fn pools_of_ones_own_outlive_what_they_gave() {
 #[test]
 fn plain_and_stream_ordered_memory_can_be_freed_either_way() {
     // covers: POOL-06, POOL-07
+    let _turn = turn();
     gpu();
     let _alone = ALONE.lock().unwrap();
     let stream = stream();
