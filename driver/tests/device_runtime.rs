@@ -262,7 +262,7 @@ fn a_waiting_kernel_stops_no_other_stream() {
         words.write_volatile(1);
     }
     ok!(cuStreamSynchronize(one));
-    // SAFETY: as above.
+    // SAFETY: page-locked words, and the kernel that wrote them has been waited for.
     assert_eq!(unsafe { words.add(1).read_volatile() }, 1);
     let mut doubled = [0u32; 32];
     ok!(cuMemcpyDtoHAsync_v2(
@@ -316,7 +316,7 @@ fn all_memory_that_the_driver_knows_is_the_kernels_too() {
         unsafe { (0..32).for_each(|i| words.add(i).write_volatile(i as u32 + 1)) };
         launch(double, 32, null_mut(), &mut [address]);
         ok!(cuCtxSynchronize());
-        // SAFETY: as above.
+        // SAFETY: the context has been waited for, so the device no longer uses the 32 words.
         let sum: u32 = unsafe { (0..32).map(|i| words.add(i).read_volatile()).sum() };
         assert_eq!(sum, 2 * (32 * 33 / 2), "{name}");
     }
