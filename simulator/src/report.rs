@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::settings;
-use crate::state::lock;
+use crate::sync::lock;
 
 static LAST: Mutex<String> = Mutex::new(String::new());
 

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_void};
 
-use super::*;
+use super::entry::*;
 
 /// Copies the last fault's report, without a terminating zero, into `buffer` of `size` bytes; answers its full length.
 unsafe extern "C" fn report(buffer: *mut c_char, size: usize) -> usize {
