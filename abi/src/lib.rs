@@ -1,6 +1,8 @@
 //! The CUDA driver's C interface as Rust sees it: types, function lists and function-pointer types. It knows no implementation; the
 //! simulator implements it and the driver seam calls through it, so both sides agree by construction.
 
+pub mod extension;
+pub mod fault;
 mod functions;
 mod types;
 
