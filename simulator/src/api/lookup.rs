@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::versions::{FIRST, VERSIONS};
 use super::{
-    capture, context, copy, device, error, event, fill, function, graph, graph_exec, graph_nodes,
-    init, launch, managed, memory, module, pointer, pool, private, stream, unsupported,
+    capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
+    graph_nodes, init, launch, managed, memory, module, pointer, pool, stream, unsupported,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -153,7 +153,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         module::find,
         pointer::find,
         pool::find,
-        private::find,
+        extension::find,
         stream::find,
         find,
     ];

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex};
 use super::limits::Limits;
 use super::output::PrintBuffer;
 use crate::abi::CUresult;
+use crate::abi::fault::Fault;
 use crate::error::{Result, code};
 use crate::memory::{self, AllocationKind, AllocationState, Memory};
 use crate::registry::{ContextBound, ContextObjects, Registry};
+use crate::report;
 use crate::sync::lock;
 use crate::work::QueueSet;
 
@@ -26,6 +28,8 @@ pub(crate) struct Context {
     alive: AtomicBool,
     /// The error code that a fault has left behind; every later call answers it. 0 for none.
     sticky: AtomicU32,
+    /// The fault behind the sticky error.
+    fault: Mutex<Option<Arc<Fault>>>,
     /// How often the primary context has been retained.
     retained: Mutex<u32>,
     pub(crate) limits: Mutex<Limits>,
@@ -65,6 +69,7 @@ impl Context {
             flags: AtomicU32::new(0),
             alive: AtomicBool::new(false),
             sticky: AtomicU32::new(0),
+            fault: Mutex::new(None),
             retained: Mutex::new(0),
             limits: Mutex::new(Limits::of_device(device)),
             cache_config: AtomicU32::new(0),
@@ -111,11 +116,21 @@ impl Context {
         }
     }
 
-    /// Sets the sticky error, unless there is one.
-    pub(crate) fn set_sticky_error(&self, error: CUresult) {
-        let _ = self
-            .sticky
-            .compare_exchange(0, error.0, Ordering::AcqRel, Ordering::Acquire);
+    /// Reports a fault and makes it the context's sticky error, unless there is one.
+    pub(crate) fn fail(&self, fault: Fault) {
+        let code = fault.kind.code();
+        let fault = Arc::new(fault);
+        report::fault(&fault);
+        let mut first = lock(&self.fault);
+        if first.is_none() {
+            *first = Some(fault);
+            self.sticky.store(code.0, Ordering::Release);
+        }
+    }
+
+    /// The fault behind the sticky error.
+    pub(crate) fn fault(&self) -> Option<Arc<Fault>> {
+        lock(&self.fault).clone()
     }
 
     /// `cuDevicePrimaryCtxRetain`.
@@ -189,6 +204,8 @@ impl Context {
         self.heap_used.store(0, Ordering::Release);
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.cancel.store(false, Ordering::Release);
+        let mut fault = lock(&self.fault);
+        *fault = None;
         self.sticky.store(0, Ordering::Release);
     }
 

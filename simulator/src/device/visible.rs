@@ -84,14 +84,14 @@ mod tests {
         // covers: ENV-01, ENV-EX01
         assert_eq!(choose("2,1", 4), [2, 1]);
         assert_eq!(choose("0,2,-1,1", 4), [0, 2]);
-        assert_eq!(choose("", 4), []);
-        assert_eq!(choose("-1", 4), []);
-        assert_eq!(choose("7", 4), []);
+        assert_eq!(choose("", 4), [0usize; 0]);
+        assert_eq!(choose("-1", 4), [0usize; 0]);
+        assert_eq!(choose("7", 4), [0usize; 0]);
         let third = format!("GPU-{}", identity_text(2));
         assert_eq!(choose(&third, 4), [2]);
         assert_eq!(
             choose("GPU-77617270", 4),
-            [],
+            [0usize; 0],
             "a beginning that several share names none"
         );
     }

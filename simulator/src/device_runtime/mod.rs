@@ -2,6 +2,9 @@
 
 pub(crate) mod conditions;
 
+use std::sync::Arc;
+
+use crate::abi::fault::{Fault, FaultKind};
 use crate::context::Context;
 use crate::engine::Runtime;
 use crate::memory::{AllocationKind, AllocationState, Memory};
@@ -71,9 +74,11 @@ impl Runtime for DeviceRuntime<'_> {
         match (name, arguments) {
             ("cudaGraphSetConditional", &[handle, value]) => {
                 if !conditions::set(handle, value as u32) {
-                    report::fault(&format!(
+                    let text = format!(
                         "cudaGraphSetConditional was called with {handle:#x}, which is no conditional handle"
-                    ));
+                    );
+                    // The call has no effect on a device either, so the context stays usable.
+                    report::fault(&Arc::new(Fault::outside_kernels(FaultKind::Other, text)));
                 }
                 Some(0)
             }

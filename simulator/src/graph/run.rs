@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use super::plan::{Action, Plan, Step};
 use super::template::ConditionalKind;
+use crate::abi::fault::{Fault, FaultKind};
 use crate::context::Context;
 use crate::device_runtime::conditions;
-use crate::error::code;
-use crate::report;
 use crate::settings;
 use crate::streams::{EventPoint, Operation, Recording};
 use crate::sync::lock;
@@ -184,8 +183,10 @@ impl<'a> Run<'a> {
     fn decide(&self, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
         let value = || {
             conditions::value(handle).or_else(|| {
-                report::fault(&format!("conditional handle {handle:#x} was tested before anybody set it; it has no default value"));
-                self.context.set_sticky_error(code::LAUNCH_FAILED);
+                let text = format!(
+                    "conditional handle {handle:#x} was tested before anybody set it; it has no default value"
+                );
+                self.context.fail(Fault::outside_kernels(FaultKind::UnsetCondition, text));
                 None
             })
         };
@@ -205,10 +206,11 @@ impl<'a> Run<'a> {
         let mut passes = 0;
         while value().is_some_and(|value| value != 0) && self.context.check().is_ok() {
             if passes == most || self.context.cancel_flag().load(Ordering::Acquire) {
-                report::fault(&format!(
+                let text = format!(
                     "a conditional while node did not end within {most} passes: nobody sets its value to 0"
-                ));
-                self.context.set_sticky_error(code::LAUNCH_TIMEOUT);
+                );
+                self.context
+                    .fail(Fault::outside_kernels(FaultKind::EndlessLoop, text));
                 return;
             }
             bodies

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::{CUdevice_attribute as Limit, cudaError_enum};
+use crate::abi::CUdevice_attribute as Limit;
 use crate::context::Context;
 use crate::device;
 use crate::device_runtime::DeviceRuntime;
@@ -11,7 +11,6 @@ use crate::engine;
 use crate::error::{Result, code};
 use crate::memory::Memory;
 use crate::module::{self, Function};
-use crate::report;
 use crate::settings;
 use crate::sync::lock;
 
@@ -146,8 +145,7 @@ impl Launch {
         if let Err(fault) = engine::run(&launch, &environment)
             && fault.kind != engine::FaultKind::Cancelled
         {
-            report::fault(&fault.to_string());
-            context.set_sticky_error(cudaError_enum(fault.kind.code() as u32));
+            context.fail(*fault);
         }
     }
 }

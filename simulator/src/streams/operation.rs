@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::event::{Event, EventPoint, Recording};
 use super::host_call::HostCall;
 use super::launch::Launch;
+use crate::abi::fault::{Fault, FaultKind};
 use crate::context::Context;
-use crate::error::code;
 use crate::memory::{self, Fill, Transfer};
-use crate::report;
 
 /// One item of work.
 #[derive(Clone)]
@@ -75,8 +74,7 @@ impl Operation {
             }
         };
         if let Err(text) = outcome {
-            report::fault(&text);
-            context.set_sticky_error(code::ILLEGAL_ADDRESS);
+            context.fail(Fault::outside_kernels(FaultKind::IllegalAddress, text));
         }
     }
 }
