@@ -1,23 +1,12 @@
 //! Stream capture and the errors it knows.
 
 mod common;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::*;
 
-/// What is forbidden during a capture is so for the whole context: one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
 const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
 const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    gpu();
-    ALONE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 fn counter() -> &'static AtomicU32 {
     Box::leak(Box::default())
@@ -55,7 +44,7 @@ fn edges(graph: CUgraph) -> usize {
 fn a_capture_collects_and_runs_nothing() {
     // covers: GRAPH-24, GRAPH-26, GRAPH-31
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream();
     let memory = upload(&[0u32; 16]);
     let count = counter();
@@ -87,7 +76,7 @@ fn get_graph(stream: CUstream) -> CUgraph {
 fn forked_streams_join_into_a_diamond() {
     // covers: GRAPH-29
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let (main, side) = (stream(), stream());
     let (fork, join): (CUevent, CUevent) = (get!(cuEventCreate(2)), get!(cuEventCreate(2)));
     let count = counter();
@@ -118,7 +107,7 @@ fn forked_streams_join_into_a_diamond() {
 fn the_end_must_come_on_the_first_stream_with_all_others_joined() {
     // covers: GRAPH-30
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let (main, side) = (stream(), stream());
     let fork: CUevent = get!(cuEventCreate(2));
     let mut graph = null_mut();
@@ -147,7 +136,7 @@ fn the_end_must_come_on_the_first_stream_with_all_others_joined() {
 fn waiting_for_what_is_being_captured_spoils_the_capture() {
     // covers: GRAPH-33, GRAPH-38
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream();
     let event: CUevent = get!(cuEventCreate(2));
     let mut graph = null_mut();
@@ -180,7 +169,7 @@ fn waiting_for_what_is_being_captured_spoils_the_capture() {
 fn the_legacy_stream_and_blocking_captures_exclude_each_other() {
     // covers: GRAPH-25, GRAPH-34
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let memory = upload(&[0u8; 16]);
     let host = [1u8; 16];
     let mut graph = null_mut();
@@ -205,7 +194,7 @@ fn the_legacy_stream_and_blocking_captures_exclude_each_other() {
 fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
     // covers: GRAPH-35, GRAPH-36
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let (one, two) = (stream(), stream());
     let event: CUevent = get!(cuEventCreate(2));
     let mut graph = null_mut();
@@ -239,7 +228,7 @@ fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
 fn allocations_are_refused_unless_the_mode_bears_them() {
     // covers: GRAPH-28
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream();
     let (mut graph, mut memory) = (null_mut(), 0);
     ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
@@ -271,7 +260,7 @@ fn allocations_are_refused_unless_the_mode_bears_them() {
 fn a_capture_ends_on_its_own_thread() {
     // covers: GRAPH-28
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream() as usize;
     ok!(cuStreamBeginCapture_v2(stream as CUstream, GLOBAL));
     std::thread::spawn(move || {
@@ -294,7 +283,7 @@ fn a_capture_ends_on_its_own_thread() {
 fn some_calls_cannot_be_captured() {
     // covers: GRAPH-37
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream();
     let mut graph = null_mut();
     unsafe extern "C" fn nothing(_: CUstream, _: CUresult, _: *mut c_void) {}
@@ -311,7 +300,7 @@ fn some_calls_cannot_be_captured() {
 fn explicit_nodes_mix_into_a_capture() {
     // covers: GRAPH-27, GRAPH-32
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream();
     let memory = upload(&[0u32; 4]);
     let context = get!(cuCtxGetCurrent());
@@ -375,7 +364,7 @@ fn explicit_nodes_mix_into_a_capture() {
 fn captured_allocations_come_again_at_each_launch() {
     // covers: POOL-02
     let _turn = turn();
-    let _alone = alone();
+    gpu();
     let stream = stream();
     let result = upload(&[0u32; 4]);
     ok!(cuStreamBeginCapture_v2(stream, RELAXED));

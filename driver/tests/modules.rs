@@ -2,12 +2,8 @@
 
 mod common;
 use std::ffi::CString;
-use std::sync::Mutex;
 
 use common::*;
-
-/// Faults spoil the context that they happen in: such tests have one of their own, and go one by one.
-static ALONE: Mutex<()> = Mutex::new(());
 
 const HEAD: &str = ".version 7.8\n.target sm_90\n.address_size 64\n";
 
@@ -435,7 +431,6 @@ fn a_fault_stays_until_the_context_is_reset_and_says_what_happened() {
         // There it would end this process's use of the device.
         return;
     }
-    let _alone = ALONE.lock().unwrap();
     let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
     assert!(warpsmith_driver::configure_simulator("stderr", "off"));
     let module = module();

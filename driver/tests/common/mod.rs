@@ -45,9 +45,10 @@ macro_rules! get {
 
 pub(crate) use {fails, get, ok};
 
-/// The tests of a file in which some make the device or the driver wait for them take turns, each to its end. A real driver calls all
-/// host functions of a process on one thread, and some of its calls wait for all kernels: two tests that each wait for what stands
-/// behind the other's gate or kernel would wait for ever.
+/// Lets the tests of a file take turns, each to its end, where they would get in each other's way: a capture forbids calls to its
+/// whole context, the default pool's figures are the process's, a fault ends its context. A real driver besides calls all host
+/// functions of a process on one thread, and some of its calls wait for all kernels: two tests that each wait for what stands behind
+/// the other's gate or kernel would wait for ever.
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     // A test that failed in its turn leaves nothing behind that the others use.
