@@ -59,6 +59,7 @@ mod module;
 mod panics;
 mod raw;
 mod reclaim;
+mod simulator;
 mod stream;
 
 pub use device::{Attribute, DeviceChoice, DeviceInfo};

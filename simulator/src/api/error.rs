@@ -1,6 +1,6 @@
 //! Names and descriptions of error codes.
 
-use super::*;
+use super::entry::*;
 
 driver_calls! {
     Early fn cuGetErrorName(error: CUresult, pStr: *mut *const c_char) {

@@ -20,6 +20,7 @@ mod module;
 mod program;
 mod report;
 mod run;
+mod source;
 
 pub use environment::{
     AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,

@@ -1,15 +1,19 @@
 //! Reports: what a failed warp says about itself, and who waits where when nobody can go on.
 
-use std::fmt;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::exec::resident::Resident;
 use super::exec::wait::Wait;
 use super::exec::warp::{RawFault, Warp};
+use super::fault::{
+    Fault, FaultDetails, FaultKind, FaultOrigin, Frame, SourceLocation, WaitingThreads,
+};
 use super::program::Program;
 use super::run::Pool;
-use super::{Fault, FaultKind};
+
+/// How many callers a report names.
+const MAX_CALLERS: usize = 16;
 
 impl Pool<'_> {
     /// Keeps the first fault, and stops everybody.
@@ -32,27 +36,23 @@ impl Pool<'_> {
                 kind: FaultKind::IllegalInstruction,
                 lane: 0,
                 message,
-                notes: Vec::new(),
+                details: FaultDetails::default(),
             })
         });
-        let (program, warp) = (self.grid.program, &resident.warps[warp]);
-        let mut notes = fault.notes;
-        notes.extend(backtrace(warp, program));
-        Box::new(Fault {
-            kind: fault.kind,
-            message: fault.message,
+        let warp = &resident.warps[warp];
+        let origin = FaultOrigin {
             kernel: self.kernel.name.clone(),
             block: resident.cluster.blocks[warp.block as usize].index,
             thread: self.grid.thread_index(warp.index, fault.lane),
-            location: program.location(warp.function_of(program), warp.pc),
-            notes,
-        })
+            frames: source_frames(warp, self.grid.program),
+        };
+        Box::new(fault.details.into_fault(fault.kind, fault.message, origin))
     }
 
     /// No warp of the cluster can go on: says who waits where.
     pub(super) fn deadlock(&self, resident: &mut Resident<'_>) -> Box<Fault> {
         let program = self.grid.program;
-        let mut waits: Vec<Waiting> = Vec::new();
+        let mut waiting: Vec<WaitingThreads> = Vec::new();
         let mut first: Option<(usize, u32, u32, u32)> = None;
         let mut barriers = 0;
         for (index, warp) in resident.warps.iter().enumerate() {
@@ -64,23 +64,28 @@ impl Pool<'_> {
                 first.get_or_insert((index, lane, group.frame, pc));
                 barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
                 let what = group.wait.describe(function.instruction_name(pc));
-                let location = program
-                    .location(function, pc)
-                    .map_or(String::new(), |l| format!(" at {l}"));
-                let text = format!("{what}{location}");
+                let location = program.frame(function, pc).location;
                 let threads = group.mask.count_ones();
-                match waits.iter_mut().find(|other| other.what == text) {
-                    Some(other) => other.threads += threads,
-                    None => waits.push(Waiting {
-                        what: text,
-                        threads,
+                // Threads count as one group where their lines read the same.
+                let shown = |location: &Option<SourceLocation>| {
+                    location.as_ref().map(SourceLocation::to_string)
+                };
+                let same = |other: &&mut WaitingThreads| {
+                    other.what == what && shown(&other.location) == shown(&location)
+                };
+                match waiting.iter_mut().find(same) {
+                    Some(known) => known.count += threads,
+                    None => waiting.push(WaitingThreads {
                         block: resident.cluster.blocks[warp.block as usize].index,
                         thread: self.grid.thread_index(warp.index, lane),
+                        count: threads,
+                        what,
+                        location,
                     }),
                 }
             }
         }
-        let mut notes: Vec<String> = waits.iter().map(ToString::to_string).collect();
+        let mut notes = Vec::new();
         let exited: u32 = resident
             .warps
             .iter()
@@ -121,46 +126,28 @@ impl Pool<'_> {
                 kind,
                 lane,
                 message: message.into(),
-                notes,
+                details: FaultDetails {
+                    waiting,
+                    notes,
+                    ..FaultDetails::default()
+                },
             })),
         )
     }
 }
 
-/// Threads that wait for the same.
-struct Waiting {
-    what: String,
-    threads: u32,
-    /// The first of them.
-    block: [u32; 3],
-    thread: [u32; 3],
-}
-
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        let who = format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})");
-        match self.threads {
-            1 => write!(f, "1 thread waits for {}: {who}", self.what),
-            n => write!(f, "{n} threads wait for {}, the first: {who}", self.what),
-        }
-    }
-}
-
-/// Lines for the calls that led to where a warp is.
-fn backtrace(warp: &Warp, program: &Program) -> Vec<String> {
-    let mut lines = Vec::new();
+/// The functions that a warp is in, the innermost first, with the present location in each.
+fn source_frames(warp: &Warp, program: &Program) -> Vec<Frame> {
+    let mut frames = vec![program.frame(warp.function_of(program), warp.pc)];
     let mut frame = &warp.frames[warp.frame as usize];
     while let Some(caller) = warp
         .frames
         .get(frame.parent as usize)
-        .filter(|_| lines.len() < 16)
+        .filter(|_| frames.len() <= MAX_CALLERS)
     {
         let function = &program.functions[caller.function as usize];
-        let location = program.location(function, frame.return_pc - 1);
-        let location = location.map_or(String::new(), |l| format!(" at {l}"));
-        lines.push(format!("called from {}{location}", function.name));
+        frames.push(program.frame(function, frame.return_pc - 1));
         frame = caller;
     }
-    lines
+    frames
 }

@@ -11,6 +11,7 @@ use super::access::finding;
 use super::exec::grid::Grid;
 use super::exec::resident::{Resident, Turn};
 use super::exec::warp::RawFault;
+use super::fault::{FaultDetails, FaultOrigin};
 use super::{Environment, Fault, FaultKind, Kernel, Runtime};
 
 /// One launch. The caller has checked the device's limits (threads per block, grid dimensions, shared memory);
@@ -43,15 +44,13 @@ pub struct Statistics {
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
 fn refused(launch: &Launch, message: impl Into<String>) -> Box<Fault> {
-    Box::new(Fault {
-        kind: FaultKind::InvalidLaunch,
-        message: message.into(),
+    let origin = FaultOrigin {
         kernel: launch.kernel.name.clone(),
         block: [0; 3],
         thread: [0; 3],
-        location: None,
-        notes: Vec::new(),
-    })
+        frames: Vec::new(),
+    };
+    Box::new(Fault::in_kernel(FaultKind::InvalidLaunch, message, origin))
 }
 
 fn volume(dimensions: [u32; 3]) -> Option<u64> {
@@ -363,7 +362,7 @@ impl<'a> Pool<'a> {
                 kind: FaultKind::Cancelled,
                 lane: 0,
                 message: "the launch was cancelled".into(),
-                notes: Vec::new(),
+                details: FaultDetails::default(),
             };
             let warp = resident.warps.iter().position(|w| w.live != 0).unwrap_or(0);
             self.report(self.present(resident, warp, Some(Box::new(fault))));

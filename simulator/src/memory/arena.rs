@@ -1,10 +1,12 @@
 //! One large reservation of address space, handed out by pages, and the table that tells for each page which allocation it is of.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+
+use crate::sync::lock;
 
 pub(super) const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
@@ -78,7 +80,7 @@ impl Arena {
     pub(super) fn take(&self, len: usize) -> Option<usize> {
         let span = span(len)?;
         let align = if len >= HUGE / 2 { HUGE } else { PAGE };
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut room = lock(&self.room);
         let base = room.next.checked_next_multiple_of(align)?;
         if let Some(end) = base.checked_add(span)
             && end <= self.base + self.len
@@ -125,21 +127,13 @@ impl Arena {
         // copies use raw pointers, and read zeros from now on.
         let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
         if let Some(span) = span(len) {
-            self.room
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .freed
-                .push_back((base, span));
+            lock(&self.room).freed.push_back((base, span));
         }
     }
 
     /// Takes a freed span out of what may be handed out again.
     pub(super) fn keep(&self, base: usize) {
-        self.room
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .freed
-            .retain(|&(start, _)| start != base);
+        lock(&self.room).freed.retain(|&(start, _)| start != base);
     }
 
     fn range(&self, base: usize, len: usize) -> &[AtomicU32] {

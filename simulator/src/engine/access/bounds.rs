@@ -5,7 +5,9 @@ use warpsmith_isa::effect::{AccessKind, Space};
 use crate::engine::environment::AccessError;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::warp::Warp;
-use crate::engine::fault::FaultKind;
+use crate::engine::fault::{
+    self, FaultAccess, FaultDetails, FaultKind, MemorySpace, NearestAllocation,
+};
 
 /// An access that is refused.
 #[derive(Clone, Copy, Debug)]
@@ -94,21 +96,6 @@ impl Refused {
     pub fn global(self, warp: &mut Warp, cluster: &Cluster<'_>, error: &AccessError) {
         let (address, size) = (self.offset, self.size);
         let mut notes = Vec::new();
-        if let Some(near) = cluster.grid.memory.nearest(address) {
-            let end = near.base.saturating_add(near.size);
-            let distance = if address < near.base {
-                format!("{} bytes before", near.base - address)
-            } else if address < end {
-                format!("{} bytes inside", address - near.base)
-            } else {
-                format!("{} bytes after the end of", address - end)
-            };
-            let freed = if near.freed { "freed " } else { "" };
-            notes.push(format!(
-                "the address is {distance} the {freed}{} at {:#x} of {} bytes",
-                near.what, near.base, near.size
-            ));
-        }
         if address < 4096 {
             notes.push("this looks like a null pointer".into());
         }
@@ -121,6 +108,27 @@ impl Refused {
             "invalid global {} of {size} bytes at {address:#x}: {why}",
             kind_name(self.kind)
         );
-        warp.fail_with(kind, self.lane, what, notes);
+        let nearest = cluster.grid.memory.nearest(address);
+        let details = FaultDetails {
+            access: Some(FaultAccess {
+                kind: match self.kind {
+                    AccessKind::Read => fault::AccessKind::Read,
+                    AccessKind::Write => fault::AccessKind::Write,
+                    AccessKind::Atomic => fault::AccessKind::Atomic,
+                },
+                space: MemorySpace::Global,
+                address,
+                size,
+                nearest: nearest.map(|near| NearestAllocation {
+                    what: near.what,
+                    base: near.base,
+                    size: near.size,
+                    freed: near.freed,
+                }),
+            }),
+            notes,
+            ..FaultDetails::default()
+        };
+        warp.fail_with(kind, self.lane, what, details);
     }
 }

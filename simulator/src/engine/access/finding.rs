@@ -4,16 +4,15 @@ use crate::check::{Finding, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::fault::{Fault, FaultKind};
+use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
 
-/// `thread (x,y,z)`, with its block where that is not `home`, the rank of the block that the report is about.
-fn who(cluster: &Cluster<'_>, grid: &Grid<'_>, home: u32, access: &ThreadAccess) -> String {
-    let [bx, by, bz] = cluster.blocks[access.block as usize].index;
-    let [tx, ty, tz] = grid.thread_index(access.thread / 32, access.thread % 32);
-    if access.block == home {
-        format!("thread ({tx},{ty},{tz})")
-    } else {
-        format!("block ({bx},{by},{bz}), thread ({tx},{ty},{tz})")
+/// The earlier access of a race.
+fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
+    OtherSide {
+        what: earlier.class.to_string(),
+        block: cluster.blocks[earlier.block as usize].index,
+        thread: grid.thread_index(earlier.thread / 32, earlier.thread % 32),
+        frames: grid.program.site_frame(earlier.site).into_iter().collect(),
     }
 }
 
@@ -42,12 +41,12 @@ fn shared_name(
     format!("{name} of block ({x},{y},{z})")
 }
 
-/// A finding in words: kind, message, notes.
+/// A finding as a fault: kind, message, details.
 fn describe(
     cluster: &Cluster<'_>,
     grid: &Grid<'_>,
     finding: &Finding,
-) -> (FaultKind, String, Vec<String>) {
+) -> (FaultKind, String, FaultDetails) {
     match finding {
         Finding::Race {
             access,
@@ -57,23 +56,18 @@ fn describe(
             size,
         } => {
             let place = shared_name(cluster, grid, access.block, *block, *offset);
-            let location = grid.program.site_location(earlier.site);
-            let location = location.map_or(String::new(), |location| format!(", at {location}"));
-            let other = who(cluster, grid, access.block, earlier);
-            let notes = vec![
-                format!(
-                    "it conflicts with the {} by {other}{location}",
-                    earlier.class
-                ),
-                "no barrier, fence or atomic operation orders the two".to_owned(),
-            ];
+            let details = FaultDetails {
+                other: Some(other_side(cluster, grid, earlier)),
+                notes: vec!["no barrier, fence or atomic operation orders the two".to_owned()],
+                ..FaultDetails::default()
+            };
             (
                 FaultKind::Race,
                 format!(
                     "race in shared memory: {} of {size} bytes at {place}",
                     access.class
                 ),
-                notes,
+                details,
             )
         }
         Finding::Uninitialised {
@@ -88,7 +82,7 @@ fn describe(
                 access.class
             );
             let notes = vec!["no thread had written there since the block started".to_owned()];
-            (FaultKind::Uninitialised, message, notes)
+            (FaultKind::Uninitialised, message, notes.into())
         }
     }
 }
@@ -97,8 +91,8 @@ fn describe(
 #[cold]
 pub(super) fn fail(warp: &mut Warp, cluster: &Cluster<'_>, finding: &Finding) -> Flow {
     let access = *finding.access();
-    let (kind, message, notes) = describe(cluster, cluster.grid, finding);
-    warp.fail_with(kind, access.thread as usize % 32, message, notes)
+    let (kind, message, details) = describe(cluster, cluster.grid, finding);
+    warp.fail_with(kind, access.thread as usize % 32, message, details)
 }
 
 /// The report of a finding that was held back; `kernel` is the kernel's name.
@@ -106,14 +100,12 @@ pub(super) fn fail(warp: &mut Warp, cluster: &Cluster<'_>, finding: &Finding) ->
 pub(crate) fn fault(cluster: &Cluster<'_>, kernel: &str, finding: &Finding) -> Box<Fault> {
     let grid = cluster.grid;
     let access = *finding.access();
-    let (kind, message, notes) = describe(cluster, grid, finding);
-    Box::new(Fault {
-        kind,
-        message,
+    let (kind, message, details) = describe(cluster, grid, finding);
+    let origin = FaultOrigin {
         kernel: kernel.to_owned(),
         block: cluster.blocks[access.block as usize].index,
         thread: grid.thread_index(access.thread / 32, access.thread % 32),
-        location: grid.program.site_location(access.site),
-        notes,
-    })
+        frames: grid.program.site_frame(access.site).into_iter().collect(),
+    };
+    Box::new(details.into_fault(kind, message, origin))
 }

@@ -7,7 +7,7 @@ use super::operand::{CONSTANT, Operands};
 use super::schedule::Group;
 use super::wait::Wait;
 use crate::engine::environment::Checks;
-use crate::engine::fault::FaultKind;
+use crate::engine::fault::{FaultDetails, FaultKind};
 use crate::engine::program::{Function, Program};
 
 /// Words of an instruction's operands that lie in the instruction itself; more lie in the function's lists.
@@ -86,7 +86,7 @@ pub(crate) struct RawFault {
     pub kind: FaultKind,
     pub lane: u32,
     pub message: String,
-    pub notes: Vec<String>,
+    pub details: FaultDetails,
 }
 
 /// A cached range of memory that may be accessed without asking.
@@ -267,23 +267,23 @@ impl Warp {
     /// Records a fault of one lane.
     #[cold]
     pub fn fail(&mut self, kind: FaultKind, lane: usize, message: impl Into<String>) -> Flow {
-        self.fail_with(kind, lane, message, Vec::new())
+        self.fail_with(kind, lane, message, FaultDetails::default())
     }
 
-    /// Records a fault of one lane with further lines.
+    /// Records a fault of one lane with what else is known about it.
     #[cold]
     pub fn fail_with(
         &mut self,
         kind: FaultKind,
         lane: usize,
         message: impl Into<String>,
-        notes: Vec<String>,
+        details: impl Into<FaultDetails>,
     ) -> Flow {
         let fault = RawFault {
             kind,
             lane: lane as u32,
             message: message.into(),
-            notes,
+            details: details.into(),
         };
         self.fault = Some(Box::new(fault));
         Flow::Fault
