@@ -35,7 +35,7 @@ macro_rules! driver_calls {
                 #[allow(non_snake_case, clippy::too_many_arguments)]
                 pub(super) unsafe extern "C" fn $name($($argument: $kind),*) -> CUresult {
                     let _mode = $crate::streams::PerThreadDefault::enter();
-                    // SAFETY: the contract is the same function's.
+                    // SAFETY: the caller keeps the contract of this variant, which is the plain function's.
                     unsafe { plain::$name($($argument),*) }
                 }
             )*
@@ -97,7 +97,7 @@ pub(super) unsafe fn put<T>(to: *mut T, value: T) -> Result {
     if to.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: not null, so valid by the caller's contract.
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(value) };
     Ok(())
 }

@@ -192,14 +192,14 @@ unsafe fn instantiate(
     let exec = context.add_to(&EXECS, |handle| {
         Exec::new(handle, context.id(), flags, plan, graph.objects())
     });
-    // SAFETY: not null, so valid by the caller's contract.
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };
     Ok(Ok(()))
 }
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` and `error_node` are null or valid for writing; `log` is null or valid for writing `size` bytes.
 unsafe fn instantiate_with_log(
     to: *mut CUgraphExec,
     graph: CUgraph,
@@ -207,7 +207,8 @@ unsafe fn instantiate_with_log(
     log: *mut c_char,
     size: usize,
 ) -> Result {
-    // SAFETY: the caller's contract.
+    // SAFETY: `to` and `error_node` are null or valid for writing and `log` is null or has `size` bytes by the caller's contract; at
+    // most `size` bytes are written, the last of which is the terminating zero.
     unsafe {
         let outcome = instantiate(to, graph, 0)?;
         if !log.is_null() && size > 0 {

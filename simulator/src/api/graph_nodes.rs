@@ -271,7 +271,7 @@ fn replace(node: &Node, operation: Operation) -> Result {
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` is null or valid for writing; `after` is null or valid for `count` entries.
 unsafe fn add(
     to: *mut CUgraphNode,
     graph: CUgraph,
@@ -283,7 +283,7 @@ unsafe fn add(
     if to.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `after` has `count` entries and `to`, which is not null, is valid for writing by the caller's contract.
     unsafe {
         let after = dependency_list(after, core::ptr::null(), count)?;
         to.write(graph.add(&after, operation.into())?.handle as CUgraphNode);
@@ -293,7 +293,8 @@ unsafe fn add(
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` is null or valid for writing, `after` and `data` are null or valid for `count` entries, and `parameters` is null or valid, with
+/// a union that holds what its type field says.
 unsafe fn add_any(
     to: *mut CUgraphNode,
     graph: CUgraph,
@@ -303,7 +304,8 @@ unsafe fn add_any(
     parameters: *mut CUgraphNodeParams,
 ) -> Result {
     let found = GRAPHS.get(graph)?;
-    // SAFETY: the caller's contract; the union is read as its type field says.
+    // SAFETY: the arrays have `count` entries and `to` and `parameters` are null or valid by the caller's contract; the union is read as
+    // its type field says.
     unsafe {
         let given = parameters.as_mut().ok_or(code::INVALID_VALUE)?;
         let after = dependency_list(after, data, count)?;
@@ -333,13 +335,14 @@ unsafe fn add_any(
 ///
 /// # Safety
 ///
-/// The union is valid as its type field says.
+/// The union holds what its type field says.
 pub(super) unsafe fn from_any(
     given: &CUgraphNodeParams,
     old: Option<&Operation>,
 ) -> Result<Operation> {
     let union = &given.__bindgen_anon_1;
-    // SAFETY: the caller's contract; the kernel's third version starts like the first, and so on.
+    // SAFETY: the union holds what its type field says by the caller's contract. Later versions of the parameter structures start with
+    // the fields of the first, so that they may be read as such.
     unsafe {
         Ok(match given.type_ {
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY => Operation::Empty,
@@ -396,7 +399,7 @@ pub(super) unsafe fn kernel(
         cluster,
         cooperative,
     };
-    // SAFETY: the caller's contract.
+    // SAFETY: the parameter pointers are valid by the caller's contract.
     Ok(Operation::Kernel(unsafe {
         prepare(function, shape, given.kernelParams, given.extra)
     }?))
@@ -464,7 +467,7 @@ fn lend_bodies(bodies: &[Arc<Graph>]) -> *mut CUgraph {
     address
 }
 
-/// A kernel node's parameters; what the pointers in it lead to stays valid until this thread asks again.
+/// A kernel node's parameters; what its pointers refer to stays valid until this thread asks again.
 fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
     use std::cell::RefCell;
     thread_local! {

@@ -55,7 +55,7 @@ unsafe fn by_version(
     }
     // As measured: a version newer than the driver is no question that it answers.
     if flags > 2 || version > DRIVER_VERSION {
-        // SAFETY: not null, so valid by the caller's contract.
+        // SAFETY: not null, so valid for writing by the caller's contract.
         unsafe { pfn.write(core::ptr::null_mut()) };
         return Err(code::INVALID_VALUE);
     }

@@ -120,10 +120,10 @@ impl Arena {
         }
     }
 
-    /// Takes memory back. The page table goes on naming the freed allocation.
+    /// Takes memory back. The page table still names the freed allocation.
     pub(super) fn give_back(&self, base: usize, len: usize) {
         let pages = len.next_multiple_of(PAGE);
-        // SAFETY: the pages lie in the arena, and nobody holds a reference to memory of the simulated device: kernels and
+        // SAFETY: the pages lie in the arena, and there is no reference to memory of the simulated device (`guest`): kernels and
         // copies use raw pointers, and read zeros from now on.
         let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
         if let Some(span) = span(len) {
@@ -150,7 +150,7 @@ fn span(len: usize) -> Option<usize> {
 
 fn map(len: usize) -> Option<usize> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: an anonymous mapping at an address of the system's choice touches nobody's memory.
+    // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
     let address = unsafe {
         mmap_anonymous(
             std::ptr::null_mut(),
