@@ -4,6 +4,7 @@
 mod code;
 mod hook;
 mod kinds;
+mod node;
 
 pub use code::Code;
 pub(crate) use hook::report_drop_error;
@@ -12,6 +13,7 @@ pub use kinds::{
     Busy, DriverError, GraphUpdateError, HostFunctionPanic, KernelPanic, LimitError, Misuse,
     NotFound, PtxError, Unsupported,
 };
+pub use node::Node;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;

@@ -7,17 +7,18 @@ use warpsmith_device::launch::{Kernel, SafeKernel};
 
 use super::{Contents, Node, check_same, next_number, null_node};
 use crate::context::GpuInner;
+use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::host_function::{Repeated, run_repeated};
 use crate::launch::kernel::{KernelInner, TypedKernel, UntypedKernel};
 use crate::launch::{Arguments, Grid, LaunchAttributes, Packer, UNKNOWN, check};
 use crate::memory::allocation::Allocation;
 use crate::memory::copy::Pattern;
-use crate::memory::uses::{Access, Entries};
 use crate::memory::view::RawView;
 use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer, length_mismatch};
-use crate::raw::{self, call};
+use crate::order::uses::{Access, Entries};
+use crate::stream::host_function::{Repeated, run_repeated};
+use warpsmith_driver::raw;
 
 /// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.
 ///

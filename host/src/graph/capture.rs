@@ -17,13 +17,14 @@ use std::sync::{Arc, Mutex};
 use super::builder::GraphBuilder;
 use super::{Contents, Graph, next_number};
 use crate::context::{GpuInner, lock};
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::launch::Grid;
 use crate::launch::kernel::KernelInner;
 use crate::memory::allocation::Allocation;
-use crate::memory::uses::{Access, Entries};
-use crate::raw::{self, call};
+use crate::order::uses::{Access, Entries};
 use crate::stream::{Stream, StreamInner};
+use warpsmith_driver::raw;
 
 /// A capture under way. It is also its stream: what is enqueued goes into the graph.
 pub struct Capture<'scope, 'env: 'scope> {
@@ -177,7 +178,7 @@ impl Stream {
         };
         if handle.is_null() {
             ended?;
-            return Err(raw::failed(
+            return Err(driver_call::failed(
                 "cuStreamEndCapture",
                 Code::STREAM_CAPTURE_INVALIDATED,
             ));

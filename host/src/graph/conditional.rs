@@ -3,9 +3,10 @@
 use warpsmith_device::launch::Value;
 
 use super::{GraphBuilder, Node, null_node};
+use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::launch::{Argument, Packer};
-use crate::raw::{self, call};
+use warpsmith_driver::raw;
 
 /// A number on the device that decides whether a body runs. Kernels that take it as a `u64` set it by
 /// `cudaGraphSetConditional(handle, value)`; anything but 0 means yes.

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use super::{Contents, Graph, Node, check_same};
 use crate::context::{GpuInner, attention};
+use crate::driver_call::{self, call};
 use crate::error::{Busy, Code, Error, GraphUpdateError, Result};
-use crate::raw::{self, call};
 use crate::reclaim::Remains;
 use crate::stream::Stream;
+use warpsmith_driver::raw;
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
 ///
@@ -97,7 +98,7 @@ impl GraphExec {
         // SAFETY: the result outlives the call; both graphs are alive.
         let code = unsafe { raw::cuGraphExecUpdate_v2(self.raw, graph.raw, &mut info) };
         if code.0 != 0 && Code(code.0) != Code::GRAPH_EXEC_UPDATE_FAILURE {
-            return Err(raw::failed("cuGraphExecUpdate", Code(code.0)));
+            return Err(driver_call::failed("cuGraphExecUpdate", Code(code.0)));
         }
         if code.0 != 0 || info.result.0 != 0 {
             return Err(Error::GraphUpdate(Box::new(GraphUpdateError {

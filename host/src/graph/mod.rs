@@ -9,7 +9,6 @@ pub(crate) mod builder;
 pub(crate) mod capture;
 mod conditional;
 mod exec;
-mod node;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,20 +16,21 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use crate::error::Node;
 pub use builder::GraphBuilder;
 pub use capture::Capture;
 pub use conditional::Condition;
 pub use exec::GraphExec;
-pub use node::Node;
 
 use crate::context::GpuInner;
+use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::launch::Grid;
 use crate::launch::kernel::KernelInner;
 use crate::memory::allocation::Allocation;
-use crate::memory::uses::Access;
-use crate::raw::{self, call};
+use crate::order::uses::Access;
+use warpsmith_driver::raw;
 
 /// A description of work: nodes and their order. Nodes are added by the methods of [`GraphBuilder`].
 ///

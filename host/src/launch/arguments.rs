@@ -13,12 +13,12 @@ use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Valu
 
 use crate::error::{Code, LimitError};
 use crate::memory::allocation::Allocation;
-use crate::memory::uses::Access;
 use crate::memory::view::RawView;
 use crate::memory::{
     DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
     MatrixMut, UnifiedBuffer,
 };
+use crate::order::uses::Access;
 
 /// The most Rust parameters of a kernel.
 pub(crate) const MOST_PARAMETERS: usize = 16;

@@ -6,8 +6,8 @@ use warpsmith_device::launch::KernelAttributes;
 
 use super::kernel::KernelInner;
 use super::{CALL, Dim3, Grid, Packer};
+use crate::driver_call;
 use crate::error::{Code, Error, LimitError, Result};
-use crate::raw;
 
 /// Everything that can be said about a launch without asking the driver.
 #[inline]
@@ -282,7 +282,7 @@ pub(crate) fn launch_failed(kernel: &KernelInner, grid: &Grid, code: Code) -> Er
                     .into(),
         }));
     }
-    raw::failed(CALL, code).while_doing(|| {
+    driver_call::failed(CALL, code).while_doing(|| {
         let Dim3 { x, y, z } = grid.blocks;
         let block = grid.threads;
         format!(

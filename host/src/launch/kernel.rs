@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use warpsmith_device::launch::Kernel;
 
 use super::Grid;
+use crate::driver_call::call;
 use crate::error::{Code, Error, LimitError, Result};
 use crate::module::ModuleInner;
-use crate::raw::{self, CUfunction_attribute, call};
+use warpsmith_driver::raw::{self, CUfunction_attribute};
 
 /// A kernel whose parameters the compiler checks. Cheap to clone; keeps its module alive.
 ///

@@ -25,8 +25,8 @@ pub use kernel::{FunctionAttributes, Occupancy, TypedKernel, UntypedKernel};
 use crate::context::attention;
 use crate::error::{Busy, Code, Error, Result};
 use crate::memory::allocation::wrong_gpu;
-use crate::raw;
 use crate::stream::Stream;
+use warpsmith_driver::raw;
 
 const CALL: &str = "cuLaunchKernelEx";
 

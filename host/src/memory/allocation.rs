@@ -3,14 +3,15 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::uses::{Access, Attached, NOBODY, Place, Uses};
 use crate::context::{GpuInner, attention, lock};
+use crate::driver_call::{self, call};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::host_function;
-use crate::raw::{self, call};
+use crate::order::uses::{Access, Attached, NOBODY, Place, Uses};
 use crate::reclaim::{HostBlock, Remains};
+use crate::stream::host_function;
 use crate::stream::{Stream, StreamInner};
+use warpsmith_driver::raw;
 
 /// Where memory comes from and so how it goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -231,7 +232,7 @@ pub(crate) fn host_memory(gpu: &GpuInner, bytes: usize, mapped: bool) -> Result<
             // SAFETY: freed by the allocation's destructor; zeroed before anybody sees it.
             let host =
                 unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
-                    raw::cust_failed("cuMemAllocHost", error)
+                    driver_call::cust_failed("cuMemAllocHost", error)
                         .while_doing(|| format!("{bytes} bytes of pinned host memory"))
                 })?;
             HostBlock {

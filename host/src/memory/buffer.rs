@@ -10,8 +10,8 @@ use super::allocation::Allocation;
 use super::slice::{DeviceSlice, DeviceSliceMut};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use super::{Matrix, MatrixMut, bytes_of};
+use crate::driver_call::call;
 use crate::error::Result;
-use crate::raw::call;
 use crate::stream::Stream;
 
 /// A slice of plain values in device memory, from the device's default pool.

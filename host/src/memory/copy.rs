@@ -12,9 +12,10 @@ use bytemuck::Pod;
 use super::pinned::PinnedBuffer;
 use super::view::{DeviceRead, DeviceWrite, RawView};
 use super::{DeviceBuffer, length_mismatch};
+use crate::driver_call::call;
 use crate::error::Result;
-use crate::raw::{self, call};
 use crate::stream::Stream;
+use warpsmith_driver::raw;
 
 impl Stream {
     /// Copies `data` to the device. Waits until it has been read, which means for the stream's earlier work;

@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
-use super::uses::Attached;
 use super::view::RawView;
 use crate::context::attention;
 use crate::error::{Busy, Error, Result};
+use crate::order::uses::Attached;
 
 /// What pinned, mapped and unified buffers share.
 pub(crate) struct HostMemory<T: Pod> {

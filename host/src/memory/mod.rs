@@ -18,7 +18,6 @@ mod matrix;
 mod pinned;
 mod slice;
 mod unified;
-pub(crate) mod uses;
 pub(crate) mod view;
 
 pub use buffer::DeviceBuffer;

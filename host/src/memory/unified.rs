@@ -6,12 +6,13 @@ use super::allocation::Allocation;
 use super::bytes_of;
 use super::host::{HostMemory, HostRead, HostWrite};
 use super::pinned::{device_side, host_side};
-use super::uses::Attached;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use crate::driver_call::call;
 use crate::error::Result;
 use crate::gpu::Gpu;
-use crate::raw::{self, call};
+use crate::order::uses::Attached;
 use crate::stream::Stream;
+use warpsmith_driver::raw;
 
 /// Memory with one address for host and device. It starts zeroed.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
-use super::uses::Access;
+use crate::order::uses::Access;
 
 /// A range of an allocation. Without an allocation it is empty.
 #[derive(Clone, Copy)]

@@ -1,20 +1,25 @@
 //! Modules: PTX, loaded. Kernels are looked up by their type or, for foreign PTX, by name.
 
+pub(crate) mod global;
+mod jit;
+pub(crate) mod panics;
+
 use std::ffi::CString;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use warpsmith_device::launch::{Kernel, KernelItem};
 
-use crate::adopt;
 use crate::context::GpuInner;
+use crate::driver_call::adopt;
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
 use crate::gpu::Gpu;
-use crate::jit::{Jit, declared, declared_variables};
 use crate::launch::kernel::{TypedKernel, UntypedKernel};
-use crate::panics::{self, PanicSlot};
-use crate::raw::{self, call};
 use crate::reclaim::Remains;
+use jit::{Jit, declared, declared_variables};
+use panics::PanicSlot;
+use warpsmith_driver::raw;
 
 /// How the driver compiles PTX.
 ///
@@ -265,7 +270,7 @@ impl ModuleInner {
                 name,
             ),
             Err(cust::error::CudaError::NotFound) => Err(missing()),
-            Err(error) => Err(raw::cust_failed("cuModuleGetFunction", error)
+            Err(error) => Err(driver_call::cust_failed("cuModuleGetFunction", error)
                 .while_doing(|| format!("kernel `{name}`"))),
         }
     }
@@ -340,7 +345,7 @@ fn not_found(call: &'static str, what: &'static str, name: &str, present: &[Stri
 #[cold]
 fn rejected(call: &'static str, code: Code, log: String, ptx: &str) -> Error {
     if code.is_fatal() || matches!(code, Code::OUT_OF_MEMORY | Code::INVALID_CONTEXT) {
-        return raw::failed(call, code);
+        return driver_call::failed(call, code);
     }
     let header = |key: &str| {
         ptx.lines()

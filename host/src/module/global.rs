@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use super::{Module, ModuleInner};
 use crate::error::{Code, Error, Result};
 use crate::memory::bytes_of;
-use crate::module::{Module, ModuleInner};
 
 /// A variable of a module that holds one or more `T`.
 ///

@@ -8,7 +8,7 @@ use cust::event::Event;
 use cust::module::Module;
 use cust::stream::Stream;
 
-use crate::raw;
+use warpsmith_driver::raw;
 
 /// Checks what the conversions rest on: a struct as large as its one pointer-sized field has it at offset 0.
 const _: () = {

@@ -1,5 +1,7 @@
 //! The primary context and all that belongs to it; shared by every object made from it.
 
+pub(crate) mod choice;
+
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -7,13 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use cust::context::Context;
 use cust::device::Device;
 
-use crate::device::{Attribute, DeviceChoice};
+use crate::context::choice::{Attribute, DeviceChoice};
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, HostFunctionPanic, KernelPanic, Result, report_drop_error};
 use crate::memory::allocation::Orphan;
-use crate::panics::PanicSlot;
-use crate::raw::{self, call};
+use crate::module::panics::PanicSlot;
 use crate::reclaim::Retired;
 use crate::stream::StreamInner;
+use warpsmith_driver::raw;
 
 /// What launches check against, asked for once.
 pub(crate) struct Limits {
@@ -96,8 +99,8 @@ pub(crate) fn device_attribute(device: raw::CUdevice, attribute: Attribute) -> R
 
 impl GpuInner {
     pub(crate) fn new(choice: DeviceChoice) -> Result<GpuInner> {
-        let count =
-            Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
+        let count = Device::num_devices()
+            .map_err(|error| driver_call::cust_failed("cuDeviceGetCount", error))?;
         if choice.ordinal() >= count {
             return Err(Error::misuse(
                 "cuDeviceGet",
@@ -111,15 +114,15 @@ impl GpuInner {
             ));
         }
         let device = Device::get_device(choice.ordinal())
-            .map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
+            .map_err(|error| driver_call::cust_failed("cuDeviceGet", error))?;
         let name = device
             .name()
-            .map_err(|error| raw::cust_failed("cuDeviceGetName", error))?;
+            .map_err(|error| driver_call::cust_failed("cuDeviceGetName", error))?;
         let total_memory = device
             .total_memory()
-            .map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?;
+            .map_err(|error| driver_call::cust_failed("cuDeviceTotalMem", error))?;
         let context = Context::new(device).map_err(|error| {
-            raw::cust_failed("cuDevicePrimaryCtxRetain", error)
+            driver_call::cust_failed("cuDevicePrimaryCtxRetain", error)
                 .while_doing(|| format!("opening {choice}"))
         })?;
         let raw_context = context.as_raw().cast();
@@ -296,7 +299,10 @@ impl Drop for GpuInner {
         let context = unsafe { ManuallyDrop::take(&mut self.context) };
         if let Err((error, context)) = Context::drop(context) {
             std::mem::forget(context);
-            self.report_drop(Err(raw::cust_failed("cuDevicePrimaryCtxRelease", error)));
+            self.report_drop(Err(driver_call::cust_failed(
+                "cuDevicePrimaryCtxRelease",
+                error,
+            )));
         }
     }
 }

@@ -1,17 +1,21 @@
 //! Streams: queues of work for the device, each in order, beside each other.
 
+pub(crate) mod event;
+pub(crate) mod host_function;
+
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::adopt;
 use crate::context::{GpuInner, lock};
+use crate::driver_call::adopt;
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
-use crate::event::Event;
 use crate::gpu::Gpu;
 use crate::graph::capture::CaptureState;
-use crate::raw::{self, call};
+use crate::stream::event::Event;
+use warpsmith_driver::raw;
 
 /// How a stream behaves.
 ///
@@ -132,7 +136,7 @@ impl Gpu {
         let owner = ManuallyDrop::new(unsafe { adopt::stream(handle) });
         let event = || {
             cust::event::Event::new(cust::event::EventFlags::DISABLE_TIMING)
-                .map_err(|error| raw::cust_failed("cuEventCreate", error))
+                .map_err(|error| driver_call::cust_failed("cuEventCreate", error))
         };
         let inner = Arc::new(
             StreamInner {
@@ -186,7 +190,7 @@ impl Stream {
         self.inner
             .owner
             .get_priority()
-            .map_err(|error| raw::cust_failed("cuStreamGetPriority", error))
+            .map_err(|error| driver_call::cust_failed("cuStreamGetPriority", error))
     }
 
     /// Whether it keeps out of the legacy default stream's way.
@@ -487,7 +491,7 @@ impl Drop for StreamInner {
         if let Err((error, stream)) = cust::stream::Stream::drop(stream) {
             std::mem::forget(stream);
             self.gpu
-                .report_drop(Err(raw::cust_failed("cuStreamDestroy", error)));
+                .report_drop(Err(driver_call::cust_failed("cuStreamDestroy", error)));
         }
     }
 }

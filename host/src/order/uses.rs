@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Code, Error, Result};
-use crate::raw;
 use crate::stream::{Mark, StreamInner};
+use warpsmith_driver::raw;
 
 /// No stream has this number: every use takes the slow path.
 pub(crate) const NOBODY: u64 = 0;

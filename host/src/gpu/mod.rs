@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, Weak};
 use cust::device::Device;
 use warpsmith_driver::{Backend, Choice};
 
+use crate::context::choice::{Attribute, DeviceChoice, DeviceInfo};
 use crate::context::{GpuInner, device_attribute, lock};
-use crate::device::{Attribute, DeviceChoice, DeviceInfo};
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
-use crate::raw::{self, call};
+use warpsmith_driver::raw;
 
 /// A device, opened. Cheap to clone; usable from any thread.
 ///
@@ -38,7 +39,8 @@ static OPEN: Mutex<Vec<Weak<GpuInner>>> = Mutex::new(Vec::new());
 
 fn start(choice: Choice) -> Result<Backend> {
     let backend = warpsmith_driver::select(choice)?;
-    cust::init(cust::CudaFlags::empty()).map_err(|error| raw::cust_failed("cuInit", error))?;
+    cust::init(cust::CudaFlags::empty())
+        .map_err(|error| driver_call::cust_failed("cuInit", error))?;
     Ok(backend)
 }
 
@@ -86,12 +88,12 @@ impl Gpu {
     /// The devices of the driver that this process uses (or would use by default).
     pub fn devices() -> Result<Vec<DeviceInfo>> {
         let backend = start(Choice::Default)?;
-        let count =
-            Device::num_devices().map_err(|error| raw::cust_failed("cuDeviceGetCount", error))?;
+        let count = Device::num_devices()
+            .map_err(|error| driver_call::cust_failed("cuDeviceGetCount", error))?;
         (0..count)
             .map(|ordinal| {
                 let device = Device::get_device(ordinal)
-                    .map_err(|error| raw::cust_failed("cuDeviceGet", error))?;
+                    .map_err(|error| driver_call::cust_failed("cuDeviceGet", error))?;
                 Ok(DeviceInfo {
                     choice: match backend {
                         Backend::Simulator => DeviceChoice::Simulator,
@@ -99,14 +101,14 @@ impl Gpu {
                     },
                     name: device
                         .name()
-                        .map_err(|error| raw::cust_failed("cuDeviceGetName", error))?,
+                        .map_err(|error| driver_call::cust_failed("cuDeviceGetName", error))?,
                     compute_capability: (
                         device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MAJOR)?,
                         device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MINOR)?,
                     ),
                     total_memory: device
                         .total_memory()
-                        .map_err(|error| raw::cust_failed("cuDeviceTotalMem", error))?,
+                        .map_err(|error| driver_call::cust_failed("cuDeviceTotalMem", error))?,
                 })
             })
             .collect()

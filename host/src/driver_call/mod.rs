@@ -1,13 +1,15 @@
 //! Calls of the driver with whole-number result codes, turned into errors.
 
-pub(crate) use warpsmith_driver::raw::*;
+pub(crate) mod adopt;
+
+use warpsmith_driver::raw::CUresult;
 
 use crate::error::{Code, DriverError, Error, Result, general_hint};
 
 /// `call!(cuFoo(a, b))` calls the driver and gives `Result<()>`. For use inside `unsafe { }`, whose comment says why the call is sound.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::raw::check(stringify!($function), $crate::raw::$function($($argument),*))
+        $crate::driver_call::check(stringify!($function), ::warpsmith_driver::raw::$function($($argument),*))
     };
 }
 pub(crate) use call;

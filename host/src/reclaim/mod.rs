@@ -9,11 +9,12 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::context::{GpuInner, lock};
+use crate::driver_call::{self, call};
 use crate::error::Result;
-use crate::memory::uses::Place;
-use crate::panics::PanicSlot;
-use crate::raw::{self, call};
+use crate::module::panics::PanicSlot;
+use crate::order::uses::Place;
 use crate::stream::StreamInner;
+use warpsmith_driver::raw;
 
 /// Something that waits, and what it waits for.
 pub(crate) struct Retired {
@@ -181,7 +182,7 @@ impl Remains {
         match self {
             // SAFETY: allocated by `cuda_malloc_locked` or cuMemHostAlloc, and no longer in use by host or device.
             Remains::Host(block) => unsafe { cust::memory::cuda_free_locked(block.host) }
-                .map_err(|error| raw::cust_failed("cuMemFreeHost", error)),
+                .map_err(|error| driver_call::cust_failed("cuMemFreeHost", error)),
             // SAFETY: allocated by cuMemAllocManaged, and no longer in use.
             Remains::Managed(pointer, _) => unsafe { call!(cuMemFree_v2(pointer)) },
             Remains::Module(module, panics) => {
@@ -191,7 +192,7 @@ impl Remains {
                 });
                 let unloaded = cust::module::Module::drop(module).map_err(|(error, module)| {
                     std::mem::forget(module);
-                    raw::cust_failed("cuModuleUnload", error)
+                    driver_call::cust_failed("cuModuleUnload", error)
                 });
                 freed.and(unloaded)
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::raw;
+use warpsmith_driver::raw;
 
 /// A node of a graph, as a name: it keeps nothing alive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

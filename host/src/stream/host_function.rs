@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use crate::context::{GpuInner, lock};
+use crate::driver_call::call;
 use crate::error::Result;
-use crate::raw::call;
 use crate::stream::Stream;
 
 impl Stream {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::adopt;
 use crate::context::GpuInner;
+use crate::driver_call::adopt;
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::memory::allocation::wrong_gpu;
-use crate::raw::{self, call};
 use crate::stream::StreamInner;
+use warpsmith_driver::raw;
 
 /// A mark in a stream.
 ///
@@ -61,7 +62,7 @@ impl Event {
             cust::event::EventFlags::DISABLE_TIMING
         };
         let inner = cust::event::Event::new(flags)
-            .map_err(|error| raw::cust_failed("cuEventCreate", error))?;
+            .map_err(|error| driver_call::cust_failed("cuEventCreate", error))?;
         Ok(Event {
             gpu: gpu.inner.clone(),
             inner: ManuallyDrop::new(inner),
@@ -178,7 +179,7 @@ impl Drop for Event {
         if let Err((error, event)) = cust::event::Event::drop(event) {
             std::mem::forget(event);
             self.gpu
-                .report_drop(Err(raw::cust_failed("cuEventDestroy", error)));
+                .report_drop(Err(driver_call::cust_failed("cuEventDestroy", error)));
         }
     }
 }
