@@ -53,9 +53,12 @@ mod memory;
 mod module;
 mod order;
 mod reclaim;
+mod settings;
 mod stream;
+mod sync;
 
-pub use context::choice::{Attribute, DeviceChoice, DeviceInfo};
+pub use context::attribute::Attribute;
+pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
     KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Result, Unsupported,
@@ -71,8 +74,9 @@ pub use memory::{
     DeviceWrite, HostRead, HostWrite, Location, MappedBuffer, Matrix, MatrixMut, PinnedBuffer,
     UnifiedBuffer,
 };
+pub use module::Module;
 pub use module::global::Global;
-pub use module::{Module, ModuleOptions};
+pub use module::options::ModuleOptions;
 pub use stream::event::Event;
 pub use stream::{Stream, StreamOptions};
 

@@ -1,6 +1,8 @@
 //! Calls of the driver with whole-number result codes, turned into errors.
 
 pub(crate) mod adopt;
+pub(crate) mod callback;
+pub(crate) mod stream_ref;
 
 use warpsmith_driver::raw::CUresult;
 

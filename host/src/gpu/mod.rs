@@ -4,17 +4,20 @@
 //! made from it and given back when the last of them is gone, so objects can be dropped in any order. Each call makes it current
 //! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
 
-use std::sync::atomic::Ordering;
+pub(crate) mod open_device;
+pub(crate) mod reports;
+
 use std::sync::{Arc, Mutex, Weak};
 
 use cust::device::Device;
-use warpsmith_driver::{Backend, Choice};
+use warpsmith_driver::{Backend, Choice, raw};
 
-use crate::context::choice::{Attribute, DeviceChoice, DeviceInfo};
-use crate::context::{GpuInner, device_attribute, lock};
+use crate::context::attribute::Attribute;
+use crate::context::choice::{DeviceChoice, DeviceInfo};
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
-use warpsmith_driver::raw;
+use crate::sync::lock;
+use open_device::OpenDevice;
 
 /// A device, opened. Cheap to clone; usable from any thread.
 ///
@@ -31,17 +34,25 @@ use warpsmith_driver::raw;
 // covers: BUILD-13, DRV-01, DRV-07
 #[derive(Clone)]
 pub struct Gpu {
-    pub(crate) inner: Arc<GpuInner>,
+    pub(crate) inner: Arc<OpenDevice>,
 }
 
 /// The devices that are open, so that opening one again gives the same object.
-static OPEN: Mutex<Vec<Weak<GpuInner>>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<Weak<OpenDevice>>> = Mutex::new(Vec::new());
 
 fn start(choice: Choice) -> Result<Backend> {
     let backend = warpsmith_driver::select(choice)?;
     cust::init(cust::CudaFlags::empty())
         .map_err(|error| driver_call::cust_failed("cuInit", error))?;
     Ok(backend)
+}
+
+impl From<&Arc<OpenDevice>> for Gpu {
+    fn from(inner: &Arc<OpenDevice>) -> Gpu {
+        Gpu {
+            inner: inner.clone(),
+        }
+    }
 }
 
 impl Gpu {
@@ -76,11 +87,11 @@ impl Gpu {
         if let Some(inner) = open
             .iter()
             .filter_map(Weak::upgrade)
-            .find(|gpu| gpu.choice == choice)
+            .find(|gpu| gpu.context().choice == choice)
         {
             return Ok(Gpu { inner });
         }
-        let inner = Arc::new(GpuInner::new(choice)?);
+        let inner = Arc::new(OpenDevice::new(choice)?);
         open.push(Arc::downgrade(&inner));
         Ok(Gpu { inner })
     }
@@ -103,8 +114,8 @@ impl Gpu {
                         .name()
                         .map_err(|error| driver_call::cust_failed("cuDeviceGetName", error))?,
                     compute_capability: (
-                        device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MAJOR)?,
-                        device_attribute(device.as_raw(), Attribute::COMPUTE_CAPABILITY_MINOR)?,
+                        Attribute::COMPUTE_CAPABILITY_MAJOR.of(device.as_raw())?,
+                        Attribute::COMPUTE_CAPABILITY_MINOR.of(device.as_raw())?,
                     ),
                     total_memory: device
                         .total_memory()
@@ -116,22 +127,22 @@ impl Gpu {
 
     /// The device's name.
     pub fn name(&self) -> String {
-        self.inner.name.clone()
+        self.inner.context().name.clone()
     }
 
     /// Whether this is the simulator.
     pub fn is_simulator(&self) -> bool {
-        self.inner.choice == DeviceChoice::Simulator
+        self.inner.context().choice == DeviceChoice::Simulator
     }
 
     /// How this device was chosen.
     pub fn choice(&self) -> DeviceChoice {
-        self.inner.choice
+        self.inner.context().choice
     }
 
     /// The compute capability, `(9, 0)` for Hopper.
     pub fn compute_capability(&self) -> (i32, i32) {
-        self.inner.capability
+        self.inner.context().capability
     }
 
     /// One of the numbers that the device reports about itself.
@@ -140,19 +151,19 @@ impl Gpu {
     ///
     /// The driver does not know this attribute.
     pub fn attribute(&self, attribute: Attribute) -> Result<i32> {
-        device_attribute(self.inner.device, attribute)
+        attribute.of(self.inner.context().device)
     }
 
     /// The device's memory in bytes.
     pub fn total_memory(&self) -> usize {
-        self.inner.total_memory
+        self.inner.context().total_memory
     }
 
     /// Bytes of device memory that are free, and in all.
     pub fn memory_info(&self) -> Result<(usize, usize)> {
         self.inner.bind()?;
         let (mut free, mut total) = (0, 0);
-        // SAFETY: both results outlive the call.
+        // SAFETY: the driver writes one number each to `free` and `total`, which outlive the call.
         unsafe { call!(cuMemGetInfo_v2(&mut free, &mut total)) }?;
         Ok((free, total))
     }
@@ -160,7 +171,7 @@ impl Gpu {
     /// The version of CUDA that the driver supports, `(13, 0)` for example.
     pub fn driver_version(&self) -> (i32, i32) {
         let mut version = 0;
-        // SAFETY: the result outlives the call.
+        // SAFETY: the driver writes one number to `version`, which outlives the call.
         let _ = unsafe { raw::cuDriverGetVersion(&mut version) };
         (version / 1000, version % 1000 / 10)
     }
@@ -171,9 +182,16 @@ impl Gpu {
     pub fn keep_freed_memory(&self, bytes: u64) -> Result<()> {
         let mut pool = std::ptr::null_mut();
         let mut bytes = bytes;
-        // SAFETY: the result and the value outlive the calls; the attribute is a number of 64 bits.
+        // SAFETY: the driver writes one handle to `pool`, which outlives the call.
         unsafe {
-            call!(cuDeviceGetDefaultMemPool(&mut pool, self.inner.device))?;
+            call!(cuDeviceGetDefaultMemPool(
+                &mut pool,
+                self.inner.context().device
+            ))
+        }?;
+        // SAFETY: the driver reads a number of 64 bits for this attribute, from `bytes`, which outlives the call; the default pool
+        // lives as long as the device.
+        unsafe {
             call!(cuMemPoolSetAttribute(
                 pool,
                 raw::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
@@ -186,7 +204,7 @@ impl Gpu {
     pub fn stack_size(&self) -> Result<usize> {
         self.inner.bind()?;
         let mut bytes = 0;
-        // SAFETY: the result outlives the call.
+        // SAFETY: the driver writes one number to `bytes`, which outlives the call.
         unsafe { call!(cuCtxGetLimit(&mut bytes, raw::CUlimit::CU_LIMIT_STACK_SIZE)) }?;
         Ok(bytes)
     }
@@ -195,7 +213,7 @@ impl Gpu {
     // covers: ERROR-06
     pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
         self.inner.bind()?;
-        // SAFETY: the limit is a plain number.
+        // SAFETY: the call takes two numbers, and refuses what it cannot do.
         unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }.map_err(|error| {
             error.while_doing(|| format!("{bytes} bytes of stack for each thread"))
         })
@@ -209,7 +227,7 @@ impl Gpu {
     /// being captured the device cannot be waited for; the attempt is refused and leaves the capture as it is.
     // covers: STREAM-10, GRAPH-33
     pub fn synchronize(&self) -> Result<()> {
-        if self.inner.captures.load(Ordering::Acquire) != 0 {
+        if self.inner.order().is_capturing() {
             return Err(Error::misuse(
                 "cuCtxSynchronize",
                 Code::STREAM_CAPTURE_UNSUPPORTED,
@@ -218,7 +236,7 @@ impl Gpu {
             ));
         }
         self.inner.bind()?;
-        // SAFETY: no arguments; the context is current.
+        // SAFETY: the call takes no arguments; it refers to the context that `bind` made current.
         let done = unsafe { call!(cuCtxSynchronize()) };
         self.inner.after_wait("cuCtxSynchronize", done)
     }
@@ -226,6 +244,11 @@ impl Gpu {
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Gpu({}, {})", self.inner.choice, self.inner.name)
+        write!(
+            f,
+            "Gpu({}, {})",
+            self.inner.context().choice,
+            self.inner.context().name
+        )
     }
 }

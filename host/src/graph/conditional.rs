@@ -2,9 +2,10 @@
 
 use warpsmith_device::launch::Value;
 
-use super::{GraphBuilder, Node, null_node};
+use super::builder::{BuilderPosition, GraphBuilder};
+use super::contents::null_node;
 use crate::driver_call::call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Node, Result};
 use crate::launch::{Argument, Packer};
 use warpsmith_driver::raw;
 
@@ -30,12 +31,12 @@ impl GraphBuilder {
     pub fn condition(&mut self, start: u32) -> Result<Condition> {
         self.gpu.bind()?;
         let mut handle = 0;
-        // SAFETY: the result outlives the call; graph and context are alive.
+        // SAFETY: the driver writes one number to `handle`, which outlives the call; `self` keeps graph and context.
         unsafe {
             call!(cuGraphConditionalHandleCreate(
                 &mut handle,
                 self.raw,
-                self.gpu.raw_context,
+                self.gpu.context().raw(),
                 start,
                 raw::CU_GRAPH_COND_ASSIGN_DEFAULT
             ))
@@ -101,7 +102,7 @@ impl GraphBuilder {
     fn conditional(
         &mut self,
         condition: Condition,
-        kind: raw::CUgraphConditionalNodeType,
+        body_type: raw::CUgraphConditionalNodeType,
         body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
     ) -> Result<Node> {
         const CALL: &str = "cuGraphAddNode";
@@ -113,7 +114,7 @@ impl GraphBuilder {
                 "make it by `condition` of the builder that the node is added to",
             ));
         }
-        let Some(place) = self
+        let Some(index) = self
             .unused_conditions
             .iter()
             .position(|&handle| handle == condition.handle)
@@ -132,14 +133,14 @@ impl GraphBuilder {
         };
         parameters.__bindgen_anon_1.conditional = raw::CUDA_CONDITIONAL_NODE_PARAMS {
             handle: condition.handle,
-            type_: kind,
+            type_: body_type,
             size: 1,
             phGraph_out: std::ptr::null_mut(),
-            ctx: self.gpu.raw_context,
+            ctx: self.gpu.context().raw(),
         };
         let mut node = null_node();
         let before: Vec<raw::CUgraphNode> = self.before_all.iter().map(|node| node.raw()).collect();
-        // SAFETY: result, dependencies and parameters outlive the call.
+        // SAFETY: the driver writes to `node` and `parameters` and reads `before.len()` nodes; all outlive the call.
         unsafe {
             call!(cuGraphAddNode_v2(
                 &mut node,
@@ -150,17 +151,18 @@ impl GraphBuilder {
                 &mut parameters
             ))
         }?;
-        self.unused_conditions.swap_remove(place);
+        self.unused_conditions.swap_remove(index);
         let node = Node::new(node, self.number);
-        // SAFETY: the driver wrote the array of one body, which belongs to the node.
+        // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (1) graphs, which lives as long as
+        // the node.
         let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
         let mut builder = GraphBuilder::new(&self.gpu, inner);
-        builder.in_body = true;
+        builder.set_position(BuilderPosition::Body);
         let result = body(&mut builder);
         // Whatever the closure says: nodes that were added will run.
         let contents = std::mem::take(&mut builder.contents);
-        for (allocation, access) in &contents.memory {
-            for before in self.follow(node, allocation, *access) {
+        for used in &contents.memory {
+            for before in self.note_use(node, used) {
                 self.add_edge(before, node)?;
             }
         }

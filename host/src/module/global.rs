@@ -7,7 +7,8 @@ use bytemuck::Pod;
 
 use super::{Module, ModuleInner};
 use crate::error::{Code, Error, Result};
-use crate::memory::bytes_of;
+use crate::gpu::Gpu;
+use crate::memory::size::bytes_of;
 
 /// A variable of a module that holds one or more `T`.
 ///
@@ -104,10 +105,12 @@ impl<T: Pod> Global<T> {
         self.check(values.len())?;
         let bytes = bytes_of::<T>("cuMemcpyHtoD", values.len())?;
         self.wait()?;
-        // SAFETY: as many bytes on both sides; the device is idle as far as we enqueued anything.
+        // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `values` (checked above). The
+        // device has done all that was enqueued.
         unsafe {
             self.module
                 .gpu
+                .context()
                 .write_now(self.address, values.as_ptr().cast(), bytes)
         }
         .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
@@ -118,10 +121,12 @@ impl<T: Pod> Global<T> {
         let mut values = vec![T::zeroed(); self.len];
         let bytes = bytes_of::<T>("cuMemcpyDtoH", values.len())?;
         self.wait()?;
-        // SAFETY: as many bytes on both sides.
+        // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `values`. The device has done
+        // all that was enqueued.
         unsafe {
             self.module
                 .gpu
+                .context()
                 .read_now(values.as_mut_ptr().cast(), self.address, bytes)
         }
         .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))?;
@@ -129,10 +134,7 @@ impl<T: Pod> Global<T> {
     }
 
     fn wait(&self) -> Result<()> {
-        crate::Gpu {
-            inner: self.module.gpu.clone(),
-        }
-        .synchronize()
+        Gpu::from(&self.module.gpu).synchronize()
     }
 
     fn check(&self, len: usize) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The driver's PTX compiler: its options and logs; and what a module's text says before it is loaded.
 
-use crate::module::ModuleOptions;
+use super::options::ModuleOptions;
 use warpsmith_driver::raw;
 
 /// Options for the driver's compiler with buffers for its logs.

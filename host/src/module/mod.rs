@@ -2,56 +2,25 @@
 
 pub(crate) mod global;
 mod jit;
+mod launch_log;
+pub(crate) mod options;
 pub(crate) mod panics;
+mod retired;
 
 use std::ffi::CString;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use warpsmith_device::launch::{Kernel, KernelItem};
-
-use crate::context::GpuInner;
-use crate::driver_call::adopt;
-use crate::driver_call::{self, call};
-use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
-use crate::gpu::Gpu;
-use crate::launch::kernel::{TypedKernel, UntypedKernel};
-use crate::reclaim::Remains;
-use jit::{Jit, declared, declared_variables};
-use panics::PanicSlot;
 use warpsmith_driver::raw;
 
-/// How the driver compiles PTX.
-///
-/// ```
-/// use warpsmith_host::ModuleOptions;
-///
-/// let options = ModuleOptions { max_registers: Some(64), ..Default::default() };
-/// assert_eq!(options.optimisation, 4);
-/// ```
-// covers: BUILD-02
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ModuleOptions {
-    /// The most registers of a thread, for all kernels.
-    pub max_registers: Option<u32>,
-    /// 0 to 4.
-    pub optimisation: u32,
-    /// Lets the compiler report registers and spills in [`Module::jit_log`].
-    pub verbose: bool,
-    /// Keeps line information for profilers and debuggers.
-    pub line_info: bool,
-}
-
-impl Default for ModuleOptions {
-    fn default() -> Self {
-        ModuleOptions {
-            max_registers: None,
-            optimisation: 4,
-            verbose: false,
-            line_info: true,
-        }
-    }
-}
+use self::jit::{Jit, declared, declared_variables};
+use self::options::ModuleOptions;
+use self::panics::PanicSlot;
+use self::retired::RetiredModule;
+use crate::driver_call::{self, adopt, call};
+use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
+use crate::gpu::Gpu;
+use crate::gpu::open_device::OpenDevice;
 
 /// Loaded PTX. Cheap to clone; kernels and globals keep it alive, and so does work on the device that uses it.
 ///
@@ -72,7 +41,7 @@ pub struct Module {
 }
 
 pub(crate) struct ModuleInner {
-    pub(crate) gpu: Arc<GpuInner>,
+    pub(crate) gpu: Arc<OpenDevice>,
     pub(crate) raw: raw::CUmodule,
     owner: ManuallyDrop<cust::module::Module>,
     log: String,
@@ -81,9 +50,9 @@ pub(crate) struct ModuleInner {
     pub(crate) panics: Option<Arc<PanicSlot>>,
 }
 
-// SAFETY: the driver's handles may be used from any thread.
+// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
 unsafe impl Send for ModuleInner {}
-// SAFETY: as above.
+// SAFETY: the driver locks modules itself; nothing here changes after loading.
 unsafe impl Sync for ModuleInner {}
 
 impl Gpu {
@@ -116,7 +85,8 @@ impl Gpu {
         self.inner.reclaim();
         let mut jit = Jit::new(options);
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the image ends with a NUL; options, values and the log buffers outlive the call.
+        // SAFETY: the driver writes one handle to `handle`. The image is a `CString`, so it ends with a NUL; `jit` has as many values as
+        // options, and the log buffers that they point to, and lives to the end of this function.
         let code = unsafe {
             raw::cuModuleLoadDataEx(
                 &mut handle,
@@ -129,7 +99,7 @@ impl Gpu {
         if code.0 != 0 {
             return Err(rejected(CALL, Code(code.0), jit.errors(), ptx));
         }
-        // SAFETY: just loaded, given to cust alone.
+        // SAFETY: the call above loaded the module, and it is given to cust alone.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let mut inner = ModuleInner {
             gpu: self.inner.clone(),
@@ -162,9 +132,9 @@ impl Gpu {
         self.inner.bind()?;
         self.inner.reclaim();
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the image outlives the call, and the caller vouches for it.
+        // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller vouches for the image.
         unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }?;
-        // SAFETY: just loaded, given to cust alone.
+        // SAFETY: the call above loaded the module, and it is given to cust alone.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let inner = ModuleInner {
             gpu: self.inner.clone(),
@@ -182,53 +152,6 @@ impl Gpu {
 }
 
 impl Module {
-    /// A kernel of this module by its Rust item: `module.kernel(kernels::saxpy)`, `module.kernel(kernels::reduce::<f32>)`.
-    ///
-    /// # Errors
-    ///
-    /// The module has no such kernel, or its parameters differ from the Rust function's: then PTX and launcher were not built from
-    /// the same source.
-    pub fn kernel<I: KernelItem>(&self, item: I) -> Result<TypedKernel<I::Kernel>> {
-        let _ = item;
-        let inner = self.inner.function(<I::Kernel as Kernel>::NAME)?;
-        inner.check_parameters(<I::Kernel as Kernel>::FLAT_PARAMETERS)?;
-        Ok(TypedKernel::new(inner))
-    }
-
-    /// A kernel by the name of its entry, for PTX that `#[kernel]` did not make (CUDA C++, hand-written). `P` is the tuple of
-    /// markers that describes its parameters as in [`warpsmith_device::launch`]; launching it is unsafe.
-    ///
-    /// ```
-    /// use warpsmith_host::prelude::*;
-    ///
-    /// # fn main() -> Result<()> {
-    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
-    /// let module = gpu.load(
-    ///     ".version 7.0 .target sm_70 .address_size 64
-    ///      .visible .entry set(.param .u64 p, .param .u64 n, .param .u32 v) {
-    ///          .reg .b64 %p; .reg .b32 %v;
-    ///          ld.param.u64 %p, [p]; ld.param.u32 %v, [v];
-    ///          st.global.u32 [%p], %v;
-    ///          ret;
-    ///      }",
-    /// )?;
-    /// let set = module.untyped_kernel::<(Out<u32>, Value<u32>)>("set")?;
-    /// let stream = gpu.stream()?;
-    /// let mut word = stream.zeroed::<u32>(1)?;
-    /// // SAFETY: the entry writes one word, which there is.
-    /// unsafe { stream.launch_untyped(&set, Grid::new(1, 1), (&mut word, 7))? };
-    /// assert_eq!(stream.download(&word)?, [7]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The module has no such kernel.
-    pub fn untyped_kernel<P>(&self, name: &str) -> Result<UntypedKernel<P>> {
-        Ok(UntypedKernel::new(self.inner.function(name)?))
-    }
-
     /// The names of the kernels, in the order of the text.
     pub fn kernel_names(&self) -> &[String] {
         &self.inner.kernels
@@ -242,9 +165,7 @@ impl Module {
 
     /// The device.
     pub fn gpu(&self) -> Gpu {
-        Gpu {
-            inner: self.inner.gpu.clone(),
-        }
+        Gpu::from(&self.inner.gpu)
     }
 }
 
@@ -257,18 +178,15 @@ impl std::fmt::Debug for Module {
 }
 
 impl ModuleInner {
-    fn function(self: &Arc<Self>, name: &str) -> Result<Arc<crate::launch::kernel::KernelInner>> {
+    /// The driver's handle of a kernel, valid as long as the module.
+    pub(crate) fn function(&self, name: &str) -> Result<raw::CUfunction> {
         self.gpu.bind()?;
         let missing = || not_found("cuModuleGetFunction", "kernel", name, &self.kernels);
         if name.contains('\0') {
             return Err(missing());
         }
         match self.owner.get_function(name) {
-            Ok(function) => crate::launch::kernel::KernelInner::new(
-                self.clone(),
-                function.to_raw().cast(),
-                name,
-            ),
+            Ok(function) => Ok(function.to_raw().cast()),
             Err(cust::error::CudaError::NotFound) => Err(missing()),
             Err(error) => Err(driver_call::cust_failed("cuModuleGetFunction", error)
                 .while_doing(|| format!("kernel `{name}`"))),
@@ -282,7 +200,7 @@ impl ModuleInner {
         let missing = || not_found("cuModuleGetGlobal", "variable", name, &self.globals);
         let text = CString::new(name).map_err(|_| missing())?;
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the results and the name outlive the call.
+        // SAFETY: the driver writes to `address` and `bytes`, and reads `text`, a `CString`; all outlive the call. `self` owns the module.
         unsafe {
             call!(cuModuleGetGlobal_v2(
                 &mut address,
@@ -312,12 +230,18 @@ impl ModuleInner {
         }
         let slot = Arc::new(PanicSlot::new(gpu)?);
         let pointer = slot.device_address();
-        // SAFETY: eight bytes on both sides. No kernel of this module can be running.
-        unsafe {
+        // SAFETY: the variable has `bytes` bytes at `address`, which are as many as `pointer` has (compared above). No kernel of
+        // this module can be running: nobody has seen it yet.
+        let written = unsafe {
             self.gpu
+                .context()
                 .write_now(address, (&raw const pointer).cast(), bytes)
-        }?;
-        gpu.inner.watch(&slot);
+        };
+        if let Err(error) = written {
+            self.gpu.retire(Box::new(slot.memory()), &[]);
+            return Err(error);
+        }
+        gpu.inner.reports().add_source(slot.clone());
         self.panics = Some(slot);
         Ok(())
     }
@@ -325,11 +249,12 @@ impl ModuleInner {
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
-        // SAFETY: taken once, here.
+        // SAFETY: this is the only place that takes the field, and `drop` runs once.
         let module = unsafe { ManuallyDrop::take(&mut self.owner) };
+        let retired = RetiredModule::new(module, self.panics.take(), self.gpu.reports().clone());
         // A kernel of it may be in any stream, and may write its panic.
         self.gpu
-            .retire_from_all(Remains::Module(module, self.panics.take()));
+            .call_driver_later(|gpu| gpu.retire_from_all(Box::new(retired)));
     }
 }
 

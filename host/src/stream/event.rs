@@ -5,14 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::context::GpuInner;
-use crate::driver_call::adopt;
-use crate::driver_call::{self, call};
+use warpsmith_driver::raw;
+
+use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::memory::allocation::wrong_gpu;
-use crate::stream::StreamInner;
-use warpsmith_driver::raw;
+use crate::gpu::open_device::OpenDevice;
 
 /// A mark in a stream.
 ///
@@ -34,32 +32,38 @@ use warpsmith_driver::raw;
 /// ```
 // covers: EVENT-01, EVENT-04
 pub struct Event {
-    gpu: Arc<GpuInner>,
+    gpu: Arc<OpenDevice>,
     inner: ManuallyDrop<cust::event::Event>,
-    timing: bool,
+    timing: EventTiming,
     /// The number of the capture in which it was last recorded, 0 for none.
     capture: AtomicU64,
+}
+
+/// Whether an event can measure time, which costs something at each recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum EventTiming {
+    Enabled,
+    Disabled,
 }
 
 impl Gpu {
     /// A new event that can measure time.
     pub fn event(&self) -> Result<Event> {
-        Event::new(self, true)
+        Event::new(self, EventTiming::Enabled)
     }
 
     /// A new event that only gives order, which is cheaper.
     pub fn event_untimed(&self) -> Result<Event> {
-        Event::new(self, false)
+        Event::new(self, EventTiming::Disabled)
     }
 }
 
 impl Event {
-    fn new(gpu: &Gpu, timing: bool) -> Result<Event> {
+    fn new(gpu: &Gpu, timing: EventTiming) -> Result<Event> {
         gpu.inner.bind()?;
-        let flags = if timing {
-            cust::event::EventFlags::DEFAULT
-        } else {
-            cust::event::EventFlags::DISABLE_TIMING
+        let flags = match timing {
+            EventTiming::Enabled => cust::event::EventFlags::DEFAULT,
+            EventTiming::Disabled => cust::event::EventFlags::DISABLE_TIMING,
         };
         let inner = cust::event::Event::new(flags)
             .map_err(|error| driver_call::cust_failed("cuEventCreate", error))?;
@@ -75,7 +79,7 @@ impl Event {
     pub fn is_complete(&self) -> Result<bool> {
         self.refuse_capture("cuEventQuery")?;
         self.gpu.bind()?;
-        // SAFETY: the event is alive.
+        // SAFETY: `self` owns the event.
         match unsafe { call!(cuEventQuery(self.raw())) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             done => self.gpu.after_wait("cuEventQuery", done).map(|()| true),
@@ -90,7 +94,7 @@ impl Event {
     pub fn synchronize(&self) -> Result<()> {
         self.refuse_capture("cuEventSynchronize")?;
         self.gpu.bind()?;
-        // SAFETY: the event is alive.
+        // SAFETY: `self` owns the event.
         let done = unsafe { call!(cuEventSynchronize(self.raw())) };
         self.gpu.after_wait("cuEventSynchronize", done)
     }
@@ -103,7 +107,7 @@ impl Event {
     /// One of them was not recorded, is not complete yet, or cannot measure time.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
         for event in [self, start] {
-            if !event.timing {
+            if event.timing == EventTiming::Disabled {
                 return Err(Error::misuse(
                     "cuEventElapsedTime",
                     Code::INVALID_HANDLE,
@@ -115,7 +119,7 @@ impl Event {
         }
         self.gpu.bind()?;
         let mut milliseconds = 0.0_f32;
-        // SAFETY: both events are alive.
+        // SAFETY: `self` and `start` own their events; the driver writes one number to `milliseconds`, which outlives the call.
         unsafe {
             call!(cuEventElapsedTime(
                 &mut milliseconds,
@@ -140,24 +144,24 @@ impl Event {
         adopt::event_handle(&self.inner)
     }
 
-    pub(crate) fn check_gpu(&self, call: &'static str, stream: &StreamInner) -> Result<()> {
-        if Arc::ptr_eq(&self.gpu, &stream.gpu) {
-            Ok(())
-        } else {
-            Err(wrong_gpu(call))
+    pub(crate) fn gpu(&self) -> &Arc<OpenDevice> {
+        &self.gpu
+    }
+
+    /// The number of the capture in which it was last recorded.
+    pub(crate) fn capture_number(&self) -> Option<u64> {
+        match self.capture.load(Ordering::Acquire) {
+            0 => None,
+            number => Some(number),
         }
     }
 
-    pub(crate) fn capture(&self) -> u64 {
-        self.capture.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn set_capture(&self, number: u64) {
-        self.capture.store(number, Ordering::Release);
+    pub(crate) fn set_capture_number(&self, number: Option<u64>) {
+        self.capture.store(number.unwrap_or(0), Ordering::Release);
     }
 
     fn refuse_capture(&self, call: &'static str) -> Result<()> {
-        if self.capture() == 0 {
+        if self.capture_number().is_none() {
             return Ok(());
         }
         Err(Error::misuse(
@@ -174,7 +178,7 @@ impl Drop for Event {
         if let Err(error) = self.gpu.bind() {
             return self.gpu.report_drop(Err(error));
         }
-        // SAFETY: taken once, here. The driver keeps a pending event until it is complete.
+        // SAFETY: this is the only place that takes the field, and `drop` runs once. The driver keeps a pending event until it is complete.
         let event = unsafe { ManuallyDrop::take(&mut self.inner) };
         if let Err((error, event)) = cust::event::Event::drop(event) {
             std::mem::forget(event);
@@ -187,7 +191,7 @@ impl Drop for Event {
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Event")
-            .field("timing", &self.timing)
+            .field("timing", &(self.timing == EventTiming::Enabled))
             .finish_non_exhaustive()
     }
 }

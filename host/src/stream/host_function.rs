@@ -5,15 +5,14 @@
 //! later. A panic in one is caught and reported by the next wait.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use crate::context::{GpuInner, lock};
+use super::Stream;
 use crate::driver_call::call;
+use crate::driver_call::callback::Running;
 use crate::error::Result;
-use crate::stream::Stream;
+use crate::gpu::reports::WaitReports;
 
 impl Stream {
     /// Calls `function` once when everything before it in this stream is done; what comes after waits for it.
@@ -40,23 +39,23 @@ impl Stream {
     /// ([`GraphBuilder::host`](crate::GraphBuilder::host)).
     // covers: STREAM-15, GRAPH-05
     pub fn host_fn(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
-        self.inner.refuse_capture("cuLaunchHostFunc")?;
-        self.inner.gpu.bind()?;
+        self.handle.refuse_capture("cuLaunchHostFunc")?;
+        self.gpu.bind()?;
         let once = Box::new(Once {
             function: Box::new(function),
-            gpu: Arc::downgrade(&self.inner.gpu),
+            reports: self.gpu.reports().clone(),
         });
         let data = Box::into_raw(once);
-        // SAFETY: the trampoline takes the box back, once.
+        // SAFETY: `self` owns the stream; `data` is what `run_once` asks for, and the driver calls it at most once.
         let result = unsafe {
             call!(cuLaunchHostFunc(
-                self.inner.raw,
+                self.handle.raw(),
                 Some(run_once),
                 data.cast()
             ))
         };
         if result.is_err() {
-            // SAFETY: refused, so never called.
+            // SAFETY: `data` comes from `Box::into_raw` above; the driver refused the function and never calls it.
             drop(unsafe { Box::from_raw(data) });
         }
         result
@@ -65,67 +64,54 @@ impl Stream {
 
 struct Once {
     function: Box<dyn FnOnce() + Send>,
-    gpu: Weak<GpuInner>,
+    reports: Arc<WaitReports>,
 }
 
+/// # Safety
+///
+/// `data` comes from `Box::into_raw` of a [`Once`], and this takes it over.
 unsafe extern "C" fn run_once(data: *mut core::ffi::c_void) {
-    // SAFETY: from `host_fn`, which gave it away; called once.
+    // SAFETY: by the contract of this function.
     let once = unsafe { Box::from_raw(data.cast::<Once>()) };
-    guarded(once.function, &once.gpu);
+    run_reporting_panics(once.function, &once.reports);
 }
 
 /// A function that a graph calls at each launch.
 pub(crate) struct Repeated {
     function: Box<dyn Fn() + Send + Sync>,
-    gpu: Weak<GpuInner>,
+    reports: Arc<WaitReports>,
 }
 
 impl Repeated {
     pub(crate) fn new(
-        gpu: &Arc<GpuInner>,
+        reports: &Arc<WaitReports>,
         function: impl Fn() + Send + Sync + 'static,
     ) -> Repeated {
         Repeated {
             function: Box::new(function),
-            gpu: Arc::downgrade(gpu),
+            reports: reports.clone(),
         }
     }
 }
 
 /// # Safety
+///
 /// `data` points to a [`Repeated`] that lives as long as the graph can run.
 pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
-    // SAFETY: by the contract.
+    // SAFETY: by the contract of this function.
     let repeated = unsafe { &*data.cast::<Repeated>() };
-    guarded(&repeated.function, &repeated.gpu);
-}
-
-thread_local! {
-    static RUNNING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is inside of a host function, where the driver must not be called.
-pub(crate) fn is_running() -> bool {
-    RUNNING.get()
+    run_reporting_panics(&repeated.function, &repeated.reports);
 }
 
 /// Keeps panics on this side of the driver.
-fn guarded(function: impl FnOnce(), gpu: &Weak<GpuInner>) {
-    RUNNING.set(true);
+fn run_reporting_panics(function: impl FnOnce(), reports: &WaitReports) {
+    let running = Running::enter();
     let result = catch_unwind(AssertUnwindSafe(function));
-    RUNNING.set(false);
+    drop(running);
     let Err(payload) = result else { return };
-    let text = message(&payload);
+    reports.add_host_panic(message(&payload));
     // A payload's own destructor may panic too; then it is lost, which is better than an abort.
     std::mem::forget(payload);
-    if let Some(gpu) = gpu.upgrade() {
-        lock(&gpu.host_panics).push(text);
-        gpu.host_panicked.store(true, Ordering::Release);
-        // If this was the last handle, its destructor would call the driver from here, which it does not permit.
-        if Arc::strong_count(&gpu) == 1 {
-            std::thread::spawn(move || drop(gpu));
-        }
-    }
 }
 
 fn message(payload: &Box<dyn Any + Send>) -> String {

@@ -4,18 +4,16 @@ pub(crate) mod event;
 pub(crate) mod host_function;
 
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::context::{GpuInner, lock};
-use crate::driver_call::adopt;
+use warpsmith_driver::raw;
+
+use self::event::Event;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::graph::capture::CaptureState;
-use crate::stream::event::Event;
-use warpsmith_driver::raw;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::order::stream_handle::StreamHandle;
 
 /// How a stream behaves.
 ///
@@ -67,46 +65,10 @@ impl Default for StreamOptions {
 /// ```
 // covers: STREAM-07
 pub struct Stream {
-    pub(crate) inner: Arc<StreamInner>,
+    pub(crate) gpu: Arc<OpenDevice>,
+    pub(crate) handle: Arc<StreamHandle>,
     /// Not `Clone`: a capture takes the stream exclusively.
     _unique: PhantomData<()>,
-}
-
-pub(crate) struct StreamInner {
-    pub(crate) gpu: Arc<GpuInner>,
-    pub(crate) raw: raw::CUstream,
-    owner: ManuallyDrop<cust::stream::Stream>,
-    /// Never used twice in a process.
-    pub(crate) number: u64,
-    /// `number`, or [`CAPTURED`], which is no memory's owner, so that everything takes the slow path.
-    current_number: AtomicU64,
-    /// Recorded whenever another stream must follow this one; waits bind to the recording at the time of their call.
-    mark: cust::event::Event,
-    /// Recorded when a capture begins: all that was really enqueued.
-    before_capture: cust::event::Event,
-    capture: Mutex<Option<Arc<CaptureState>>>,
-}
-
-/// A number that no stream has.
-const CAPTURED: u64 = u64::MAX;
-
-static NEXT: AtomicU64 = AtomicU64::new(1);
-
-// SAFETY: the driver's handles may be used from any thread.
-unsafe impl Send for StreamInner {}
-// SAFETY: as above; the driver locks streams itself, and the rest is behind locks and atomics.
-unsafe impl Sync for StreamInner {}
-
-impl PartialEq for StreamInner {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl std::fmt::Debug for StreamInner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Stream({})", self.number)
-    }
 }
 
 impl Gpu {
@@ -117,45 +79,16 @@ impl Gpu {
 
     /// A new stream with these options.
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
-        self.inner.bind()?;
         let flags = if options.non_blocking {
-            raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0
+            raw::CUstream_flags::CU_STREAM_NON_BLOCKING
         } else {
-            0
+            raw::CUstream_flags(0)
         };
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the result outlives the call.
-        unsafe {
-            call!(cuStreamCreateWithPriority(
-                &mut handle,
-                flags,
-                options.priority
-            ))
-        }?;
-        // SAFETY: just made, given to cust alone.
-        let owner = ManuallyDrop::new(unsafe { adopt::stream(handle) });
-        let event = || {
-            cust::event::Event::new(cust::event::EventFlags::DISABLE_TIMING)
-                .map_err(|error| driver_call::cust_failed("cuEventCreate", error))
-        };
-        let inner = Arc::new(
-            StreamInner {
-                gpu: self.inner.clone(),
-                raw: handle,
-                owner,
-                number: 0,
-                current_number: AtomicU64::new(0),
-                mark: event()?,
-                before_capture: event()?,
-                capture: Mutex::new(None),
-            }
-            .numbered(),
-        );
-        let mut streams = lock(&self.inner.streams);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.push(Arc::downgrade(&inner));
+        let handle = StreamHandle::create(self.inner.context(), flags, options.priority)?;
+        self.inner.order().add_stream(&handle);
         Ok(Stream {
-            inner,
+            gpu: self.inner.clone(),
+            handle,
             _unique: PhantomData,
         })
     }
@@ -164,7 +97,7 @@ impl Gpu {
     pub fn stream_priorities(&self) -> Result<(i32, i32)> {
         self.inner.bind()?;
         let (mut least, mut greatest) = (0, 0);
-        // SAFETY: both results outlive the call.
+        // SAFETY: the driver writes one number each to `least` and `greatest`, which outlive the call.
         unsafe { call!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest)) }?;
         Ok((least, greatest))
     }
@@ -173,32 +106,30 @@ impl Gpu {
 impl Stream {
     /// The device.
     pub fn gpu(&self) -> Gpu {
-        Gpu {
-            inner: self.inner.gpu.clone(),
-        }
+        Gpu::from(&self.gpu)
     }
 
     /// The driver's handle (`CUstream`), for calls of libraries that take one. What those do with memory of this crate is not put in
     /// order with other streams.
     pub fn as_raw(&self) -> *mut core::ffi::c_void {
-        self.inner.raw.cast()
+        self.handle.raw().cast()
     }
 
     /// The priority that the driver gave it.
     pub fn priority(&self) -> Result<i32> {
-        self.inner.gpu.bind()?;
-        self.inner
-            .owner
+        self.gpu.bind()?;
+        self.handle
+            .cust()
             .get_priority()
             .map_err(|error| driver_call::cust_failed("cuStreamGetPriority", error))
     }
 
     /// Whether it keeps out of the legacy default stream's way.
     pub fn is_non_blocking(&self) -> Result<bool> {
-        self.inner.gpu.bind()?;
+        self.gpu.bind()?;
         let mut flags = 0;
-        // SAFETY: the result outlives the call; the stream is alive.
-        unsafe { call!(cuStreamGetFlags(self.inner.raw, &mut flags)) }?;
+        // SAFETY: the driver writes one number to `flags`, which outlives the call; `self` owns the stream.
+        unsafe { call!(cuStreamGetFlags(self.handle.raw(), &mut flags)) }?;
         Ok(flags & raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
     }
 
@@ -210,38 +141,34 @@ impl Stream {
     /// being captured cannot be waited for; the attempt is refused and leaves the capture as it is.
     // covers: STREAM-10, GRAPH-33, ERROR-02
     pub fn synchronize(&self) -> Result<()> {
-        self.inner.refuse_capture("cuStreamSynchronize")?;
-        self.inner.gpu.bind()?;
-        // SAFETY: the stream is alive.
-        let done = unsafe { call!(cuStreamSynchronize(self.inner.raw)) };
-        self.inner.gpu.after_wait("cuStreamSynchronize", done)
+        self.handle.refuse_capture("cuStreamSynchronize")?;
+        self.gpu.bind()?;
+        // SAFETY: `self` owns the stream.
+        let done = unsafe { call!(cuStreamSynchronize(self.handle.raw())) };
+        self.gpu.after_wait("cuStreamSynchronize", done)
     }
 
     /// Whether everything in this stream is done. Does not wait.
     // covers: STREAM-12
     pub fn is_idle(&self) -> Result<bool> {
-        self.inner.refuse_capture("cuStreamQuery")?;
-        self.inner.gpu.bind()?;
-        // SAFETY: the stream is alive.
-        match unsafe { call!(cuStreamQuery(self.inner.raw)) } {
+        self.handle.refuse_capture("cuStreamQuery")?;
+        self.gpu.bind()?;
+        // SAFETY: `self` owns the stream.
+        match unsafe { call!(cuStreamQuery(self.handle.raw())) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            done => self
-                .inner
-                .gpu
-                .after_wait("cuStreamQuery", done)
-                .map(|()| true),
+            done => self.gpu.after_wait("cuStreamQuery", done).map(|()| true),
         }
     }
 
     /// Marks this point of the stream: the event is complete once everything before it is done. Recording again moves the mark.
     // covers: EVENT-02
     pub fn record(&self, event: &Event) -> Result<()> {
-        event.check_gpu("cuEventRecord", &self.inner)?;
-        self.inner.gpu.bind()?;
-        let _order = self.inner.gpu.order();
-        // SAFETY: both are alive.
-        unsafe { call!(cuEventRecord(event.raw(), self.inner.raw)) }?;
-        event.set_capture(self.inner.capture().map_or(0, |capture| capture.number));
+        check_same_device("cuEventRecord", &self.gpu, event.gpu())?;
+        self.gpu.bind()?;
+        let _order = self.gpu.lock_order();
+        // SAFETY: `self` owns the stream, `event` the event.
+        unsafe { call!(cuEventRecord(event.raw(), self.handle.raw())) }?;
+        event.set_capture_number(self.handle.capture_number());
         Ok(())
     }
 
@@ -254,18 +181,18 @@ impl Stream {
     /// [`Capture::fork`](crate::Capture::fork)), or the other way round.
     // covers: STREAM-11, EVENT-03, GRAPH-35, GRAPH-36
     pub fn wait(&self, event: &Event) -> Result<()> {
-        event.check_gpu("cuStreamWaitEvent", &self.inner)?;
-        self.inner.gpu.bind()?;
-        let _order = self.inner.gpu.order();
-        let here = self.inner.capture().map_or(0, |capture| capture.number);
-        let there = event.capture();
+        check_same_device("cuStreamWaitEvent", &self.gpu, event.gpu())?;
+        self.gpu.bind()?;
+        let _order = self.gpu.lock_order();
+        let here = self.handle.capture_number();
+        let there = event.capture_number();
         if here != there {
             let (code, message) = match (here, there) {
-                (0, _) => (
+                (None, _) => (
                     Code::STREAM_CAPTURE_ISOLATION,
                     "the event belongs to a capture that this stream is no part of",
                 ),
-                (_, 0) => (
+                (_, None) => (
                     Code::STREAM_CAPTURE_ISOLATION,
                     "this stream is being captured and the event is not part of the capture",
                 ),
@@ -281,217 +208,13 @@ impl Stream {
                 "`Capture::fork` brings a stream into a capture; record the event inside the same capture",
             ));
         }
-        // SAFETY: both are alive.
-        unsafe { call!(cuStreamWaitEvent(self.inner.raw, event.raw(), 0)) }
+        // SAFETY: `self` owns the stream, `event` the event.
+        unsafe { call!(cuStreamWaitEvent(self.handle.raw(), event.raw(), 0)) }
     }
 }
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl StreamInner {
-    fn numbered(mut self) -> StreamInner {
-        self.number = NEXT.fetch_add(1, Ordering::Relaxed);
-        *self.current_number.get_mut() = self.number;
-        self
-    }
-
-    /// What a memory's owner is compared with.
-    #[inline]
-    pub(crate) fn current_number(&self) -> u64 {
-        self.current_number.load(Ordering::Relaxed)
-    }
-
-    /// The capture that this stream is part of.
-    pub(crate) fn capture(&self) -> Option<Arc<CaptureState>> {
-        // The usual case without a lock: a stream enters or leaves a capture only while it is borrowed exclusively.
-        if self.current_number() != CAPTURED {
-            return None;
-        }
-        lock(&self.capture).clone()
-    }
-
-    /// Enters a capture. The caller holds the order lock and calls the driver.
-    pub(crate) fn enter_capture(&self, capture: &Arc<CaptureState>) -> Result<()> {
-        self.before_capture_now()?;
-        *lock(&self.capture) = Some(capture.clone());
-        self.current_number.store(CAPTURED, Ordering::Release);
-        Ok(())
-    }
-
-    pub(crate) fn leave_capture(&self) {
-        self.current_number.store(self.number, Ordering::Release);
-        *lock(&self.capture) = None;
-    }
-
-    fn before_capture_now(&self) -> Result<()> {
-        // SAFETY: both are alive; the stream is not captured yet.
-        unsafe {
-            call!(cuEventRecord(
-                adopt::event_handle(&self.before_capture),
-                self.raw
-            ))
-        }
-    }
-
-    pub(crate) fn refuse_capture(&self, call: &'static str) -> Result<()> {
-        if self.current_number() == CAPTURED {
-            return Err(Error::misuse(
-                call,
-                Code::STREAM_CAPTURE_UNSUPPORTED,
-                "the stream is being captured: nothing runs, so there is nothing to wait for or to copy to the host",
-                "do this before the capture, or after launching the captured graph",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Lets later work in `follower` follow everything enqueued here so far. The caller holds the order lock.
-    pub(crate) fn lead(&self, follower: raw::CUstream) -> Result<()> {
-        let event = if self.current_number() == CAPTURED {
-            // What is captured does not run; what came before has its event.
-            adopt::event_handle(&self.before_capture)
-        } else {
-            let event = adopt::event_handle(&self.mark);
-            // SAFETY: both are alive.
-            unsafe { call!(cuEventRecord(event, self.raw)) }?;
-            event
-        };
-        // SAFETY: the event is alive, and `follower` by the caller.
-        unsafe { call!(cuStreamWaitEvent(follower, event, 0)) }
-    }
-
-    /// Lets later work here follow what `other` holds, both being in one capture. The caller holds the order lock.
-    pub(crate) fn follow_captured(&self, other: &StreamInner) -> Result<()> {
-        let event = adopt::event_handle(&other.mark);
-        // SAFETY: all are alive.
-        unsafe {
-            call!(cuEventRecord(event, other.raw))?;
-            call!(cuStreamWaitEvent(self.raw, event, 0))
-        }
-    }
-
-    /// Whether everything that was really enqueued here is done. The caller holds the order lock.
-    pub(crate) fn past_is_done(&self) -> Result<bool> {
-        self.gpu.bind()?;
-        let answer = if self.current_number() == CAPTURED {
-            // SAFETY: the event is alive.
-            unsafe { call!(cuEventQuery(adopt::event_handle(&self.before_capture))) }
-        } else {
-            // SAFETY: the stream is alive.
-            unsafe { call!(cuStreamQuery(self.raw)) }
-        };
-        match answer {
-            Ok(()) => Ok(true),
-            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// This moment of the stream, `None` if everything before it is done. The caller holds the order lock.
-    pub(crate) fn mark(&self) -> Result<Option<Mark>> {
-        let event = self.event()?;
-        Ok(event.map(|event| Mark {
-            gpu: self.gpu.clone(),
-            event,
-        }))
-    }
-
-    /// An event for everything enqueued so far, for the caller to destroy; `None` if that is done. The caller holds the order lock.
-    pub(crate) fn event(&self) -> Result<Option<raw::CUevent>> {
-        if self.past_is_done()? {
-            return Ok(None);
-        }
-        if self.current_number() == CAPTURED {
-            self.lead(self.gpu.errands)?;
-            return record_new(self.gpu.errands).map(Some);
-        }
-        record_new(self.raw).map(Some)
-    }
-}
-
-/// A new event, recorded.
-fn record_new(stream: raw::CUstream) -> Result<raw::CUevent> {
-    let mut event = std::ptr::null_mut();
-    // SAFETY: the result outlives the call; the stream is alive by the caller.
-    unsafe {
-        call!(cuEventCreate(
-            &mut event,
-            raw::CUevent_flags::CU_EVENT_DISABLE_TIMING.0
-        ))?;
-        call!(cuEventRecord(event, stream))?;
-    }
-    Ok(event)
-}
-
-/// A moment of a stream.
-pub(crate) struct Mark {
-    gpu: Arc<GpuInner>,
-    event: raw::CUevent,
-}
-
-// SAFETY: the driver's handles may be used from any thread.
-unsafe impl Send for Mark {}
-// SAFETY: as above.
-unsafe impl Sync for Mark {}
-
-impl Mark {
-    /// Lets later work in `follower` follow it.
-    pub(crate) fn lead(&self, follower: raw::CUstream) -> Result<()> {
-        // SAFETY: the event is alive, and `follower` by the caller.
-        unsafe { call!(cuStreamWaitEvent(follower, self.event, 0)) }
-    }
-
-    pub(crate) fn is_done(&self) -> Result<bool> {
-        self.gpu.bind()?;
-        // SAFETY: the event is alive.
-        match unsafe { call!(cuEventQuery(self.event)) } {
-            Ok(()) => Ok(true),
-            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// An event of its own for it. The caller holds the order lock.
-    pub(crate) fn event(&self) -> Result<Option<raw::CUevent>> {
-        if self.is_done()? {
-            return Ok(None);
-        }
-        self.lead(self.gpu.errands)?;
-        record_new(self.gpu.errands).map(Some)
-    }
-}
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        let result = self.gpu.bind().and_then(|()| {
-            // SAFETY: ours; the driver keeps a pending event until it is complete.
-            unsafe { call!(cuEventDestroy_v2(self.event)) }
-        });
-        self.gpu.report_drop(result);
-    }
-}
-
-impl std::fmt::Debug for Mark {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Mark({:?})", self.event)
-    }
-}
-
-impl Drop for StreamInner {
-    fn drop(&mut self) {
-        if let Err(error) = self.gpu.bind() {
-            return self.gpu.report_drop(Err(error));
-        }
-        // SAFETY: taken once, here. The driver finishes what is enqueued.
-        let stream = unsafe { ManuallyDrop::take(&mut self.owner) };
-        if let Err((error, stream)) = cust::stream::Stream::drop(stream) {
-            std::mem::forget(stream);
-            self.gpu
-                .report_drop(Err(driver_call::cust_failed("cuStreamDestroy", error)));
-        }
+        self.handle.fmt(f)
     }
 }

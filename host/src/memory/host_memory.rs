@@ -5,15 +5,14 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 
-use super::allocation::Allocation;
+use super::allocation::{Allocation, Attachment, HostAllocation};
 use super::view::RawView;
-use crate::context::attention;
 use crate::error::{Busy, Error, Result};
-use crate::order::uses::Attached;
+use crate::order::access::{AccessKind, ViewScope};
+use crate::order::history::OrderedMemory;
 
 /// What pinned, mapped and unified buffers share.
 pub(crate) struct HostMemory<T: Pod> {
@@ -22,18 +21,18 @@ pub(crate) struct HostMemory<T: Pod> {
     len: usize,
 }
 
-// SAFETY: owns plain values; access from several threads goes by `&` and `&mut` as with a `Vec`.
+// SAFETY: it owns plain values (`T: Pod`), which may be dropped and used on another thread as those of a `Vec`.
 unsafe impl<T: Pod + Send> Send for HostMemory<T> {}
-// SAFETY: as above.
+// SAFETY: `&self` gives `&[T]` only (`read`), and `&mut self` is needed for `&mut [T]` (`write`), as with a `Vec`.
 unsafe impl<T: Pod + Sync> Sync for HostMemory<T> {}
 
 impl<T: Pod> HostMemory<T> {
     /// The memory must hold `len` initialised values at `pointer`.
-    pub(crate) fn new(memory: Option<(Arc<Allocation>, *mut u8)>, len: usize) -> HostMemory<T> {
+    pub(crate) fn new(memory: Option<HostAllocation>, len: usize) -> HostMemory<T> {
         match memory {
-            Some((allocation, pointer)) => HostMemory {
-                allocation: Some(allocation),
-                pointer: pointer.cast(),
+            Some(memory) => HostMemory {
+                allocation: Some(memory.allocation),
+                pointer: memory.pointer.cast(),
                 len,
             },
             None => HostMemory {
@@ -57,7 +56,7 @@ impl<T: Pod> HostMemory<T> {
                 .map_or(0, |allocation| allocation.base),
             bytes: self.len * size_of::<T>(),
             len: self.len,
-            whole: true,
+            scope: ViewScope::Sole,
         }
     }
 
@@ -65,10 +64,11 @@ impl<T: Pod> HostMemory<T> {
         let access = self
             .allocation
             .as_ref()
-            .map(|allocation| HostAccess::begin(allocation, call, false))
+            .map(|allocation| HostAccess::begin(allocation, call, AccessKind::Read))
             .transpose()?;
-        // SAFETY: `len` initialised values; the device writes them no more, and nobody lets it while the guard lives: launches need
-        // `&mut`, graphs ask for open accesses.
+        // SAFETY: `pointer` has `len` initialised values (the contract of `new`). `HostAccess::begin` saw that the device does not write
+        // them any more, and no work that writes them starts while the guard lives: launches and copies need `&mut` of the
+        // buffer, which the guard borrows, and graphs are refused while the access is open.
         let values = unsafe { std::slice::from_raw_parts(self.pointer, self.len) };
         Ok(HostRead {
             values,
@@ -80,9 +80,11 @@ impl<T: Pod> HostMemory<T> {
         let access = self
             .allocation
             .as_ref()
-            .map(|allocation| HostAccess::begin(allocation, call, true))
+            .map(|allocation| HostAccess::begin(allocation, call, AccessKind::Write))
             .transpose()?;
-        // SAFETY: as above, and the device does not read them either.
+        // SAFETY: `pointer` has `len` initialised values (the contract of `new`). `HostAccess::begin` saw that the device does not use
+        // them any more, and no work that uses them starts while the guard lives: launches and copies need a borrow of the
+        // buffer, which the guard has exclusively, and graphs are refused while the access is open.
         let values = unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) };
         Ok(HostWrite {
             values,
@@ -94,26 +96,43 @@ impl<T: Pod> HostMemory<T> {
 /// An open access: graphs with this memory are refused, and on devices where the host must stay out while any kernel runs, launches.
 struct HostAccess {
     allocation: Arc<Allocation>,
-    keeps_kernels_out: bool,
+    effect: HostAccessEffect,
+}
+
+/// What an open access of the host keeps out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum HostAccessEffect {
+    /// Graphs that use the memory.
+    Graphs,
+    /// Those, and every kernel.
+    GraphsAndKernels,
 }
 
 impl HostAccess {
-    fn begin(allocation: &Arc<Allocation>, call: &'static str, write: bool) -> Result<HostAccess> {
+    fn begin(
+        allocation: &Arc<Allocation>,
+        call: &'static str,
+        kind: AccessKind,
+    ) -> Result<HostAccess> {
         let gpu = &allocation.gpu;
-        let _order = gpu.order();
-        allocation.check_host_access(call, write)?;
+        let guard = gpu.lock_order();
+        allocation.check_host_access(&guard, call, kind)?;
         // covers: UM-01
-        let keeps_kernels_out = allocation.is_managed()
-            && !gpu.limits.concurrent_managed
-            && allocation.attached() == Attached::Everywhere;
-        if keeps_kernels_out {
-            gpu.attention.fetch_add(1, Ordering::AcqRel);
-            let idle: Result<bool> = gpu
-                .live_streams()
-                .iter()
-                .try_fold(true, |idle, stream| Ok(idle && stream.past_is_done()?));
+        let effect = if allocation.is_managed()
+            && !gpu.limits().concurrent_managed
+            && allocation.attachment() == Attachment::Everywhere
+        {
+            HostAccessEffect::GraphsAndKernels
+        } else {
+            HostAccessEffect::Graphs
+        };
+        if effect == HostAccessEffect::GraphsAndKernels {
+            let gate = &gpu.order().launch_gate;
+            // Before the question, so that no launch comes between.
+            gate.open_host_access();
+            let idle = gpu.order().is_idle(&guard);
             if !matches!(idle, Ok(true)) {
-                gpu.attention.fetch_sub(1, Ordering::AcqRel);
+                gate.close_host_access();
                 idle?;
                 return Err(Error::Busy(Box::new(Busy {
                     call,
@@ -122,23 +141,19 @@ impl HostAccess {
                 })));
             }
         }
-        allocation.host_accesses.fetch_add(1, Ordering::AcqRel);
+        allocation.history().open_host_access(&guard);
         Ok(HostAccess {
             allocation: allocation.clone(),
-            keeps_kernels_out,
+            effect,
         })
     }
 }
 
 impl Drop for HostAccess {
     fn drop(&mut self) {
-        self.allocation.host_accesses.fetch_sub(1, Ordering::AcqRel);
-        if self.keeps_kernels_out {
-            debug_assert!(
-                self.allocation.gpu.attention.load(Ordering::Relaxed) & attention::HOST_ACCESSES
-                    != 0
-            );
-            self.allocation.gpu.attention.fetch_sub(1, Ordering::AcqRel);
+        self.allocation.history().close_host_access();
+        if self.effect == HostAccessEffect::GraphsAndKernels {
+            self.allocation.gpu.order().launch_gate.close_host_access();
         }
     }
 }
