@@ -21,7 +21,7 @@ pub(crate) fn check(
     grid: &Grid,
     packer: &Packer<'_>,
 ) -> Result<()> {
-    let limits = &kernel.module.gpu.limits();
+    let limits = &kernel.limits;
     let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
     let within = |extents: [u32; 3], limits: [u32; 3]| {
         (0..3).all(|i| extents[i].wrapping_sub(1) < limits[i])
@@ -30,7 +30,7 @@ pub(crate) fn check(
     let flat = blocks[2] | threads[2] == 1;
     let good = within(blocks, limits.grid)
         && within(threads, limits.block)
-        && grid.threads.count() <= kernel.max_threads.min(limits.threads).into()
+        && grid.threads.count() <= limits.function_threads.min(limits.device_threads).into()
         && grid.shared <= kernel.dynamic_shared.load(Ordering::Relaxed)
         && (attributes.launch_dimensions > 2
             || one_dimensional
@@ -137,13 +137,13 @@ fn check_slowly(
             );
         }
     }
-    if count > kernel.max_threads.into() {
+    if count > kernel.limits.function_threads.into() {
         let hint = "the kernel's registers do not allow more: bound them with `launch_bounds`, or use smaller blocks";
         return fail(
             Code::INVALID_VALUE,
             "the block's number of threads",
             count,
-            kernel.max_threads.into(),
+            kernel.limits.function_threads.into(),
             hint.into(),
         );
     }

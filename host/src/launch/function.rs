@@ -16,12 +16,26 @@ pub(crate) struct Function {
     pub(crate) module: Arc<ModuleInner>,
     pub(crate) raw: raw::CUfunction,
     pub(crate) name: String,
-    pub(crate) max_threads: u32,
+    pub(crate) limits: LaunchLimits,
     pub(crate) static_shared: u32,
     /// Dynamic shared memory that a launch may ask for as things are.
     pub(crate) dynamic_shared: AtomicU32,
     /// The kernel's number in the module's panic slot.
     number: u32,
+}
+
+/// What the shape of every launch of a function is checked against: the device's limits and the function's own, side by side with
+/// the rest that a launch reads.
+#[derive(Clone, Copy)]
+pub(crate) struct LaunchLimits {
+    /// A grid's extents in blocks.
+    pub(crate) grid: [u32; 3],
+    /// A block's extents in threads.
+    pub(crate) block: [u32; 3],
+    /// Threads of a block, by the device.
+    pub(crate) device_threads: u32,
+    /// Threads of a block, by the function's registers and bounds.
+    pub(crate) function_threads: u32,
 }
 
 // SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
@@ -75,16 +89,22 @@ impl Function {
             .panics
             .as_ref()
             .map_or(0, |panics| panics.number(name));
+        let limits = module.gpu.limits();
         let mut function = Function {
             module: module.clone(),
             raw,
             name: name.into(),
-            max_threads: 0,
+            limits: LaunchLimits {
+                grid: limits.grid,
+                block: limits.block,
+                device_threads: limits.threads,
+                function_threads: 0,
+            },
             static_shared: 0,
             dynamic_shared: AtomicU32::new(0),
             number,
         };
-        function.max_threads =
+        function.limits.function_threads =
             function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
         function.static_shared =
             function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
@@ -155,7 +175,7 @@ impl Function {
     pub(crate) fn attributes(&self) -> Result<FunctionAttributes> {
         use CUfunction_attribute as A;
         Ok(FunctionAttributes {
-            max_threads_per_block: self.max_threads,
+            max_threads_per_block: self.limits.function_threads,
             static_shared_bytes: self.static_shared,
             max_dynamic_shared_bytes: self.dynamic_shared.load(Ordering::Acquire),
             local_bytes: self.attribute(A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
