@@ -25,6 +25,7 @@ mod fingerprint;
 mod linker;
 mod llvm;
 mod module_crate;
+mod pip;
 pub mod ptx;
 pub mod ptxas;
 pub mod setup;

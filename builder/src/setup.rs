@@ -1,11 +1,12 @@
 //! Fetches what device builds can use and do not need: NVIDIA's compiler tools, from PyPI.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::cache;
 use crate::core_source;
 use crate::error::BuildError;
+use crate::pip;
+pub use crate::pip::PinnedWheel;
 use crate::ptxas::Ptxas;
 use crate::sysroot::DeviceSysroot;
 use crate::toolchain::Toolchain;
@@ -56,7 +57,7 @@ pub fn installed_tool(name: &str) -> Option<PathBuf> {
 fn install(folder: &str, packages: &[&str], tool: &str) -> Result<PathBuf, BuildError> {
     let made = cache::once(&cache::folder()?, folder, |temporary| {
         eprintln!("warpsmith: fetching {} from PyPI", packages.join(", "));
-        pip(temporary, packages)?;
+        pip::install(temporary, packages, &packages.join(", "))?;
         match tool_in(temporary, tool) {
             Some(_) => Ok(()),
             None => Err(BuildError::Setup(format!(
@@ -71,43 +72,6 @@ fn install(folder: &str, packages: &[&str], tool: &str) -> Result<PathBuf, Build
             made.display()
         ))
     })
-}
-
-fn pip(target: &Path, packages: &[&str]) -> Result<(), BuildError> {
-    let mut reasons = Vec::new();
-    for python in ["python3", "python"] {
-        let output = Command::new(python)
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--no-deps",
-                "--disable-pip-version-check",
-                "--target",
-            ])
-            .arg(target)
-            .args(packages)
-            .output();
-        match output {
-            Ok(output) if output.status.success() => return Ok(()),
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                let line = text
-                    .lines()
-                    .rev()
-                    .find(|l| l.contains("ERROR") || l.contains("No module"))
-                    .unwrap_or(text.trim());
-                reasons.push(format!("{python} -m pip: {}", line.trim()));
-            }
-            Err(error) => reasons.push(format!("{python}: {error}")),
-        }
-    }
-    Err(BuildError::Setup(format!(
-        "cannot fetch {}:\n  {}\nInstall Python with pip, or a CUDA toolkit, and run this again",
-        packages.join(", "),
-        reasons.join("\n  ")
-    )))
 }
 
 /// `nvidia/cu13/bin/NAME` or the like: the folder's name changes from release to release.

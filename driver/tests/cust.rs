@@ -10,6 +10,11 @@ use cust::memory::{
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 
+warpsmith_driver::provide_simulator! {
+    // SAFETY: the simulator compiles each of its functions against the signature of its name.
+    unsafe { warpsmith_driver::SimulatorBackend::new(warpsmith_simulator::entry_point) }
+}
+
 const PTX: &str = "
 .version 7.0
 .target sm_70

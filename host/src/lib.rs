@@ -54,6 +54,7 @@ mod module;
 mod order;
 mod reclaim;
 mod settings;
+mod simulator;
 mod stream;
 mod sync;
 

@@ -5,7 +5,6 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`abi`] | the driver's C interface: types and function lists |
 //! | `api` | the driver's functions, one module a topic |
 //! | `state` | contexts, handles, error codes |
 //! | `streams`, `graph` | asynchronous work and its order |
@@ -18,7 +17,6 @@
 //! | [`check`] | data races and uninitialised reads in shared memory |
 //! | [`numerics`] | the arithmetic of PTX, bit for bit, as pure functions |
 
-pub mod abi;
 mod api;
 pub mod check;
 mod device;
@@ -36,3 +34,4 @@ mod state;
 mod streams;
 
 pub use api::entry_point;
+use warpsmith_abi as abi;

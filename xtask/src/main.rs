@@ -41,6 +41,8 @@ enum Command {
     Bench(commands::bench::Options),
     /// Make a relocatable folder of tests, suite and benchmarks for a machine without Rust.
     Bundle(commands::bundle::Options),
+    /// Generate the bindings of NVIDIA's libraries from their descriptions and headers.
+    Codegen(commands::codegen::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
     /// Make a new project that builds and runs on either device.
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
+        Command::Codegen(options) => commands::codegen::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
         Command::New(options) => commands::new::run(&options),
     };

@@ -8,6 +8,11 @@ pub use core::ptr::{null, null_mut};
 pub use warpsmith_driver::raw::*;
 pub use warpsmith_driver::{Backend, Choice};
 
+warpsmith_driver::provide_simulator! {
+    // SAFETY: the simulator compiles each of its functions against the signature of its name.
+    unsafe { warpsmith_driver::SimulatorBackend::new(warpsmith_simulator::entry_point) }
+}
+
 /// Calls a driver function and expects success.
 macro_rules! ok {
     ($function:ident($($argument:expr),* $(,)?)) => {{

@@ -54,19 +54,19 @@ macro_rules! untyped {
 
 mod established {
     use super::*;
-    crate::for_each_established_function!(typed);
+    warpsmith_abi::for_each_established_function!(typed);
 }
 mod newer {
     use super::*;
-    crate::for_each_newer_function!(typed);
+    warpsmith_abi::for_each_newer_function!(typed);
 }
 mod per_thread {
     use super::*;
-    crate::for_each_per_thread_function!(typed);
+    warpsmith_abi::for_each_per_thread_function!(typed);
 }
 mod foreign {
     use super::*;
-    crate::for_each_foreign_symbol!(untyped);
+    warpsmith_abi::for_each_foreign_symbol!(untyped);
 }
 
 pub(super) fn find(name: &str) -> Option<*const c_void> {

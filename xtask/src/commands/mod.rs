@@ -4,6 +4,7 @@ pub mod bench;
 mod bench_build;
 pub mod build_ptx;
 pub mod bundle;
+pub mod codegen;
 pub mod doctor;
 pub mod new;
 pub mod run;
