@@ -62,7 +62,7 @@ pub use context::attribute::Attribute;
 pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
-    KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Result, Unsupported,
+    KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Result, Unsupported,
     set_drop_error_hook,
 };
 pub use gpu::Gpu;
@@ -80,6 +80,14 @@ pub use module::global::Global;
 pub use module::options::ModuleOptions;
 pub use stream::event::Event;
 pub use stream::{Stream, StreamOptions};
+
+/// Faults on the simulator as data: what [`KernelFault`] gives.
+pub mod fault {
+    pub use warpsmith_abi::fault::{
+        AccessKind, Fault, FaultAccess, FaultKind, FaultOrigin, Frame, InlinedCall, MemorySpace,
+        NearestAllocation, OtherSide, SourceLocation, WaitingThreads,
+    };
+}
 
 /// What a program needs, and the markers that describe parameters of foreign PTX.
 pub mod prelude {

@@ -4,9 +4,10 @@ pub(crate) mod adopt;
 pub(crate) mod callback;
 pub(crate) mod stream_ref;
 
+use warpsmith_abi::fault::{Fault, FaultKind};
 use warpsmith_driver::raw::CUresult;
 
-use crate::error::{Code, DriverError, Error, Result, general_hint};
+use crate::error::{Code, DriverError, Error, KernelFault, Result, general_hint};
 
 /// `call!(cuFoo(a, b))` calls the driver and gives `Result<()>`. For use inside `unsafe { }`, whose comment says why the call is sound.
 macro_rules! call {
@@ -25,26 +26,28 @@ pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     }
 }
 
-/// The error for a code, with the simulator's report where the code is a fault's.
+/// The error for a code; where it is one that a fault has, the simulator is asked for the fault of the current context.
 #[cold]
 pub(crate) fn failed(call: &'static str, code: Code) -> Error {
-    let report = if code.is_fatal() || code == Code::UNKNOWN {
-        warpsmith_driver::simulator_report()
-    } else {
-        None
-    };
-    let hint = if report.is_some() {
-        None
-    } else {
-        general_hint(code)
-    };
+    if (code.is_fatal() || code == Code::UNKNOWN)
+        && let Some(fault) = fault_of_current_context()
+    {
+        return Error::Fault(Box::new(KernelFault::new(call, code, fault)));
+    }
     Error::Driver(Box::new(DriverError {
         call,
         code,
         context: None,
-        hint,
-        report,
+        hint: general_hint(code),
     }))
+}
+
+fn fault_of_current_context() -> Option<Fault> {
+    // A drop-in simulator of an older version has the report only.
+    warpsmith_driver::fault(std::ptr::null_mut()).or_else(|| {
+        let report = warpsmith_driver::simulator_report()?;
+        Some(Fault::outside_kernels(FaultKind::Other, report))
+    })
 }
 
 /// The error for a failure that `cust` reports. Its enum has no room for codes newer than CUDA 11.4; the driver seam hands it 999
