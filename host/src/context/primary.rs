@@ -1,6 +1,7 @@
 //! A device's primary context: retained once, made current on every thread that needs it, released by its last owner.
 
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cust::device::Device;
@@ -10,6 +11,7 @@ use super::attribute::Attribute;
 use super::choice::DeviceChoice;
 use super::limits::Limits;
 use crate::driver_call::callback::run_where_the_driver_may_be_called;
+use crate::driver_call::handle::Handle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result, report_drop_error};
@@ -17,7 +19,7 @@ use crate::error::{Code, Error, Result, report_drop_error};
 /// The primary context and what never changes about its device. It knows nothing of what is made in it.
 pub(crate) struct Context {
     primary: ManuallyDrop<cust::context::Context>,
-    raw: raw::CUcontext,
+    raw: Handle<raw::CUcontext>,
     pub(crate) device: raw::CUdevice,
     pub(crate) choice: DeviceChoice,
     pub(crate) name: String,
@@ -27,13 +29,8 @@ pub(crate) struct Context {
     /// Set by the first fault that costs the context: destructors keep quiet from then on.
     lost: AtomicBool,
     /// A stream of this crate's own: for frees that wait for several streams, and for copies beside all streams.
-    service_stream: raw::CUstream,
+    service_stream: Handle<raw::CUstream>,
 }
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
-unsafe impl Send for Context {}
-// SAFETY: the driver locks its objects itself; `lost` is an atomic, and nothing else changes after `new`.
-unsafe impl Sync for Context {}
 
 impl Context {
     /// Retains the primary context of a device and makes it current on this thread.
@@ -89,7 +86,7 @@ impl Context {
         }?;
         Ok(Context {
             primary: ManuallyDrop::new(primary),
-            raw: raw_context,
+            raw: Handle::new(raw_context),
             device,
             choice,
             name,
@@ -97,19 +94,19 @@ impl Context {
             total_memory,
             limits,
             lost: AtomicBool::new(false),
-            service_stream,
+            service_stream: Handle::new(service_stream),
         })
     }
 
     /// The driver's handle.
     pub(crate) fn raw(&self) -> raw::CUcontext {
-        self.raw
+        self.raw.raw()
     }
 
     /// The stream for what this crate enqueues on its own account. It lives as long as the context and is never captured.
     pub(crate) fn service_stream(&self) -> StreamRef<'_> {
         // SAFETY: only the last owner of the context destroys the stream (`Handles::give_back`).
-        unsafe { StreamRef::new(self.service_stream) }
+        unsafe { StreamRef::new(self.service_stream.raw()) }
     }
 
     /// Makes the context current on this thread.
@@ -119,7 +116,7 @@ impl Context {
         let mut current = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `current`, which outlives the call.
         let code = unsafe { raw::cuCtxGetCurrent(&mut current) };
-        if code.0 == 0 && current == self.raw {
+        if code.0 == 0 && current == self.raw() {
             Ok(())
         } else {
             self.bind_slowly()
@@ -129,7 +126,7 @@ impl Context {
     #[cold]
     fn bind_slowly(&self) -> Result<()> {
         // SAFETY: `self.primary` keeps the context retained.
-        unsafe { call!(cuCtxSetCurrent(self.raw)) }
+        unsafe { call!(cuCtxSetCurrent(self.raw())) }
     }
 
     /// Notes whether a result says that the context is lost.
@@ -162,7 +159,7 @@ impl Context {
                 to,
                 from.cast(),
                 bytes,
-                self.service_stream
+                self.service_stream.raw()
             ))
         }?;
         self.wait_for_service_stream()
@@ -180,7 +177,7 @@ impl Context {
                 to.cast(),
                 from,
                 bytes,
-                self.service_stream
+                self.service_stream.raw()
             ))
         }?;
         self.wait_for_service_stream()
@@ -189,7 +186,20 @@ impl Context {
     /// Waits until the service stream has done all that it holds.
     pub(crate) fn wait_for_service_stream(&self) -> Result<()> {
         // SAFETY: `new` made the stream, and only `drop` destroys it.
-        unsafe { call!(cuStreamSynchronize(self.service_stream)) }
+        unsafe { call!(cuStreamSynchronize(self.service_stream.raw())) }
+    }
+
+    /// For destructors: destroys something of this context, on a thread of its own where this one may not call the driver, and reports
+    /// what could not be done.
+    pub(crate) fn destroy(
+        self: &Arc<Context>,
+        destroy: impl FnOnce() -> Result<()> + Send + 'static,
+    ) {
+        let context = self.clone();
+        run_where_the_driver_may_be_called(move || {
+            let result = context.bind().and_then(|()| destroy());
+            context.report_drop(result);
+        });
     }
 
     /// For destructors: reports what could not be done, unless the context is lost and nothing can.
@@ -201,23 +211,20 @@ impl Context {
 /// What is given back when a context's last owner goes.
 struct Handles {
     primary: cust::context::Context,
-    raw: raw::CUcontext,
-    service_stream: raw::CUstream,
+    raw: Handle<raw::CUcontext>,
+    service_stream: Handle<raw::CUstream>,
     lost: bool,
 }
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety").
-unsafe impl Send for Handles {}
 
 impl Handles {
     fn give_back(self) {
         // SAFETY: `self.primary` keeps the context retained.
-        if let Err(error) = unsafe { call!(cuCtxSetCurrent(self.raw)) } {
+        if let Err(error) = unsafe { call!(cuCtxSetCurrent(self.raw.raw())) } {
             std::mem::forget(self.primary);
             return report_unless_lost(self.lost, Err(error));
         }
         // SAFETY: `Context::new` made the stream; with the context's last owner gone nobody uses it any more.
-        let destroyed = unsafe { call!(cuStreamDestroy_v2(self.service_stream)) };
+        let destroyed = unsafe { call!(cuStreamDestroy_v2(self.service_stream.raw())) };
         report_unless_lost(self.lost, destroyed);
         if let Err((error, primary)) = cust::context::Context::drop(self.primary) {
             std::mem::forget(primary);

@@ -2,6 +2,7 @@
 
 pub(crate) mod adopt;
 pub(crate) mod callback;
+pub(crate) mod handle;
 pub(crate) mod stream_ref;
 
 use warpsmith_abi::fault::{Fault, FaultKind};

@@ -1,6 +1,7 @@
 //! Adding nodes to a graph or to the body of a conditional node.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
@@ -28,7 +29,9 @@ use crate::stream::host_function::{Repeated, run_repeated};
 ///
 /// Each method adds one node. Its edges: after every earlier node that uses the same memory in a conflicting way, and whatever
 /// [`depend`](Self::depend) adds.
-pub struct GraphBuilder {
+///
+/// `'body` tells the builders of different bodies apart; that of a [`Graph`](crate::Graph) has `'static`.
+pub struct GraphBuilder<'body> {
     pub(crate) gpu: Arc<OpenDevice>,
     pub(crate) raw: raw::CUgraph,
     pub(crate) number: u64,
@@ -38,6 +41,8 @@ pub struct GraphBuilder {
     /// Nodes of which it is not known what they use: every new node follows them.
     pub(super) before_all: Vec<Node>,
     position: BuilderPosition,
+    /// Invariant: builders of different bodies have different types, so that safe code cannot swap them.
+    brand: PhantomData<fn(&'body ()) -> &'body ()>,
     pub(super) unused_conditions: Vec<u64>,
 }
 
@@ -50,8 +55,8 @@ pub(super) enum BuilderPosition {
     Body,
 }
 
-impl GraphBuilder {
-    pub(crate) fn new(gpu: &Arc<OpenDevice>, raw: raw::CUgraph) -> GraphBuilder {
+impl<'body> GraphBuilder<'body> {
+    pub(crate) fn new(gpu: &Arc<OpenDevice>, raw: raw::CUgraph) -> GraphBuilder<'body> {
         GraphBuilder {
             gpu: gpu.clone(),
             raw,
@@ -60,6 +65,7 @@ impl GraphBuilder {
             uses: HashMap::new(),
             before_all: Vec::new(),
             position: BuilderPosition::Graph,
+            brand: PhantomData,
             unused_conditions: Vec::new(),
         }
     }
@@ -155,7 +161,7 @@ impl GraphBuilder {
             })
             .collect();
         let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
-            func: kernel.raw,
+            func: kernel.raw(),
             gridDimX: grid.blocks.x,
             gridDimY: grid.blocks.y,
             gridDimZ: grid.blocks.z,
@@ -167,7 +173,8 @@ impl GraphBuilder {
             ..Default::default()
         };
         let node = self.add(&uses, |node, graph, before, count| {
-            // SAFETY: dependencies and parameters outlive the call, which copies them.
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies the parameters; they are
+            // those of the entry, by the caller of `add_kernel`, and the contents keep the function and the memory among them.
             unsafe {
                 call!(cuGraphAddKernelNode_v2(
                     node,
@@ -178,9 +185,13 @@ impl GraphBuilder {
                 ))
             }
         })?;
+        // Before anything can fail: the node is in the graph.
+        self.contents
+            .launches
+            .push(Arc::new(GraphLaunch::new(kernel, grid)));
         let launch = LaunchAttributes::new(&grid);
         for attribute in &launch.list[..launch.count as usize] {
-            // SAFETY: the node was just made; the value outlives the call.
+            // SAFETY: the driver has made the node above, and copies the value, which outlives the call.
             unsafe {
                 call!(cuGraphKernelNodeSetAttribute(
                     node.raw(),
@@ -190,9 +201,6 @@ impl GraphBuilder {
             }
             .map_err(|error| error.while_doing(|| format!("kernel `{}`", kernel.name)))?;
         }
-        self.contents
-            .launches
-            .push(Arc::new(GraphLaunch::new(kernel, grid)));
         Ok(node)
     }
 
@@ -282,7 +290,8 @@ impl GraphBuilder {
         }
         let context = self.gpu.context().raw();
         self.add(&uses, |node, graph, before, count| {
-            // SAFETY: dependencies and parameters outlive the call; both ranges are kept by the graph.
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies `copy`, whose ranges have
+            // `to.bytes` bytes each (compared above); the contents keep their allocations.
             unsafe {
                 call!(cuGraphAddMemcpyNode(
                     node, graph, before, count, &copy, context
@@ -333,19 +342,19 @@ impl GraphBuilder {
             fn_: Some(run_repeated),
             userData: Arc::as_ptr(&value).cast_mut().cast(),
         };
-        let node = self.add(&[], |node, graph, before, count| {
-            // SAFETY: dependencies and parameters outlive the call; the contents keep the function.
-            unsafe { call!(cuGraphAddHostNode(node, graph, before, count, &parameters)) }
-        })?;
         self.contents.values.push(value);
-        Ok(node)
+        self.add(&[], |node, graph, before, count| {
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies `parameters`; `userData` is
+            // the `Repeated` that `run_repeated` asks for, which the contents keep since the line before.
+            unsafe { call!(cuGraphAddHostNode(node, graph, before, count, &parameters)) }
+        })
     }
 
     /// Adds a node that does nothing, as a joint of edges.
     // covers: GRAPH-08
     pub fn empty(&mut self) -> Result<Node> {
         self.add(&[], |node, graph, before, count| {
-            // SAFETY: the dependencies outlive the call.
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`.
             unsafe { call!(cuGraphAddEmptyNode(node, graph, before, count)) }
         })
     }
@@ -374,7 +383,7 @@ impl GraphBuilder {
 
     pub(super) fn add_edge(&self, before: Node, after: Node) -> Result<()> {
         let (from, to) = (before.raw(), after.raw());
-        // SAFETY: both nodes are this graph's, and alive: no method removes nodes.
+        // SAFETY: both nodes are this graph's: `depend` compares the graphs, the others pass their own. No method removes nodes.
         unsafe { call!(cuGraphAddDependencies(self.raw, &from, &to, 1)) }
             .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))
     }
@@ -445,11 +454,11 @@ impl GraphBuilder {
     pub(crate) fn raw_nodes(&self) -> Result<Vec<raw::CUgraphNode>> {
         self.gpu.bind()?;
         let mut count = 0;
-        // SAFETY: asks for the number only.
+        // SAFETY: with a null array the driver writes the number of nodes to `count` only; `self` keeps the graph.
         unsafe { call!(cuGraphGetNodes(self.raw, std::ptr::null_mut(), &mut count)) }?;
         let mut nodes = vec![null_node(); count];
         if count > 0 {
-            // SAFETY: room for `count` nodes.
+            // SAFETY: `nodes` has room for `count` nodes; `self` keeps the graph.
             unsafe { call!(cuGraphGetNodes(self.raw, nodes.as_mut_ptr(), &mut count)) }?;
             nodes.truncate(count);
         }

@@ -1,5 +1,7 @@
 //! Loops and branches that the device decides about.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use warpsmith_device::launch::Value;
 
 use super::builder::{BuilderPosition, GraphBuilder};
@@ -24,7 +26,7 @@ impl Argument<Value<u64>> for Condition {
     }
 }
 
-impl GraphBuilder {
+impl GraphBuilder<'_> {
     /// A condition, to be used by one [`while_loop`](Self::while_loop) or [`if_then`](Self::if_then) of this same graph or body.
     /// Each launch begins with the value `start`.
     // covers: COND-02
@@ -76,7 +78,7 @@ impl GraphBuilder {
     pub fn while_loop(
         &mut self,
         condition: Condition,
-        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         self.conditional(
             condition,
@@ -90,7 +92,7 @@ impl GraphBuilder {
     pub fn if_then(
         &mut self,
         condition: Condition,
-        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         self.conditional(
             condition,
@@ -103,7 +105,7 @@ impl GraphBuilder {
         &mut self,
         condition: Condition,
         body_type: raw::CUgraphConditionalNodeType,
-        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         const CALL: &str = "cuGraphAddNode";
         if condition.graph != self.number {
@@ -158,16 +160,18 @@ impl GraphBuilder {
         let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
         let mut builder = GraphBuilder::new(&self.gpu, inner);
         builder.set_position(BuilderPosition::Body);
-        let result = body(&mut builder);
-        // Whatever the closure says: nodes that were added will run.
+        let result = catch_unwind(AssertUnwindSafe(|| body(&mut builder)));
+        // Whatever the closure did: nodes that were added will run, and use what they use.
         let contents = std::mem::take(&mut builder.contents);
-        for used in &contents.memory {
-            for before in self.note_use(node, used) {
-                self.add_edge(before, node)?;
-            }
-        }
-        self.contents.absorb(contents);
-        result?;
+        self.contents.absorb(contents.clone());
+        let ordered = contents.memory.iter().try_for_each(|used| {
+            let earlier = self.note_use(node, used);
+            earlier
+                .into_iter()
+                .try_for_each(|before| self.add_edge(before, node))
+        });
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        ordered.and(result)?;
         Ok(node)
     }
 }

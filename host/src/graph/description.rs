@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::builder::GraphBuilder;
 use super::contents::null_node;
+use super::last_handle::LastHandle;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::Gpu;
@@ -32,7 +33,7 @@ use crate::gpu::Gpu;
 /// ```
 // covers: GRAPH-01, GRAPH-02, GRAPH-19
 pub struct Graph {
-    builder: GraphBuilder,
+    builder: GraphBuilder<'static>,
     /// One thread at a time.
     _not_sync: PhantomData<Cell<()>>,
 }
@@ -50,7 +51,7 @@ impl Gpu {
 
 impl Graph {
     /// The builder's graph is nobody else's.
-    pub(crate) fn own(builder: GraphBuilder) -> Graph {
+    pub(crate) fn own(builder: GraphBuilder<'static>) -> Graph {
         Graph {
             builder,
             _not_sync: PhantomData,
@@ -139,15 +140,15 @@ impl Graph {
 unsafe impl Send for Graph {}
 
 impl Deref for Graph {
-    type Target = GraphBuilder;
+    type Target = GraphBuilder<'static>;
 
-    fn deref(&self) -> &GraphBuilder {
+    fn deref(&self) -> &GraphBuilder<'static> {
         &self.builder
     }
 }
 
 impl DerefMut for Graph {
-    fn deref_mut(&mut self) -> &mut GraphBuilder {
+    fn deref_mut(&mut self) -> &mut GraphBuilder<'static> {
         &mut self.builder
     }
 }
@@ -160,12 +161,10 @@ impl std::fmt::Debug for Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        let gpu = &self.builder.gpu;
-        let result = gpu.bind().and_then(|()| {
-            // SAFETY: `self` owns the graph, and `drop` runs once; executable graphs are independent of it.
-            unsafe { call!(cuGraphDestroy(self.builder.raw)) }
-        });
-        gpu.report_drop(result);
+        let graph = LastHandle::new(self.builder.raw);
+        // SAFETY: `self` owns the graph, and `drop` runs once; executable graphs are independent of it.
+        let destroy = move || unsafe { call!(cuGraphDestroy(graph.raw())) };
+        self.builder.gpu.context().destroy(destroy);
         // Nothing of a graph that was not made ready runs, so its contents may go at once.
     }
 }

@@ -7,6 +7,7 @@ use warpsmith_driver::raw;
 
 use super::contents::Contents;
 use super::description::Graph;
+use super::last_handle::LastHandle;
 use crate::context::primary::Context;
 use crate::driver_call::{self, call};
 use crate::error::{Busy, Code, Error, GraphUpdateError, Node, Result};
@@ -177,8 +178,9 @@ impl GraphExec {
     /// Lets go of what nodes used, when no launch uses it any more. Memory goes in stream order by itself, modules wait by themselves.
     fn release(&self, contents: Contents) {
         if !contents.values.is_empty() {
+            let values = CallbackValues(contents.values);
             self.gpu
-                .retire_from_all(Box::new(CallbackValues(contents.values)));
+                .call_driver_later(|gpu| gpu.retire_from_all(Box::new(values)));
         }
     }
 }
@@ -207,11 +209,10 @@ impl std::fmt::Debug for GraphExec {
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        let result = self.gpu.bind().and_then(|()| {
-            // SAFETY: `self` owns the executable graph, and `drop` runs once; the driver lets launches that are under way finish.
-            unsafe { call!(cuGraphExecDestroy(self.raw)) }
-        });
-        self.gpu.report_drop(result);
+        let graph = LastHandle::new(self.raw);
+        // SAFETY: `self` owns the executable graph, and `drop` runs once; the driver lets launches that are under way finish.
+        let destroy = move || unsafe { call!(cuGraphExecDestroy(graph.raw())) };
+        self.gpu.context().destroy(destroy);
         let contents = std::mem::take(&mut self.contents);
         self.release(contents);
     }

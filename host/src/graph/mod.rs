@@ -11,6 +11,7 @@ mod conditional;
 mod contents;
 mod description;
 mod exec;
+mod last_handle;
 mod single_node_capture;
 
 pub use self::builder::GraphBuilder;

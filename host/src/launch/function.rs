@@ -7,6 +7,7 @@ use warpsmith_driver::raw::{self, CUfunction_attribute};
 
 use super::grid::Grid;
 use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
 use crate::module::ModuleInner;
 use crate::order::capture::RecordedLaunch;
@@ -14,7 +15,7 @@ use crate::order::capture::RecordedLaunch;
 /// An entry of a module.
 pub(crate) struct Function {
     pub(crate) module: Arc<ModuleInner>,
-    pub(crate) raw: raw::CUfunction,
+    raw: Handle<raw::CUfunction>,
     pub(crate) name: String,
     pub(crate) limits: LaunchLimits,
     pub(crate) static_shared: u32,
@@ -37,11 +38,6 @@ pub(crate) struct LaunchLimits {
     /// Threads of a block, by the function's registers and bounds.
     pub(crate) function_threads: u32,
 }
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
-unsafe impl Send for Function {}
-// SAFETY: the driver locks functions itself; the field that changes after `find` is an atomic.
-unsafe impl Sync for Function {}
 
 /// What a kernel needs and what bounds its launches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +88,7 @@ impl Function {
         let limits = module.gpu.limits();
         let mut function = Function {
             module: module.clone(),
-            raw,
+            raw: Handle::new(raw),
             name: name.into(),
             limits: LaunchLimits {
                 grid: limits.grid,
@@ -114,11 +110,17 @@ impl Function {
         Ok(Arc::new(function))
     }
 
+    /// The driver's handle, valid as long as `self`.
+    #[inline]
+    pub(crate) fn raw(&self) -> raw::CUfunction {
+        self.raw.raw()
+    }
+
     fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
         self.module.gpu.bind()?;
         let mut value = 0;
         // SAFETY: the driver writes one number, to a variable that outlives the call; `self.module` keeps the function.
-        unsafe { call!(cuFuncGetAttribute(&mut value, attribute, self.raw)) }
+        unsafe { call!(cuFuncGetAttribute(&mut value, attribute, self.raw())) }
             .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
         Ok(value.max(0) as u32)
     }
@@ -127,7 +129,7 @@ impl Function {
         self.module.gpu.bind()?;
         let value = i32::try_from(value).unwrap_or(i32::MAX);
         // SAFETY: the call takes numbers; `self.module` keeps the function.
-        unsafe { call!(cuFuncSetAttribute(self.raw, attribute, value)) }
+        unsafe { call!(cuFuncSetAttribute(self.raw(), attribute, value)) }
             .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))
     }
 
@@ -198,7 +200,7 @@ impl Function {
         unsafe {
             call!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,
-                self.raw,
+                self.raw(),
                 threads,
                 dynamic_shared as usize
             ))
@@ -230,7 +232,7 @@ impl Function {
             call!(cuOccupancyMaxPotentialBlockSize(
                 &mut grid,
                 &mut block,
-                self.raw,
+                self.raw(),
                 None,
                 dynamic_shared as usize,
                 0
@@ -256,7 +258,9 @@ impl Function {
         // SAFETY: the driver writes one number to `size` and reads `config`, which outlive the call; `self.module` keeps the function.
         unsafe {
             call!(cuOccupancyMaxPotentialClusterSize(
-                &mut size, self.raw, &config
+                &mut size,
+                self.raw(),
+                &config
             ))
         }
         .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
@@ -270,7 +274,7 @@ impl Function {
         let has = |index: usize| {
             let (mut offset, mut size) = (0, 0);
             // SAFETY: the driver writes one number each to `offset` and `size`, which outlive the call; `self.module` keeps the function.
-            unsafe { raw::cuFuncGetParamInfo(self.raw, index, &mut offset, &mut size) }
+            unsafe { raw::cuFuncGetParamInfo(self.raw(), index, &mut offset, &mut size) }
         };
         let unknown = |code: raw::CUresult| !matches!(Code(code.0), Code(0) | Code::INVALID_VALUE);
         let behind = has(expected);

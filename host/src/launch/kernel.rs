@@ -55,7 +55,7 @@ macro_rules! kernel_methods {
 
             /// The driver's handle (`CUfunction`), for calls that this crate lacks. It is valid as long as the kernel.
             pub fn as_raw(&self) -> *mut core::ffi::c_void {
-                self.function.raw.cast()
+                self.function.raw().cast()
             }
 
             /// What the kernel needs and what bounds its launches.

@@ -207,7 +207,12 @@ impl Stream {
         // those of the entry: `Arguments` and `check_parameters` see to it for a safe launch, the caller's promise for an unsafe one.
         // The memory among them is alive until its last use: `enqueue` put the use in order, and frees follow that order.
         let code = unsafe {
-            raw::cuLaunchKernelEx(&config, kernel.raw, packer.pointers(), std::ptr::null_mut())
+            raw::cuLaunchKernelEx(
+                &config,
+                kernel.raw(),
+                packer.pointers(),
+                std::ptr::null_mut(),
+            )
         };
         if code.0 != 0 {
             return Err(launch_failed(kernel, grid, Code(code.0)));

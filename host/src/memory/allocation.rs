@@ -40,12 +40,6 @@ pub(crate) enum Attachment {
     OneStream(u64),
 }
 
-// SAFETY: the fields are handles, numbers, atomics and locks. The memory behind the addresses is reached by enqueued work, which
-// `order_use` puts in order, and by the guards of `host_memory`, which `check_host_access` keeps apart from the device's work.
-unsafe impl Send for Allocation {}
-// SAFETY: the fields that change are atomics and locks; for the memory behind the addresses see `Send`.
-unsafe impl Sync for Allocation {}
-
 /// Host memory and where the host sees it.
 pub(crate) struct HostAllocation {
     pub(crate) allocation: Arc<Allocation>,

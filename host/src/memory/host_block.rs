@@ -26,8 +26,10 @@ pub(crate) struct HostBlock {
     pub(crate) bytes: usize,
 }
 
-// SAFETY: the block is an address and a size; who may use the memory is up to its owner, and any thread may free it.
+// SAFETY: the block is addresses and a size, which own nothing. Who reaches the memory says why it may; any thread may free it.
 unsafe impl Send for HostBlock {}
+// SAFETY: a shared reference gives copies of the addresses, for which the reason given for `Send` holds.
+unsafe impl Sync for HostBlock {}
 
 impl HostBlock {
     /// Zeroed memory, of the same size from what waits to be freed if there is some.

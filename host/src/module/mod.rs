@@ -17,6 +17,7 @@ use self::jit::{Jit, declared, declared_variables};
 use self::options::ModuleOptions;
 use self::panics::PanicSlot;
 use self::retired::RetiredModule;
+use crate::driver_call::handle::Handle;
 use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
 use crate::gpu::Gpu;
@@ -42,18 +43,13 @@ pub struct Module {
 
 pub(crate) struct ModuleInner {
     pub(crate) gpu: Arc<OpenDevice>,
-    pub(crate) raw: raw::CUmodule,
+    raw: Handle<raw::CUmodule>,
     owner: ManuallyDrop<cust::module::Module>,
     log: String,
     kernels: Vec<String>,
     globals: Vec<String>,
     pub(crate) panics: Option<Arc<PanicSlot>>,
 }
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
-unsafe impl Send for ModuleInner {}
-// SAFETY: the driver locks modules itself; nothing here changes after loading.
-unsafe impl Sync for ModuleInner {}
 
 impl Gpu {
     /// Loads PTX.
@@ -103,7 +99,7 @@ impl Gpu {
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let mut inner = ModuleInner {
             gpu: self.inner.clone(),
-            raw: handle,
+            raw: Handle::new(handle),
             owner,
             log: jit.infos(),
             kernels: declared(ptx, ".entry"),
@@ -138,7 +134,7 @@ impl Gpu {
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let inner = ModuleInner {
             gpu: self.inner.clone(),
-            raw: handle,
+            raw: Handle::new(handle),
             owner,
             log: String::new(),
             kernels: Vec::new(),
@@ -205,7 +201,7 @@ impl ModuleInner {
             call!(cuModuleGetGlobal_v2(
                 &mut address,
                 &mut bytes,
-                self.raw,
+                self.raw.raw(),
                 text.as_ptr()
             ))
         }

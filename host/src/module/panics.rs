@@ -18,7 +18,6 @@ use crate::sync::{lock, read, write};
 /// It outlives the module until all work is done that may write it, as part of what waits in [`crate::reclaim`], and holds nothing
 /// that would keep the device open.
 pub(crate) struct PanicSlot {
-    record: *mut PanicRecord,
     /// Held while the record is taken, by one wait at a time.
     taking: Mutex<()>,
     memory: HostBlock,
@@ -27,12 +26,6 @@ pub(crate) struct PanicSlot {
     names: RwLock<Vec<String>>,
 }
 
-// SAFETY: the record is page-locked memory that any thread may reach; all else is `Send` by itself.
-unsafe impl Send for PanicSlot {}
-// SAFETY: `take` alone reaches the record, by atomics and by one volatile read that the record's state protects; all else is behind
-// locks and atomics.
-unsafe impl Sync for PanicSlot {}
-
 /// The module's variable that holds the record's address.
 pub(crate) const VARIABLE: &str = RECORD_SYMBOL;
 
@@ -40,7 +33,6 @@ impl PanicSlot {
     pub(crate) fn new(gpu: &Gpu) -> Result<PanicSlot> {
         let memory = HostBlock::zeroed(&gpu.inner, size_of::<PanicRecord>(), HostMapping::Mapped)?;
         Ok(PanicSlot {
-            record: memory.host.cast(),
             taking: Mutex::new(()),
             memory,
             launches: LaunchLog::default(),
@@ -80,19 +72,20 @@ impl PanicSlot {
 impl KernelPanicSource for PanicSlot {
     fn take(&self) -> Option<KernelPanic> {
         let _taking = lock(&self.taking);
+        let record: *mut PanicRecord = self.memory.host.cast();
         // SAFETY: the record is page-locked memory that `RetiredModule::free` gives back after the slot left the list of sources and was
         // asked a last time. The device writes `state` last, after a system fence, and the host reads it as an atomic.
-        let state = unsafe { AtomicU32::from_ptr(&raw mut (*self.record).state) };
+        let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
         if state.load(Ordering::Acquire) != COMPLETE {
             return None;
         }
         // SAFETY: the record is alive (see `state` above); while its state is `COMPLETE` no thread of the device writes it, and only
         // this function, with `taking` locked, changes that state.
-        let record = unsafe { self.record.read_volatile() };
+        let found = unsafe { record.read_volatile() };
         // SAFETY: the record is alive (see `state` above), and everybody reads and writes `stop` as an atomic.
-        unsafe { AtomicU32::from_ptr(&raw mut (*self.record).stop) }.store(0, Ordering::Relaxed);
+        unsafe { AtomicU32::from_ptr(&raw mut (*record).stop) }.store(0, Ordering::Relaxed);
         state.store(EMPTY, Ordering::Release);
-        let candidates = self.launches.matching(record.grid_dim, record.block_dim);
+        let candidates = self.launches.matching(found.grid_dim, found.block_dim);
         let names = read(&self.names);
         let kernels: Vec<&str> = candidates
             .iter()
@@ -105,14 +98,14 @@ impl KernelPanicSource for PanicSlot {
             } else {
                 kernels.join(" or ")
             },
-            message: record.message().into(),
-            file: record.file().into(),
-            line: record.line,
-            column: record.column,
-            block: record.block,
-            thread: record.thread,
-            grid_dim: record.grid_dim,
-            block_dim: record.block_dim,
+            message: found.message().into(),
+            file: found.file().into(),
+            line: found.line,
+            column: found.column,
+            block: found.block,
+            thread: found.thread,
+            grid_dim: found.grid_dim,
+            block_dim: found.block_dim,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::panics::PanicSlot;
 use crate::context::primary::Context;
-use crate::driver_call;
+use crate::driver_call::adopt::destroyed;
 use crate::error::Result;
 use crate::gpu::reports::{KernelPanicSource, WaitReports};
 use crate::reclaim::{FreeCost, Reclaim};
@@ -17,9 +17,6 @@ pub(crate) struct RetiredModule {
     panics: Option<Arc<PanicSlot>>,
     reports: Arc<WaitReports>,
 }
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
-unsafe impl Send for RetiredModule {}
 
 impl RetiredModule {
     pub(crate) fn new(
@@ -52,10 +49,7 @@ impl Reclaim for RetiredModule {
             Box::new(panics.memory()).free(context)
         });
         let module = ManuallyDrop::into_inner(module);
-        let unloaded = cust::module::Module::drop(module).map_err(|(error, module)| {
-            std::mem::forget(module);
-            driver_call::cust_failed("cuModuleUnload", error)
-        });
+        let unloaded = destroyed("cuModuleUnload", cust::module::Module::drop(module));
         freed.and(unloaded)
     }
 }

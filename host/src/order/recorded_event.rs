@@ -7,19 +7,15 @@ use warpsmith_driver::raw;
 use super::order_lock::OrderGuard;
 use crate::context::primary::Context;
 use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::{Code, Result};
 
 /// An event of the driver, recorded once outside of any capture; destroyed with its last owner.
 pub(crate) struct RecordedEvent {
     context: Arc<Context>,
-    raw: raw::CUevent,
+    raw: Handle<raw::CUevent>,
 }
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); the context is `Send` by itself.
-unsafe impl Send for RecordedEvent {}
-// SAFETY: the driver locks events itself, and nothing here changes.
-unsafe impl Sync for RecordedEvent {}
 
 impl RecordedEvent {
     /// A new event, recorded in `stream`, which is not captured.
@@ -37,17 +33,17 @@ impl RecordedEvent {
         }?;
         let event = RecordedEvent {
             context: context.clone(),
-            raw,
+            raw: Handle::new(raw),
         };
         // SAFETY: `event` owns the event; `StreamRef` says that the stream is alive.
-        unsafe { call!(cuEventRecord(event.raw, stream.raw())) }?;
+        unsafe { call!(cuEventRecord(event.raw.raw(), stream.raw())) }?;
         Ok(Arc::new(event))
     }
 
     /// Makes later work in `follower` wait for this.
     pub(crate) fn hold_back(&self, _guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
         // SAFETY: `self` owns the event; `StreamRef` says that the stream is alive.
-        unsafe { call!(cuStreamWaitEvent(follower.raw(), self.raw, 0)) }
+        unsafe { call!(cuStreamWaitEvent(follower.raw(), self.raw.raw(), 0)) }
     }
 
     /// Whether everything before it is done.
@@ -58,7 +54,7 @@ impl RecordedEvent {
     pub(crate) fn is_done(&self) -> Result<bool> {
         self.context.bind()?;
         // SAFETY: `self` owns the event.
-        match unsafe { call!(cuEventQuery(self.raw)) } {
+        match unsafe { call!(cuEventQuery(self.raw.raw())) } {
             Ok(()) => Ok(true),
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             Err(error) => Err(error),
@@ -68,16 +64,15 @@ impl RecordedEvent {
 
 impl Drop for RecordedEvent {
     fn drop(&mut self) {
-        let result = self.context.bind().and_then(|()| {
-            // SAFETY: `record` made the event, and `drop` runs once; the driver keeps a pending event until it is complete.
-            unsafe { call!(cuEventDestroy_v2(self.raw)) }
-        });
-        self.context.report_drop(result);
+        let event = self.raw;
+        // SAFETY: `record` made the event, and `drop` runs once; the driver keeps a pending event until it is complete.
+        self.context
+            .destroy(move || unsafe { call!(cuEventDestroy_v2(event.raw())) });
     }
 }
 
 impl std::fmt::Debug for RecordedEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RecordedEvent({:?})", self.raw)
+        write!(f, "RecordedEvent({:?})", self.raw.raw())
     }
 }

@@ -9,6 +9,8 @@ use warpsmith_driver::raw;
 use super::order_lock::OrderGuard;
 use super::recorded_event::RecordedEvent;
 use crate::context::primary::Context;
+use crate::driver_call::adopt::destroyed;
+use crate::driver_call::handle::Handle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, Result};
@@ -16,29 +18,29 @@ use crate::error::{Code, Error, Result};
 /// The driver's stream, which it owns, with the events by which other streams follow it.
 pub(crate) struct StreamHandle {
     context: Arc<Context>,
-    raw: raw::CUstream,
-    owner: ManuallyDrop<cust::stream::Stream>,
+    raw: Handle<raw::CUstream>,
+    owned: ManuallyDrop<Owned>,
     /// Never used twice in a process.
     number: u64,
     /// `number`, or [`CAPTURED`], which is no memory's owner, so that everything takes the slow path.
     current_number: AtomicU64,
+    /// The number of the capture that it is part of, 0 for none.
+    capture_number: AtomicU64,
+}
+
+/// What is destroyed with a stream.
+struct Owned {
+    stream: cust::stream::Stream,
     /// Recorded whenever another stream must follow this one; waits bind to the recording at the time of their call.
     handover: cust::event::Event,
     /// Recorded when a capture begins: all that was really enqueued.
     before_capture: cust::event::Event,
-    /// The number of the capture that it is part of, 0 for none.
-    capture_number: AtomicU64,
 }
 
 /// A number that no stream has.
 const CAPTURED: u64 = u64::MAX;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
-
-// SAFETY: the driver's handles may be used from any thread (CUDA driver API, "thread safety"); all else is `Send` by itself.
-unsafe impl Send for StreamHandle {}
-// SAFETY: the driver locks streams and events itself; the fields that change are atomics.
-unsafe impl Sync for StreamHandle {}
 
 impl PartialEq for StreamHandle {
     fn eq(&self, other: &Self) -> bool {
@@ -69,16 +71,18 @@ impl StreamHandle {
         // SAFETY: the driver writes one handle to `raw`, which outlives the call.
         unsafe { call!(cuStreamCreateWithPriority(&mut raw, flags.0, priority)) }?;
         // SAFETY: the call above made the stream, and it is given to cust alone.
-        let owner = ManuallyDrop::new(unsafe { adopt::stream(raw) });
+        let stream = unsafe { adopt::stream(raw) };
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(StreamHandle {
             context: context.clone(),
-            raw,
-            owner,
+            raw: Handle::new(raw),
+            owned: ManuallyDrop::new(Owned {
+                stream,
+                handover,
+                before_capture,
+            }),
             number,
             current_number: AtomicU64::new(number),
-            handover,
-            before_capture,
             capture_number: AtomicU64::new(0),
         }))
     }
@@ -86,18 +90,18 @@ impl StreamHandle {
     /// The driver's handle, valid as long as `self`.
     #[inline]
     pub(crate) fn raw(&self) -> raw::CUstream {
-        self.raw
+        self.raw.raw()
     }
 
     #[inline]
     pub(crate) fn stream_ref(&self) -> StreamRef<'_> {
         // SAFETY: only `drop` destroys the stream.
-        unsafe { StreamRef::new(self.raw) }
+        unsafe { StreamRef::new(self.raw()) }
     }
 
     /// The owning object of cust, for the calls that it has.
     pub(crate) fn cust(&self) -> &cust::stream::Stream {
-        &self.owner
+        &self.owned.stream
     }
 
     /// The stream's number, which no other stream of this process ever has.
@@ -128,8 +132,8 @@ impl StreamHandle {
         // SAFETY: `self` owns the event and the stream; the stream is not captured yet.
         unsafe {
             call!(cuEventRecord(
-                adopt::event_handle(&self.before_capture),
-                self.raw
+                adopt::event_handle(&self.owned.before_capture),
+                self.raw()
             ))
         }?;
         self.capture_number.store(number, Ordering::Release);
@@ -162,11 +166,11 @@ impl StreamHandle {
     pub(crate) fn hold_back(&self, _guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
         let event = if self.is_captured() {
             // What is captured does not run; what came before has its event.
-            adopt::event_handle(&self.before_capture)
+            adopt::event_handle(&self.owned.before_capture)
         } else {
-            let event = adopt::event_handle(&self.handover);
+            let event = adopt::event_handle(&self.owned.handover);
             // SAFETY: `self` owns the event and the stream.
-            unsafe { call!(cuEventRecord(event, self.raw)) }?;
+            unsafe { call!(cuEventRecord(event, self.raw())) }?;
             event
         };
         // SAFETY: `self` owns the event; `StreamRef` says that the stream is alive.
@@ -179,11 +183,11 @@ impl StreamHandle {
         _guard: &OrderGuard<'_>,
         other: &StreamHandle,
     ) -> Result<()> {
-        let event = adopt::event_handle(&other.handover);
+        let event = adopt::event_handle(&other.owned.handover);
         // SAFETY: `other` owns the event and its stream.
-        unsafe { call!(cuEventRecord(event, other.raw)) }?;
+        unsafe { call!(cuEventRecord(event, other.raw())) }?;
         // SAFETY: `other` owns the event, `self` the stream.
-        unsafe { call!(cuStreamWaitEvent(self.raw, event, 0)) }
+        unsafe { call!(cuStreamWaitEvent(self.raw(), event, 0)) }
     }
 
     /// Whether everything that was really enqueued here is done.
@@ -195,10 +199,14 @@ impl StreamHandle {
         self.context.bind()?;
         let answer = if self.is_captured() {
             // SAFETY: `self` owns the event.
-            unsafe { call!(cuEventQuery(adopt::event_handle(&self.before_capture))) }
+            unsafe {
+                call!(cuEventQuery(adopt::event_handle(
+                    &self.owned.before_capture
+                )))
+            }
         } else {
             // SAFETY: `self` owns the stream.
-            unsafe { call!(cuStreamQuery(self.raw)) }
+            unsafe { call!(cuStreamQuery(self.raw())) }
         };
         match answer {
             Ok(()) => Ok(true),
@@ -229,15 +237,17 @@ impl StreamHandle {
 
 impl Drop for StreamHandle {
     fn drop(&mut self) {
-        if let Err(error) = self.context.bind() {
-            return self.context.report_drop(Err(error));
-        }
         // SAFETY: this is the only place that takes the field, and `drop` runs once. The driver finishes what is enqueued.
-        let stream = unsafe { ManuallyDrop::take(&mut self.owner) };
-        if let Err((error, stream)) = cust::stream::Stream::drop(stream) {
-            std::mem::forget(stream);
-            self.context
-                .report_drop(Err(driver_call::cust_failed("cuStreamDestroy", error)));
-        }
+        let Owned {
+            stream,
+            handover,
+            before_capture,
+        } = unsafe { ManuallyDrop::take(&mut self.owned) };
+        self.context.destroy(move || {
+            let stream = destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream));
+            let handover = destroyed("cuEventDestroy", cust::event::Event::drop(handover));
+            let before = destroyed("cuEventDestroy", cust::event::Event::drop(before_capture));
+            stream.and(handover).and(before)
+        });
     }
 }

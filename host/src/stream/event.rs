@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use warpsmith_driver::raw;
 
-use crate::driver_call::{self, adopt, call};
+use crate::driver_call::adopt::{self, destroyed};
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::OpenDevice;
@@ -175,16 +176,12 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        if let Err(error) = self.gpu.bind() {
-            return self.gpu.report_drop(Err(error));
-        }
-        // SAFETY: this is the only place that takes the field, and `drop` runs once. The driver keeps a pending event until it is complete.
+        // SAFETY: this is the only place that takes the field, and `drop` runs once. The driver keeps a pending event until it is
+        // complete.
         let event = unsafe { ManuallyDrop::take(&mut self.inner) };
-        if let Err((error, event)) = cust::event::Event::drop(event) {
-            std::mem::forget(event);
-            self.gpu
-                .report_drop(Err(driver_call::cust_failed("cuEventDestroy", error)));
-        }
+        self.gpu
+            .context()
+            .destroy(move || destroyed("cuEventDestroy", cust::event::Event::drop(event)));
     }
 }
 
