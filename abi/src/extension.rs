@@ -7,7 +7,7 @@
 //! | function | what |
 //! | --- | --- |
 //! | [`warpsmithSimulatorFault`](signature::warpsmithSimulatorFault) | the fault that made this context unusable, as a [`FaultFormat`] says; a null context is the thread's current one |
-//! | [`warpsmithSimulatorReport`](signature::warpsmithSimulatorReport) | the text of the last fault in the process, whatever its context |
+//! | [`warpsmithSimulatorReport`](signature::warpsmithSimulatorReport) | the text of the fault of the thread's current context, else of the last fault in the process |
 //! | [`warpsmithSimulatorConfigure`](signature::warpsmithSimulatorConfigure) | changes a setting by name; 0, or 1 where there is no such setting or value |
 //!
 //! The two that give text write as much of it as fits into the buffer, without a terminating zero, and answer its full length in

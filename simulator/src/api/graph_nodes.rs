@@ -1,14 +1,17 @@
 //! Adding nodes of every kind, and their parameters.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::graph::dependencies;
-use super::launch::{Shape, prepare};
-use super::*;
-use crate::graph::{Conditional, ConditionalKind, Graph, Node, take_condition};
-use crate::state::{current, lock, registries};
-use crate::streams::{Fill, HostCall, Launch, Operation, Transfer};
+use super::entry::*;
+use super::graph::dependency_list;
+use super::launch::{self, prepare};
+use crate::context::{Context, current};
+use crate::device_runtime::conditions;
+use crate::graph::{Conditional, ConditionalKind, GRAPHS, Graph, NODES, Node, NodeOperation};
+use crate::memory::{Fill, Transfer};
+use crate::module::FUNCTIONS;
+use crate::streams::{EVENTS, HostCall, Launch, LaunchShape, Operation};
+use crate::sync::lock;
 
 driver_calls! {
     Ready fn cuGraphAddEmptyNode(
@@ -21,7 +24,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        let operation = kernel(super::copy::parameters(nodeParams)?, None)?;
+        let operation = kernel(parameters(nodeParams)?, None)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -30,7 +33,7 @@ driver_calls! {
         nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
         // The second version only adds fields at the end.
-        let operation = kernel(super::copy::parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?, None)?;
+        let operation = kernel(parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?, None)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -39,7 +42,7 @@ driver_calls! {
         copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
     ) {
         check_context(ctx)?;
-        let operation = Operation::Copy(Transfer::three_dimensional(super::copy::parameters(copyParams)?)?);
+        let operation = Operation::Copy(Transfer::three_dimensional(parameters(copyParams)?)?);
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -48,7 +51,7 @@ driver_calls! {
         memsetParams: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext,
     ) {
         check_context(ctx)?;
-        let operation = memset(super::copy::parameters(memsetParams)?)?;
+        let operation = memset(parameters(memsetParams)?)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -56,7 +59,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         nodeParams: *const CUDA_HOST_NODE_PARAMS,
     ) {
-        let operation = host(super::copy::parameters(nodeParams)?)?;
+        let operation = host(parameters(nodeParams)?)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -72,7 +75,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         event: CUevent,
     ) {
-        let operation = Operation::EventRecord(registries().events.get(event)?);
+        let operation = Operation::EventRecord(EVENTS.get(event)?);
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -80,7 +83,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         event: CUevent,
     ) {
-        let operation = Operation::EventWait(registries().events.get(event)?);
+        let operation = Operation::EventWait(EVENTS.get(event)?);
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -106,9 +109,14 @@ driver_calls! {
     }
 
     Ready fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) {
-        let node = registries().nodes.get(hNode)?;
-        let operation = from_any(super::copy::parameters(nodeParams)?, &node.operation())?;
-        replace(&node, operation)?;
+        let node = NODES.get(hNode)?;
+        let given = parameters(nodeParams)?;
+        match node.operation() {
+            NodeOperation::Child(_) if given.type_ == CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
+                node.set_operation(child(given.__bindgen_anon_1.graph.graph, None)?);
+            }
+            _ => replace(&node, from_any(given, node.single_operation().as_ref())?)?,
+        }
     }
 
     Ready fn cuGraphKernelNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1) {
@@ -133,50 +141,40 @@ driver_calls! {
     }
 
     Ready fn cuGraphKernelNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1) {
-        let node = registries().nodes.get(hNode)?;
-        replace(&node, kernel(super::copy::parameters(nodeParams)?, Some(&node.operation()))?)?;
+        let node = NODES.get(hNode)?;
+        replace(&node, kernel(parameters(nodeParams)?, node.single_operation().as_ref())?)?;
     }
 
     Ready fn cuGraphKernelNodeSetParams_v2(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS) {
-        let node = registries().nodes.get(hNode)?;
-        let parameters = super::copy::parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
-        replace(&node, kernel(parameters, Some(&node.operation()))?)?;
+        let node = NODES.get(hNode)?;
+        let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
+        replace(&node, kernel(parameters, node.single_operation().as_ref())?)?;
     }
 
     Ready fn cuGraphKernelNodeSetAttribute(
         hNode: CUgraphNode, attr: CUkernelNodeAttrID, value: *const CUkernelNodeAttrValue,
     ) {
-        let node = registries().nodes.get(hNode)?;
-        let Operation::Kernel(launch) = node.operation() else { return Err(code::INVALID_VALUE) };
-        let value = super::copy::parameters(value)?;
+        let node = NODES.get(hNode)?;
+        let Some(Operation::Kernel(launch)) = node.single_operation() else { return Err(code::INVALID_VALUE) };
+        let value = parameters(value)?;
         let attribute = CUlaunchAttribute { id: attr, value: *value, ..Default::default() };
-        let mut shape = Shape {
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-            shared: launch.shared,
-            cooperative: launch.cooperative,
-        };
-        super::launch::apply(&mut shape, &attribute)?;
-        let shape = super::launch::check(&launch.function, shape)?;
-        node.set_operation(Operation::Kernel(Launch {
-            cluster: shape.cluster,
-            cooperative: shape.cooperative,
-            ..launch
-        }));
+        let mut shape = launch.shape;
+        launch::apply(&mut shape, &attribute)?;
+        let shape = shape.check(&launch.function)?;
+        node.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..launch })));
     }
 
     Ready fn cuGraphKernelNodeGetAttribute(
         hNode: CUgraphNode, attr: CUkernelNodeAttrID, value_out: *mut CUkernelNodeAttrValue,
     ) {
-        let Operation::Kernel(launch) = registries().nodes.get(hNode)?.operation() else {
+        let Some(Operation::Kernel(launch)) = NODES.get(hNode)?.single_operation() else {
             return Err(code::INVALID_VALUE);
         };
         let mut value = CUkernelNodeAttrValue::default();
         match attr {
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => value.cooperative = c_int::from(launch.cooperative),
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => value.cooperative = c_int::from(launch.shape.cooperative),
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                let [x, y, z] = launch.cluster;
+                let [x, y, z] = launch.shape.cluster;
                 value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
             }
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.priority = 0,
@@ -186,36 +184,30 @@ driver_calls! {
     }
 
     Ready fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) {
-        let (to, from) = (registries().nodes.get(dst)?, registries().nodes.get(src)?);
-        let (Operation::Kernel(old), Operation::Kernel(model)) = (to.operation(), from.operation()) else {
+        let (to, from) = (NODES.get(dst)?, NODES.get(src)?);
+        let (Some(Operation::Kernel(old)), Some(Operation::Kernel(model))) = (to.single_operation(), from.single_operation()) else {
             return Err(code::INVALID_VALUE);
         };
-        let shape = Shape {
-            grid: old.grid,
-            block: old.block,
-            cluster: model.cluster,
-            shared: old.shared,
-            cooperative: model.cooperative,
-        };
-        let shape = super::launch::check(&old.function, shape)?;
-        to.set_operation(Operation::Kernel(Launch { cluster: shape.cluster, cooperative: shape.cooperative, ..old }));
+        let shape = LaunchShape { cluster: model.shape.cluster, cooperative: model.shape.cooperative, ..old.shape };
+        let shape = shape.check(&old.function)?;
+        to.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..old })));
     }
 
     Ready fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D) {
-        match registries().nodes.get(hNode)?.operation() {
-            Operation::Copy(copy) => put(nodeParams, copy.parameters())?,
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::Copy(copy)) => put(nodeParams, copy.parameters())?,
             _ => return Err(code::INVALID_VALUE),
         }
     }
 
     Ready fn cuGraphMemcpyNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_MEMCPY3D) {
-        let copy = Transfer::three_dimensional(super::copy::parameters(nodeParams)?)?;
-        replace(&*registries().nodes.get(hNode)?, Operation::Copy(copy))?;
+        let copy = Transfer::three_dimensional(parameters(nodeParams)?)?;
+        replace(&*NODES.get(hNode)?, Operation::Copy(copy))?;
     }
 
     Ready fn cuGraphMemsetNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMSET_NODE_PARAMS) {
-        match registries().nodes.get(hNode)?.operation() {
-            Operation::Fill(fill) => put(nodeParams, CUDA_MEMSET_NODE_PARAMS {
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::Fill(fill)) => put(nodeParams, CUDA_MEMSET_NODE_PARAMS {
                 dst: fill.address as CUdeviceptr,
                 pitch: fill.pitch,
                 value: fill.value,
@@ -228,30 +220,30 @@ driver_calls! {
     }
 
     Ready fn cuGraphMemsetNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_MEMSET_NODE_PARAMS) {
-        replace(&*registries().nodes.get(hNode)?, memset(super::copy::parameters(nodeParams)?)?)?;
+        replace(&*NODES.get(hNode)?, memset(parameters(nodeParams)?)?)?;
     }
 
     Ready fn cuGraphHostNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_HOST_NODE_PARAMS) {
-        match registries().nodes.get(hNode)?.operation() {
-            Operation::Host(call) => put(nodeParams, CUDA_HOST_NODE_PARAMS { fn_: call.function, userData: call.data })?,
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::Host(call)) => put(nodeParams, CUDA_HOST_NODE_PARAMS { fn_: call.function, userData: call.data })?,
             _ => return Err(code::INVALID_VALUE),
         }
     }
 
     Ready fn cuGraphHostNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_HOST_NODE_PARAMS) {
-        replace(&*registries().nodes.get(hNode)?, host(super::copy::parameters(nodeParams)?)?)?;
+        replace(&*NODES.get(hNode)?, host(parameters(nodeParams)?)?)?;
     }
 
     Ready fn cuGraphEventRecordNodeGetEvent(hNode: CUgraphNode, event_out: *mut CUevent) {
-        match registries().nodes.get(hNode)?.operation() {
-            Operation::EventRecord(event) => put(event_out, event.handle as CUevent)?,
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::EventRecord(event)) => put(event_out, event.handle as CUevent)?,
             _ => return Err(code::INVALID_VALUE),
         }
     }
 
     Ready fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: *mut CUevent) {
-        match registries().nodes.get(hNode)?.operation() {
-            Operation::EventWait(event) => put(event_out, event.handle as CUevent)?,
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::EventWait(event)) => put(event_out, event.handle as CUevent)?,
             _ => return Err(code::INVALID_VALUE),
         }
     }
@@ -261,44 +253,48 @@ fn check_context(handle: CUcontext) -> Result {
     if handle.is_null() {
         current().map(drop)
     } else {
-        super::context::find_context(handle)?.check()
+        Context::of_handle(handle)?.check()
     }
 }
 
+/// Changes what a node does to another operation of the same type.
 fn replace(node: &Node, operation: Operation) -> Result {
-    let fits = core::mem::discriminant(&node.operation()) == core::mem::discriminant(&operation);
+    let fits = node
+        .single_operation()
+        .is_some_and(|old| core::mem::discriminant(&old) == core::mem::discriminant(&operation));
     if !fits {
         return Err(code::INVALID_VALUE);
     }
-    node.set_operation(operation);
+    node.set_operation(NodeOperation::Single(operation));
     Ok(())
 }
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` is null or valid for writing; `after` is null or valid for `count` entries.
 unsafe fn add(
     to: *mut CUgraphNode,
     graph: CUgraph,
     after: *const CUgraphNode,
     count: usize,
-    operation: Operation,
+    operation: impl Into<NodeOperation>,
 ) -> Result {
-    let graph = registries().graphs.get(graph)?;
+    let graph = GRAPHS.get(graph)?;
     if to.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `after` has `count` entries and `to`, which is not null, is valid for writing by the caller's contract.
     unsafe {
-        let after = dependencies(after, core::ptr::null(), count)?;
-        to.write(graph.add(&after, operation)?.handle as CUgraphNode);
+        let after = dependency_list(after, core::ptr::null(), count)?;
+        to.write(graph.add(&after, operation.into())?.handle as CUgraphNode);
     }
     Ok(())
 }
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` is null or valid for writing, `after` and `data` are null or valid for `count` entries, and `parameters` is null or valid, with
+/// a union that holds what its type field says.
 unsafe fn add_any(
     to: *mut CUgraphNode,
     graph: CUgraph,
@@ -307,11 +303,12 @@ unsafe fn add_any(
     count: usize,
     parameters: *mut CUgraphNodeParams,
 ) -> Result {
-    let found = registries().graphs.get(graph)?;
-    // SAFETY: the caller's contract; the union is read as its type field says.
+    let found = GRAPHS.get(graph)?;
+    // SAFETY: the arrays have `count` entries and `to` and `parameters` are null or valid by the caller's contract; the union is read as
+    // its type field says.
     unsafe {
         let given = parameters.as_mut().ok_or(code::INVALID_VALUE)?;
-        let after = dependencies(after, data, count)?;
+        let after = dependency_list(after, data, count)?;
         if to.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -319,7 +316,7 @@ unsafe fn add_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
                 let conditional = &mut given.__bindgen_anon_1.conditional;
                 let operation = new_conditional(conditional)?;
-                if let Operation::Conditional(made) = &operation {
+                if let NodeOperation::Conditional(made) = &operation {
                     conditional.phGraph_out = lend_bodies(&made.bodies);
                 }
                 operation
@@ -327,7 +324,7 @@ unsafe fn add_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
                 child(given.__bindgen_anon_1.graph.graph, Some(graph))?
             }
-            _ => from_any(given, &Operation::Empty)?,
+            _ => NodeOperation::Single(from_any(given, None)?),
         };
         to.write(found.add(&after, operation)?.handle as CUgraphNode);
     }
@@ -338,16 +335,20 @@ unsafe fn add_any(
 ///
 /// # Safety
 ///
-/// The union is valid as its type field says.
-pub(super) unsafe fn from_any(given: &CUgraphNodeParams, old: &Operation) -> Result<Operation> {
+/// The union holds what its type field says.
+pub(super) unsafe fn from_any(
+    given: &CUgraphNodeParams,
+    old: Option<&Operation>,
+) -> Result<Operation> {
     let union = &given.__bindgen_anon_1;
-    // SAFETY: the caller's contract; the kernel's third version starts like the first, and so on.
+    // SAFETY: the union holds what its type field says by the caller's contract. Later versions of the parameter structures start with
+    // the fields of the first, so that they may be read as such.
     unsafe {
         Ok(match given.type_ {
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY => Operation::Empty,
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL => {
                 let parameters = &raw const union.kernel;
-                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS_v1>(), Some(old))?
+                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS_v1>(), old)?
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY => {
                 Operation::Copy(Transfer::three_dimensional(&union.memcpy.copyParams)?)
@@ -360,17 +361,17 @@ pub(super) unsafe fn from_any(given: &CUgraphNodeParams, old: &Operation) -> Res
                 let parameters = &raw const union.host;
                 host(&*parameters.cast::<CUDA_HOST_NODE_PARAMS>())?
             }
-            CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => child(union.graph.graph, None)?,
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD => {
-                Operation::EventRecord(registries().events.get(union.eventRecord.event)?)
+                Operation::EventRecord(EVENTS.get(union.eventRecord.event)?)
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT => {
-                Operation::EventWait(registries().events.get(union.eventWait.event)?)
+                Operation::EventWait(EVENTS.get(union.eventWait.event)?)
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE => {
                 Operation::Free(union.free.dptr as usize)
             }
-            CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => return Err(code::INVALID_VALUE),
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH
+            | CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => return Err(code::INVALID_VALUE),
             _ => return Err(code::NOT_SUPPORTED),
         })
     }
@@ -383,22 +384,22 @@ pub(super) unsafe fn kernel(
     given: &CUDA_KERNEL_NODE_PARAMS_v1,
     old: Option<&Operation>,
 ) -> Result<Operation> {
-    let function = registries().functions.get(given.func)?;
+    let function = FUNCTIONS.get(given.func)?;
     // A cluster or cooperative attribute set on the node stays through an update.
     let (cluster, cooperative) = match old {
         Some(Operation::Kernel(old)) if old.function.kernel.cluster.is_none() => {
-            (old.cluster, old.cooperative)
+            (old.shape.cluster, old.shape.cooperative)
         }
         _ => ([0; 3], false),
     };
-    let shape = Shape {
+    let shape = LaunchShape {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
         block: [given.blockDimX, given.blockDimY, given.blockDimZ],
-        shared: given.sharedMemBytes,
+        dynamic_shared: given.sharedMemBytes,
         cluster,
         cooperative,
     };
-    // SAFETY: the caller's contract.
+    // SAFETY: the parameter pointers are valid by the caller's contract.
     Ok(Operation::Kernel(unsafe {
         prepare(function, shape, given.kernelParams, given.extra)
     }?))
@@ -430,15 +431,15 @@ pub(super) fn host(given: &CUDA_HOST_NODE_PARAMS) -> Result<Operation> {
 }
 
 /// A copy of a graph as one node. A graph cannot become part of itself.
-pub(super) fn child(graph: CUgraph, parent: Option<CUgraph>) -> Result<Operation> {
-    let child = registries().graphs.get(graph)?;
+fn child(graph: CUgraph, parent: Option<CUgraph>) -> Result<NodeOperation> {
+    let child = GRAPHS.get(graph)?;
     if parent.is_some_and(|parent| parent == graph) {
         return Err(code::INVALID_VALUE);
     }
-    Ok(Operation::Child(child.duplicate(true).0))
+    Ok(NodeOperation::Child(child.duplicate(true).0))
 }
 
-fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<Operation> {
+fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<NodeOperation> {
     let kind = match (given.type_, given.size) {
         (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1 | 2) => ConditionalKind::If,
         (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE, 1) => ConditionalKind::While,
@@ -448,9 +449,9 @@ fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<Operation> {
     if !given.ctx.is_null() {
         check_context(given.ctx)?;
     }
-    take_condition(given.handle)?;
+    conditions::assign_to_node(given.handle)?;
     let bodies = (0..given.size).map(|_| Graph::create(true)).collect();
-    Ok(Operation::Conditional(Conditional {
+    Ok(NodeOperation::Conditional(Conditional {
         handle: given.handle,
         kind,
         bodies,
@@ -466,13 +467,13 @@ fn lend_bodies(bodies: &[Arc<Graph>]) -> *mut CUgraph {
     address
 }
 
-/// A kernel node's parameters; what the pointers in it lead to stays valid until this thread asks again.
+/// A kernel node's parameters; what its pointers refer to stays valid until this thread asks again.
 fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
     use std::cell::RefCell;
     thread_local! {
         static LENT: RefCell<(Option<Launch>, Vec<*mut c_void>)> = const { RefCell::new((None, Vec::new())) };
     }
-    let Operation::Kernel(launch) = registries().nodes.get(node)?.operation() else {
+    let Some(Operation::Kernel(launch)) = NODES.get(node)?.single_operation() else {
         return Err(code::INVALID_VALUE);
     };
     let base = launch.parameters.as_ptr();
@@ -487,13 +488,13 @@ fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
         .collect();
     let parameters = CUDA_KERNEL_NODE_PARAMS_v1 {
         func: launch.function.handle as CUfunction,
-        gridDimX: launch.grid[0],
-        gridDimY: launch.grid[1],
-        gridDimZ: launch.grid[2],
-        blockDimX: launch.block[0],
-        blockDimY: launch.block[1],
-        blockDimZ: launch.block[2],
-        sharedMemBytes: launch.shared,
+        gridDimX: launch.shape.grid[0],
+        gridDimY: launch.shape.grid[1],
+        gridDimZ: launch.shape.grid[2],
+        blockDimX: launch.shape.block[0],
+        blockDimY: launch.shape.block[1],
+        blockDimZ: launch.shape.block[2],
+        sharedMemBytes: launch.shape.dynamic_shared,
         kernelParams: if pointers.is_empty() {
             core::ptr::null_mut()
         } else {
@@ -503,23 +504,4 @@ fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
     };
     LENT.set((Some(launch), pointers));
     Ok(parameters)
-}
-
-/// For each cloned graph, which of its nodes stands for which original.
-static CLONES: Mutex<Option<HashMap<usize, HashMap<usize, usize>>>> = Mutex::new(None);
-
-/// Keeps a clone's map.
-pub(super) fn remember_clone(clone: &Graph, map: HashMap<usize, usize>) {
-    lock(&CLONES)
-        .get_or_insert_default()
-        .insert(clone.handle, map);
-}
-
-/// The node of a clone that stands for an original.
-pub(super) fn find_in_clone(clone: &Graph, original: usize) -> Option<usize> {
-    lock(&CLONES)
-        .as_ref()?
-        .get(&clone.handle)?
-        .get(&original)
-        .copied()
 }

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::abi::*;
+use crate::sync::lock;
 
 fn refuse(name: &'static str) -> CUresult {
     static NAMED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut named = NAMED
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    if named.insert(name) {
+    if lock(&NAMED).insert(name) {
         eprintln!(
             "warpsmith simulator: {name} is not implemented; it answers CUDA_ERROR_NOT_SUPPORTED"
         );

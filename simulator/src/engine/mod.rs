@@ -19,6 +19,7 @@ mod ops;
 mod program;
 mod report;
 mod run;
+mod source;
 
 pub use environment::{
     AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,

@@ -1,8 +1,9 @@
 //! Lowered code: what the interpreter runs.
 
 use super::exec::warp::Inst;
-use super::fault::SourceLocation;
+use super::fault::{Frame, SourceLocation};
 use super::memory::Aligned;
+use super::source::SourceEntry;
 
 /// A place in a frame: an offset, and bytes for each lane (0: a predicate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub(crate) struct SharedVariable {
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub functions: Vec<Function>,
-    pub locations: Vec<SourceLocation>,
+    pub locations: Vec<SourceEntry>,
     pub shared: Vec<SharedVariable>,
 }
 
@@ -88,10 +89,10 @@ impl Program {
         (number as u32) << SITE_BITS | pc & ((1 << SITE_BITS) - 1)
     }
 
-    /// The source place of a site.
-    pub fn site_location(&self, site: u32) -> Option<SourceLocation> {
+    /// The function and the source location of a site.
+    pub fn site_frame(&self, site: u32) -> Option<Frame> {
         let function = self.functions.get((site >> SITE_BITS) as usize)?;
-        self.location(function, site & ((1 << SITE_BITS) - 1))
+        Some(self.frame(function, site & ((1 << SITE_BITS) - 1)))
     }
 
     /// Bytes of local memory that a function and its deepest chain of calls need; recursion counts once, and what an
@@ -132,17 +133,31 @@ impl Program {
         )
     }
 
-    /// The source place of an instruction.
-    pub fn location(&self, function: &Function, pc: u32) -> Option<SourceLocation> {
-        let &(location, ptx_line) = function.places.get(pc as usize)?;
-        let mut found = match location {
-            0 => SourceLocation {
-                line: ptx_line,
-                ..SourceLocation::default()
+    /// A function and the source location of one of its instructions, with the calls that were inlined around it.
+    pub fn frame(&self, function: &Function, pc: u32) -> Frame {
+        let Some(&(number, ptx_line)) = function.places.get(pc as usize) else {
+            return Frame {
+                function: function.name.clone(),
+                ..Frame::default()
+            };
+        };
+        let entry = match number {
+            0 => SourceEntry {
+                location: SourceLocation {
+                    line: ptx_line,
+                    ..SourceLocation::default()
+                },
+                inlined: Vec::new(),
             },
             n => self.locations[n as usize - 1].clone(),
         };
-        found.ptx_line = ptx_line;
-        Some(found)
+        Frame {
+            function: function.name.clone(),
+            location: Some(SourceLocation {
+                ptx_line,
+                ..entry.location
+            }),
+            inlined: entry.inlined,
+        }
     }
 }

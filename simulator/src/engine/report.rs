@@ -6,9 +6,14 @@ use std::sync::atomic::Ordering;
 use super::exec::block::Cluster;
 use super::exec::schedule::Wait;
 use super::exec::warp::{RawFault, Warp};
+use super::fault::{
+    Fault, FaultDetails, FaultKind, FaultOrigin, Frame, SourceLocation, WaitingThreads,
+};
 use super::program::Program;
 use super::run::Pool;
-use super::{Fault, FaultKind};
+
+/// How many callers a report names.
+const MAX_CALLERS: usize = 16;
 
 impl Pool<'_> {
     /// Keeps the first fault, and stops everybody.
@@ -26,27 +31,22 @@ impl Pool<'_> {
                 kind: FaultKind::IllegalInstruction,
                 lane: 0,
                 message,
-                notes: Vec::new(),
+                details: FaultDetails::default(),
             })
         });
-        let program = &self.kernel.program;
-        let mut notes = fault.notes;
-        notes.extend(warp.backtrace(program));
-        Box::new(Fault {
-            kind: fault.kind,
-            message: fault.message,
+        let origin = FaultOrigin {
             kernel: self.kernel.name.clone(),
             block: warp.block().index,
             thread: self.grid.thread_index(warp.index, fault.lane),
-            location: program.location(warp.function(), warp.pc),
-            notes,
-        })
+            frames: warp.source_frames(&self.kernel.program),
+        };
+        Box::new(fault.details.into_fault(fault.kind, fault.message, origin))
     }
 
     /// No warp of the cluster can go on: says who waits where.
     pub(super) fn deadlock(&self, cluster: &mut Cluster) -> Box<Fault> {
         let program = &self.kernel.program;
-        let mut places: Vec<(String, u32, [u32; 3], [u32; 3])> = Vec::new();
+        let mut waiting: Vec<WaitingThreads> = Vec::new();
         let mut first: Option<(usize, u32, u32, u32)> = None;
         let mut barriers = 0;
         for (index, warp) in cluster.warps.iter().enumerate() {
@@ -73,30 +73,30 @@ impl Pool<'_> {
                     }
                     Wait::Ready => "memory to change".into(),
                 };
-                let place = program
-                    .location(function, pc)
-                    .map_or(String::new(), |l| format!(" at {l}"));
-                let text = format!("{what}{place}");
+                let location = program.frame(function, pc).location;
                 let threads = group.mask.count_ones();
-                let (block, thread) = (
-                    warp.block().index,
-                    self.grid
-                        .thread_index(warp.index, group.mask.trailing_zeros()),
-                );
-                match places.iter_mut().find(|(other, ..)| *other == text) {
-                    Some((_, count, ..)) => *count += threads,
-                    None => places.push((text, threads, block, thread)),
+                // Threads count as one group where their lines read the same.
+                let shown = |location: &Option<SourceLocation>| {
+                    location.as_ref().map(SourceLocation::to_string)
+                };
+                let same = |other: &&mut WaitingThreads| {
+                    other.what == what && shown(&other.location) == shown(&location)
+                };
+                match waiting.iter_mut().find(same) {
+                    Some(known) => known.count += threads,
+                    None => waiting.push(WaitingThreads {
+                        block: warp.block().index,
+                        thread: self
+                            .grid
+                            .thread_index(warp.index, group.mask.trailing_zeros()),
+                        count: threads,
+                        what,
+                        location,
+                    }),
                 }
             }
         }
         let mut notes = Vec::new();
-        for (place, count, [bx, by, bz], [tx, ty, tz]) in places {
-            let who = format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})");
-            notes.push(match count {
-                1 => format!("1 thread waits for {place}: {who}"),
-                _ => format!("{count} threads wait for {place}, the first: {who}"),
-            });
-        }
         let exited: u32 = cluster
             .warps
             .iter()
@@ -136,7 +136,11 @@ impl Pool<'_> {
                 kind,
                 lane,
                 message: message.into(),
-                notes,
+                details: FaultDetails {
+                    waiting,
+                    notes,
+                    ..FaultDetails::default()
+                },
             })),
         )
     }
@@ -148,22 +152,20 @@ impl Warp {
         self.function().instruction_name(self.pc).to_owned()
     }
 
-    /// Lines for the calls that led here.
-    fn backtrace(&self, program: &Program) -> Vec<String> {
-        let mut lines = Vec::new();
+    /// The functions that the warp is in, the innermost first, with the present location in each.
+    fn source_frames(&self, program: &Program) -> Vec<Frame> {
+        let mut frames = vec![program.frame(self.function(), self.pc)];
         let mut frame = &self.frames[self.frame as usize];
         while let Some(caller) = self
             .frames
             .get(frame.parent as usize)
-            .filter(|_| lines.len() < 16)
+            .filter(|_| frames.len() <= MAX_CALLERS)
         {
-            // SAFETY: functions live as long as the module, which the launch holds.
+            // SAFETY: `function` points into the module's program, which the launch keeps alive and nobody changes (`Frame::enter`).
             let function = unsafe { &*caller.function };
-            let place = program.location(function, frame.return_pc - 1);
-            let place = place.map_or(String::new(), |l| format!(" at {l}"));
-            lines.push(format!("called from {}{place}", function.name));
+            frames.push(program.frame(function, frame.return_pc - 1));
             frame = caller;
         }
-        lines
+        frames
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::exec::block::Cluster;
 use super::exec::warp::{Cached, EXTENTS, RawFault, Stop, Warp};
+use super::fault::{FaultDetails, FaultOrigin};
 use super::program::{Function, Program};
 use super::{Checks, DeviceMemory, Environment, Fault, FaultKind, Kernel, Runtime};
 
@@ -111,15 +112,13 @@ impl Grid<'_> {
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
 fn refused(launch: &Launch, message: impl Into<String>) -> Box<Fault> {
-    Box::new(Fault {
-        kind: FaultKind::InvalidLaunch,
-        message: message.into(),
+    let origin = FaultOrigin {
         kernel: launch.kernel.name.clone(),
         block: [0; 3],
         thread: [0; 3],
-        location: None,
-        notes: Vec::new(),
-    })
+        frames: Vec::new(),
+    };
+    Box::new(Fault::in_kernel(FaultKind::InvalidLaunch, message, origin))
 }
 
 fn volume(dimensions: [u32; 3]) -> Option<u64> {
@@ -462,7 +461,7 @@ impl Pool<'_> {
                 kind: FaultKind::Cancelled,
                 lane: 0,
                 message: "the launch was cancelled".into(),
-                notes: Vec::new(),
+                details: FaultDetails::default(),
             };
             let warp = cluster
                 .warps

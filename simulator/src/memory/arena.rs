@@ -1,10 +1,12 @@
 //! One large reservation of address space, handed out by pages, and the table that tells for each page which allocation it is of.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+
+use crate::sync::lock;
 
 pub(super) const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
@@ -78,7 +80,7 @@ impl Arena {
     pub(super) fn take(&self, len: usize) -> Option<usize> {
         let span = span(len)?;
         let align = if len >= HUGE / 2 { HUGE } else { PAGE };
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut room = lock(&self.room);
         let base = room.next.checked_next_multiple_of(align)?;
         if let Some(end) = base.checked_add(span)
             && end <= self.base + self.len
@@ -118,28 +120,20 @@ impl Arena {
         }
     }
 
-    /// Takes memory back. The page table goes on naming the freed allocation.
+    /// Takes memory back. The page table still names the freed allocation.
     pub(super) fn give_back(&self, base: usize, len: usize) {
         let pages = len.next_multiple_of(PAGE);
-        // SAFETY: the pages lie in the arena, and nobody holds a reference to memory of the simulated device: kernels and
+        // SAFETY: the pages lie in the arena, and there is no reference to memory of the simulated device (`guest`): kernels and
         // copies use raw pointers, and read zeros from now on.
         let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
         if let Some(span) = span(len) {
-            self.room
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .freed
-                .push_back((base, span));
+            lock(&self.room).freed.push_back((base, span));
         }
     }
 
     /// Takes a freed span out of what may be handed out again.
     pub(super) fn keep(&self, base: usize) {
-        self.room
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .freed
-            .retain(|&(start, _)| start != base);
+        lock(&self.room).freed.retain(|&(start, _)| start != base);
     }
 
     fn range(&self, base: usize, len: usize) -> &[AtomicU32] {
@@ -156,7 +150,7 @@ fn span(len: usize) -> Option<usize> {
 
 fn map(len: usize) -> Option<usize> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: an anonymous mapping at an address of the system's choice touches nobody's memory.
+    // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
     let address = unsafe {
         mmap_anonymous(
             std::ptr::null_mut(),

@@ -1,7 +1,7 @@
 //! The warp: its hot state and the interpreter loop.
 
 use super::super::environment::Checks;
-use super::super::fault::FaultKind;
+use super::super::fault::{FaultDetails, FaultKind};
 use super::block::Block;
 use super::frame::Frame;
 use super::lanes::predicate;
@@ -66,7 +66,7 @@ pub(crate) struct RawFault {
     pub kind: FaultKind,
     pub lane: u32,
     pub message: String,
-    pub notes: Vec<String>,
+    pub details: FaultDetails,
 }
 
 /// A cached range of memory that may be accessed without asking.
@@ -250,23 +250,23 @@ impl Warp {
     /// Records a fault of one lane.
     #[cold]
     pub fn fail(&mut self, kind: FaultKind, lane: usize, message: impl Into<String>) -> Flow {
-        self.fail_with(kind, lane, message, Vec::new())
+        self.fail_with(kind, lane, message, FaultDetails::default())
     }
 
-    /// Records a fault of one lane with further lines.
+    /// Records a fault of one lane with what else is known about it.
     #[cold]
     pub fn fail_with(
         &mut self,
         kind: FaultKind,
         lane: usize,
         message: impl Into<String>,
-        notes: Vec<String>,
+        details: impl Into<FaultDetails>,
     ) -> Flow {
         let fault = RawFault {
             kind,
             lane: lane as u32,
             message: message.into(),
-            notes,
+            details: details.into(),
         };
         self.fault = Some(Box::new(fault));
         Flow::Fault

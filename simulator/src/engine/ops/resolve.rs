@@ -9,7 +9,9 @@ use crate::engine::exec::warp::{Cached, EXTENTS, Flow, Inst, Warp};
 use crate::engine::exec::windows::{
     FUNCTIONS, LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window,
 };
-use crate::engine::fault::FaultKind;
+use crate::engine::fault::{
+    AccessKind, FaultAccess, FaultDetails, FaultKind, MemorySpace, NearestAllocation,
+};
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,14 @@ impl Access {
     #[inline(always)]
     pub fn writes(self) -> bool {
         self != Access::Read
+    }
+
+    fn kind(self) -> AccessKind {
+        match self {
+            Access::Read => AccessKind::Read,
+            Access::Write => AccessKind::Write,
+            Access::Atomic => AccessKind::Atomic,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -404,21 +414,6 @@ fn report_global(
     error: AccessError,
 ) {
     let mut notes = Vec::new();
-    if let Some(near) = warp.grid().memory.nearest(address) {
-        let end = near.base.saturating_add(near.size);
-        let place = if address < near.base {
-            format!("{} bytes before", near.base - address)
-        } else if address < end {
-            format!("{} bytes inside", address - near.base)
-        } else {
-            format!("{} bytes after the end of", address - end)
-        };
-        let freed = if near.freed { "freed " } else { "" };
-        notes.push(format!(
-            "the address is {place} the {freed}{} at {:#x} of {} bytes",
-            near.what, near.base, near.size
-        ));
-    }
     if address < 4096 {
         notes.push("this looks like a null pointer".into());
     }
@@ -431,5 +426,22 @@ fn report_global(
         "invalid global {} of {size} bytes at {address:#x}: {why}",
         access.name()
     );
-    warp.fail_with(kind, lane, what, notes);
+    let nearest = warp.grid().memory.nearest(address);
+    let details = FaultDetails {
+        access: Some(FaultAccess {
+            kind: access.kind(),
+            space: MemorySpace::Global,
+            address,
+            size,
+            nearest: nearest.map(|near| NearestAllocation {
+                what: near.what,
+                base: near.base,
+                size: near.size,
+                freed: near.freed,
+            }),
+        }),
+        notes,
+        ..FaultDetails::default()
+    };
+    warp.fail_with(kind, lane, what, details);
 }

@@ -6,7 +6,7 @@ use crate::check::{self, Finding, Kind, Side, Values};
 use crate::engine::exec::block::Cluster;
 use crate::engine::exec::lanes::{CONSTANT, LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Inst, Warp};
-use crate::engine::fault::{Fault, FaultKind};
+use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
 use crate::engine::run::Grid;
 
 /// The values that a store of the interpreter is about to write.
@@ -180,14 +180,13 @@ pub(crate) fn warp_sync(warp: &Warp, mask: u32) {
     }
 }
 
-/// `thread (x,y,z)`, with its block where that is not `home`, the rank of the block that the report is about.
-fn who(cluster: &Cluster, grid: &Grid, home: u32, side: &Side) -> String {
-    let [bx, by, bz] = cluster.blocks[side.block as usize].index;
-    let [tx, ty, tz] = grid.thread_index(side.thread / 32, side.thread % 32);
-    if side.block == home {
-        format!("thread ({tx},{ty},{tz})")
-    } else {
-        format!("block ({bx},{by},{bz}), thread ({tx},{ty},{tz})")
+/// The other side of a race.
+fn other_side(cluster: &Cluster, grid: &Grid, side: &Side) -> OtherSide {
+    OtherSide {
+        what: side.kind.to_string(),
+        block: cluster.blocks[side.block as usize].index,
+        thread: grid.thread_index(side.thread / 32, side.thread % 32),
+        frames: grid.program().site_frame(side.site).into_iter().collect(),
     }
 }
 
@@ -212,8 +211,12 @@ fn place(cluster: &Cluster, grid: &Grid, home: u32, block: u32, offset: u32) -> 
     format!("{name} of block ({x},{y},{z})")
 }
 
-/// A finding in words: kind, message, notes.
-fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, String, Vec<String>) {
+/// A finding as a fault: kind, message, details.
+fn describe(
+    cluster: &Cluster,
+    grid: &Grid,
+    finding: &Finding,
+) -> (FaultKind, String, FaultDetails) {
     match finding {
         Finding::Race {
             now,
@@ -223,20 +226,18 @@ fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, St
             size,
         } => {
             let place = place(cluster, grid, now.block, *block, *offset);
-            let location = grid.program().site_location(before.site);
-            let location = location.map_or(String::new(), |location| format!(", at {location}"));
-            let other = who(cluster, grid, now.block, before);
-            let notes = vec![
-                format!("it conflicts with the {} by {other}{location}", before.kind),
-                "no barrier, fence or atomic operation orders the two".to_owned(),
-            ];
+            let details = FaultDetails {
+                other: Some(other_side(cluster, grid, before)),
+                notes: vec!["no barrier, fence or atomic operation orders the two".to_owned()],
+                ..FaultDetails::default()
+            };
             (
                 FaultKind::Race,
                 format!(
                     "race in shared memory: {} of {size} bytes at {place}",
                     now.kind
                 ),
-                notes,
+                details,
             )
         }
         Finding::Uninitialised {
@@ -251,7 +252,7 @@ fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, St
                 now.kind
             );
             let notes = vec!["no thread had written there since the block started".to_owned()];
-            (FaultKind::Uninitialised, message, notes)
+            (FaultKind::Uninitialised, message, notes.into())
         }
     }
 }
@@ -259,22 +260,20 @@ fn describe(cluster: &Cluster, grid: &Grid, finding: &Finding) -> (FaultKind, St
 #[cold]
 fn report(warp: &mut Warp, finding: Finding) -> Flow {
     let (Finding::Race { now, .. } | Finding::Uninitialised { now, .. }) = finding;
-    let (kind, message, notes) = describe(warp.block().cluster(), warp.grid(), &finding);
-    warp.fail_with(kind, now.thread as usize % 32, message, notes)
+    let (kind, message, details) = describe(warp.block().cluster(), warp.grid(), &finding);
+    warp.fail_with(kind, now.thread as usize % 32, message, details)
 }
 
 /// The report of a finding that was held back; `kernel` is the kernel's name.
 #[cold]
 pub(crate) fn fault(cluster: &Cluster, grid: &Grid, kernel: &str, finding: &Finding) -> Box<Fault> {
     let (Finding::Race { now, .. } | Finding::Uninitialised { now, .. }) = finding;
-    let (kind, message, notes) = describe(cluster, grid, finding);
-    Box::new(Fault {
-        kind,
-        message,
+    let (kind, message, details) = describe(cluster, grid, finding);
+    let origin = FaultOrigin {
         kernel: kernel.to_owned(),
         block: cluster.blocks[now.block as usize].index,
         thread: grid.thread_index(now.thread / 32, now.thread % 32),
-        location: grid.program().site_location(now.site),
-        notes,
-    })
+        frames: grid.program().site_frame(now.site).into_iter().collect(),
+    };
+    Box::new(details.into_fault(kind, message, origin))
 }

@@ -1,42 +1,49 @@
-//! Updating an executable graph from a graph of the same shape: what may change, and why it is refused.
+//! Updating a plan from one of the same shape: what may change, and why it is refused.
 
-use super::exec::Exec;
-use super::plan::{Action, Plan, Step, compile};
-use super::template::Graph;
+use super::plan::{Action, Plan, Step};
 use crate::abi::CUgraphExecUpdateResult as Outcome;
 use crate::streams::Operation;
 
-/// Why an update is refused: the reason, the updated graph's node, and the node of the other graph that it was compared with.
-pub(crate) type Refusal = (Outcome, usize, usize);
-
-/// Takes over all parameters of `graph`. Nodes are paired in the order of their creation.
-pub(crate) fn update(exec: &Exec, graph: &Graph) -> Result<(), Refusal> {
-    let fresh =
-        compile(graph).map_err(|problem| (Outcome::CU_GRAPH_EXEC_UPDATE_ERROR, problem.node, 0))?;
-    let merged = merge(&exec.plan(), fresh)?;
-    exec.replace(merged, Some(graph.objects()));
-    Ok(())
+/// Why an update is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) outcome: Outcome,
+    /// The node of the graph that was instantiated; 0 for none.
+    pub(crate) node: usize,
+    /// The node of the other graph that it was compared with; 0 for none.
+    pub(crate) compared_with: usize,
 }
 
+/// Takes over all parameters of `new`. Nodes are paired in the order of their creation.
 pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
     if old.nodes.len() != new.nodes.len() {
-        return Err((Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 0, 0));
+        return Err(Refusal {
+            outcome: Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+            node: 0,
+            compared_with: 0,
+        });
     }
     for (before, after) in old.nodes.iter().zip(&mut new.nodes) {
-        let refuse = |outcome| Err((outcome, after.origin, before.origin));
+        let refuse = |outcome| {
+            Err(Refusal {
+                outcome,
+                node: after.origin,
+                compared_with: before.origin,
+            })
+        };
         let sorted = |step: &Step| {
             let mut list = step.after.clone();
             list.sort_unstable();
             list
         };
-        if before.action.kind() != after.action.kind() {
+        if before.action.node_type() != after.action.node_type() {
             return refuse(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
         }
         if sorted(before) != sorted(after) {
             return refuse(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
         }
         match (&before.action, &mut after.action) {
-            (Action::Do(old), Action::Do(new)) => {
+            (Action::Single(old), Action::Single(new)) => {
                 if let Some(outcome) = forbidden(old, new) {
                     return refuse(outcome);
                 }
@@ -61,7 +68,7 @@ pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
             }
             _ => return refuse(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED),
         }
-        // The program goes on naming steps by the nodes of the graph that was instantiated, and what it disabled stays so.
+        // The program still names steps by the nodes of the graph that was instantiated, and disabled steps stay disabled.
         after.origin = before.origin;
         after.enabled = before.enabled;
     }
@@ -75,12 +82,15 @@ pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
             != new.function.context)
             .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED),
         (Operation::Copy(old), Operation::Copy(new)) => {
-            let fixed = old.is_linear() && new.is_linear() && old.places() == new.places();
-            (!fixed && old != new).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+            let same_kind =
+                old.is_linear() && new.is_linear() && old.memory_kinds() == new.memory_kinds();
+            (!same_kind && old != new)
+                .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }
         (Operation::Fill(old), Operation::Fill(new)) => {
-            let fixed = old.height == 1 && new.height == 1;
-            (!fixed && old != new).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+            let same_kind = old.height == 1 && new.height == 1;
+            (!same_kind && old != new)
+                .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }
         _ => None,
     }

@@ -1,20 +1,11 @@
-//! Which symbol stands behind a base name for a given CUDA version.
-
-use core::ffi::c_void;
-
-pub(super) enum Found {
-    Function(*const c_void),
-    /// The function exists, but appeared after the version asked for.
-    TooNew,
-    Nothing,
-}
+//! Which symbol stands behind a base name for a given CUDA version: data alone.
 
 /// The first version of CUDA that had a driver interface.
-const FIRST: i32 = 2000;
+pub(super) const FIRST: i32 = 2000;
 
 /// Base name, and the symbols behind it with the version from which each is meant, oldest first. A name that is not listed is its own
 /// only symbol, or its `_v2` form where there is one.
-const VERSIONS: &[(&str, &[(i32, &str)])] = &[
+pub(super) const VERSIONS: &[(&str, &[(i32, &str)])] = &[
     (
         "cuCtxCreate",
         &[
@@ -166,39 +157,3 @@ const VERSIONS: &[(&str, &[(i32, &str)])] = &[
         &[(12000, "cuTensorMapEncodeTiled")],
     ),
 ];
-
-/// Finds the function that `cuGetProcAddress` hands out.
-pub(super) fn find(name: &str, version: i32, per_thread: bool) -> Found {
-    if version < FIRST
-        && (VERSIONS.iter().any(|(base, _)| *base == name) || super::entry_point(name).is_some())
-    {
-        return Found::TooNew;
-    }
-    let symbol = match VERSIONS.iter().find(|(base, _)| *base == name) {
-        Some((_, versions)) => match versions.iter().rev().find(|(since, _)| *since <= version) {
-            Some((_, symbol)) => (*symbol).to_owned(),
-            None => return Found::TooNew,
-        },
-        None => {
-            let newer = ["_v3", "_v2"]
-                .into_iter()
-                .map(|suffix| format!("{name}{suffix}"))
-                .find(|n| super::implemented(n).is_some());
-            newer.unwrap_or_else(|| name.to_owned())
-        }
-    };
-    // Version suffixes are no part of a base name, and neither are those of the per-thread variants.
-    let tail = name.rsplit('_').next().unwrap_or_default();
-    if matches!(tail, "v2" | "v3" | "v4" | "ptsz" | "ptds") {
-        return Found::Nothing;
-    }
-    let variants = if per_thread {
-        vec![format!("{symbol}_ptsz"), format!("{symbol}_ptds"), symbol]
-    } else {
-        vec![symbol]
-    };
-    variants
-        .iter()
-        .find_map(|symbol| super::entry_point(symbol))
-        .map_or(Found::Nothing, Found::Function)
-}

@@ -1,12 +1,13 @@
-//! Copies and fills of up to three dimensions, checked when they are issued and again when they run.
+//! Copies of up to three dimensions, checked when they are issued and again when they run.
 
+use super::guest;
+use super::space::Memory;
 use crate::abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUmemorytype};
-use crate::memory::{Kind, Memory, State};
-use crate::state::{Result, code};
+use crate::error::{Result, code};
 
 /// Which memory one end of a copy lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EndMemory {
     /// Memory that the driver knows and that the device reaches: device, managed, page-locked.
     Known,
     /// Ordinary host memory, of which the driver knows nothing.
@@ -17,7 +18,7 @@ pub(crate) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) address: usize,
-    pub(crate) place: Place,
+    pub(crate) memory: EndMemory,
     pub(crate) row: usize,
     pub(crate) slice: usize,
 }
@@ -142,8 +143,8 @@ impl Transfer {
     }
 
     /// The kinds of memory at both ends, destination first: what an update of a graph may not change.
-    pub(crate) fn places(&self) -> (Place, Place) {
-        (self.to.place, self.from.place)
+    pub(crate) fn memory_kinds(&self) -> (EndMemory, EndMemory) {
+        (self.to.memory, self.from.memory)
     }
 
     /// Copies the source of pageable memory away, so that the caller may change it at once.
@@ -154,8 +155,8 @@ impl Transfer {
     pub(crate) unsafe fn stage(&self) -> Vec<u8> {
         let mut staged = vec![0; self.bytes()];
         let packed = End {
-            address: staged.as_mut_ptr() as usize,
-            place: Place::Pageable,
+            address: staged.as_mut_ptr().expose_provenance(),
+            memory: EndMemory::Pageable,
             row: self.width,
             slice: 0,
         };
@@ -176,10 +177,10 @@ impl Transfer {
 
     /// The same copy out of a staging buffer.
     pub(crate) fn with_staged_source(&self, staged: &[u8]) -> Self {
-        let address = staged.as_ptr() as usize;
+        let address = staged.as_ptr().expose_provenance();
         let from = End {
             address,
-            place: Place::Pageable,
+            memory: EndMemory::Pageable,
             row: self.width,
             slice: self.width * self.height,
         };
@@ -196,7 +197,7 @@ impl Transfer {
     /// Pageable ends are valid.
     pub(crate) unsafe fn execute(&self) -> core::result::Result<(), String> {
         for (end, name) in [(&self.from, "source"), (&self.to, "destination")] {
-            if end.place == Place::Known
+            if end.memory == EndMemory::Known
                 && !Memory::global()
                     .is_live(end.address, end.span([self.width, self.height, self.depth]))
             {
@@ -218,11 +219,10 @@ impl Transfer {
     unsafe fn copy(&self) {
         for z in 0..self.depth {
             for y in 0..self.height {
-                let from =
-                    (self.from.address + z * self.from.slice + y * self.from.row) as *const u8;
-                let to = (self.to.address + z * self.to.slice + y * self.to.row) as *mut u8;
-                // SAFETY: the caller's contract; rows of one copy may overlap, as with memmove.
-                unsafe { core::ptr::copy(from, to, self.width) };
+                let from = self.from.address + z * self.from.slice + y * self.from.row;
+                let to = self.to.address + z * self.to.slice + y * self.to.row;
+                // SAFETY: rows lie inside the two ends, which are valid by the caller's contract.
+                unsafe { guest::copy(to, from, self.width) };
             }
         }
     }
@@ -249,7 +249,7 @@ impl End {
     ) -> Result<Self> {
         let mut end = Self {
             address,
-            place: Place::Known,
+            memory: EndMemory::Known,
             row,
             slice,
         };
@@ -267,7 +267,7 @@ impl End {
             _ if !live && Memory::global().detail(address).is_some() => {
                 return Err(code::INVALID_VALUE);
             }
-            _ if !live => end.place = Place::Pageable,
+            _ if !live => end.memory = EndMemory::Pageable,
             CUmemorytype::CU_MEMORYTYPE_HOST | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {}
             _ => return Err(code::INVALID_VALUE),
         }
@@ -280,84 +280,5 @@ impl End {
             return 0;
         }
         width + (height - 1) * self.row + (depth - 1) * self.slice
-    }
-}
-
-/// A fill with a repeated value of 1, 2 or 4 bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fill {
-    pub(crate) address: usize,
-    pub(crate) pitch: usize,
-    pub(crate) value: u32,
-    pub(crate) element: usize,
-    /// Elements in a row.
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-}
-
-impl Fill {
-    /// Checks the element's size and alignment and that the memory is there.
-    pub(crate) fn check(self) -> Result<Self> {
-        if !matches!(self.element, 1 | 2 | 4) || !self.address.is_multiple_of(self.element) {
-            return Err(code::INVALID_VALUE);
-        }
-        if self.height > 1
-            && (self.pitch < self.width * self.element || !self.pitch.is_multiple_of(self.element))
-        {
-            return Err(code::INVALID_VALUE);
-        }
-        if self.span() > 0 && !Memory::global().is_live(self.address, self.span()) {
-            return Err(code::INVALID_VALUE);
-        }
-        Ok(self)
-    }
-
-    fn span(&self) -> usize {
-        if self.width == 0 || self.height == 0 {
-            return 0;
-        }
-        self.width * self.element + (self.height - 1) * self.pitch
-    }
-
-    /// Whether the memory is of a stream-ordered pool.
-    pub(crate) fn is_pool_memory(&self) -> bool {
-        Memory::global()
-            .detail(self.address)
-            .is_some_and(|(info, detail)| {
-                info.state == State::Live && matches!(detail.kind, Kind::Pool(_))
-            })
-    }
-
-    pub(crate) fn execute(&self) -> core::result::Result<(), String> {
-        if self.span() == 0 {
-            return Ok(());
-        }
-        if !Memory::global().is_live(self.address, self.span()) {
-            return Err(format!(
-                "a memset of {} bytes started after {:#x} had been freed",
-                self.span(),
-                self.address
-            ));
-        }
-        let value = self.value.to_ne_bytes();
-        for y in 0..self.height {
-            let row = (self.address + y * self.pitch) as *mut u8;
-            if self.element == 1 || value[..self.element].iter().all(|&byte| byte == value[0]) {
-                // SAFETY: the row was just found inside a live allocation.
-                unsafe { row.write_bytes(value[0], self.width * self.element) };
-                continue;
-            }
-            for x in 0..self.width {
-                // SAFETY: as above; source and destination are different objects.
-                unsafe {
-                    core::ptr::copy_nonoverlapping(
-                        value.as_ptr(),
-                        row.add(x * self.element),
-                        self.element,
-                    )
-                };
-            }
-        }
-        Ok(())
     }
 }

@@ -1,11 +1,14 @@
 //! The device runtime: what kernels call that is not in their own code.
 
-use std::sync::atomic::Ordering;
+pub(crate) mod conditions;
 
+use std::sync::Arc;
+
+use crate::abi::fault::{Fault, FaultKind};
+use crate::context::Context;
 use crate::engine::Runtime;
-use crate::graph;
-use crate::memory::{Kind, Memory, State};
-use crate::state::{Context, lock};
+use crate::memory::{AllocationKind, AllocationState, Memory};
+use crate::report;
 
 /// The device runtime of one context.
 pub(crate) struct DeviceRuntime<'a> {
@@ -27,23 +30,19 @@ impl Runtime for DeviceRuntime<'_> {
         let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
             return 0;
         };
-        let limit = lock(&self.context.limits).malloc_heap;
-        let room = |used: usize| used.checked_add(size).filter(|&sum| sum <= limit);
-        if self
-            .context
-            .heap_used
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
-            .is_err()
-        {
+        if !self.context.take_heap(size) {
             return 0;
         }
         let made = Memory::global().allocate(
             size,
-            Kind::Internal,
+            AllocationKind::Internal,
             self.context.id(),
             self.context.device,
             "malloc in a kernel",
         );
+        if made.is_none() {
+            self.context.give_heap(size);
+        }
         made.unwrap_or(0) as u64
     }
 
@@ -56,15 +55,15 @@ impl Runtime for DeviceRuntime<'_> {
             .detail(address as usize)
             .is_some_and(|(info, detail)| {
                 info.base as u64 == address
-                    && info.state == State::Live
-                    && detail.kind == Kind::Internal
+                    && info.state == AllocationState::Live
+                    && detail.kind == AllocationKind::Internal
             });
         if !is_heap {
             return false;
         }
         match memory.free(address as usize, "free in a kernel") {
             Some((info, _)) => {
-                self.context.heap_used.fetch_sub(info.len, Ordering::AcqRel);
+                self.context.give_heap(info.len);
                 true
             }
             None => false,
@@ -74,7 +73,13 @@ impl Runtime for DeviceRuntime<'_> {
     fn call(&self, name: &str, arguments: &[u64]) -> Option<u64> {
         match (name, arguments) {
             ("cudaGraphSetConditional", &[handle, value]) => {
-                graph::set_condition(handle, value as u32);
+                if !conditions::set(handle, value as u32) {
+                    let text = format!(
+                        "cudaGraphSetConditional was called with {handle:#x}, which is no conditional handle"
+                    );
+                    // The call has no effect on a device either, so the context stays usable.
+                    report::fault(&Arc::new(Fault::outside_kernels(FaultKind::Other, text)));
+                }
                 Some(0)
             }
             _ => None,

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::{AllocationInfo, Detail, Kind, Memory, State};
+use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
+use super::space::Memory;
 use crate::engine::{self, AccessError, DeviceMemory, Extent};
 
 /// `CU_MEMHOSTREGISTER_READ_ONLY`
@@ -17,7 +18,7 @@ impl DeviceMemory for Memory {
     fn validate(&self, address: u64, size: u64, write: bool) -> Result<Extent, AccessError> {
         let (address, size) = (address as usize, size as usize);
         let info = self.find(address).ok_or(AccessError::OutOfBounds)?;
-        if info.state == State::Freed {
+        if info.state == AllocationState::Freed {
             return Err(AccessError::Freed);
         }
         if !info.holds(address, size) {
@@ -72,16 +73,16 @@ impl DeviceMemory for Memory {
     }
 }
 
-fn describe(info: AllocationInfo, detail: &Detail) -> engine::AllocationInfo {
+fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::AllocationInfo {
     let kind = match detail.kind {
-        Kind::Device => "device memory",
-        Kind::Managed => "managed memory",
-        Kind::Pinned(_) => "pinned host memory",
-        Kind::Pool(_) => "stream-ordered device memory",
-        Kind::Global => "module variable",
-        Kind::Internal => "memory of the device heap",
+        AllocationKind::Device => "device memory",
+        AllocationKind::Managed => "managed memory",
+        AllocationKind::Pinned(_) => "pinned host memory",
+        AllocationKind::Pool(_) => "stream-ordered device memory",
+        AllocationKind::Global => "module variable",
+        AllocationKind::Internal => "memory of the device heap",
     };
-    let freed = info.state == State::Freed;
+    let freed = info.state == AllocationState::Freed;
     let mut what = format!("{kind} of {}", detail.made_by);
     if let Some(by) = detail.freed_by {
         what.push_str(&format!(", freed by {by}"));

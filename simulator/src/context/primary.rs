@@ -1,10 +1,11 @@
-//! The process-wide state: whether the driver is initialised, the registries, and each device's primary context.
+//! Whether the driver is initialised, and each device's primary context.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::{Context, Registries, Result, code};
+use super::state::{CONTEXTS, Context};
 use crate::device;
+use crate::error::{Result, code};
 
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
@@ -15,26 +16,16 @@ pub(crate) fn initialise() {
 
 /// Whether `cuInit` has been called.
 #[inline]
-pub(crate) fn initialised() -> bool {
+pub(crate) fn is_initialised() -> bool {
     INITIALISED.load(Ordering::Acquire)
 }
 
-/// The registries.
-pub(crate) fn registries() -> &'static Registries {
-    static REGISTRIES: OnceLock<Registries> = OnceLock::new();
-    REGISTRIES.get_or_init(Registries::default)
-}
-
-/// A device's primary context; inactive until somebody retains it.
+/// A device's primary context; inactive until it is retained.
 pub(crate) fn primary(device: usize) -> Result<&'static Arc<Context>> {
     static PRIMARY: OnceLock<Vec<Arc<Context>>> = OnceLock::new();
     let all = PRIMARY.get_or_init(|| {
         (0..device::count())
-            .map(|device| {
-                registries()
-                    .contexts
-                    .add(|handle| Context::primary(handle, device))
-            })
+            .map(|device| CONTEXTS.add(|handle| Context::primary(handle, device)))
             .collect()
     });
     all.get(device).ok_or(code::INVALID_DEVICE)

@@ -6,10 +6,16 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::abi::CUmemPool_attribute;
+use super::allocation::AllocationKind;
+use super::space::Memory;
+use crate::abi::{CUmemPool_attribute, CUmemoryPool};
 use crate::device;
-use crate::memory::{Kind, Memory, State};
-use crate::state::{Registry, Result, code, lock, registries};
+use crate::error::{Result, code};
+use crate::registry::Registry;
+use crate::sync::lock;
+
+/// All pools that the program can name.
+pub(crate) static POOLS: Registry<Pool> = Registry::new();
 
 /// A pool.
 pub(crate) struct Pool {
@@ -17,11 +23,11 @@ pub(crate) struct Pool {
     pub(crate) device: usize,
     pub(crate) is_default: bool,
     max_size: usize,
-    book: Mutex<Book>,
+    usage: Mutex<PoolUsage>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Book {
+struct PoolUsage {
     reserved: usize,
     used: usize,
     reserved_high: usize,
@@ -33,122 +39,122 @@ struct Book {
 
 impl Pool {
     pub(crate) fn new(handle: usize, device: usize, is_default: bool, max_size: usize) -> Self {
-        let book = Book {
+        let usage = PoolUsage {
             reuse: [true; 3],
-            ..Book::default()
+            ..PoolUsage::default()
         };
         Self {
             handle,
             device,
             is_default,
             max_size,
-            book: Mutex::new(book),
+            usage: Mutex::new(usage),
         }
     }
 
     /// Takes memory for an allocation of a context and gives its address.
     pub(crate) fn allocate(&self, context: u64, bytes: usize) -> Result<usize> {
-        let mut book = lock(&self.book);
-        if book.destroyed || (self.max_size > 0 && book.used + bytes > self.max_size) {
+        let mut usage = lock(&self.usage);
+        if usage.destroyed || (self.max_size > 0 && usage.used + bytes > self.max_size) {
             return Err(code::OUT_OF_MEMORY);
         }
-        if !self.reserve(&mut book, bytes) {
+        if !self.reserve(&mut usage, bytes) {
             return Err(code::OUT_OF_MEMORY);
         }
-        let kind = Kind::Pool(self.handle as u64);
+        let kind = AllocationKind::Pool(self.handle as u64);
         let Some(base) =
             Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync")
         else {
-            book.used -= bytes;
+            usage.used -= bytes;
             return Err(code::OUT_OF_MEMORY);
         };
         Ok(base)
     }
 
-    /// Takes bytes into the book: cached ones first, then the device's.
-    fn reserve(&self, book: &mut Book, bytes: usize) -> bool {
-        let cached = book.reserved - book.used;
+    /// Counts bytes as used: cached ones first, then the device's.
+    fn reserve(&self, usage: &mut PoolUsage, bytes: usize) -> bool {
+        let cached = usage.reserved - usage.used;
         let more = bytes.saturating_sub(cached);
         if device::exceeds_host(bytes) || !device::take_memory(self.device, more) {
             return false;
         }
-        book.reserved += more;
-        book.used += bytes;
-        book.reserved_high = book.reserved_high.max(book.reserved);
-        book.used_high = book.used_high.max(book.used);
+        usage.reserved += more;
+        usage.used += bytes;
+        usage.reserved_high = usage.reserved_high.max(usage.reserved);
+        usage.used_high = usage.used_high.max(usage.used);
         true
     }
 
     /// Takes bytes for memory that has its address already.
-    fn take(&self, bytes: usize) -> bool {
-        self.reserve(&mut lock(&self.book), bytes)
+    pub(super) fn take(&self, bytes: usize) -> bool {
+        self.reserve(&mut lock(&self.usage), bytes)
     }
 
     fn give_back(&self, bytes: usize) {
-        let mut book = lock(&self.book);
-        book.used -= bytes;
-        if book.destroyed {
-            drop(book);
+        let mut usage = lock(&self.usage);
+        usage.used -= bytes;
+        if usage.destroyed {
+            drop(usage);
             self.trim(0);
         }
     }
 
     /// Gives unused memory back to the device until `keep` bytes are left.
     pub(crate) fn trim(&self, keep: usize) {
-        let mut book = lock(&self.book);
-        let left = book.reserved.min(keep.max(book.used));
-        device::give_memory(self.device, book.reserved - left);
-        book.reserved = left;
+        let mut usage = lock(&self.usage);
+        let left = usage.reserved.min(keep.max(usage.used));
+        device::give_memory(self.device, usage.reserved - left);
+        usage.reserved = left;
     }
 
-    /// Ends the pool. What is allocated from it stays until it is freed.
-    pub(crate) fn destroy(&self) {
-        lock(&self.book).destroyed = true;
+    /// Ends the pool: its unused memory goes back to the device.
+    fn destroy(&self) {
+        lock(&self.usage).destroyed = true;
         self.trim(0);
     }
 
     pub(crate) fn attribute(&self, attribute: CUmemPool_attribute) -> Result<u64> {
-        let book = *lock(&self.book);
+        let usage = *lock(&self.usage);
         Ok(match attribute {
             CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
-                u64::from(book.reuse[0])
+                u64::from(usage.reuse[0])
             }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
-                u64::from(book.reuse[1])
+                u64::from(usage.reuse[1])
             }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
-                u64::from(book.reuse[2])
+                u64::from(usage.reuse[2])
             }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => book.release_threshold,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => book.reserved as u64,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => book.reserved_high as u64,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT => book.used as u64,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH => book.used_high as u64,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => usage.release_threshold,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => usage.reserved as u64,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => usage.reserved_high as u64,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT => usage.used as u64,
+            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH => usage.used_high as u64,
             _ => return Err(code::INVALID_VALUE),
         })
     }
 
     pub(crate) fn set_attribute(&self, attribute: CUmemPool_attribute, value: u64) -> Result {
-        let mut book = lock(&self.book);
+        let mut usage = lock(&self.usage);
         match attribute {
             CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
-                book.reuse[0] = value != 0
+                usage.reuse[0] = value != 0
             }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
-                book.reuse[1] = value != 0
+                usage.reuse[1] = value != 0
             }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
-                book.reuse[2] = value != 0
+                usage.reuse[2] = value != 0
             }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {
-                book.release_threshold = value
+                usage.release_threshold = value
             }
             // A watermark can only be reset, and then is the present value.
             CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if value == 0 => {
-                book.reserved_high = book.reserved
+                usage.reserved_high = usage.reserved
             }
             CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH if value == 0 => {
-                book.used_high = book.used
+                usage.used_high = usage.used
             }
             _ => return Err(code::INVALID_VALUE),
         }
@@ -161,23 +167,22 @@ pub(crate) fn is_int(attribute: CUmemPool_attribute) -> bool {
     attribute.0 <= CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES.0
 }
 
-struct Pools {
+/// The pools of one device.
+struct DevicePools {
     default: Arc<Pool>,
     current: Mutex<Arc<Pool>>,
 }
 
-fn of_device(device: usize) -> Result<&'static Pools> {
-    static POOLS: OnceLock<Vec<Pools>> = OnceLock::new();
+fn of_device(device: usize) -> Result<&'static DevicePools> {
+    static OF_DEVICES: OnceLock<Vec<DevicePools>> = OnceLock::new();
     let make = |device| {
-        let default = registries()
-            .pools
-            .add(|handle| Pool::new(handle, device, true, 0));
-        Pools {
+        let default = POOLS.add(|handle| Pool::new(handle, device, true, 0));
+        DevicePools {
             current: Mutex::new(Arc::clone(&default)),
             default,
         }
     };
-    POOLS
+    OF_DEVICES
         .get_or_init(|| (0..device::count()).map(make).collect())
         .get(device)
         .ok_or(code::INVALID_DEVICE)
@@ -202,8 +207,17 @@ pub(crate) fn set_current(device: usize, pool: Arc<Pool>) -> Result {
     Ok(())
 }
 
-/// Destroys a pool; where it was current, the default one is again.
-pub(crate) fn destroy(pool: &Pool) -> Result {
+/// Destroys a pool; where it was current, the default one is again. What is allocated from it stays until it is freed.
+pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
+    let pool = POOLS.get(handle)?;
+    if pool.is_default {
+        return Err(code::INVALID_VALUE);
+    }
+    {
+        let mut destroyed = lock(&DESTROYED);
+        destroyed.retain(|known| lock(&known.usage).used > 0);
+        destroyed.push(POOLS.remove(handle)?);
+    }
     let pools = of_device(pool.device)?;
     let mut current = lock(&pools.current);
     if current.handle == pool.handle {
@@ -213,70 +227,32 @@ pub(crate) fn destroy(pool: &Pool) -> Result {
     Ok(())
 }
 
-/// Frees stream-ordered memory, or plain device memory that was given to a stream to free. `false` if it is none or already free.
-pub(crate) fn free_now(address: usize) -> bool {
-    let Some(info) = Memory::global().find(address) else {
-        return false;
-    };
-    if info.base != address || info.state == State::Freed {
-        return false;
-    }
-    crate::state::device_memory::release(address, "cuMemFreeAsync").is_some()
+/// The pool of an identity, unless it has been destroyed.
+pub(super) fn find(pool: u64) -> Option<Arc<Pool>> {
+    POOLS.get(pool as usize as *mut ()).ok()
 }
 
-/// Brings an allocation that a graph made, and freed at its last launch, back to life at its address.
-pub(crate) fn allocate_again(address: usize) -> core::result::Result<(), String> {
-    let memory = Memory::global();
-    let gone = || format!("the graph's allocation at {address:#x} is not known any more");
-    let (info, detail) = memory.detail(address).ok_or_else(gone)?;
-    if info.state == State::Live {
-        // The first launch: the address came from the capture.
-        return Ok(());
-    }
-    let Kind::Pool(pool) = detail.kind else {
-        return Err(gone());
+/// Counts memory of a pool as free again.
+pub(super) fn give_back(pool: u64, bytes: usize) {
+    let destroyed = || {
+        let destroyed = lock(&DESTROYED);
+        destroyed
+            .iter()
+            .find(|known| known.handle as u64 == pool)
+            .cloned()
     };
-    let pool = registries()
-        .pools
-        .get(pool as usize as *mut ())
-        .map_err(|_| gone())?;
-    if !pool.take(info.len) {
-        return Err(format!(
-            "no memory for the graph's allocation of {} bytes",
-            info.len
-        ));
-    }
-    memory.revive(address);
-    Ok(())
-}
-
-/// Notes in its pool that memory has been freed.
-pub(crate) fn returned(pool: u64, bytes: usize) {
-    let known: &Registry<Pool> = &registries().pools;
-    if let Ok(pool) = known.get(pool as usize as *mut ()) {
-        pool.give_back(bytes);
-    } else if let Some(pool) = lock(ORPHANS.get_or_init(Mutex::default))
-        .iter()
-        .find(|orphan| orphan.handle as u64 == pool)
-    {
+    if let Some(pool) = find(pool).or_else(destroyed) {
         pool.give_back(bytes);
     }
 }
 
-/// Destroyed pools, which live on for what was allocated from them.
-static ORPHANS: OnceLock<Mutex<Vec<Arc<Pool>>>> = OnceLock::new();
-
-/// Keeps a destroyed pool's book.
-pub(crate) fn keep_orphan(pool: Arc<Pool>) {
-    let mut orphans = lock(ORPHANS.get_or_init(Mutex::default));
-    orphans.retain(|orphan| lock(&orphan.book).used > 0);
-    orphans.push(pool);
-}
+/// Destroyed pools from which memory is still allocated.
+static DESTROYED: Mutex<Vec<Arc<Pool>>> = Mutex::new(Vec::new());
 
 /// After a synchronisation pools give back what they hold above their threshold.
 pub(crate) fn after_synchronisation(device: usize) {
-    for pool in registries().pools.filter(|pool| pool.device == device) {
-        let threshold = lock(&pool.book).release_threshold;
+    for pool in POOLS.filter(|pool| pool.device == device) {
+        let threshold = lock(&pool.usage).release_threshold;
         pool.trim(usize::try_from(threshold).unwrap_or(usize::MAX));
     }
 }
