@@ -5,7 +5,6 @@ pub(crate) mod callback;
 pub(crate) mod handle;
 pub(crate) mod stream_ref;
 
-use warpsmith_abi::fault::{Fault, FaultKind};
 use warpsmith_driver::raw::CUresult;
 
 use crate::error::{Code, DriverError, Error, KernelFault, Result, general_hint};
@@ -31,7 +30,7 @@ pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
 #[cold]
 pub(crate) fn failed(call: &'static str, code: Code) -> Error {
     if (code.is_fatal() || code == Code::UNKNOWN)
-        && let Some(fault) = fault_of_current_context()
+        && let Some(fault) = warpsmith_driver::fault(std::ptr::null_mut())
     {
         return Error::Fault(Box::new(KernelFault::new(call, code, fault)));
     }
@@ -41,14 +40,6 @@ pub(crate) fn failed(call: &'static str, code: Code) -> Error {
         context: None,
         hint: general_hint(code),
     }))
-}
-
-fn fault_of_current_context() -> Option<Fault> {
-    // A drop-in simulator of an older version has the report only.
-    warpsmith_driver::fault(std::ptr::null_mut()).or_else(|| {
-        let report = warpsmith_driver::simulator_report()?;
-        Some(Fault::outside_kernels(FaultKind::Other, report))
-    })
 }
 
 /// The error for a failure that `cust` reports. Its enum has no room for codes newer than CUDA 11.4; the driver seam hands it 999

@@ -10,6 +10,29 @@ use super::Code;
 
 /// [`Error::Fault`](crate::Error::Fault): work on the simulator broke a rule of the device and cost the context. The simulator knows
 /// what happened where; a GPU answers a code alone, which is an [`Error::Driver`](crate::Error::Driver).
+///
+/// ```
+/// use warpsmith_host::fault::FaultKind;
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let module = gpu.load(
+///     ".version 7.0 .target sm_70 .address_size 64
+///      .visible .entry stray() { .reg .b64 %p; mov.u64 %p, 64; st.global.u32 [%p], 1; ret; }",
+/// )?;
+/// let stray = module.untyped_kernel::<()>("stray")?;
+/// let stream = gpu.stream()?;
+/// // SAFETY: it is not; the simulator reports what is wrong.
+/// unsafe { stream.launch_untyped(&stray, Grid::new(1, 32), ())? };
+/// let error = stream.synchronize().unwrap_err();
+/// let fault = error.fault().expect("a fault");
+/// assert_eq!(fault.kind(), FaultKind::IllegalAddress);
+/// assert_eq!((fault.kernel(), fault.block()), (Some("stray"), Some([0, 0, 0])));
+/// assert_eq!(fault.access().map(|access| (access.address, access.size)), Some((64, 4)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct KernelFault {
     /// The driver's function that reports it, which may be any call after the one that caused it.
