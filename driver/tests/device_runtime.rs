@@ -3,6 +3,7 @@
 
 mod common;
 use std::ffi::CString;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::*;
 
@@ -256,14 +257,13 @@ fn a_waiting_kernel_stops_no_other_stream() {
     launch(double, 32, two, &mut [memory]);
     ok!(cuStreamSynchronize(two));
     fails!(600, cuStreamQuery(one));
-    // SAFETY: page-locked words that only this and the kernel use.
-    unsafe {
-        assert_eq!(words.add(1).read_volatile(), 0);
-        words.write_volatile(1);
-    }
+    // SAFETY: two page-locked words, aligned, which live until the end of the test; the kernel accesses them at the same time, with
+    // volatile instructions, which are atomic too.
+    let [go, done] = unsafe { &*words.cast::<[AtomicU32; 2]>() };
+    assert_eq!(done.load(Ordering::Acquire), 0);
+    go.store(1, Ordering::Release);
     ok!(cuStreamSynchronize(one));
-    // SAFETY: page-locked words, and the kernel that wrote them has been waited for.
-    assert_eq!(unsafe { words.add(1).read_volatile() }, 1);
+    assert_eq!(done.load(Ordering::Acquire), 1);
     let mut doubled = [0u32; 32];
     ok!(cuMemcpyDtoHAsync_v2(
         doubled.as_mut_ptr().cast(),
