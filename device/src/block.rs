@@ -10,7 +10,7 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-use crate::thread;
+use crate::special_registers as register;
 
 /// `%ctaid`: the block's position in the grid, as CUDA C++'s `blockIdx`. Any arch.
 ///
@@ -21,9 +21,9 @@ use crate::thread;
 #[inline(always)]
 pub fn idx() -> (u32, u32, u32) {
     (
-        thread::block_idx_x(),
-        thread::block_idx_y(),
-        thread::block_idx_z(),
+        register::block_idx_x(),
+        register::block_idx_y(),
+        register::block_idx_z(),
     )
 }
 
@@ -36,9 +36,9 @@ pub fn idx() -> (u32, u32, u32) {
 #[inline(always)]
 pub fn dim() -> (u32, u32, u32) {
     (
-        thread::block_dim_x(),
-        thread::block_dim_y(),
-        thread::block_dim_z(),
+        register::block_dim_x(),
+        register::block_dim_y(),
+        register::block_dim_z(),
     )
 }
 

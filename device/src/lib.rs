@@ -73,6 +73,7 @@ pub mod prelude;
 pub mod print;
 pub mod shared;
 pub mod space;
+mod special_registers;
 pub mod statics;
 pub mod thread;
 pub mod vector;
