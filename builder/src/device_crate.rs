@@ -11,10 +11,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::{BuildError, IoContext};
 use crate::shared_units::unit_of;
-use crate::toolchain::{TESTED_RELEASE, Toolchain};
-
-/// rustc's name of the target.
-pub const TARGET: &str = "nvptx64-nvidia-cuda";
+use crate::toolchain::{TARGET, TESTED_RELEASE, Toolchain};
 
 /// Flags for every crate compiled for the GPU, `core` included.
 pub(crate) fn base_flags() -> Vec<String> {

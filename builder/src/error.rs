@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::arch::{Arch, PtxVersion};
+
 /// A failed device build.
 ///
 /// `Debug` shows the same text as `Display`, because build scripts end in `.unwrap()`.
@@ -47,7 +49,7 @@ pub enum BuildError {
         /// The architecture that has it.
         needs: String,
         /// The build's architecture.
-        arch: crate::Arch,
+        arch: Arch,
         /// The function that uses it.
         used_by: Option<String>,
         /// Where, as file and line.
@@ -59,9 +61,9 @@ pub enum BuildError {
     )]
     PtxVersionTooOld {
         /// What `.ptx_version(..)` says.
-        asked: crate::PtxVersion,
+        asked: PtxVersion,
         /// What is needed.
-        needs: crate::PtxVersion,
+        needs: PtxVersion,
         /// What needs it.
         reason: String,
     },
@@ -139,7 +141,7 @@ impl From<String> for BuildError {
 }
 
 fn known_archs() -> String {
-    crate::Arch::ALL
+    Arch::ALL
         .iter()
         .map(|a| a.name())
         .collect::<Vec<_>>()

@@ -25,6 +25,8 @@ mod fingerprint;
 mod linker;
 mod llvm;
 mod module_crate;
+mod nvidia_tools;
+mod parse;
 pub mod ptx;
 pub mod ptxas;
 pub mod setup;

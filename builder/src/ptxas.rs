@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::arch::Arch;
 use crate::cache;
 use crate::error::{BuildError, IoContext};
+use crate::nvidia_tools;
 
 /// A `ptxas` program.
 #[derive(Debug, Clone)]
@@ -66,7 +67,7 @@ impl Ptxas {
         on_path
             .chain(toolkits.map(|t| t.join("bin")))
             .map(|folder| folder.join("ptxas"))
-            .chain(crate::setup::installed_tool("ptxas"))
+            .chain(nvidia_tools::installed_tool("ptxas"))
             .find(|path| path.is_file())
             .map(|path| Ptxas { path })
     }

@@ -10,7 +10,7 @@ use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::Path;
 
-use crate::device_crate::TARGET;
+use crate::toolchain::TARGET;
 
 /// The folders of a target folder that hold units, those first that must be complete when the last is seen.
 const FOLDERS: [&str; 3] = ["deps", "build", ".fingerprint"];

@@ -22,6 +22,8 @@ pub struct Toolchain {
     pub llvm_version: String,
 }
 
+/// rustc's name of the GPU target.
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 /// The LLVM that the linker's bindings were written and tested against.
 pub const LLVM_MAJOR: &str = "22";
 /// The rustc that everything was tested with.

@@ -21,13 +21,16 @@ mod requirements;
 mod shared;
 mod spaces;
 mod symbols;
+mod unresolved;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::arch::{Arch, PtxVersion};
 use crate::error::BuildError;
-use crate::llvm::{self, Attribute, Context, Module, TargetMachine};
+use crate::llvm::{
+    self, Attribute, Context, Module, TargetMachine, calling_convention::PTX_KERNEL,
+};
 
 pub(crate) use float::FloatOptions;
 
@@ -53,9 +56,6 @@ pub(crate) struct LinkJob<'a> {
     /// Folders whose code is not the user's: lines are those of the code that it was inlined into.
     pub foreign: &'a [PathBuf],
 }
-
-/// Calling convention of PTX kernels (`.entry`).
-const PTX_KERNEL: u32 = 71;
 
 /// Links and optimises; returns PTX text.
 pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
@@ -90,7 +90,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     internalise(&module);
     panics::keep(&module, true);
     module.run_passes("globaldce", None)?;
-    let missing = symbols::unresolved(&module);
+    let missing = unresolved::describe(&module);
     if !missing.is_empty() {
         return Err(BuildError::UnresolvedSymbols(missing));
     }
@@ -182,12 +182,12 @@ fn dump(module: &Module<'_>, stage: &str) {
 
 /// Puts all bitcode that is needed into one module.
 fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, BuildError> {
-    let module = context.create_module("kernels");
+    let module = Module::new(context, "kernels");
     let mut kernels: HashMap<String, String> = HashMap::new();
     for path in job.crates {
         let krate = crate_name(path);
         for (name, bytes) in archive::Archive::open(path)?.bitcode_members()? {
-            let part = context.parse_bitcode(&bytes, &name)?;
+            let part = Module::parse_bitcode(context, &bytes, &name)?;
             for kernel in part
                 .functions()
                 .iter()
@@ -207,7 +207,7 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     if let Some(path) = job.libdevice {
         let bytes =
             std::fs::read(path).map_err(|e| format!("libdevice at {}: {e}", path.display()))?;
-        let part = context.parse_bitcode(&bytes, "libdevice")?;
+        let part = Module::parse_bitcode(context, &bytes, "libdevice")?;
         part.set_data_layout_of(&module);
         strip_target(&part);
         module.link(part)?;
@@ -218,14 +218,14 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     while !missing.is_empty() {
         for symbol in missing {
             if let Some((name, bytes)) = library.pull(&symbol)? {
-                let part = context.parse_bitcode(&bytes, &name)?;
+                let part = Module::parse_bitcode(context, &bytes, &name)?;
                 strip_target(&part);
                 module.link(part)?;
             }
         }
         allocator::complete(&module);
         panics::replace(&module);
-        missing = symbols::undefined(&module)
+        missing = unresolved::values(&module)
             .into_iter()
             .map(|v| v.name())
             .filter(|name| asked.insert(name.clone()))

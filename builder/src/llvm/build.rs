@@ -1,6 +1,7 @@
 //! New instructions, put before one that is there, with its source location.
 
-use super::{Attribute, Value, sys};
+use super::sys;
+use super::value::{Attribute, Value};
 
 // SAFETY of the `unsafe` blocks below: see `value`.
 #[allow(clippy::undocumented_unsafe_blocks)]

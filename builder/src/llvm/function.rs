@@ -1,8 +1,7 @@
 //! Functions: parameters, instructions, attributes.
 
 use super::sys::{self, BasicBlockRef};
-use super::value::Instructions;
-use super::{Attribute, Value};
+use super::value::{Attribute, Instructions, Value};
 
 // SAFETY of the `unsafe` blocks below: see `value`.
 #[allow(clippy::undocumented_unsafe_blocks)]

@@ -1,6 +1,7 @@
 //! Instructions: operands, calls, source locations, atomics, floating-point flags.
 
-use super::{Attribute, Location, Ordering, RmwOperation, Value, opcode};
+use super::location::Location;
+use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
 
 // SAFETY of the `unsafe` blocks below: see `value`.
 #[allow(clippy::undocumented_unsafe_blocks)]

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use super::Context;
+use super::context::Context;
 use super::sys;
 
 /// Instruction opcodes of the C API that the linker looks at.
@@ -20,6 +20,12 @@ pub mod opcode {
     pub const FMUL: i32 = 13;
     pub const FDIV: i32 = 16;
     pub const FNEG: i32 = 66;
+}
+
+/// Calling conventions of the C API.
+pub mod calling_convention {
+    /// A PTX kernel: `.entry`.
+    pub const PTX_KERNEL: u32 = 71;
 }
 
 /// Fast-math flags of the C API.
@@ -123,8 +129,13 @@ impl<'c> Value<'c> {
         self.context.api
     }
 
+    /// The value behind a handle of `context`, `None` for a null one.
+    pub(super) fn from_raw(context: &'c Context, raw: sys::ValueRef) -> Option<Value<'c>> {
+        (!raw.is_null()).then_some(Value { raw, context })
+    }
+
     pub(super) fn wrap(self, raw: sys::ValueRef) -> Option<Value<'c>> {
-        self.context.value(raw)
+        Value::from_raw(self.context, raw)
     }
 
     /// What it is.
