@@ -8,6 +8,7 @@ use crate::arch::{Arch, PtxVersion};
 use crate::cache;
 use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::fingerprint;
 use crate::linker::{self, FloatOptions, LinkJob};
@@ -363,10 +364,7 @@ impl CudaBuilder {
 
     /// The kernels' place as an absolute path.
     fn locate(&self) -> Result<Kernels, BuildError> {
-        let base = std::env::var_os("CARGO_MANIFEST_DIR")
-            .filter(|_| in_build_script())
-            .map(PathBuf::from)
-            .unwrap_or_default();
+        let base = environment::build_script_package().unwrap_or_default();
         match &self.kernels {
             Kernels::Module(path) => {
                 let path = base.join(path);
@@ -495,20 +493,14 @@ impl CudaBuilder {
 
     /// In a build script: names every file whose change must run it again.
     fn tell_cargo(&self, sources: &[PathBuf]) {
-        if !in_build_script() {
+        if environment::build_script_package().is_none() {
             return;
         }
         for file in fingerprint::watched(sources) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
-        for variable in ["WARPSMITH_CACHE", "RUSTUP_TOOLCHAIN"] {
+        for variable in environment::RERUN_IF_CHANGED {
             println!("cargo:rerun-if-env-changed={variable}");
         }
     }
-}
-
-fn in_build_script() -> bool {
-    ["OUT_DIR", "CARGO_MANIFEST_DIR", "TARGET", "HOST"]
-        .iter()
-        .all(|v| std::env::var_os(v).is_some())
 }

@@ -6,18 +6,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 
 /// The cache folder: `$WARPSMITH_CACHE`, else `$XDG_CACHE_HOME/warpsmith`, else `~/.cache/warpsmith`.
 pub fn folder() -> Result<PathBuf, BuildError> {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    let folder = set("WARPSMITH_CACHE")
-        .or_else(|| set("XDG_CACHE_HOME").map(|p| p.join("warpsmith")))
-        .or_else(|| set("HOME").map(|p| p.join(".cache/warpsmith")))
+    let folder = environment::cache_folder()
         .ok_or_else(|| BuildError::Setup("no cache folder: set WARPSMITH_CACHE or HOME".into()))?;
     fs::create_dir_all(&folder).context("cannot create", &folder)?;
     folder.canonicalize().context("cannot find", &folder)

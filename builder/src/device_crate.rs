@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::shared_units::unit_of;
 use crate::toolchain::{TARGET, TESTED_RELEASE, Toolchain};
@@ -108,38 +109,6 @@ enum Mistake {
     /// The crate names a feature in `#![feature(...)]` that it has anyway.
     NamesFeature(String),
 }
-
-/// Variables of an outer cargo, clippy or coverage tool that change what an inner cargo does.
-const LEAKING: &[&str] = &[
-    "CARGO_ENCODED_RUSTFLAGS",
-    "RUSTFLAGS",
-    "CARGO_BUILD_RUSTFLAGS",
-    "RUSTDOCFLAGS",
-    "CARGO_ENCODED_RUSTDOCFLAGS",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER",
-    "CLIPPY_ARGS",
-    "CARGO_TARGET_DIR",
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_BUILD_BUILD_DIR",
-    "CARGO_BUILD_TARGET",
-    "CARGO_MAKEFLAGS",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "RUSTC",
-    "RUSTDOC",
-    "TARGET",
-    "HOST",
-    "OUT_DIR",
-    "OPT_LEVEL",
-    "DEBUG",
-    "PROFILE",
-    "NUM_JOBS",
-    "MIRI_SYSROOT",
-    "__CARGO_DEFAULT_LIB_METADATA",
-];
 
 impl<'a> Invocation<'a> {
     /// A call for the package of `manifest`, with its own target folder.
@@ -345,19 +314,8 @@ impl<'a> Invocation<'a> {
 /// cargo without what an outer cargo put into the environment.
 fn clean_cargo(toolchain: &Toolchain) -> Command {
     let mut command = Command::new(&toolchain.cargo);
-    for (name, _) in std::env::vars_os() {
-        let name_text = name.to_string_lossy();
-        let leaks = LEAKING.contains(&name_text.as_ref())
-            || name_text.starts_with("CARGO_FEATURE_")
-            || name_text.starts_with("CARGO_CFG_")
-            || name_text.starts_with("CARGO_PKG_")
-            || name_text.starts_with("CARGO_MANIFEST_")
-            || name_text.starts_with("CARGO_PROFILE_")
-            || name_text.starts_with("CARGO_TARGET_")
-            || name_text.starts_with("DEP_");
-        if leaks {
-            command.env_remove(&name);
-        }
+    for name in environment::of_outer_builds() {
+        command.env_remove(name);
     }
     command
 }

@@ -20,6 +20,7 @@ pub mod cache;
 pub mod core_source;
 mod device_crate;
 mod doctor;
+mod environment;
 mod error;
 mod fingerprint;
 mod linker;

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::arch::Arch;
 use crate::cache;
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::nvidia_tools;
 
@@ -49,23 +50,11 @@ pub struct PtxasReport {
 impl Ptxas {
     /// Looks in `$WARPSMITH_PTXAS`, `PATH`, `$CUDA_HOME`, `$CUDA_PATH`, `/usr/local/cuda` and the cache.
     pub fn find() -> Option<Ptxas> {
-        let variable = |name: &str| {
-            std::env::var_os(name)
-                .filter(|v| !v.is_empty())
-                .map(PathBuf::from)
-        };
-        if let Some(path) = variable("WARPSMITH_PTXAS") {
+        if let Some(path) = environment::ptxas() {
             return Some(Ptxas { path });
         }
-        let on_path = std::env::var_os("PATH")
+        environment::program_folders()
             .into_iter()
-            .flat_map(|p| std::env::split_paths(&p).collect::<Vec<_>>());
-        let toolkits = ["CUDA_HOME", "CUDA_PATH"]
-            .iter()
-            .filter_map(|v| variable(v))
-            .chain([PathBuf::from("/usr/local/cuda")]);
-        on_path
-            .chain(toolkits.map(|t| t.join("bin")))
             .map(|folder| folder.join("ptxas"))
             .chain(nvidia_tools::installed_tool("ptxas"))
             .find(|path| path.is_file())

@@ -27,6 +27,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::arch::{Arch, PtxVersion};
+use crate::environment;
 use crate::error::BuildError;
 use crate::llvm::{
     self, Attribute, Context, Module, TargetMachine, calling_convention::PTX_KERNEL,
@@ -170,8 +171,8 @@ fn choose_version(
 
 /// With `WARPSMITH_DUMP_IR=DIR`, writes the module's text there: the first thing to look at when PTX surprises.
 fn dump(module: &Module<'_>, stage: &str) {
-    if let Some(folder) = std::env::var_os("WARPSMITH_DUMP_IR") {
-        let path = Path::new(&folder).join(format!("{stage}.ll"));
+    if let Some(folder) = environment::ir_folder() {
+        let path = folder.join(format!("{stage}.ll"));
         if let Err(error) =
             std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, module.to_ir()))
         {
