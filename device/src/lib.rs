@@ -76,6 +76,7 @@ pub mod space;
 mod special_registers;
 pub mod statics;
 pub mod thread;
+mod unroll;
 pub mod vector;
 pub mod view;
 pub mod warp;

@@ -140,7 +140,7 @@ impl GridSum {
             }
             block::sync();
             let mut sum = 0.0;
-            crate::unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
                 sum += *self.slots.add(w);
             });
             sum

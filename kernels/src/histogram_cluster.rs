@@ -49,7 +49,7 @@ pub unsafe fn histogram_cluster(data: &[u32], bins: AtomicSlice<u32>, shift: u32
     let (vectors, tail) = data.vectors();
     let mut i = thread::index();
     while let Some(&Vector(values)) = vectors.get(i) {
-        crate::unroll!(k in [0, 1, 2, 3] {
+        unroll!(k in [0, 1, 2, 3] {
             count(values[k]);
         });
         i += grid::threads_x();

@@ -3,14 +3,6 @@
 //! Each module holds a kernel, the constants its launch needs, and nothing of the host: the safe functions, oracles and
 //! benchmarks are in `warpsmith-suite`.
 #![no_std]
-// The counters of written-out loops are constants, zero among them.
-#![allow(
-    clippy::absurd_extreme_comparisons,
-    clippy::erasing_op,
-    clippy::identity_op
-)]
-
-mod unroll;
 
 #[cfg(feature = "broken")]
 pub mod broken;

@@ -60,7 +60,7 @@ pub fn power_multiply(a: Matrix<f32>, x: &[f32], mut y: PerThread<[f32]>, sums: 
         if t < 2 {
             let partial = partial.add(t as usize * 8);
             let mut total = 0.0;
-            crate::unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
                 total += *partial.add(w);
             });
             sums[t as usize].add(total, Relaxed);

@@ -50,10 +50,10 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
         thread::block_idx_y() * TILE + row0,
         thread::block_idx_x() * TILE + column0,
     );
-    crate::unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
+    unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
         let row = row0 + (i as u32 >> 2) * 32 + (i as u32 & 3);
         if row < rows {
-            crate::unroll!(half in [0, 1] {
+            unroll!(half in [0, 1] {
                 let column = column0 + half as u32 * 16;
                 let r = [sums[i][half * 4], sums[i][half * 4 + 1], sums[i][half * 4 + 2], sums[i][half * 4 + 3]];
                 // SAFETY: every access is to a row and column of `c`, which one thread of one block has.
@@ -75,7 +75,7 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
                             *target = Vector(new);
                         }
                     } else {
-                        crate::unroll!(j in [0, 1, 2, 3] {
+                        unroll!(j in [0, 1, 2, 3] {
                             if column + (j as u32) < columns {
                                 let target = target.add(j);
                                 *target = if beta != 0.0 { alpha * r[j] + beta * *target } else { alpha * r[j] };
@@ -178,15 +178,15 @@ unsafe fn multiply<const VECTORS: bool>(
         unsafe {
             let from_a = tiles.a.add(buffer * A_SIZE + m as usize);
             let from_b = tiles.b.add(buffer * B_SIZE + n as usize);
-            crate::unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
                 let a0: Vector<f32> = *from_a.add(d * A_PITCH as usize).cast();
                 let a1: Vector<f32> = *from_a.add(d * A_PITCH as usize + 32).cast();
                 let b0: Vector<f32> = *from_b.add(d * TILE as usize).cast();
                 let b1: Vector<f32> = *from_b.add(d * TILE as usize + 16).cast();
                 let x = [a0.0[0], a0.0[1], a0.0[2], a0.0[3], a1.0[0], a1.0[1], a1.0[2], a1.0[3]];
                 let y = [b0.0[0], b0.0[1], b0.0[2], b0.0[3], b1.0[0], b1.0[1], b1.0[2], b1.0[3]];
-                crate::unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
-                    crate::unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
+                unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
                         sums[i][j] += x[i] * y[j];
                     });
                 });
@@ -217,7 +217,7 @@ unsafe fn load<const VECTORS: bool>(
                 vector = *at.cast();
             }
         } else {
-            crate::unroll!(j in [0, 1, 2, 3] {
+            unroll!(j in [0, 1, 2, 3] {
                 if inside && column + (j as u32) < columns {
                     vector.0[j] = *at.add(j);
                 }

@@ -46,13 +46,13 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
             let column = column0 + chunk * 4;
             // All four loads are on their way before the first store waits for its own.
             let mut four = [Vector::<f32>([0.0; 4]); 4];
-            crate::unroll!(pass in [0, 1, 2, 3] {
+            unroll!(pass in [0, 1, 2, 3] {
                 let row = row0 + pass as u32 * 16 + (t >> 4);
                 if row < rows && column < columns {
                     four[pass] = *from.add(row as usize * src_stride + column as usize).cast();
                 }
             });
-            crate::unroll!(pass in [0, 1, 2, 3] {
+            unroll!(pass in [0, 1, 2, 3] {
                 *tile.add(place(pass as u32 * 16 + (t >> 4), chunk)) = four[pass];
             });
         } else {

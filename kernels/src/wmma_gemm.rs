@@ -50,8 +50,8 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
     let (row0, column0) = (block_row + (warp >> 1) * 32, block_column + (warp & 1) * 64);
     let aligned = stride & 7 | to.addr() & 31 == 0;
     if aligned && block_row + TILE <= rows && block_column + TILE <= columns {
-        crate::unroll!(i in [0, 1] {
-            crate::unroll!(j in [0, 1, 2, 3] {
+        unroll!(i in [0, 1] {
+            unroll!(j in [0, 1, 2, 3] {
                 let (row, column) = (row0 + i as u32 * 16, column0 + j as u32 * 16);
                 // SAFETY: the whole tile lies in `c`, and one warp of one block has this part of it.
                 unsafe { sums[i][j].store_to(to.add(row as usize * stride + column as usize), stride as u32, RowMajor) };
@@ -61,8 +61,8 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
         // A tile on the edge: each warp stages one fragment after the other in shared memory of its own.
         block::sync();
         let stage = tiles.a.cast::<f32>().wrapping_add((warp * 256) as usize);
-        crate::unroll!(i in [0, 1] {
-            crate::unroll!(j in [0, 1, 2, 3] {
+        unroll!(i in [0, 1] {
+            unroll!(j in [0, 1, 2, 3] {
                 // SAFETY: after the block's barrier the tiles are free: 8 warps of 1 KB lie in the 20 KB of `tiles.a`.
                 // The warp's barriers separate its writes and reads.
                 unsafe {
@@ -138,7 +138,7 @@ unsafe fn multiply<const VECTORS: bool>(
             }
             let from_a = tile_a.add((m * A_PITCH) as usize);
             let from_b = tile_b.add(n as usize);
-            crate::unroll!(d in [0, 16] {
+            unroll!(d in [0, 16] {
                 let fa: [MatrixA<f16, M16N16K16, RowMajor>; 2] = [
                     MatrixA::load_from(from_a.add(d), A_PITCH),
                     MatrixA::load_from(from_a.add(d + 16 * A_PITCH as usize), A_PITCH),
@@ -150,8 +150,8 @@ unsafe fn multiply<const VECTORS: bool>(
                     MatrixB::load_from(row.add(32), B_PITCH),
                     MatrixB::load_from(row.add(48), B_PITCH),
                 ];
-                crate::unroll!(i in [0, 1] {
-                    crate::unroll!(j in [0, 1, 2, 3] {
+                unroll!(i in [0, 1] {
+                    unroll!(j in [0, 1, 2, 3] {
                         sums[i][j] = mma(&fa[i], &fb[j], &sums[i][j]);
                     });
                 });
@@ -180,7 +180,7 @@ fn load<const VECTORS: bool>(matrix: &Matrix<f16>, row: u32, column: u32) -> Vec
                     vector = *source.cast();
                 }
             } else {
-                crate::unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
+                unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
                     if column + (j as u32) < columns {
                         vector.0[j] = *source.add(j);
                     }
