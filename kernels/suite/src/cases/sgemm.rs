@@ -8,6 +8,7 @@ use crate::session::{Pair, Session, Who};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
+use warpsmith_kernels::tiling::Extent;
 
 pub(super) const CASE: Case = Case {
     name: "sgemm",
@@ -68,11 +69,12 @@ impl Problem for Sgemm {
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let (m, n, k) = self.shape;
-        let tile = kernels::sgemm::TILE as usize;
-        let grid = Grid::new(
-            (n.div_ceil(tile) as u32, m.div_ceil(tile) as u32),
-            kernels::sgemm::THREADS,
-        );
+        let policy = kernels::sgemm::POLICY;
+        let results = Extent {
+            rows: m as u32,
+            columns: n as u32,
+        };
+        let grid = Grid::new(policy.blocks(results), policy.threads());
         let (a, b, c) = (
             self.a.matrix(m, k)?,
             self.b.matrix(k, n)?,

@@ -9,6 +9,7 @@ use anyhow::Result;
 use half::f16;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
+use warpsmith_kernels::tiling::Extent;
 
 pub(super) const CASE: Case = Case {
     name: "wmma_gemm",
@@ -63,11 +64,12 @@ impl Problem for Gemm {
 
     fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
         let (m, n, k) = self.shape;
-        let tile = kernels::wmma_gemm::TILE as usize;
-        let grid = Grid::new(
-            (n.div_ceil(tile) as u32, m.div_ceil(tile) as u32),
-            kernels::wmma_gemm::THREADS,
-        );
+        let policy = kernels::wmma_gemm::POLICY;
+        let results = Extent {
+            rows: m as u32,
+            columns: n as u32,
+        };
+        let grid = Grid::new(policy.blocks(results), policy.threads());
         let (a, b, c) = (
             self.a.matrix(m, k)?,
             self.b.matrix(k, n)?,
