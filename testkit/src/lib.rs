@@ -7,5 +7,5 @@ pub mod process;
 mod ptx;
 mod random;
 
-pub use process::{ProcessOutput, Side, own_process};
+pub use process::{Side, own_process};
 pub use random::Random;

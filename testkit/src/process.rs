@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 /// Holds, in the environment of a child, the name of the test that it runs.
 const CHILD_OF: &str = "WARPSMITH_TEST_CHILD";
 
-/// How long a child may take.
+/// How long a test in a process of its own may take.
 pub const LIMIT: Duration = Duration::from_secs(300);
+/// How long a cargo may take that builds whole projects.
+pub const BUILD_LIMIT: Duration = Duration::from_secs(1800);
 
 /// In which of a test's two processes the caller is.
 #[derive(Debug)]
@@ -38,13 +40,28 @@ pub enum Side {
 /// If the child fails the test, or does not end within [`LIMIT`]; the message holds what it wrote. Also outside of a test: the test's name
 /// is its thread's.
 pub fn own_process(variables: &[(&str, &str)]) -> Side {
-    let thread = std::thread::current();
-    let test = thread
-        .name()
-        .expect("tests run in threads that are named after them");
-    if std::env::var(CHILD_OF).as_deref() == Ok(test) {
-        return Side::Child;
+    if is_child() {
+        Side::Child
+    } else {
+        Side::Parent(run_in_child(&calling_test(), variables))
     }
+}
+
+/// Whether this process is the calling test's child.
+///
+/// # Panics
+/// Outside of a test: the test's name is its thread's.
+pub fn is_child() -> bool {
+    std::env::var(CHILD_OF).as_deref() == Ok(&calling_test())
+}
+
+/// Runs a test of this program, by its whole name, in a process of its own with `variables` set; there [`is_child`] holds.
+///
+/// For the usual case there is [`own_process`]; this one is for tests with several children.
+///
+/// # Panics
+/// If there is no such test, or the child fails it, or does not end within [`LIMIT`]; the message holds what it wrote.
+pub fn run_in_child(test: &str, variables: &[(&str, &str)]) -> ProcessOutput {
     let mut command = Command::new(std::env::current_exe().expect("a test knows its program"));
     command
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
@@ -55,7 +72,14 @@ pub fn own_process(variables: &[(&str, &str)]) -> Side {
         output.stdout.contains("1 passed"),
         "the child did not run `{test}`:\n{output}"
     );
-    Side::Parent(output)
+    output
+}
+
+fn calling_test() -> String {
+    let thread = std::thread::current();
+    let name = thread.name();
+    name.expect("tests run in threads that are named after them")
+        .to_owned()
 }
 
 /// What a child wrote, and how it ended.

@@ -173,6 +173,10 @@ pub fn unrolled(turns: u32) -> f32 {
 }
 
 /// What [`unrolled`] computes, with loops that the optimiser may unroll or not.
+#[allow(
+    clippy::needless_range_loop,
+    reason = "loops over an index are what `unroll!` stands in for"
+)]
 pub fn looped(turns: u32) -> f32 {
     let mut sums = [[0.0f32; 10]; 10];
     for turn in 0..turns {
