@@ -96,7 +96,7 @@ pub enum DebugInfo {
     Lines,
 }
 
-/// What a panic in a kernel tells the host.
+/// What a panic in a kernel reports to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PanicStrategy {
     /// The message and the location.
@@ -205,7 +205,7 @@ impl CudaBuilder {
         self
     }
 
-    /// What a panic tells the host. Default: message and location.
+    /// What a panic reports to the host. Default: message and location.
     pub fn panic(mut self, strategy: PanicStrategy) -> Self {
         self.options.panic = strategy;
         self
@@ -362,7 +362,7 @@ impl CudaBuilder {
         })
     }
 
-    /// The kernels' place as an absolute path.
+    /// The kernels' absolute path.
     fn locate(&self) -> Result<Kernels, BuildError> {
         let base = environment::build_script_package().unwrap_or_default();
         match &self.kernels {
@@ -409,7 +409,7 @@ impl CudaBuilder {
             (_, Some(module)) => &module.manifest,
             (Kernels::Crate(path) | Kernels::Module(path), None) => path,
         };
-        // A target folder per workspace: cargo tells crates apart by their place in the workspace, so two
+        // A target folder per workspace: cargo tells crates apart by their path in the workspace, so two
         // workspaces with a crate `kernels` each would take one for the other.
         let workspace = device_crate::workspace_of(toolchain, manifest)?;
         let targets = cache::folder()?.join("target").join(toolchain.key());

@@ -44,7 +44,7 @@ pub(crate) fn once(
     Ok(target)
 }
 
-/// Deletes what killed set-ups left. Only called under the lock, so nobody is working in them.
+/// Deletes what killed set-ups left. Only called under the lock, so no process is working in them.
 fn remove_leftovers(folder: &Path, name: &str) {
     let prefix = format!("{name}.partial-");
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -110,7 +110,7 @@ pub(crate) fn forget_vanished(parent: &Path) {
         if Path::new(&origin).exists() {
             continue;
         }
-        // Nobody builds what is not there; a lock that is held all the same is respected.
+        // A project that is not there is not being built; a lock that is held all the same is respected.
         let lock = folder.with_extension("lock");
         let held = File::open(&lock).is_ok_and(|file| file.try_lock().is_err());
         if !held {

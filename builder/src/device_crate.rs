@@ -102,8 +102,8 @@ impl Built {
     }
 }
 
-/// A mistake that rustc's own words do not explain.
-enum Mistake {
+/// A cause of a failed compilation that rustc's own words do not explain.
+enum KnownCause {
     /// The crate is not `no_std`.
     NeedsStd(String),
     /// The crate names a feature in `#![feature(...)]` that it has anyway.
@@ -200,7 +200,7 @@ impl<'a> Invocation<'a> {
         let mut built = Built::default();
         let mut errors = String::new();
         let mut kernel_crate = None;
-        let mut mistake = None;
+        let mut cause = None;
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         for line in stdout.lines() {
             let line = line.context("cannot read the output of", &self.toolchain.cargo)?;
@@ -221,10 +221,10 @@ impl<'a> Invocation<'a> {
                     };
                     match message["message"]["code"]["code"].as_str() {
                         Some("E0463") if rendered.contains("crate for `std`") => {
-                            mistake = Some(Mistake::NeedsStd(krate()))
+                            cause = Some(KnownCause::NeedsStd(krate()))
                         }
                         Some("E0636") if rendered.contains("<crate attribute>") => {
-                            mistake = Some(Mistake::NamesFeature(krate()))
+                            cause = Some(KnownCause::NamesFeature(krate()))
                         }
                         _ => {}
                     }
@@ -280,20 +280,20 @@ impl<'a> Invocation<'a> {
         let diagnostics = if errors.is_empty() { stderr } else { errors };
         Err(BuildError::Rustc {
             diagnostics: diagnostics.trim_end().to_owned(),
-            hint: self.hint(mistake),
+            hint: self.hint(cause),
         })
     }
 
     /// What to do about a failed compilation, where there is something to say that rustc does not.
-    fn hint(&self, mistake: Option<Mistake>) -> Option<String> {
-        match mistake {
-            Some(Mistake::NeedsStd(krate)) => {
+    fn hint(&self, cause: Option<KnownCause>) -> Option<String> {
+        match cause {
+            Some(KnownCause::NeedsStd(krate)) => {
                 return Some(format!(
                     "`{krate}` needs `std`, which the GPU does not have. In a crate of your own write `#![no_std]`; of a \
                      dependency turn its `std` feature off (`default-features = false`), or keep it away from the kernels"
                 ));
             }
-            Some(Mistake::NamesFeature(krate)) => {
+            Some(KnownCause::NamesFeature(krate)) => {
                 return Some(format!(
                     "`{krate}` turns on a feature of rustc that the builder turns on for every device crate; take it out \
                      of its `#![feature(...)]`"

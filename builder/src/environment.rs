@@ -1,4 +1,4 @@
-//! Every environment variable that the builder reads, in one place. Empty ones count as not set.
+//! Every environment variable that the builder reads, in one module. Empty ones count as not set.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Everything that can go wrong in a device build, each with its culprit and the way out.
+//! Everything that can go wrong in a device build, each with its cause and the remedy.
 
 use std::path::PathBuf;
 
@@ -107,7 +107,7 @@ pub struct UnresolvedSymbol {
     /// Where, as file and line.
     pub location: Option<(String, u32)>,
     /// What to do about it.
-    pub way_out: String,
+    pub remedy: String,
 }
 
 fn used_text(used_by: &Option<String>, location: &Option<(String, u32)>) -> String {
@@ -128,7 +128,7 @@ fn unresolved_text(symbols: &[UnresolvedSymbol]) -> String {
             "unresolved symbol `{}`{}\n  {}",
             s.symbol,
             used_text(&s.used_by, &s.location),
-            s.way_out
+            s.remedy
         )
     });
     lines.collect::<Vec<_>>().join("\n")

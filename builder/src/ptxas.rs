@@ -1,4 +1,4 @@
-//! NVIDIA's assembler, where there is one: checks PTX and tells registers, stack and spills per kernel.
+//! NVIDIA's assembler, where there is one: checks PTX and reports registers, stack and spills per kernel.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -86,7 +86,7 @@ impl Ptxas {
         Ok(release.trim().to_owned())
     }
 
-    /// Assembles `ptx` for `arch` and throws the result away. An error tells what ptxas rejects.
+    /// Assembles `ptx` for `arch` and discards the result. An error says what ptxas rejects.
     pub fn check(&self, ptx: &str, arch: Arch) -> Result<Vec<KernelUsage>, BuildError> {
         Ok(self.report(ptx, arch)?.kernels)
     }

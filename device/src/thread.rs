@@ -1,4 +1,4 @@
-//! The calling thread: its position in its block and in the grid.
+//! The calling thread: its index in its block and in the grid.
 //!
 //! Numbers are unsigned, as in CUDA C++; x varies fastest. The single special registers have `cuda_std`'s names too
 //! (`thread_idx_x()`), and so do `index_1d()`, `index_2d()`, `index_3d()`.
@@ -138,7 +138,7 @@ pub fn sync_threads() {
 /// ```
 #[inline(always)]
 pub fn exit() -> ! {
-    // SAFETY: the thread's memory is its own; whoever relies on it at a barrier breaks the rule of barriers.
+    // SAFETY: no other thread uses the memory of an ended one; barriers do not wait for it.
     on_device! { unsafe { core::arch::asm!("exit;", options(noreturn)) } }
 }
 

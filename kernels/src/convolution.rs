@@ -8,7 +8,7 @@ pub const TILE: u32 = 64;
 /// Threads of a block, each with 4 x 4 results.
 pub const THREADS: u32 = 256;
 
-/// The filter: a by-value parameter, so it lies in constant memory, and a multiplication reads its weight from there
+/// The filter: a by-value parameter, so it is in constant memory, and a multiplication reads its weight from there
 /// without a load of its own.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]

@@ -49,7 +49,7 @@ pub fn scan(
     let mut v = [Vector([0u32; 4]); 8];
     unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         if full {
-            // SAFETY: a full tile's vectors all lie in the input.
+            // SAFETY: all vectors of a full tile are in the input.
             v[k] = unsafe { *vectors.get_unchecked(first + k * 256) };
         } else {
             unroll!(j in [0, 1, 2, 3] {
@@ -70,7 +70,7 @@ pub fn scan(
         let through = warp::inclusive_scan(x[3], u32::wrapping_add);
         before[k] = through.wrapping_sub(x[3]);
         if lane == 31 {
-            // SAFETY: in bounds; each place is written by one thread, and read after the barrier.
+            // SAFETY: in bounds; each element is written by one thread, and read after the barrier.
             unsafe { *totals.add(k * 8 + warp) = through };
         }
     });
@@ -98,7 +98,7 @@ pub fn scan(
         let add = unsafe { *totals.add(k * 8 + warp) }.wrapping_add(before[k]);
         let Vector(x) = v[k];
         let r = [x[0].wrapping_add(add), x[1].wrapping_add(add), x[2].wrapping_add(add), x[3].wrapping_add(add)];
-        // SAFETY: below n, hence in the output; tiles are different for different blocks, and places for threads.
+        // SAFETY: below n, hence in the output; tiles are different for different blocks, and elements for threads.
         unsafe {
             if aligned {
                 *to.add(at(k)).cast() = Vector::<u32>(r);

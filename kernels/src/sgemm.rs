@@ -120,7 +120,7 @@ fn own() -> (u32, u32) {
 ///
 /// # Safety
 /// Each tile is the first of two in shared memory of this block, of `A_SIZE` and `B_SIZE` elements, aligned to 16 and used by
-/// nobody else meanwhile. All threads of the block call this. With `VECTORS`, the factors' rows allow vectors.
+/// nothing else meanwhile. All threads of the block call this. With `VECTORS`, the factors' rows allow vectors.
 #[inline(always)]
 unsafe fn multiply<const VECTORS: bool>(
     sums: &mut Sums,
@@ -159,7 +159,7 @@ unsafe fn multiply<const VECTORS: bool>(
         // SAFETY: the tiles have the rows and columns of the thread's results, aligned to vectors.
         let (from_a, from_b) = unsafe { (tile_a.at(0, m), tile_b.at(0, n)) };
         unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
-            // SAFETY: as many rows as a step is deep, and in each the thread's columns.
+            // SAFETY: `d` is a row below the step's depth, and the row has the thread's columns.
             let (x, y) = unsafe {
                 (
                     fragment::<32>(from_a.add(d * POLICY.pitch_a as usize)),
@@ -180,7 +180,7 @@ unsafe fn multiply<const VECTORS: bool>(
 /// A thread's eight values of a tile's row: a vector, and the one `APART` elements behind it.
 ///
 /// # Safety
-/// Both lie in the tile, aligned to 16.
+/// Both are in the tile, aligned to 16.
 #[inline(always)]
 unsafe fn fragment<const APART: usize>(from: *const f32) -> [f32; 8] {
     // SAFETY: the function's condition.

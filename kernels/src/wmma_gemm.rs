@@ -78,7 +78,7 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
         unroll!(i in [0, 1] {
             unroll!(j in [0, 1, 2, 3] {
                 let (row, column) = (row0 + i as u32 * 16, column0 + j as u32 * 16);
-                // SAFETY: the whole tile lies in `c`, and one warp of one block has this part of it.
+                // SAFETY: the whole tile is in `c`, and one warp of one block has this part of it.
                 unsafe { sums[i][j].store_to(to.add(row as usize * stride + column as usize), stride as u32, RowMajor) };
             });
         });
@@ -91,7 +91,7 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
             .wrapping_add((warp * 256) as usize);
         unroll!(i in [0, 1] {
             unroll!(j in [0, 1, 2, 3] {
-                // SAFETY: after the block's barrier the tiles are free: 8 warps of 1 KB lie in the 20 KB of `a`'s tiles.
+                // SAFETY: after the block's barrier the tiles are free: 8 warps of 1 KB fit into the 20 KB of `a`'s tiles.
                 // The warp's barriers separate its writes and reads.
                 unsafe {
                     sums[i][j].store_to(stage, 16, RowMajor);
@@ -115,7 +115,7 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
 ///
 /// # Safety
 /// Each tile is the first of two in shared memory of this block, of `A_SIZE` and `B_SIZE` elements, aligned to 16 and used by
-/// nobody else meanwhile. All threads of the block call this. With `VECTORS`, the factors' rows allow vectors.
+/// nothing else meanwhile. All threads of the block call this. With `VECTORS`, the factors' rows allow vectors.
 #[inline(always)]
 unsafe fn multiply<const VECTORS: bool>(
     sums: &mut Sums,
@@ -154,7 +154,7 @@ unsafe fn multiply<const VECTORS: bool>(
         // SAFETY: the tiles have the rows and columns of the warp's results.
         let (from_a, from_b) = unsafe { (tile_a.at(m, 0), tile_b.at(0, n)) };
         unroll!(d in [0, 16] {
-            // SAFETY: the fragments' 16 rows and columns lie in the tiles: 32 rows and as many columns as a step is deep of
+            // SAFETY: the fragments' 16 rows and columns are in the tiles: 32 rows and as many columns as a step is deep of
             // `a`, 64 columns and as many rows of `b`.
             let (fa, fb) = unsafe {
                 let (pitch_a, pitch_b) = (POLICY.pitch_a, POLICY.pitch_b);

@@ -80,8 +80,8 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     }
 
     // What LLVM's passes must see the result of.
-    shared::place(&module)?;
-    let managed = globals::place(&module);
+    shared::replace_markers(&module)?;
+    let managed = globals::assign_spaces(&module);
     for record in &records {
         records::apply(&module, record)?;
     }
@@ -89,7 +89,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);
-    panics::keep(&module, true);
+    panics::keep_literal_handler(&module);
     module.run_passes("globaldce", None)?;
     let missing = unresolved::describe(&module);
     if !missing.is_empty() {
@@ -108,13 +108,13 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
 
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);
-    panics::keep(&module, false);
+    panics::release_literal_handler(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
     copies::widen(&module);
     atomics::restore(&module)?;
-    spaces::place(&module)?;
+    spaces::resolve(&module)?;
     float::apply(&module, job.float, &records);
     lines::attribute(&module, job.foreign);
     dump(&module, "after");

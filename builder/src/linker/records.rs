@@ -20,7 +20,7 @@ const WORDS_PER_PARAMETER: usize = 4;
 pub(crate) enum ParameterKind {
     /// A number by value.
     Scalar,
-    /// A pointer to what nobody writes during the grid.
+    /// A pointer to memory that no thread writes during the grid.
     ReadOnly,
     /// A pointer to what only this parameter reaches.
     Unaliased,

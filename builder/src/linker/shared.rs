@@ -14,7 +14,7 @@ const STATIC: &str = "__warpsmith_shared_static";
 const DYNAMIC: &str = "__warpsmith_shared_dynamic";
 
 /// Replaces all calls of the markers.
-pub(crate) fn place(module: &Module<'_>) -> Result<(), BuildError> {
+pub(crate) fn replace_markers(module: &Module<'_>) -> Result<(), BuildError> {
     for (number, call) in calls(module, STATIC)?.into_iter().enumerate() {
         let (Some(size), Some(align)) = (constant(call, 0), constant(call, 1)) else {
             return Err(not_constant(call));

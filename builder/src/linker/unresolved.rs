@@ -33,7 +33,7 @@ pub(super) fn describe(module: &Module<'_>) -> Vec<UnresolvedSymbol> {
             let name = symbol.name();
             let (used_by, location) = user_of(symbol);
             UnresolvedSymbol {
-                way_out: way_out(&name),
+                remedy: remedy(&name),
                 symbol: demangle(&name),
                 used_by,
                 location,
@@ -83,7 +83,7 @@ fn user_of(symbol: Value<'_>) -> (Option<String>, Option<(String, u32)>) {
 }
 
 /// What to do about a missing symbol, by its name.
-fn way_out(symbol: &str) -> String {
+fn remedy(symbol: &str) -> String {
     // Most of C's mathematics is in `compiler_builtins`; these are not.
     const MATH: &[&str] = &[
         "acosh",

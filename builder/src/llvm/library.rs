@@ -47,7 +47,7 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
     Ok(&LOADED.get_or_init(|| (library.to_path_buf(), api)).1)
 }
 
-/// Options of LLVM that no API sets. They hold for the whole process, in which nobody else uses this LLVM.
+/// Options of LLVM that no API sets. They hold for the whole process, which uses this LLVM for nothing else.
 const OPTIONS: &[&CStr] = &[
     // Loop strength reduction gives each array of a loop a 64-bit pointer of its own to step: registers that
     // are dear here, to save an address computation that is one instruction. nvcc does not do it either.

@@ -18,7 +18,7 @@ impl<E: Lanes, D: Direction, S: StoreOrder, const ITEMS: usize> Factor<E, D, S, 
     /// A factor that `reader` reads, with two tiles in shared memory: `first`, and the one `size` elements behind it.
     ///
     /// # Safety
-    /// The tiles are shared memory of the calling block, aligned to 16, with room for the tile that `span` is a part of; nobody
+    /// The tiles are shared memory of the calling block, aligned to 16, with room for the tile that `span` is a part of; nothing
     /// else uses them while this lives.
     #[inline(always)]
     pub unsafe fn new(

@@ -20,12 +20,12 @@ impl<E> SharedTile<E> {
     /// The tile has the element.
     #[inline(always)]
     pub unsafe fn at(self, row: u32, column: u32) -> *mut E {
-        // SAFETY: the element lies in the tile's memory, by the function's condition.
+        // SAFETY: the element is in the tile's memory, by the function's condition.
         unsafe { self.first.add((row * self.pitch + column) as usize) }
     }
 }
 
-/// How a tile lies in shared memory.
+/// The order of a tile's elements in shared memory.
 pub trait StoreOrder {
     /// Writes the thread's vectors into `tile`.
     ///
@@ -56,7 +56,7 @@ impl StoreOrder for AsRead {
         unroll!(item in [0, 1, 2, 3] {
             if item < ITEMS {
                 let below = (item as u32 * span.rows_a_pass * tile.pitch) as usize;
-                // SAFETY: the tile has room for the thread's rows, nobody else accesses them, and the address is aligned, as
+                // SAFETY: the tile has room for the thread's rows, no other thread accesses them, and the address is aligned, as
                 // `column` is a multiple of the vector's length: the function's conditions.
                 unsafe { *first.add(below).cast() = items[item] };
             }
@@ -79,7 +79,7 @@ impl StoreOrder for Transposed {
                 let lanes: &[E] = bytemuck::cast_slice(core::slice::from_ref(&items[item]));
                 unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
                     if j < E::LANES {
-                        // SAFETY: the tile has room for the thread's columns, and nobody else accesses them: the function's
+                        // SAFETY: the tile has room for the thread's columns, and no other thread accesses them: the function's
                         // conditions.
                         unsafe { *first.add(j * tile.pitch as usize + beside) = lanes[j] };
                     }

@@ -101,7 +101,7 @@ broken_tests! {
     }
 
     // covers: MODEL-17
-    waiting_for_what_nobody_publishes_is_a_deadlock {
+    waiting_for_a_value_that_is_never_published_is_a_deadlock {
         let (module, stream) = device();
         let kernel = module.kernel(broken::broken_scan).unwrap();
         let (state, out) = (stream.zeroed::<u32>(4).unwrap(), stream.zeroed::<u32>(4).unwrap());

@@ -4,7 +4,7 @@ use super::product::{Product, shape, tolerance};
 use crate::case::{Case, Problem, Roof, Work};
 use crate::check::Verified;
 use crate::launch_pair;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -67,7 +67,7 @@ impl Problem for Sgemm {
         Ok(())
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let (m, n, k) = self.shape;
         let policy = kernels::sgemm::POLICY;
         let results = Extent {
@@ -80,7 +80,13 @@ impl Problem for Sgemm {
             self.b.matrix(k, n)?,
             self.c.matrix_mut(m, n)?,
         );
-        launch_pair!(session, who, self.kernel, grid, (ALPHA, a, b, BETA, c));
+        launch_pair!(
+            session,
+            implementation,
+            self.kernel,
+            grid,
+            (ALPHA, a, b, BETA, c)
+        );
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::product::{Product, shape, tolerance};
 use crate::case::{Case, Problem, Roof, Work};
 use crate::check::Verified;
 use crate::launch_pair;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use half::f16;
 use warpsmith_host::prelude::*;
@@ -62,7 +62,7 @@ impl Problem for Gemm {
         Ok(session.stream.fill(&mut self.c, f32::NAN)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let (m, n, k) = self.shape;
         let policy = kernels::wmma_gemm::POLICY;
         let results = Extent {
@@ -75,7 +75,7 @@ impl Problem for Gemm {
             self.b.matrix(k, n)?,
             self.c.matrix_mut(m, n)?,
         );
-        launch_pair!(session, who, self.kernel, grid, (a, b, c));
+        launch_pair!(session, implementation, self.kernel, grid, (a, b, c));
         Ok(())
     }
 
