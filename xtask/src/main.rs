@@ -1,11 +1,12 @@
 //! The developer's commands: `cargo xtask --help` lists them.
 //!
 //! Each command is one small module under `commands`. What several of them need stands in `cargo` (running cargo and
-//! finding what it built), `workspace` (where things lie) and `progress` (saying what goes on).
+//! finding what it built), `environment` (variables), `workspace` (paths) and `progress` (saying what goes on).
 
 mod cargo;
 mod commands;
 mod driver;
+mod environment;
 mod progress;
 mod workspace;
 
@@ -35,7 +36,7 @@ enum Command {
     BuildPtx(commands::build_ptx::Options),
     /// Prepare the caches that `run` and `test` would prepare, and optionally fetch ptxas.
     Setup(commands::setup::Options),
-    /// List each ingredient of the toolchain, what is wrong with it and how to mend it.
+    /// List each ingredient of the toolchain, what is wrong with it and the remedy.
     Doctor(commands::doctor::Options),
     /// Measure: kernels on a GPU, the simulator, or the builder.
     Bench(commands::bench::Options),
