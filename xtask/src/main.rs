@@ -43,6 +43,8 @@ enum Command {
     Bundle(commands::bundle::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
+    /// Compare the instruction tables with ptxas.
+    Isa(commands::isa::Options),
     /// Make a new project that builds and runs on either device.
     New(commands::new::Options),
 }
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
+        Command::Isa(options) => commands::isa::run(&options),
         Command::New(options) => commands::new::run(&options),
     };
     match result {

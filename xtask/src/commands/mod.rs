@@ -5,6 +5,7 @@ mod bench_build;
 pub mod build_ptx;
 pub mod bundle;
 pub mod doctor;
+pub mod isa;
 pub mod new;
 pub mod run;
 pub mod setup;

@@ -1,0 +1,70 @@
+//! Barriers in shared memory: `mbarrier`.
+
+use crate::effect::{BarrierAction, Order, Scope};
+use crate::form::{Access, Extent, Form, form, updates, writes};
+
+const SPACE: &str = "shared shared::cta";
+const ANY_SPACE: &str = "shared shared::cta shared::cluster";
+
+const OBJECT: Access = updates("a").of(Extent::Bytes(8));
+const ARRIVAL: &[Access] = &[OBJECT.ordered(Order::Release, Scope::Block)];
+const WAIT: &[Access] = &[OBJECT.ordered(Order::Acquire, Scope::Block)];
+const COUNT: &[Access] = &[OBJECT.ordered(Order::Relaxed, Scope::Block)];
+
+pub(super) const FORMS: &[Form] = &[
+    form("mbarrier.init{.space}.b64 [a], count:u32")
+        .with(".space", SPACE).named("mbarrier.init")
+        .barrier(BarrierAction::Setup).accesses(&[writes("a").of(Extent::Bytes(8))]),
+    form("mbarrier.inval{.space}.b64 [a]")
+        .with(".space", SPACE).named("mbarrier.inval")
+        .barrier(BarrierAction::Setup).accesses(&[writes("a").of(Extent::Bytes(8))]),
+    form("mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], tx:u32")
+        .with(".sem", "relaxed").with(".scope", "cta cluster").with(".space", ANY_SPACE).named("mbarrier.expect_tx")
+        .accesses(COUNT),
+    form("mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [a], tx:u32")
+        .with(".sem", "relaxed").with(".scope", "cta cluster").with(".space", ANY_SPACE).named("mbarrier.complete_tx")
+        .accesses(COUNT),
+    form("mbarrier.arrive{.sem}{.scope}{.space}.b64 d, [a]{, count:u32}")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.arrive")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive{.sem}{.scope}.shared::cluster.b64 _, [a]{, count:u32}")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").named("mbarrier.arrive")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.b64 d, [a], tx:u32")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.arrive.expect_tx")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive.expect_tx{.sem}{.scope}.shared::cluster.b64 _, [a], tx:u32")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").named("mbarrier.arrive.expect_tx")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive.noComplete{.release}{.cta}{.space}.b64 d, [a], count:u32")
+        .with(".space", SPACE).named("mbarrier.arrive")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d, [a]{, count:u32}")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.arrive_drop")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive_drop{.sem}{.scope}.shared::cluster.b64 _, [a]{, count:u32}")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").named("mbarrier.arrive_drop")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.b64 d, [a], tx:u32")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.arrive_drop.expect_tx")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive_drop.expect_tx{.sem}{.scope}.shared::cluster.b64 _, [a], tx:u32")
+        .with(".sem", "release relaxed").with(".scope", "cta cluster").named("mbarrier.arrive_drop.expect_tx")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.arrive_drop.noComplete{.release}{.cta}{.space}.b64 d, [a], count:u32")
+        .with(".space", SPACE).named("mbarrier.arrive_drop")
+        .barrier(BarrierAction::Arrive).accesses(ARRIVAL),
+    form("mbarrier.test_wait{.sem}{.scope}{.space}.b64 d:pred, [a], state:b64")
+        .with(".sem", "acquire relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.test_wait")
+        .barrier(BarrierAction::Test).accesses(WAIT),
+    form("mbarrier.test_wait.parity{.sem}{.scope}{.space}.b64 d:pred, [a], phaseParity:u32")
+        .with(".sem", "acquire relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.test_wait.parity")
+        .barrier(BarrierAction::Test).accesses(WAIT),
+    form("mbarrier.try_wait{.sem}{.scope}{.space}.b64 d:pred, [a], state:b64{, suspendTimeHint:u32}")
+        .with(".sem", "acquire relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.try_wait")
+        .barrier(BarrierAction::Wait).accesses(WAIT),
+    form("mbarrier.try_wait.parity{.sem}{.scope}{.space}.b64 d:pred, [a], phaseParity:u32{, suspendTimeHint:u32}")
+        .with(".sem", "acquire relaxed").with(".scope", "cta cluster").with(".space", SPACE).named("mbarrier.try_wait.parity")
+        .barrier(BarrierAction::Wait).accesses(WAIT),
+    form("mbarrier.pending_count.b64 d:u32, state:b64").named("mbarrier.pending_count"),
+];
