@@ -1,6 +1,8 @@
 //! Finding the form of an instruction, and what the form says with its modifiers decided.
 
-use crate::effect::{AccessKind, Completion, Convergence, Effect, Fence, Order, Proxy, Scope, Space};
+use crate::effect::{
+    AccessKind, Completion, Convergence, Effect, Fence, Order, Proxy, Scope, Space,
+};
 use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::forms::FAMILIES;
 use crate::index::forms_of;
@@ -37,7 +39,12 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
     for (slot, chosen) in form.slots().iter().zip(&mut chosen) {
         // ptxas reads modifiers in any order; where several fit a slot, the first is it.
         let found = modifiers.iter().enumerate().find_map(|(at, &modifier)| {
-            if taken >> at & 1 != 0 { None } else { slot.find(modifier).map(|alternative| (at, alternative.word)) }
+            if taken >> at & 1 != 0 {
+                None
+            } else {
+                slot.find(modifier)
+                    .map(|alternative| (at, alternative.word))
+            }
         });
         match found {
             Some((at, word)) => {
@@ -51,12 +58,20 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
             None => {}
         }
     }
-    let left = modifiers.iter().enumerate().find(|&(at, _)| taken >> at & 1 == 0).map(|(_, &modifier)| modifier);
+    let left = modifiers
+        .iter()
+        .enumerate()
+        .find(|&(at, _)| taken >> at & 1 == 0)
+        .map(|(_, &modifier)| modifier);
     if left.is_none() && empty.is_none() {
         return Ok(Match { form, chosen });
     }
     let distance = missing + modifiers.len() - taken.count_ones() as usize;
-    Err(Miss { distance, left, empty })
+    Err(Miss {
+        distance,
+        left,
+        empty,
+    })
 }
 
 /// The form that an instruction with this opcode and these modifiers (without their dots) has.
@@ -83,7 +98,10 @@ pub fn accept<'t>(
         return Err(Refusal::UnknownInstruction(opcode));
     }
     if modifiers.len() > MAX_MODIFIERS {
-        return Err(Refusal::IllegalModifier { modifier: modifiers[MAX_MODIFIERS], instruction: opcode });
+        return Err(Refusal::IllegalModifier {
+            modifier: modifiers[MAX_MODIFIERS],
+            instruction: opcode,
+        });
     }
     let (mut closest, mut refusal): (Option<Miss<'t>>, Option<Refusal<'t>>) = (None, None);
     for form in forms.clone() {
@@ -104,29 +122,53 @@ pub fn accept<'t>(
         return Err(refusal);
     }
     for &modifier in modifiers {
-        if !FAMILIES.iter().any(|family| family.forms.iter().any(|form| has_word(form, modifier))) {
+        if !FAMILIES
+            .iter()
+            .any(|family| family.forms.iter().any(|form| has_word(form, modifier)))
+        {
             return Err(Refusal::UnknownModifier(modifier));
         }
     }
     for &modifier in modifiers {
         if !forms.clone().any(|form| has_word(form, modifier)) {
-            return Err(Refusal::IllegalModifier { modifier, instruction: opcode });
+            return Err(Refusal::IllegalModifier {
+                modifier,
+                instruction: opcode,
+            });
         }
     }
     Err(match closest {
-        Some(Miss { left: Some(modifier), empty, .. }) => {
+        Some(Miss {
+            left: Some(modifier),
+            empty,
+            ..
+        }) => {
             let is_type = |word: &str| ModifierClass::of(word) == ModifierClass::Type;
             let types = is_type(modifier)
-                || empty.is_some_and(|slot| slot.alternatives().any(|alternative| is_type(alternative.word)));
+                || empty.is_some_and(|slot| {
+                    slot.alternatives()
+                        .any(|alternative| is_type(alternative.word))
+                });
             if types {
                 Refusal::UnexpectedTypes(opcode)
             } else {
-                Refusal::IllegalModifier { modifier, instruction: opcode }
+                Refusal::IllegalModifier {
+                    modifier,
+                    instruction: opcode,
+                }
             }
         }
-        Some(Miss { empty: Some(slot), .. }) => {
-            let class = slot.alternatives().next().map_or(ModifierClass::Other, |first| ModifierClass::of(first.word));
-            Refusal::MissingModifier { class, instruction: opcode }
+        Some(Miss {
+            empty: Some(slot), ..
+        }) => {
+            let class = slot
+                .alternatives()
+                .next()
+                .map_or(ModifierClass::Other, |first| ModifierClass::of(first.word));
+            Refusal::MissingModifier {
+                class,
+                instruction: opcode,
+            }
         }
         _ => Refusal::UnknownInstruction(opcode),
     })
@@ -139,14 +181,29 @@ fn has_word(form: &Form, word: &str) -> bool {
 fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> {
     match *rule {
         Rule::Excludes(_, others) => {
-            let modifier = found.words().find(|word| found.names(others, word)).unwrap_or_default();
-            Refusal::IllegalModifier { modifier, instruction: opcode }
+            let modifier = found
+                .words()
+                .find(|word| found.names(others, word))
+                .unwrap_or_default();
+            Refusal::IllegalModifier {
+                modifier,
+                instruction: opcode,
+            }
         }
         Rule::Needs(_, others) => {
-            let first = others.split(' ').next().unwrap_or_default().trim_start_matches('.');
+            let first = others
+                .split(' ')
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches('.');
             let slot = found.form.slots().iter().find(|slot| slot.name == first);
-            let word = slot.and_then(|slot| slot.alternatives().next()).map_or(first, |alternative| alternative.word);
-            Refusal::MissingModifier { class: ModifierClass::of(word), instruction: opcode }
+            let word = slot
+                .and_then(|slot| slot.alternatives().next())
+                .map_or(first, |alternative| alternative.word);
+            Refusal::MissingModifier {
+                class: ModifierClass::of(word),
+                instruction: opcode,
+            }
         }
         Rule::Since(..) => Refusal::UnexpectedTypes(opcode),
     }
@@ -165,7 +222,10 @@ impl Match {
 
     /// Its modifiers in the form's order.
     pub fn words(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.chosen[..self.form.slots().len()].iter().copied().filter(|word| !word.is_empty())
+        self.chosen[..self.form.slots().len()]
+            .iter()
+            .copied()
+            .filter(|word| !word.is_empty())
     }
 
     /// Whether it has this modifier.
@@ -207,21 +267,32 @@ impl Match {
     /// All that it asks of a module, with the name of what asks.
     fn needs(&self) -> impl Iterator<Item = (Feature<'static>, Since)> + '_ {
         let form = self.form;
-        let words = form.slots().iter().zip(&self.chosen).filter(|(_, word)| !word.is_empty()).filter_map(
-            |(slot, &word)| {
+        let words = form
+            .slots()
+            .iter()
+            .zip(&self.chosen)
+            .filter(|(_, word)| !word.is_empty())
+            .filter_map(|(slot, &word)| {
                 let since = slot.find(word)?.since()?;
                 Some((Feature::Modifier(word), since))
-            },
-        );
+            });
         let rules = form.rules.iter().filter_map(|rule| match *rule {
             Rule::Since(list, since) if list.split(' ').all(|name| self.holds(name)) => {
                 let first = list.split(' ').next().unwrap_or_default();
-                let word = first.split_once('=').map_or(first, |(_, word)| word).trim_start_matches('.');
-                Some((Feature::Modifier(self.slot(word).unwrap_or(word)), Since::parse(since)))
+                let word = first
+                    .split_once('=')
+                    .map_or(first, |(_, word)| word)
+                    .trim_start_matches('.');
+                Some((
+                    Feature::Modifier(self.slot(word).unwrap_or(word)),
+                    Since::parse(since),
+                ))
             }
             _ => None,
         });
-        core::iter::once((Feature::Named(form.feature()), form.since)).chain(words).chain(rules)
+        core::iter::once((Feature::Named(form.feature()), form.since))
+            .chain(words)
+            .chain(rules)
     }
 
     /// Since when it exists: the latest version of its form and modifiers, and the narrowest of their architectures.
@@ -230,7 +301,9 @@ impl Match {
         for (_, since) in self.needs() {
             result.ptx = result.ptx.max(since.ptx);
             result.targets = match (result.targets, since.targets) {
-                (Targets::AtLeast(a), Targets::AtLeast(b)) => Targets::AtLeast(if a > b { a } else { b }),
+                (Targets::AtLeast(a), Targets::AtLeast(b)) => {
+                    Targets::AtLeast(if a > b { a } else { b })
+                }
                 (Targets::Named(names), Targets::AtLeast(_)) => Targets::Named(names),
                 (_, named) => named,
             };
@@ -242,10 +315,17 @@ impl Match {
     ///
     /// # Errors
     /// What it lacks.
-    pub fn check_target(&self, version: PtxVersion, target: Target) -> Result<(), Refusal<'static>> {
+    pub fn check_target(
+        &self,
+        version: PtxVersion,
+        target: Target,
+    ) -> Result<(), Refusal<'static>> {
         for (feature, since) in self.needs() {
             if version < since.ptx {
-                return Err(Refusal::NeedsVersion { feature, version: since.ptx });
+                return Err(Refusal::NeedsVersion {
+                    feature,
+                    version: since.ptx,
+                });
             }
             if !since.targets.contain(target) {
                 return Err(match since.targets {
@@ -256,11 +336,14 @@ impl Match {
         }
         if let Some(until) = self.form.until {
             let level = match until.targets {
-                Targets::AtLeast(0) | Targets::Named(_) => u16::MAX,
                 Targets::AtLeast(level) => level,
+                Targets::Named(_) => 0,
             };
             if version > until.ptx && target.level >= level {
-                return Err(Refusal::NotOnTarget { feature: Feature::Named(self.form.feature()), target });
+                return Err(Refusal::NotOnTarget {
+                    feature: Feature::Named(self.form.feature()),
+                    target,
+                });
             }
         }
         Ok(())
@@ -273,7 +356,10 @@ impl Match {
 
     /// The operands that it takes, optional ones included.
     pub fn operands(&self) -> impl Iterator<Item = &'static Operand> + '_ {
-        self.form.operands().iter().filter(|operand| operand.with.is_empty() || self.holds(operand.with))
+        self.form
+            .operands()
+            .iter()
+            .filter(|operand| operand.with.is_empty() || self.holds(operand.with))
     }
 
     /// The type of an operand: a type's name, or one of the words of [`Operand::ty`] without the final `+`.
@@ -282,12 +368,19 @@ impl Match {
         if let Some(slot) = ty.strip_prefix('.') {
             return self.slot(slot).unwrap_or("any");
         }
-        if ty.is_empty() || ty == "2x" { self.main_type() } else { ty }
+        if ty.is_empty() || ty == "2x" {
+            self.main_type()
+        } else {
+            ty
+        }
     }
 
     /// The last type among its modifiers; empty if it has none.
     pub fn main_type(&self) -> &'static str {
-        self.words().filter(|word| type_bits(word) != 0).last().unwrap_or("")
+        self.words()
+            .filter(|word| type_bits(word) != 0)
+            .last()
+            .unwrap_or("")
     }
 
     /// How many registers an operand has; `None`: any number.
@@ -296,12 +389,17 @@ impl Match {
             Count::One => Some(1),
             Count::Exactly(count) => Some(count),
             Count::Any => None,
-            Count::Vector => Some(match self.words().find(|word| ModifierClass::of(word) == ModifierClass::Vector) {
-                Some("v2") => 2,
-                Some("v4") => 4,
-                Some("v8") => 8,
-                _ => 1,
-            }),
+            Count::Vector => Some(
+                match self
+                    .words()
+                    .find(|word| ModifierClass::of(word) == ModifierClass::Vector)
+                {
+                    Some("v2") => 2,
+                    Some("v4") => 4,
+                    Some("v8") => 8,
+                    _ => 1,
+                },
+            ),
         }
     }
 
@@ -331,7 +429,9 @@ impl Match {
                 }
                 left_out = left_out.saturating_sub(1);
             }
-            let Some(shape) = shapes.next() else { return false };
+            let Some(shape) = shapes.next() else {
+                return false;
+            };
             if !self.fits_operand(operand, *shape) {
                 return false;
             }
@@ -346,12 +446,15 @@ impl Match {
             (Shape::Unknown, _) => true,
             (Shape::Address(parts), Role::Address) => (parts > 0) == !operand.inside.is_empty(),
             (_, Role::Address) | (Shape::Address(_), _) => false,
-            _ if matches!(ty, "label" | "symbol") => matches!(shape, Shape::Symbol | Shape::Register(_)),
+            _ if matches!(ty, "label" | "symbol") => {
+                matches!(shape, Shape::Symbol | Shape::Register(_))
+            }
             _ if ty == "list" => matches!(shape, Shape::List),
             (Shape::List, _) => false,
             (Shape::Pair, _) => operand.pair != Presence::Absent,
             (_, _) if operand.pair == Presence::Required => false,
-            (Shape::Vector(found), _) => count.is_none_or(|count| count == found && (count > 1 || operand.count != Count::One)),
+            (Shape::Vector(found), _) => count
+                .is_none_or(|count| count == found && (count > 1 || operand.count != Count::One)),
             // A vector register stands for its parts.
             (Shape::Register(""), _) => true,
             _ if count.is_some_and(|count| count > 1) => false,
@@ -398,9 +501,11 @@ impl Match {
     fn resolve(&self, access: &Access) -> MemoryEffect {
         let space = match access.space {
             SpaceRule::Always(space) => space,
-            SpaceRule::Modifier(number) => {
-                self.words().filter_map(space_named).nth(usize::from(number)).unwrap_or(Space::Generic)
-            }
+            SpaceRule::Modifier(number) => self
+                .words()
+                .filter_map(space_named)
+                .nth(usize::from(number))
+                .unwrap_or(Space::Generic),
         };
         let (mut order, mut scope) = (access.order, access.scope);
         if access.completion == Completion::Synchronous {
@@ -410,11 +515,25 @@ impl Match {
                 scope = Scope::System;
             }
         }
-        let proxy = if self.has("nc") { Proxy::NonCoherent } else { access.proxy };
-        let operand = self.operands().position(|operand| operand.name == access.address).unwrap_or(0);
+        let proxy = if self.has("nc") {
+            Proxy::NonCoherent
+        } else {
+            access.proxy
+        };
+        let operand = self
+            .operands()
+            .position(|operand| operand.name == access.address)
+            .unwrap_or(0);
         MemoryEffect {
             operand,
-            effect: Effect { space, kind: access.kind, order, scope, proxy, completion: access.completion },
+            effect: Effect {
+                space,
+                kind: access.kind,
+                order,
+                scope,
+                proxy,
+                completion: access.completion,
+            },
             extent: self.extent(access.extent),
         }
     }
@@ -449,7 +568,10 @@ impl Match {
             Proxy::Generic
         };
         Some(Fence {
-            order: self.words().find_map(order_named).unwrap_or(Order::AcquireRelease),
+            order: self
+                .words()
+                .find_map(order_named)
+                .unwrap_or(Order::AcquireRelease),
             scope: self
                 .words()
                 .find_map(|word| match word {
@@ -526,10 +648,16 @@ pub fn check_special<'t>(
     let since = Since::parse(register.since);
     let feature = Feature::Named(register.name);
     if version < since.ptx {
-        return Err(Refusal::NeedsVersion { feature, version: since.ptx });
+        return Err(Refusal::NeedsVersion {
+            feature,
+            version: since.ptx,
+        });
     }
     if !since.targets.contain(target) {
-        return Err(Refusal::NeedsTarget { feature, level: since.targets.first_level() });
+        return Err(Refusal::NeedsTarget {
+            feature,
+            level: since.targets.first_level(),
+        });
     }
     Ok(register)
 }

@@ -10,7 +10,9 @@
 //! another type than the instruction's, `a*4` four registers in braces, `a*v` a vector as `.vec` says, `a*n` any number.
 //! Braces around operands make them optional; `if .word` ties an operand to a modifier.
 
-use crate::effect::{AccessKind, BarrierAction, Completion, Convergence, Order, Proxy, Scope, Space};
+use crate::effect::{
+    AccessKind, BarrierAction, Completion, Convergence, Order, Proxy, Scope, Space,
+};
 use crate::operand::{Count, Operand, Presence, Role};
 use crate::target::Since;
 use crate::text::{equal, is_word, part};
@@ -32,20 +34,33 @@ pub struct Slot {
 }
 
 impl Slot {
-    const NONE: Slot = Slot { name: "", alternatives: "", optional: true };
+    const NONE: Slot = Slot {
+        name: "",
+        alternatives: "",
+        optional: true,
+    };
 
     /// What may stand there.
     pub fn alternatives(&self) -> impl Iterator<Item = Alternative> {
-        self.alternatives.split(' ').map(|text| match text.split_once('@') {
-            Some((word, since)) => Alternative { word, since: Some(since) },
-            None => Alternative { word: text, since: None },
-        })
+        self.alternatives
+            .split(' ')
+            .map(|text| match text.split_once('@') {
+                Some((word, since)) => Alternative {
+                    word,
+                    since: Some(since),
+                },
+                None => Alternative {
+                    word: text,
+                    since: None,
+                },
+            })
     }
 
     /// The alternative of this name.
     #[inline]
     pub fn find(&self, word: &str) -> Option<Alternative> {
-        self.alternatives().find(|alternative| alternative.word == word)
+        self.alternatives()
+            .find(|alternative| alternative.word == word)
     }
 }
 
@@ -76,6 +91,9 @@ pub enum Rule {
     /// All of the first together exist since then.
     Since(&'static str, &'static str),
 }
+
+/// An order is given with its scope, and a scope with its order.
+pub(crate) const ORDERED: &[Rule] = &[Rule::Needs(".sem", ".scope"), Rule::Needs(".scope", ".sem")];
 
 /// Which state space an access goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +163,11 @@ pub(crate) const fn writes(address: &'static str) -> Access {
 
 /// Reads and writes the bytes at this operand in one step; relaxed among the device's threads if nothing else is said.
 pub(crate) const fn updates(address: &'static str) -> Access {
-    Access { order: Order::Relaxed, scope: Scope::Device, ..access(address, AccessKind::Atomic) }
+    Access {
+        order: Order::Relaxed,
+        scope: Scope::Device,
+        ..access(address, AccessKind::Atomic)
+    }
 }
 
 impl Access {
@@ -258,7 +280,11 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
                     at += 1;
                 }
                 let name = part(syntax, start, at);
-                form.slots[form.slot_count as usize] = Slot { name, alternatives: name, optional };
+                form.slots[form.slot_count as usize] = Slot {
+                    name,
+                    alternatives: name,
+                    optional,
+                };
                 form.slot_count += 1;
             }
             _ => panic!("a modifier starts with a dot"),
@@ -288,7 +314,9 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
 }
 
 const fn word_end(text: &[u8], mut at: usize) -> usize {
-    while at < text.len() && (is_word(text[at]) && text[at] != b':' || text[at] == b'-' || text[at] == b'+') {
+    while at < text.len()
+        && (is_word(text[at]) && text[at] != b':' || text[at] == b'-' || text[at] == b'+')
+    {
         at += 1;
     }
     at
@@ -447,6 +475,10 @@ impl Form {
 
     /// The name that refusals give it.
     pub fn feature(&self) -> &'static str {
-        if self.feature.is_empty() { self.opcode } else { self.feature }
+        if self.feature.is_empty() {
+            self.opcode
+        } else {
+            self.feature
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! The forms by opcode, sorted while the crate is compiled.
 
 use crate::form::Form;
-use crate::forms::FAMILIES;
+use crate::forms::{FAMILIES, TABLE};
 use crate::text::{before, equal};
 
 const TOTAL: usize = {
     let (mut total, mut family) = (0, 0);
-    while family < FAMILIES.len() {
-        total += FAMILIES[family].forms.len();
+    while family < TABLE.len() {
+        total += TABLE[family].forms.len();
         family += 1;
     }
     total
@@ -30,13 +30,17 @@ struct Index {
 
 const fn build() -> Index {
     let mut index = Index {
-        opcodes: [Opcode { name: "", start: 0, end: 0 }; MAX_OPCODES],
+        opcodes: [Opcode {
+            name: "",
+            start: 0,
+            end: 0,
+        }; MAX_OPCODES],
         count: 0,
         forms: [(0, 0); TOTAL],
     };
     let mut family = 0;
-    while family < FAMILIES.len() {
-        let forms = FAMILIES[family].forms;
+    while family < TABLE.len() {
+        let forms = TABLE[family].forms;
         let mut number = 0;
         while number < forms.len() {
             let name = forms[number].opcode;
@@ -50,7 +54,11 @@ const fn build() -> Index {
                     index.opcodes[last] = index.opcodes[last - 1];
                     last -= 1;
                 }
-                index.opcodes[at] = Opcode { name, start: 0, end: 0 };
+                index.opcodes[at] = Opcode {
+                    name,
+                    start: 0,
+                    end: 0,
+                };
                 index.count += 1;
             }
             // Counted here, summed up below.
@@ -68,8 +76,8 @@ const fn build() -> Index {
         at += 1;
     }
     let mut family = 0;
-    while family < FAMILIES.len() {
-        let forms = FAMILIES[family].forms;
+    while family < TABLE.len() {
+        let forms = TABLE[family].forms;
         let mut number = 0;
         while number < forms.len() {
             let (mut low, mut high) = (0, index.count);
@@ -100,5 +108,7 @@ pub fn forms_of(opcode: &str) -> impl Iterator<Item = &'static Form> + Clone {
         Ok(at) => usize::from(opcodes[at].start)..usize::from(opcodes[at].end),
         Err(_) => 0..0,
     };
-    INDEX.forms[range].iter().map(|&(family, number)| &FAMILIES[usize::from(family)].forms[usize::from(number)])
+    INDEX.forms[range]
+        .iter()
+        .map(|&(family, number)| &FAMILIES[usize::from(family)].forms[usize::from(number)])
 }

@@ -112,10 +112,12 @@ pub const fn type_bits(name: &str) -> u16 {
     match name.as_bytes() {
         b"pred" => 1,
         b"b8" | b"u8" | b"s8" | b"e4m3" | b"e5m2" => 8,
-        b"b16" | b"u16" | b"s16" | b"f16" | b"bf16" | b"e4m3x2" | b"e5m2x2" | b"ue8m0x2" | b"b8x2" | b"s2f6x2" => 16,
+        b"b16" | b"u16" | b"s16" | b"f16" | b"bf16" | b"e4m3x2" | b"e5m2x2" | b"ue8m0x2"
+        | b"b8x2" | b"s2f6x2" => 16,
         b"e2m3x2" | b"e3m2x2" | b"e2m1x4" => 16,
         b"e2m1x2" => 8,
-        b"b32" | b"u32" | b"s32" | b"f32" | b"f16x2" | b"bf16x2" | b"u16x2" | b"s16x2" | b"tf32" | b"b8x4" => 32,
+        b"b32" | b"u32" | b"s32" | b"f32" | b"f16x2" | b"bf16x2" | b"u16x2" | b"s16x2"
+        | b"tf32" | b"b8x4" => 32,
         b"u8x4" | b"s8x4" | b"e4m3x4" | b"e5m2x4" | b"e2m3x4" | b"e3m2x4" | b"u8x8" => 32,
         b"b64" | b"u64" | b"s64" | b"f64" | b"f32x2" => 64,
         b"b128" => 128,
@@ -127,5 +129,8 @@ pub const fn type_bits(name: &str) -> u16 {
 
 /// Whether a type of this name is a floating-point one, which integer registers do not fit.
 pub const fn is_float(name: &str) -> bool {
-    matches!(name.as_bytes(), b"f16" | b"f16x2" | b"f32" | b"f64" | b"bf16" | b"bf16x2" | b"f32x2")
+    matches!(
+        name.as_bytes(),
+        b"f16" | b"f16x2" | b"f32" | b"f64" | b"bf16" | b"bf16x2" | b"f32x2"
+    )
 }

@@ -70,7 +70,9 @@ impl fmt::Display for Feature<'_> {
             Feature::Named(name) => f.write_str(name),
             Feature::Modifier("cluster") => f.write_str(".cluster scope"),
             Feature::Modifier(name) => match name.rfind("::") {
-                Some(at) if name.starts_with("shared") || name.starts_with("param") => f.write_str(&name[at..]),
+                Some(at) if name.starts_with("shared") || name.starts_with("param") => {
+                    f.write_str(&name[at..])
+                }
                 _ => write!(f, ".{name}"),
             },
         }
@@ -101,10 +103,13 @@ impl ModifierClass {
     pub fn of(modifier: &str) -> ModifierClass {
         match modifier {
             _ if crate::operand::type_bits(modifier) != 0 => ModifierClass::Type,
-            "rn" | "rz" | "rm" | "rp" | "rna" | "rs" | "rni" | "rzi" | "rmi" | "rpi" => ModifierClass::Rounding,
-            "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs" | "equ" | "neu" | "ltu" | "leu" | "gtu"
-            | "geu" | "num" | "nan" => ModifierClass::Comparison,
-            "global" | "shared" | "local" | "const" | "param" | "shared::cta" | "shared::cluster" => ModifierClass::Space,
+            "rn" | "rz" | "rm" | "rp" | "rna" | "rs" | "rni" | "rzi" | "rmi" | "rpi" => {
+                ModifierClass::Rounding
+            }
+            "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs" | "equ" | "neu"
+            | "ltu" | "leu" | "gtu" | "geu" | "num" | "nan" => ModifierClass::Comparison,
+            "global" | "shared" | "local" | "const" | "param" | "shared::cta"
+            | "shared::cluster" => ModifierClass::Space,
             "v2" | "v4" | "v8" => ModifierClass::Vector,
             "cta" | "cluster" | "gpu" | "sys" => ModifierClass::Scope,
             _ => ModifierClass::Other,
@@ -115,41 +120,90 @@ impl ModifierClass {
 impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Refusal::UnknownInstruction(name) => write!(f, "Not a name of any known instruction: '{name}'"),
+            Refusal::UnknownInstruction(name) => {
+                write!(f, "Not a name of any known instruction: '{name}'")
+            }
             Refusal::UnknownModifier(name) => write!(f, "Unknown modifier '.{name}'"),
-            Refusal::IllegalModifier { modifier, instruction } => match ModifierClass::of(modifier) {
-                ModifierClass::Type => write!(f, "Unexpected instruction types specified for '{instruction}'"),
-                ModifierClass::Rounding => write!(f, "Illegal rounding modifier for instruction '{instruction}'"),
+            Refusal::IllegalModifier {
+                modifier,
+                instruction,
+            } => match ModifierClass::of(modifier) {
+                ModifierClass::Type => write!(
+                    f,
+                    "Unexpected instruction types specified for '{instruction}'"
+                ),
+                ModifierClass::Rounding => write!(
+                    f,
+                    "Illegal rounding modifier for instruction '{instruction}'"
+                ),
                 ModifierClass::Comparison => {
-                    write!(f, "Comparison qualifier is not allowed for instruction '{instruction}'")
+                    write!(
+                        f,
+                        "Comparison qualifier is not allowed for instruction '{instruction}'"
+                    )
                 }
-                ModifierClass::Space => write!(f, "No state space qualifier expected for instruction '{instruction}'"),
-                ModifierClass::Vector => write!(f, "Vector qualifier is not allowed for instruction '{instruction}'"),
+                ModifierClass::Space => write!(
+                    f,
+                    "No state space qualifier expected for instruction '{instruction}'"
+                ),
+                ModifierClass::Vector => write!(
+                    f,
+                    "Vector qualifier is not allowed for instruction '{instruction}'"
+                ),
                 ModifierClass::Scope | ModifierClass::Other => {
-                    write!(f, "Illegal modifier '.{modifier}' for instruction '{instruction}'")
+                    write!(
+                        f,
+                        "Illegal modifier '.{modifier}' for instruction '{instruction}'"
+                    )
                 }
             },
             Refusal::MissingModifier { class, instruction } => match class {
-                ModifierClass::Type => write!(f, "Unexpected instruction types specified for '{instruction}'"),
-                ModifierClass::Rounding => write!(f, "Rounding modifier required for instruction '{instruction}'"),
-                ModifierClass::Comparison => write!(f, "Comparison modifier required for instruction '{instruction}'"),
-                ModifierClass::Space => write!(f, "State space required for instruction '{instruction}'"),
+                ModifierClass::Type => write!(
+                    f,
+                    "Unexpected instruction types specified for '{instruction}'"
+                ),
+                ModifierClass::Rounding => write!(
+                    f,
+                    "Rounding modifier required for instruction '{instruction}'"
+                ),
+                ModifierClass::Comparison => write!(
+                    f,
+                    "Comparison modifier required for instruction '{instruction}'"
+                ),
+                ModifierClass::Space => {
+                    write!(f, "State space required for instruction '{instruction}'")
+                }
                 ModifierClass::Scope => write!(f, "Scope required for instruction '{instruction}'"),
                 ModifierClass::Vector | ModifierClass::Other => {
                     write!(f, "Modifier required for instruction '{instruction}'")
                 }
             },
-            Refusal::UnexpectedTypes(name) => write!(f, "Unexpected instruction types specified for '{name}'"),
-            Refusal::ArgumentsMismatch(name) => write!(f, "Arguments mismatch for instruction '{name}'"),
-            Refusal::ResultRequired(name) => write!(f, "Result register required for instruction '{name}'"),
+            Refusal::UnexpectedTypes(name) => {
+                write!(f, "Unexpected instruction types specified for '{name}'")
+            }
+            Refusal::ArgumentsMismatch(name) => {
+                write!(f, "Arguments mismatch for instruction '{name}'")
+            }
+            Refusal::ResultRequired(name) => {
+                write!(f, "Result register required for instruction '{name}'")
+            }
             Refusal::NeedsVersion { feature, version } => {
-                write!(f, "Feature '{feature}' requires PTX ISA .version {version} or later")
+                write!(
+                    f,
+                    "Feature '{feature}' requires PTX ISA .version {version} or later"
+                )
             }
             Refusal::NeedsTarget { feature, level } => {
-                write!(f, "Feature '{feature}' requires .target sm_{level} or higher")
+                write!(
+                    f,
+                    "Feature '{feature}' requires .target sm_{level} or higher"
+                )
             }
             Refusal::NotOnTarget { feature, target } => {
-                write!(f, "Instruction '{feature}' not supported on .target '{target}'")
+                write!(
+                    f,
+                    "Instruction '{feature}' not supported on .target '{target}'"
+                )
             }
             Refusal::UnknownSymbol(name) => write!(f, "Unknown symbol '{name}'"),
         }

@@ -14,11 +14,21 @@ pub struct SpecialRegister {
 }
 
 const fn scalar(name: &'static str, ty: &'static str, since: &'static str) -> SpecialRegister {
-    SpecialRegister { name, ty, vector: false, since }
+    SpecialRegister {
+        name,
+        ty,
+        vector: false,
+        since,
+    }
 }
 
 const fn vector(name: &'static str, since: &'static str) -> SpecialRegister {
-    SpecialRegister { name, ty: "u32", vector: true, since }
+    SpecialRegister {
+        name,
+        ty: "u32",
+        vector: true,
+        since,
+    }
 }
 
 /// All special registers.
@@ -62,7 +72,6 @@ pub const SPECIAL_REGISTERS: &[SpecialRegister] = &[
     scalar("%aggr_smem_size", "u32", "8.1 sm_90"),
     scalar("%dynamic_smem_size", "u32", "4.1 sm_20"),
     scalar("%current_graph_exec", "u64", "8.0 sm_50"),
-    scalar("%warpsize", "u32", "1.0"),
 ];
 
 /// The special register of this name, which has its component (`%tid.x`) and number (`%envreg3`).
@@ -74,7 +83,10 @@ pub fn find(name: &str) -> Option<&'static SpecialRegister> {
     SPECIAL_REGISTERS.iter().find(|register| {
         let components = match component {
             None => true,
-            Some(component) => register.vector && matches!(component, "x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"),
+            Some(component) => {
+                register.vector
+                    && matches!(component, "x" | "y" | "z" | "w" | "r" | "g" | "b" | "a")
+            }
         };
         components && is_named(register.name, base)
     })
@@ -87,9 +99,12 @@ fn is_named(pattern: &str, name: &str) -> bool {
     let Some((count, end)) = rest.split_once('>') else {
         return false;
     };
-    let number = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+    let number = name
+        .strip_prefix(start)
+        .and_then(|rest| rest.strip_suffix(end));
     let count: u32 = count.parse().unwrap_or(0);
     number.is_some_and(|digits| {
-        digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u32>().is_ok_and(|number| number < count)
+        digits.bytes().all(|byte| byte.is_ascii_digit())
+            && digits.parse::<u32>().is_ok_and(|number| number < count)
     })
 }

@@ -13,7 +13,7 @@ pub struct PtxVersion {
 
 impl PtxVersion {
     /// The newest version that the tables were compared with.
-    pub const NEWEST: PtxVersion = PtxVersion::new(9, 3);
+    pub const NEWEST: PtxVersion = PtxVersion::new(9, 5);
 
     /// A version by its two parts.
     pub const fn new(major: u8, minor: u8) -> PtxVersion {
@@ -97,17 +97,19 @@ impl Targets {
     pub fn contain(self, target: Target) -> bool {
         match self {
             Targets::AtLeast(level) => target.level >= level,
-            Targets::Named(names) => names
-                .split(',')
-                .filter_map(Target::parse)
-                .any(|named| match named.features {
-                    Features::Family => {
-                        target.features != Features::Baseline
-                            && target.level / 10 == named.level / 10
-                            && target.level >= named.level
-                    }
-                    _ => named == target,
-                }),
+            Targets::Named(names) => {
+                names
+                    .split(',')
+                    .filter_map(Target::parse)
+                    .any(|named| match named.features {
+                        Features::Family => {
+                            target.features != Features::Baseline
+                                && target.level / 10 == named.level / 10
+                                && target.level >= named.level
+                        }
+                        _ => named == target,
+                    })
+            }
         }
     }
 
@@ -155,10 +157,16 @@ impl Since {
         let targets = if bytes.len() == 3 {
             Targets::AtLeast(0)
         } else {
-            assert!(bytes[3] == b' ' || bytes[3] == b'+', "a space or `+` before the architecture");
+            assert!(
+                bytes[3] == b' ' || bytes[3] == b'+',
+                "a space or `+` before the architecture"
+            );
             let name = text.split_at(4).1;
             match Target::parse(name) {
-                Some(Target { level, features: Features::Baseline }) => Targets::AtLeast(level),
+                Some(Target {
+                    level,
+                    features: Features::Baseline,
+                }) => Targets::AtLeast(level),
                 _ => Targets::Named(name),
             }
         };

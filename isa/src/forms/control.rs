@@ -5,9 +5,12 @@ use crate::form::{Form, form};
 
 pub(super) const FORMS: &[Form] = &[
     form("bra{.uni} target:label"),
-    form("brx.idx{.uni} index:u32, tlist:symbol").named("brx.idx"),
+    form("brx.idx{.uni} index:u32, tlist:symbol")
+        .since("6.0 sm_30")
+        .named("brx.idx"),
     form("call{.uni} d:list, func:symbol, a:list"),
-    form("call{.uni} func:symbol{, a:list}"),
+    form("call{.uni} func:symbol"),
+    form("call{.uni} func:symbol, a:list"),
     form("call{.uni} d:list, func:b64, a:list, proto:symbol"),
     form("call{.uni} func:b64, a:list, proto:symbol"),
     form("call{.uni} func:b64, proto:symbol"),
@@ -15,7 +18,7 @@ pub(super) const FORMS: &[Form] = &[
     form("exit").convergence(Convergence::Present),
     form("trap").convergence(Convergence::Present),
     form("brkpt").convergence(Convergence::Present),
-    form("nanosleep.u32 t"),
+    form("nanosleep.u32 t").since("6.2 sm_70"),
     form("pmevent a:imm"),
-    form("pmevent.mask a:imm"),
+    form("pmevent.mask a:imm").since("3.0"),
 ];

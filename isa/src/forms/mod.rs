@@ -41,7 +41,10 @@ const fn family(name: &'static str, title: &'static str, forms: &'static [Form])
 }
 
 /// All forms.
-pub const FAMILIES: &[Family] = &[
+pub static FAMILIES: &[Family] = TABLE;
+
+/// The same for constant evaluation, which cannot read statics.
+pub(crate) const TABLE: &[Family] = &[
     family("integer", "Integer arithmetic", integer::FORMS),
     family("float", "Floating point", float::FORMS),
     family("half", "Half precision", half::FORMS),
@@ -51,7 +54,11 @@ pub const FAMILIES: &[Family] = &[
     family("convert", "Conversion", convert::FORMS),
     family("memory", "Loads, stores and cache control", memory::FORMS),
     family("atomic", "Atomics and reductions", atomic::FORMS),
-    family("cp_async", "Asynchronous copies of a thread", cp_async::FORMS),
+    family(
+        "cp_async",
+        "Asynchronous copies of a thread",
+        cp_async::FORMS,
+    ),
     family("bulk", "Bulk and tensor copies", bulk::FORMS),
     family("multimem", "Several devices' memory", multimem::FORMS),
     family("mbarrier", "Barriers in memory", mbarrier::FORMS),

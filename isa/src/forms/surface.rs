@@ -12,17 +12,51 @@ const CLAMP: &str = "trap clamp zero";
 
 pub(super) const FORMS: &[Form] = &[
     form("suld.b.geom{.cop}{.vec}.dtype.clamp d:.dtype+*v, [a, c]")
-        .with(".geom", GEOMETRY).with(".cop", "ca cg cs cv").with(".vec", "v2 v4").with(".dtype", "b8 b16 b32 b64").with(".clamp", CLAMP)
+        .since("3.1")
+        .with(".geom", GEOMETRY)
+        .with(".cop", "ca cg cs cv")
+        .with(".vec", "v2 v4")
+        .with(".dtype", "b8 b16 b32 b64")
+        .with(".clamp", CLAMP)
         .accesses(LOAD),
     form("sust.b.geom{.cop}{.vec}.ctype.clamp [a, c], b:.ctype+*v")
-        .with(".geom", GEOMETRY).with(".cop", "wb cg cs wt").with(".vec", "v2 v4").with(".ctype", "b8 b16 b32 b64").with(".clamp", CLAMP)
+        .since("3.1")
+        .with(".geom", GEOMETRY)
+        .with(".cop", "wb cg cs wt")
+        .with(".vec", "v2 v4")
+        .with(".ctype", "b8 b16 b32 b64")
+        .with(".clamp", CLAMP)
         .accesses(STORE),
     form("sust.p.geom.vec.ctype.clamp [a, c], b*v")
-        .with(".geom", GEOMETRY).with(".vec", "v2 v4").with(".ctype", "b32").with(".clamp", CLAMP)
+        .since("3.1")
+        .with(".geom", "1d 2d 3d a1d@4.1+sm_30 a2d@4.1+sm_30")
+        .with(".vec", "v2 v4")
+        .with(".ctype", "b32")
+        .with(".clamp", CLAMP)
         .accesses(STORE),
     form("sured.b.op.geom.ctype.clamp [a, c], b")
-        .with(".op", "add min max and or").with(".geom", "1d 2d 3d").with(".ctype", "u32").with(".clamp", CLAMP).accesses(REDUCE),
+        .since("3.1")
+        .with(".op", "add min max")
+        .with(".geom", "1d 2d 3d")
+        .with(".ctype", "u32 s32 u64")
+        .with(".clamp", CLAMP)
+        .accesses(REDUCE),
+    form("sured.b.op.geom.ctype.clamp [a, c], b")
+        .since("3.1")
+        .with(".op", "and or")
+        .with(".geom", "1d 2d 3d")
+        .with(".ctype", "b32")
+        .with(".clamp", CLAMP)
+        .accesses(REDUCE),
     form("sured.p.op.geom.ctype.clamp [a, c], b")
-        .with(".op", "add min max and or").with(".geom", "1d 2d 3d").with(".ctype", "b32").with(".clamp", CLAMP).accesses(REDUCE),
-    form("suq.query.b32 d, [a]").with(".query", "width height depth channel_data_type channel_order array_size memory_layout"),
+        .since("3.1")
+        .with(".op", "add min max and or")
+        .with(".geom", "1d 2d 3d")
+        .with(".ctype", "b32")
+        .with(".clamp", CLAMP)
+        .accesses(REDUCE),
+    form("suq.query.b32 d, [a]").since("3.1").with(
+        ".query",
+        "width height depth channel_data_type channel_order array_size@4.1 memory_layout@4.2",
+    ),
 ];

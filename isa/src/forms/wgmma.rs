@@ -3,8 +3,16 @@
 use crate::effect::{Completion, Convergence, Proxy, Space};
 use crate::form::{Access, Extent, Form, form, reads};
 
-const SHARED_B: Access = reads("b-desc").to(Space::Shared).by(Proxy::Async).until(Completion::WgmmaGroup).of(Extent::Shape);
-const SHARED_A: Access = reads("a-desc").to(Space::Shared).by(Proxy::Async).until(Completion::WgmmaGroup).of(Extent::Shape);
+const SHARED_B: Access = reads("b-desc")
+    .to(Space::Shared)
+    .by(Proxy::Async)
+    .until(Completion::WgmmaGroup)
+    .of(Extent::Shape);
+const SHARED_A: Access = reads("a-desc")
+    .to(Space::Shared)
+    .by(Proxy::Async)
+    .until(Completion::WgmmaGroup)
+    .of(Extent::Shape);
 const BOTH: &[Access] = &[SHARED_A, SHARED_B];
 const ONLY_B: &[Access] = &[SHARED_B];
 
@@ -18,42 +26,45 @@ const INT_K64: &str = "m64n8k64 m64n16k64 m64n24k64 m64n32k64 m64n48k64 m64n64k6
 
 macro_rules! wgmma {
     ($syntax:literal, $accesses:ident) => {
-        form($syntax).named("WGMMA").convergence(Convergence::Warpgroup).accesses($accesses)
+        form($syntax)
+            .named("WGMMA")
+            .convergence(Convergence::Warpgroup)
+            .accesses($accesses)
     };
 }
 
 pub(super) const FORMS: &[Form] = &[
-    form("wgmma.fence.sync.aligned").named("WGMMA").convergence(Convergence::Warpgroup),
-    form("wgmma.commit_group.sync.aligned").named("WGMMA").convergence(Convergence::Warpgroup),
-    form("wgmma.wait_group.sync.aligned n:imm").named("WGMMA").convergence(Convergence::Warpgroup),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:.dtype*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH)
+    form("wgmma.fence.sync.aligned").since("8.0 sm_90a").named("WGMMA").convergence(Convergence::Warpgroup),
+    form("wgmma.commit_group.sync.aligned").since("8.0 sm_90a").named("WGMMA").convergence(Convergence::Warpgroup),
+    form("wgmma.wait_group.sync.aligned n:imm").since("8.0 sm_90a").named("WGMMA").convergence(Convergence::Warpgroup),
+    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
         .with(".shape", K16).with(".dtype", "f16 f32").with(".atype", "f16").with(".btype", "f16"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:.dtype*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K16).with(".dtype", "f16 f32").with(".atype", "f16").with(".btype", "f16"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
         .with(".shape", K16).with(".atype", "bf16").with(".btype", "bf16"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K16).with(".atype", "bf16").with(".btype", "bf16"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.0 sm_90a")
         .with(".shape", K8).with(".atype", "tf32").with(".btype", "tf32"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K8).with(".atype", "tf32").with(".btype", "tf32"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:.dtype*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.0 sm_90a")
         .with(".shape", K32).with(".dtype", "f16 f32").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:.dtype*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K32).with(".dtype", "f16 f32").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, !scale-d:pred", BOTH)
-        .with(".shape", INT_K32).with(".atype", "s8 u8").with(".btype", "s8 u8"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d:s32*n, a:b32*4, b-desc:b64, !scale-d:pred", ONLY_B)
-        .with(".shape", INT_K32).with(".atype", "s8 u8").with(".btype", "s8 u8"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.s32.b1.b1x.and.popc d:s32*n, a-desc:b64, b-desc:b64, !scale-d:pred", BOTH)
+    wgmma!("wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, !scale-d:pred", BOTH).since("8.0 sm_90a")
+        .with(".shape", INT_K32).with(".atype", "s8 u8@8.4+sm_90a").with(".btype", "s8 u8@8.4+sm_90a"),
+    wgmma!("wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d:s32*n, a:b32*4, b-desc:b64, !scale-d:pred", ONLY_B).since("8.0 sm_90a")
+        .with(".shape", INT_K32).with(".atype", "s8 u8@8.4+sm_90a").with(".btype", "s8 u8@8.4+sm_90a"),
+    wgmma!("wgmma.mma_async.sync.aligned.shape.s32.b1.b1x.and.popc d:s32*n, a-desc:b64, b-desc:b64, !scale-d:pred", BOTH).since("8.0 sm_90a")
         .with(".shape", K256).with(".b1x", "b1"),
-    wgmma!("wgmma.mma_async.sync.aligned.shape.s32.b1.b1x.and.popc d:s32*n, a:b32*4, b-desc:b64, !scale-d:pred", ONLY_B)
+    wgmma!("wgmma.mma_async.sync.aligned.shape.s32.b1.b1x.and.popc d:s32*n, a:b32*4, b-desc:b64, !scale-d:pred", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K256).with(".b1x", "b1"),
     // Sparse: `a` has half its elements, and the metadata say which.
-    wgmma!("wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype d:.dtype*n, a-desc:b64, b-desc:b64, sp-meta:u32, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH)
+    wgmma!("wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, sp-meta:u32, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH)
         .with(".shape", K64).with(".dtype", "f16 f32").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2")
         .unchecked("a sparse product has more operands than an entry of the table holds"),
-    wgmma!("wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, sp-meta:u32, sp-sel:imm, !scale-d:pred", BOTH)
-        .with(".shape", INT_K64).with(".atype", "s8 u8").with(".btype", "s8 u8"),
+    wgmma!("wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, sp-meta:u32, sp-sel:imm, !scale-d:pred", BOTH).since("8.2 sm_90a")
+        .with(".shape", INT_K64).with(".atype", "s8 u8@8.4+sm_90a").with(".btype", "s8 u8@8.4+sm_90a"),
 ];

@@ -25,16 +25,53 @@ pub struct Options {
 
 /// The versions that ptxas is asked about.
 const VERSIONS: &[(u8, u8)] = &[
-    (1, 4), (2, 0), (2, 1), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2), (4, 0), (4, 1), (4, 2), (4, 3), (5, 0), (6, 0), (6, 1),
-    (6, 2), (6, 3), (6, 4), (6, 5), (7, 0), (7, 1), (7, 2), (7, 3), (7, 4), (7, 5), (7, 6), (7, 7), (7, 8), (8, 0), (8, 1),
-    (8, 2), (8, 3), (8, 4), (8, 5), (8, 6), (8, 7), (8, 8), (9, 0), (9, 1), (9, 2), (9, 3),
+    (2, 3),
+    (3, 0),
+    (3, 1),
+    (3, 2),
+    (4, 0),
+    (4, 1),
+    (4, 2),
+    (4, 3),
+    (5, 0),
+    (6, 0),
+    (6, 1),
+    (6, 2),
+    (6, 3),
+    (6, 4),
+    (6, 5),
+    (7, 0),
+    (7, 1),
+    (7, 2),
+    (7, 3),
+    (7, 4),
+    (7, 5),
+    (7, 6),
+    (7, 7),
+    (7, 8),
+    (8, 0),
+    (8, 1),
+    (8, 2),
+    (8, 3),
+    (8, 4),
+    (8, 5),
+    (8, 6),
+    (8, 7),
+    (8, 8),
+    (9, 0),
+    (9, 1),
+    (9, 2),
+    (9, 3),
+    (9, 4),
+    (9, 5),
 ];
 
 /// The architectures that ptxas is asked about.
 const TARGETS: &[&str] = &[
-    "sm_10", "sm_13", "sm_20", "sm_30", "sm_35", "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72",
-    "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a", "sm_103",
-    "sm_103a", "sm_110", "sm_110f", "sm_110a", "sm_120", "sm_120f", "sm_120a", "sm_121", "sm_121a",
+    "sm_20", "sm_30", "sm_35", "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70",
+    "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100",
+    "sm_100f", "sm_100a", "sm_103", "sm_103a", "sm_110", "sm_110f", "sm_110a", "sm_120", "sm_120f",
+    "sm_120a", "sm_121", "sm_121a",
 ];
 
 /// The architectures for which all versions are tried: the newest ones of each kind.
@@ -50,31 +87,49 @@ struct Verdicts {
 
 impl Verdicts {
     fn ask(ptxas: &Ptxas, samples: &[Sample]) -> Result<Verdicts> {
-        let target = |name: &&str| Target::parse(name).with_context(|| format!("{name} is no architecture"));
-        let versions = VERSIONS.iter().map(|&(major, minor)| PtxVersion::new(major, minor));
+        let target =
+            |name: &&str| Target::parse(name).with_context(|| format!("{name} is no architecture"));
+        let versions = VERSIONS
+            .iter()
+            .map(|&(major, minor)| PtxVersion::new(major, minor));
         let mut cells: Vec<Cell> = Vec::new();
         for target in TARGETS.iter().map(target) {
             cells.push((PtxVersion::NEWEST, target?));
         }
         for target in BEST.iter().map(target) {
             let target = target?;
-            cells.extend(versions.clone().filter(|&version| version != PtxVersion::NEWEST).map(|version| (version, target)));
+            cells.extend(
+                versions
+                    .clone()
+                    .filter(|&version| version != PtxVersion::NEWEST)
+                    .map(|version| (version, target)),
+            );
         }
         let statements: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
         let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
-            for _ in 0..std::thread::available_parallelism().map_or(2, usize::from).min(8) {
+            for _ in 0..std::thread::available_parallelism()
+                .map_or(2, usize::from)
+                .min(8)
+            {
                 scope.spawn(|| {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(&(version, target)) = cells.get(index) else { break };
+                        let Some(&(version, target)) = cells.get(index) else {
+                            break;
+                        };
                         let refusals = judge::refusals(ptxas, version, target, &statements);
-                        results.lock().expect("no thread panics with the results").push((index, refusals));
+                        results
+                            .lock()
+                            .expect("no thread panics with the results")
+                            .push((index, refusals));
                     }
                 });
             }
         });
-        let mut results = results.into_inner().expect("no thread panics with the results");
+        let mut results = results
+            .into_inner()
+            .expect("no thread panics with the results");
         results.sort_by_key(|&(index, _)| index);
         let mut all = Vec::new();
         for (index, refusals) in results {
@@ -84,7 +139,9 @@ impl Verdicts {
     }
 
     fn accepts(&self, sample: usize, cell: Cell) -> bool {
-        self.cells.iter().any(|(other, refusals)| *other == cell && !refusals.contains_key(&sample))
+        self.cells
+            .iter()
+            .any(|(other, refusals)| *other == cell && !refusals.contains_key(&sample))
     }
 }
 
@@ -93,7 +150,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if !options.check && !options.since {
         bail!("say what to do: `--check` or `--since`");
     }
-    let ptxas = Ptxas::find().context("ptxas was not found: `cargo xtask setup --ptxas` fetches it")?;
+    let ptxas =
+        Ptxas::find().context("ptxas was not found: `cargo xtask setup --ptxas` fetches it")?;
     let samples = sample::all();
     let verdicts = Verdicts::ask(&ptxas, &samples)?;
     if options.since {
@@ -116,14 +174,23 @@ fn check(samples: &[Sample], verdicts: &Verdicts) -> ExitCode {
                 continue;
             }
             let said = match theirs {
-                Some(messages) => format!("ptxas refuses it for {target}, version {version}: {}", messages.join("; ")),
+                Some(messages) => format!(
+                    "ptxas refuses it for {target}, version {version}: {}",
+                    messages.join("; ")
+                ),
                 None => format!("ptxas takes it for {target}, version {version}"),
             };
             differ.entry(index).or_default().push(said);
         }
     }
     for (index, said) in &differ {
-        println!("{}\n    {} ({} of {} differ)", samples[*index].text, said[0], said.len(), verdicts.cells.len());
+        println!(
+            "{}\n    {} ({} of {} differ)",
+            samples[*index].text,
+            said[0],
+            said.len(),
+            verdicts.cells.len()
+        );
     }
     let total = agree + differ.values().map(Vec::len).sum::<usize>();
     println!(
@@ -132,7 +199,11 @@ fn check(samples: &[Sample], verdicts: &Verdicts) -> ExitCode {
         verdicts.cells.len(),
         differ.len()
     );
-    if differ.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if differ.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Since when ptxas takes each sample: a line each, with tabs.
@@ -141,11 +212,16 @@ fn print_since(samples: &[Sample], verdicts: &Verdicts) {
         let targets: Vec<&str> = TARGETS
             .iter()
             .copied()
-            .filter(|name| Target::parse(name).is_some_and(|target| verdicts.accepts(index, (PtxVersion::NEWEST, target))))
+            .filter(|name| {
+                Target::parse(name)
+                    .is_some_and(|target| verdicts.accepts(index, (PtxVersion::NEWEST, target)))
+            })
             .collect();
         let version = VERSIONS.iter().find(|&&(major, minor)| {
             BEST.iter().any(|name| {
-                Target::parse(name).is_some_and(|target| verdicts.accepts(index, (PtxVersion::new(major, minor), target)))
+                Target::parse(name).is_some_and(|target| {
+                    verdicts.accepts(index, (PtxVersion::new(major, minor), target))
+                })
             })
         });
         let (what, syntax) = match &sample.origin {
@@ -159,10 +235,21 @@ fn print_since(samples: &[Sample], verdicts: &Verdicts) {
             }
             Origin::Special(name) => ("special\tform".to_owned(), *name),
         };
-        let version = version.map_or("never".to_owned(), |(major, minor)| format!("{major}.{minor}"));
-        let why = verdicts.cells.iter().find_map(|((version, target), refusals)| {
-            (*version == PtxVersion::NEWEST && target.to_string() == "sm_90a").then(|| refusals.get(&index))?
+        let version = version.map_or("never".to_owned(), |(major, minor)| {
+            format!("{major}.{minor}")
         });
-        println!("{what}\t{version}\t{}\t{syntax}\t{}\t{}", targets.join(","), sample.text, why.map_or(String::new(), |w| w.join("; ")));
+        let why = verdicts
+            .cells
+            .iter()
+            .find_map(|((version, target), refusals)| {
+                (*version == PtxVersion::NEWEST && target.to_string() == "sm_90a")
+                    .then(|| refusals.get(&index))?
+            });
+        println!(
+            "{what}\t{version}\t{}\t{syntax}\t{}\t{}",
+            targets.join(","),
+            sample.text,
+            why.map_or(String::new(), |w| w.join("; "))
+        );
     }
 }

@@ -68,14 +68,21 @@ pub fn all() -> Vec<Sample> {
             }
             None => register.name,
         };
-        let read = if register.vector { format!("{name}.x") } else { name.to_owned() };
+        let read = if register.vector {
+            format!("{name}.x")
+        } else {
+            name.to_owned()
+        };
         let (class, ty) = match type_bits(register.ty) {
             1 => ("%p1", "pred"),
             64 => ("%d1", "u64"),
             _ => ("%r1", "u32"),
         };
         let name = Box::leak(read.clone().into_boxed_str());
-        samples.push(Sample { origin: Origin::Special(name), text: format!("mov.{ty} {class}, {read};") });
+        samples.push(Sample {
+            origin: Origin::Special(name),
+            text: format!("mov.{ty} {class}, {read};"),
+        });
     }
     samples
 }
@@ -86,7 +93,10 @@ fn of_form(form: &'static Form, family: &'static str, samples: &mut Vec<Sample>)
     };
     let mut add = |found: Match, example: Example, optional: Option<&str>| {
         let text = statement(&found, optional);
-        samples.push(Sample { origin: Origin::Form(found, family, example), text });
+        samples.push(Sample {
+            origin: Origin::Form(found, family, example),
+            text,
+        });
     };
     add(base, Example::Form, None);
     for slot in form.slots() {
@@ -95,8 +105,13 @@ fn of_form(form: &'static Form, family: &'static str, samples: &mut Vec<Sample>)
                 continue;
             }
             let found = with_choice(form, Some((slot, alternative.word)));
-            let found = found.unwrap_or_else(|| panic!("`.{}` never fits `{}`", alternative.word, form.syntax));
-            add(found, Example::Alternative(slot.name, alternative.word), None);
+            let found = found
+                .unwrap_or_else(|| panic!("`.{}` never fits `{}`", alternative.word, form.syntax));
+            add(
+                found,
+                Example::Alternative(slot.name, alternative.word),
+                None,
+            );
         }
     }
     for operand in form.operands() {
@@ -117,12 +132,18 @@ fn with_choice(form: &'static Form, choice: Option<(&Slot, &'static str)>) -> Op
         .map(|slot| match choice {
             Some((chosen, word)) if std::ptr::eq(chosen, slot) => Some(word),
             _ if slot.optional => None,
-            _ => slot.alternatives().next().map(|alternative| alternative.word),
+            _ => slot
+                .alternatives()
+                .next()
+                .map(|alternative| alternative.word),
         })
         .collect();
     let attempt = |words: &[Option<&'static str>]| {
         let modifiers: Vec<&str> = words.iter().flatten().copied().collect();
-        accept(form.opcode, &modifiers, |found| std::ptr::eq(found.form, form)).ok()
+        accept(form.opcode, &modifiers, |found| {
+            std::ptr::eq(found.form, form)
+        })
+        .ok()
     };
     if let Some(found) = attempt(&words) {
         return Some(found);
@@ -152,7 +173,10 @@ fn statement(found: &Match, optional: Option<&str>) -> String {
     }
     let mut first = true;
     for operand in found.operands() {
-        if operand.presence == Presence::Optional && operand.with.is_empty() && optional != Some(operand.name) {
+        if operand.presence == Presence::Optional
+            && operand.with.is_empty()
+            && optional != Some(operand.name)
+        {
             continue;
         }
         text.push_str(if first { " " } else { ", " });
@@ -175,14 +199,7 @@ fn operand_text(found: &Match, operand: &Operand, pair: bool) -> String {
         "imm" => return constant(found.form.opcode, operand.name).to_owned(),
         "label" => return "L1".into(),
         "list" => return "(%r1)".into(),
-        "symbol" => return match operand.name {
-            "tlist" => "ts",
-            "proto" if found.form.operands().iter().any(|operand| operand.name == "d") => "proto",
-            "proto" => "proto0",
-            "func" if found.form.operands().iter().any(|operand| operand.name == "d") => "fn",
-            _ => "fn0",
-        }
-        .into(),
+        "symbol" => return symbol(found.form, operand.name).into(),
         _ => {}
     }
     let mut bits = type_bits(ty);
@@ -204,32 +221,78 @@ fn operand_text(found: &Match, operand: &Operand, pair: bool) -> String {
         _ => found.count_of(operand).unwrap_or(1),
     };
     if count > 1 || matches!(operand.count, Count::Exactly(_) | Count::Any) {
-        let first = if operand.role == Role::Destination { 1 } else { 140 };
-        let registers: Vec<String> = (0..u32::from(count)).map(|n| format!("{class}{}", first + n)).collect();
+        let first = if operand.role == Role::Destination {
+            1
+        } else {
+            140
+        };
+        let registers: Vec<String> = (0..u32::from(count))
+            .map(|n| format!("{class}{}", first + n))
+            .collect();
         return format!("{{{}}}", registers.join(", "));
     }
-    let mut text = format!("{class}{}", if operand.role == Role::Destination { 1 } else { 2 });
+    let mut text = format!(
+        "{class}{}",
+        if operand.role == Role::Destination {
+            1
+        } else {
+            2
+        }
+    );
     if operand.pair == Presence::Required || operand.pair == Presence::Optional && pair {
         text.push_str("|%p3");
     }
     text
 }
 
+/// The function, prototype or list of labels of the module around the instructions.
+fn symbol(form: &Form, name: &str) -> &'static str {
+    let has = |name: &str| form.operands().iter().any(|operand| operand.name == name);
+    match (name, has("d"), has("a")) {
+        ("func", true, _) => "fn",
+        ("func", false, true) => "fn1",
+        ("func", ..) => "fn0",
+        ("proto", true, _) => "proto",
+        ("proto", false, true) => "proto1",
+        ("proto", ..) => "proto0",
+        _ => "ts",
+    }
+}
+
 /// How many registers go where the form says any number.
 fn many(found: &Match, operand: &Operand) -> u8 {
     let word = |prefix: &str| found.words().find_map(|word| word.strip_prefix(prefix));
-    let number = |text: &str| text.bytes().take_while(u8::is_ascii_digit).fold(0u32, |n, b| n * 10 + u32::from(b - b'0'));
+    let number = |text: &str| {
+        text.bytes()
+            .take_while(u8::is_ascii_digit)
+            .fold(0u32, |n, b| n * 10 + u32::from(b - b'0'))
+    };
     match found.form.opcode {
         "wgmma" => {
             let n = word("m64n").map_or(8, number);
-            let half = found.type_of(operand) == "f16";
+            let half = found.slot("dtype") == Some("f16");
             (if half { n / 4 } else { n / 2 }) as u8
         }
         "ldmatrix" | "stmatrix" => {
             let count = word("x").map_or(1, number) as u8;
-            if found.has("m16n16") { count * 2 } else { count }
+            if found.has("m16n16") {
+                count * 2
+            } else {
+                count
+            }
         }
-        "cp" => found.words().find_map(|word| word.strip_suffix('d').map(number)).map_or(1, |dim| dim.saturating_sub(2) as u8),
+        "wmma" => {
+            let ty = found.slot(if operand.name == "d" {
+                "dtype"
+            } else {
+                "ctype"
+            });
+            if ty == Some("f16") { 4 } else { 8 }
+        }
+        "cp" => found
+            .words()
+            .find_map(|word| word.strip_suffix('d').map(number))
+            .map_or(1, |dim| dim.saturating_sub(2) as u8),
         _ => 2,
     }
 }
@@ -248,14 +311,27 @@ fn constant(opcode: &str, name: &str) -> &'static str {
 fn address(found: &Match, operand: &Operand) -> String {
     let coordinates = |class: &str, count: usize| {
         let all: Vec<String> = (1..=count).map(|n| format!("{class}{n}")).collect();
-        if count == 1 && class == "%f" { format!("{{{}}}", all[0]) } else { format!("{{{}}}", all.join(", ")) }
+        if count == 1 && class == "%f" {
+            format!("{{{}}}", all[0])
+        } else {
+            format!("{{{}}}", all.join(", "))
+        }
     };
     if operand.inside.is_empty() {
-        let param = found.words().any(|word| word.starts_with("param"));
-        return if param { "[p]".into() } else { "[%d2]".into() };
+        let param = found.words().find(|word| word.starts_with("param"));
+        return match param {
+            None => "[%d2]",
+            Some("param::func") => "[q]",
+            Some(_) if found.form.opcode == "st" => "[q]",
+            Some(_) => "[p]",
+        }
+        .into();
     }
     let geometry = found.words().find(|word| {
-        matches!(*word, "1d" | "2d" | "3d" | "4d" | "5d" | "a1d" | "a2d" | "cube" | "acube" | "2dms" | "a2dms")
+        matches!(
+            *word,
+            "1d" | "2d" | "3d" | "4d" | "5d" | "a1d" | "a2d" | "cube" | "acube" | "2dms" | "a2dms"
+        )
     });
     let (dimensions, layered) = match geometry.unwrap_or("1d") {
         "1d" => (1, false),
