@@ -31,25 +31,29 @@ struct Miss<'t> {
     left: Option<&'t str>,
     /// The first slot without a modifier.
     empty: Option<&'static Slot>,
+    form: &'static Form,
 }
 
 fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Miss<'t>> {
     let mut chosen = [""; MAX_SLOTS];
     let (mut taken, mut empty, mut missing) = (0u32, None, 0);
+    // Modifiers come in any order, as ptxas reads them; but types say by their order what each of them types.
+    let mut next_type = 0;
     for (slot, chosen) in form.slots().iter().zip(&mut chosen) {
-        // ptxas reads modifiers in any order; where several fit a slot, the first is it.
         let found = modifiers.iter().enumerate().find_map(|(at, &modifier)| {
-            if taken >> at & 1 != 0 {
-                None
-            } else {
-                slot.find(modifier)
-                    .map(|alternative| (at, alternative.word))
+            if taken >> at & 1 != 0 || at < next_type && type_bits(modifier) != 0 {
+                return None;
             }
+            slot.find(modifier)
+                .map(|alternative| (at, alternative.word))
         });
         match found {
             Some((at, word)) => {
                 taken |= 1 << at;
                 *chosen = word;
+                if type_bits(word) != 0 {
+                    next_type = at + 1;
+                }
             }
             None if !slot.optional => {
                 empty = empty.or(Some(slot));
@@ -71,6 +75,7 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
         distance,
         left,
         empty,
+        form,
     })
 }
 
@@ -82,6 +87,20 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
 /// The instruction does not exist.
 pub fn find<'t>(opcode: &'t str, modifiers: &[&'t str]) -> Result<Match, Refusal<'t>> {
     accept(opcode, modifiers, |_| true)
+}
+
+/// All forms with this opcode and these modifiers: they differ in their operands.
+///
+/// # Errors
+/// The instruction does not exist.
+pub fn matches<'t, 'm>(
+    opcode: &'t str,
+    modifiers: &'m [&'t str],
+) -> Result<impl Iterator<Item = Match> + use<'t, 'm>, Refusal<'t>> {
+    find(opcode, modifiers)?;
+    Ok(forms_of(opcode)
+        .filter_map(|form| try_form(form, modifiers).ok())
+        .filter(|found| found.broken_rule().is_none()))
 }
 
 /// The first form with this opcode and these modifiers that `fits` takes.
@@ -129,8 +148,16 @@ pub fn accept<'t>(
             return Err(Refusal::UnknownModifier(modifier));
         }
     }
+    let takes_space = forms.clone().any(|form| {
+        form.slots()
+            .iter()
+            .any(|slot| slot.class() == ModifierClass::Space)
+    });
     for &modifier in modifiers {
         if !forms.clone().any(|form| has_word(form, modifier)) {
+            if takes_space && ModifierClass::of(modifier) == ModifierClass::Space {
+                return Err(Refusal::IncorrectSpace(opcode));
+            }
             return Err(Refusal::IllegalModifier {
                 modifier,
                 instruction: opcode,
@@ -142,36 +169,67 @@ pub fn accept<'t>(
             left: Some(modifier),
             empty,
             ..
-        }) => {
-            let is_type = |word: &str| ModifierClass::of(word) == ModifierClass::Type;
-            let types = is_type(modifier)
-                || empty.is_some_and(|slot| {
-                    slot.alternatives()
-                        .any(|alternative| is_type(alternative.word))
-                });
-            if types {
-                Refusal::UnexpectedTypes(opcode)
-            } else {
-                Refusal::IllegalModifier {
-                    modifier,
-                    instruction: opcode,
-                }
-            }
-        }
+        }) => superfluous(opcode, modifiers, modifier, empty),
         Some(Miss {
-            empty: Some(slot), ..
+            empty: Some(slot),
+            form,
+            ..
         }) => {
-            let class = slot
-                .alternatives()
-                .next()
-                .map_or(ModifierClass::Other, |first| ModifierClass::of(first.word));
+            let approximate = forms_of(opcode).any(|form| has_word(form, "approx"));
             Refusal::MissingModifier {
-                class,
-                instruction: opcode,
+                slot,
+                instruction: form.instruction(),
+                approximate,
             }
         }
         _ => Refusal::UnknownInstruction(opcode),
     })
+}
+
+/// Why a modifier that other forms have does not belong to this one.
+fn superfluous<'t>(
+    opcode: &'t str,
+    modifiers: &[&'t str],
+    modifier: &'t str,
+    empty: Option<&'static Slot>,
+) -> Refusal<'t> {
+    let class = ModifierClass::of(modifier);
+    let is_type = |word: &str| ModifierClass::of(word) == ModifierClass::Type;
+    let type_missing = empty.is_some_and(|slot| {
+        slot.alternatives()
+            .any(|alternative| is_type(alternative.word))
+    });
+    let of_class = modifiers
+        .iter()
+        .filter(|word| ModifierClass::of(word) == class)
+        .count();
+    let has_scope = modifiers
+        .iter()
+        .any(|word| ModifierClass::of(word) == ModifierClass::Scope);
+    match class {
+        _ if matches!(modifier, "relaxed" | "acquire" | "release" | "acq_rel") && !has_scope => {
+            Refusal::NeedsScope {
+                modifier,
+                instruction: opcode,
+            }
+        }
+        ModifierClass::Scope if !modifiers.iter().any(|word| order_named(word).is_some()) => {
+            Refusal::NeedsOrder {
+                modifier,
+                instruction: opcode,
+            }
+        }
+        _ if class == ModifierClass::Type || type_missing => Refusal::UnexpectedTypes(opcode),
+        ModifierClass::Space if of_class > 1 => Refusal::TooManySpaces(opcode),
+        ModifierClass::Space => Refusal::IncorrectSpace(opcode),
+        _ if modifiers.iter().filter(|&&word| word == modifier).count() > 1 => {
+            Refusal::Duplicate(modifier)
+        }
+        _ => Refusal::IllegalModifier {
+            modifier,
+            instruction: opcode,
+        },
+    }
 }
 
 fn has_word(form: &Form, word: &str) -> bool {
@@ -190,19 +248,22 @@ fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> 
                 instruction: opcode,
             }
         }
-        Rule::Needs(_, others) => {
-            let first = others
-                .split(' ')
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches('.');
-            let slot = found.form.slots().iter().find(|slot| slot.name == first);
-            let word = slot
-                .and_then(|slot| slot.alternatives().next())
-                .map_or(first, |alternative| alternative.word);
-            Refusal::MissingModifier {
-                class: ModifierClass::of(word),
-                instruction: opcode,
+        Rule::Needs(words, _) => {
+            let modifier = found
+                .words()
+                .find(|word| found.names(words, word))
+                .unwrap_or_default();
+            let instruction = found.form.instruction();
+            if ModifierClass::of(modifier) == ModifierClass::Scope {
+                Refusal::NeedsOrder {
+                    modifier,
+                    instruction,
+                }
+            } else {
+                Refusal::NeedsScope {
+                    modifier,
+                    instruction,
+                }
             }
         }
         Rule::Since(..) => Refusal::UnexpectedTypes(opcode),
@@ -405,38 +466,37 @@ impl Match {
 
     /// Whether operands of these shapes are what it takes.
     pub fn fits(&self, shapes: &[Shape<'_>]) -> bool {
-        let mut at = 0;
-        let mut optional = 0;
-        for operand in self.operands() {
-            if operand.presence == Presence::Optional && operand.with.is_empty() {
-                optional += 1;
-            } else {
-                at += 1;
-            }
+        self.misfit(shapes).is_none()
+    }
+
+    /// What is wrong with operands of these shapes.
+    pub fn misfit(&self, shapes: &[Shape<'_>]) -> Option<Misfit> {
+        let is_free =
+            |operand: &Operand| operand.presence == Presence::Optional && operand.with.is_empty();
+        let optional = self.operands().filter(|operand| is_free(operand)).count();
+        let most = self.operands().count();
+        if shapes.len() > most || shapes.len() + optional < most {
+            return Some(Misfit::Count {
+                least: most - optional,
+                most,
+            });
         }
-        if shapes.len() < at || shapes.len() > at + optional {
-            return false;
-        }
-        let mut skip = at + optional - shapes.len();
         // Optional operands are left out from the end.
-        let mut left_out = optional - skip;
-        let mut shapes = shapes.iter();
+        let mut given = optional + shapes.len() - most;
+        let mut number = 0;
         for operand in self.operands() {
-            if operand.presence == Presence::Optional && operand.with.is_empty() {
-                if left_out == 0 && skip > 0 {
-                    skip -= 1;
+            if is_free(operand) {
+                if given == 0 {
                     continue;
                 }
-                left_out = left_out.saturating_sub(1);
+                given -= 1;
             }
-            let Some(shape) = shapes.next() else {
-                return false;
-            };
-            if !self.fits_operand(operand, *shape) {
-                return false;
+            if !self.fits_operand(operand, shapes[number]) {
+                return Some(Misfit::Operand { number, operand });
             }
+            number += 1;
         }
-        true
+        None
     }
 
     fn fits_operand(&self, operand: &Operand, shape: Shape<'_>) -> bool {
@@ -483,13 +543,13 @@ impl Match {
             (_, bits) => bits,
         };
         let wide = operand.ty.ends_with('+');
-        if wide || wanted == 8 {
-            return has >= wanted && (wanted > 1) == (has > 1);
+        let untyped = |name: &str| name.starts_with('b') && !name.starts_with("bf");
+        if wide && has > wanted || wanted == 8 {
+            return wanted > 1 && has > 1 && !is_float(ty) && !is_float(found);
         }
         if has != wanted {
             return false;
         }
-        let untyped = |name: &str| name.starts_with('b') && !name.starts_with("bf");
         untyped(ty) || untyped(found) || is_float(ty) == is_float(found)
     }
 
@@ -582,6 +642,25 @@ impl Match {
             proxy,
         })
     }
+}
+
+/// What is wrong with the operands of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub enum Misfit {
+    /// There are too many or too few.
+    Count {
+        /// The least that it takes.
+        least: usize,
+        /// The most that it takes.
+        most: usize,
+    },
+    /// One is of another kind or type.
+    Operand {
+        /// Its number, from 0.
+        number: usize,
+        /// What it should be.
+        operand: &'static Operand,
+    },
 }
 
 /// A memory access of an instruction.

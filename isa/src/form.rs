@@ -14,6 +14,7 @@ use crate::effect::{
     AccessKind, BarrierAction, Completion, Convergence, Order, Proxy, Scope, Space,
 };
 use crate::operand::{Count, Operand, Presence, Role};
+use crate::refusal::ModifierClass;
 use crate::target::Since;
 use crate::text::{equal, is_word, part};
 
@@ -54,6 +55,13 @@ impl Slot {
                     since: None,
                 },
             })
+    }
+
+    /// The class of its first alternative.
+    pub fn class(&self) -> ModifierClass {
+        self.alternatives()
+            .next()
+            .map_or(ModifierClass::Other, |first| ModifierClass::of(first.word))
     }
 
     /// The alternative of this name.
@@ -479,6 +487,15 @@ impl Form {
             self.opcode
         } else {
             self.feature
+        }
+    }
+
+    /// The name that refusals of its modifiers give it.
+    pub fn instruction(&self) -> &'static str {
+        if self.feature.starts_with(self.opcode) {
+            self.feature
+        } else {
+            self.opcode
         }
     }
 }

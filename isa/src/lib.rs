@@ -19,7 +19,7 @@ pub mod special_registers;
 mod target;
 mod text;
 
-pub use find::{Match, MemoryEffect, accept, check_special, find};
+pub use find::{Match, MemoryEffect, Misfit, accept, check_special, find, matches};
 pub use index::forms_of;
 pub use refusal::{Feature, ModifierClass, Refusal};
 pub use target::{Features, PtxVersion, Since, Target, Targets};

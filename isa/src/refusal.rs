@@ -1,5 +1,6 @@
 //! Why an instruction is refused, in ptxas's words.
 
+use crate::form::Slot;
 use crate::target::{PtxVersion, Target};
 use core::fmt;
 
@@ -17,11 +18,33 @@ pub enum Refusal<'t> {
         /// The opcode.
         instruction: &'t str,
     },
-    /// A modifier of this class must be there.
+    /// A modifier must be there.
     MissingModifier {
-        /// The class.
-        class: ModifierClass,
-        /// The opcode.
+        /// Where it would stand.
+        slot: &'static Slot,
+        /// The instruction's name.
+        instruction: &'t str,
+        /// Whether `.approx` would do as well.
+        approximate: bool,
+    },
+    /// A modifier is there twice.
+    Duplicate(&'t str),
+    /// The instruction has no access to this state space.
+    IncorrectSpace(&'t str),
+    /// Several state spaces where one belongs.
+    TooManySpaces(&'t str),
+    /// An order without a scope.
+    NeedsScope {
+        /// The order.
+        modifier: &'t str,
+        /// The instruction's name.
+        instruction: &'t str,
+    },
+    /// A scope without an order.
+    NeedsOrder {
+        /// The scope.
+        modifier: &'t str,
+        /// The instruction's name.
         instruction: &'t str,
     },
     /// The instruction does not exist for these types.
@@ -157,27 +180,39 @@ impl fmt::Display for Refusal<'_> {
                     )
                 }
             },
-            Refusal::MissingModifier { class, instruction } => match class {
-                ModifierClass::Type => write!(
+            Refusal::MissingModifier {
+                slot,
+                instruction,
+                approximate,
+            } => missing(f, slot, instruction, approximate),
+            Refusal::Duplicate(name) => write!(f, "Duplicate .{name} modifier"),
+            Refusal::IncorrectSpace(name) => {
+                write!(f, "State space incorrect for instruction '{name}'")
+            }
+            Refusal::TooManySpaces(name) => {
+                write!(
                     f,
-                    "Unexpected instruction types specified for '{instruction}'"
-                ),
-                ModifierClass::Rounding => write!(
+                    "Unexpected number of state spaces specified in instruction '{name}'"
+                )
+            }
+            Refusal::NeedsScope {
+                modifier,
+                instruction,
+            } => {
+                write!(
                     f,
-                    "Rounding modifier required for instruction '{instruction}'"
-                ),
-                ModifierClass::Comparison => write!(
+                    "Modifier '.{modifier}' requires scope with '{instruction}' instruction"
+                )
+            }
+            Refusal::NeedsOrder {
+                modifier,
+                instruction,
+            } => {
+                write!(
                     f,
-                    "Comparison modifier required for instruction '{instruction}'"
-                ),
-                ModifierClass::Space => {
-                    write!(f, "State space required for instruction '{instruction}'")
-                }
-                ModifierClass::Scope => write!(f, "Scope required for instruction '{instruction}'"),
-                ModifierClass::Vector | ModifierClass::Other => {
-                    write!(f, "Modifier required for instruction '{instruction}'")
-                }
-            },
+                    "Modifier '.{modifier}' requires order with '{instruction}' instruction"
+                )
+            }
             Refusal::UnexpectedTypes(name) => {
                 write!(f, "Unexpected instruction types specified for '{name}'")
             }
@@ -207,6 +242,78 @@ impl fmt::Display for Refusal<'_> {
             }
             Refusal::UnknownSymbol(name) => write!(f, "Unknown symbol '{name}'"),
         }
+    }
+}
+
+/// What must stand in an empty slot.
+fn missing(
+    f: &mut fmt::Formatter<'_>,
+    slot: &Slot,
+    instruction: &str,
+    approximate: bool,
+) -> fmt::Result {
+    let first = slot.alternatives().next().map_or("", |first| first.word);
+    let mut words = slot.alternatives().map(|alternative| alternative.word);
+    let pair = (words.next(), words.next(), words.next());
+    match (slot.class(), slot.name) {
+        (ModifierClass::Type, _) => write!(
+            f,
+            "Unexpected instruction types specified for '{instruction}'"
+        ),
+        (ModifierClass::Rounding, _) if approximate => {
+            write!(
+                f,
+                "Rounding modifier or '.approx' modifier required for instruction '{instruction}'"
+            )
+        }
+        (ModifierClass::Rounding, _) => write!(
+            f,
+            "Rounding modifier required for instruction '{instruction}'"
+        ),
+        (ModifierClass::Comparison, "mode") => write!(
+            f,
+            "Unexpected instruction types specified for '{instruction}'"
+        ),
+        (ModifierClass::Comparison, _) => write!(
+            f,
+            "Comparison modifier required for instruction '{instruction}'"
+        ),
+        (ModifierClass::Space, _) => write!(
+            f,
+            "State space modifier required for instruction '{instruction}'"
+        ),
+        (ModifierClass::Vector, _) => write!(
+            f,
+            "Vector modifier required for instruction '{instruction}'"
+        ),
+        (_, "op" | "redOp") => write!(
+            f,
+            "Reduction operation is required for instruction '{instruction}'"
+        ),
+        (_, "shape") => write!(f, "Shape modifier required for instruction '{instruction}'"),
+        (_, "mode") if first == "up" => write!(
+            f,
+            "Shuffle modifier required for instruction '{instruction}'"
+        ),
+        (_, "mode") if first == "clamp" => {
+            write!(f, "Clamp modifier required for instruction '{instruction}'")
+        }
+        (_, "level") => write!(
+            f,
+            "Cache level modifier required for instruction '{instruction}'"
+        ),
+        (_, name) => match pair {
+            (Some(one), Some(other), None) => {
+                write!(
+                    f,
+                    "'.{one}' or '.{other}' modifier required for instruction '{instruction}'"
+                )
+            }
+            _ => write!(
+                f,
+                ".{name} modifier required for instruction '{instruction}'"
+            ),
+        },
     }
 }
 

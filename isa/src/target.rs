@@ -48,6 +48,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// An architecture that has all baseline instructions of the tables.
+    pub const NEWEST: Target = Target {
+        level: 999,
+        features: Features::Baseline,
+    };
+
     /// The architecture of this name.
     pub const fn parse(name: &str) -> Option<Target> {
         let bytes = name.as_bytes();

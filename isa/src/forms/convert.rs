@@ -74,7 +74,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".frnd", "rn rz")
         .with(".satfinite", "satfinite@8.1+sm_80"),
     form("cvt.frnd.bf16.f32 d:bf16, a")
-        .since("7.8 sm_90")
+        .since("7.0 sm_80")
         .with(".frnd", "rm rp"),
     form("cvt.frnd.bf16.atype d:bf16, a:.atype")
         .since("7.8 sm_90")

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::accept::Acceptance;
 use super::build::{Builder, Width};
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
@@ -39,6 +40,8 @@ pub(crate) struct Context<'a> {
     locations: Vec<SourceLocation>,
     location_index: HashMap<Location, u32>,
     files: HashMap<u32, String>,
+    /// Which instructions it may have.
+    pub accepts: Acceptance<'a>,
 }
 
 impl std::hash::Hash for Location {
@@ -206,6 +209,7 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
         locations: Vec::new(),
         location_index: HashMap::new(),
         files: tree.files.iter().cloned().collect(),
+        accepts: Acceptance::new(&tree),
     };
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
