@@ -266,7 +266,7 @@ fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> 
                 }
             }
         }
-        Rule::Since(..) => Refusal::UnexpectedTypes(opcode),
+        Rule::Since(..) | Rule::Before(..) => Refusal::UnexpectedTypes(opcode),
     }
 }
 
@@ -321,7 +321,7 @@ impl Match {
         self.form.rules.iter().find(|rule| match **rule {
             Rule::Excludes(one, other) => self.holds_any(one) && self.holds_any(other),
             Rule::Needs(one, other) => self.holds_any(one) && !self.holds_any(other),
-            Rule::Since(..) => false,
+            Rule::Since(..) | Rule::Before(..) => false,
         })
     }
 
@@ -372,6 +372,15 @@ impl Match {
         result
     }
 
+    /// The first PTX version that has it for this architecture.
+    pub fn first_version(&self, target: Target) -> PtxVersion {
+        let before = self.form.rules.iter().filter_map(|rule| match *rule {
+            Rule::Before(level, version) if target.level < level => Some(Since::parse(version).ptx),
+            _ => None,
+        });
+        before.fold(self.since().ptx, PtxVersion::max)
+    }
+
     /// Whether a module of this version and architecture may have it.
     ///
     /// # Errors
@@ -394,6 +403,14 @@ impl Match {
                     Targets::Named(_) => Refusal::NotOnTarget { feature, target },
                 });
             }
+        }
+        let first = self.first_version(target);
+        if version < first {
+            let feature = Feature::Named(self.form.feature());
+            return Err(Refusal::NeedsVersion {
+                feature,
+                version: first,
+            });
         }
         if let Some(until) = self.form.until {
             let level = match until.targets {

@@ -98,6 +98,8 @@ pub enum Rule {
     Needs(&'static str, &'static str),
     /// All of the first together exist since then.
     Since(&'static str, &'static str),
+    /// On architectures before this level, it exists since this PTX version.
+    Before(u16, &'static str),
 }
 
 /// An order is given with its scope, and a scope with its order.

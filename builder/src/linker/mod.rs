@@ -21,6 +21,7 @@ mod requirements;
 mod shared;
 mod spaces;
 mod symbols;
+mod template;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

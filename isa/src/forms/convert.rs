@@ -1,6 +1,6 @@
 //! Conversion between types.
 
-use crate::form::{Form, form};
+use crate::form::{Form, Rule, form};
 
 const INT: &str = "u8 u16 u32 u64 s8 s16 s32 s64";
 const TO_INT: &str = "rni rzi rmi rpi";
@@ -109,13 +109,16 @@ pub(super) const FORMS: &[Form] = &[
         .with(".satfinite", "satfinite@8.6+sm_100"),
     form("cvt.rn.satfinite{.relu}.f8x2type.f32 d:b16, a:f32, b:f32")
         .since("7.8 sm_89")
-        .with(".f8x2type", "e4m3x2 e5m2x2"),
+        .with(".f8x2type", "e4m3x2 e5m2x2")
+        .rules(&[Rule::Before(90, "8.1")]),
     form("cvt.rn.satfinite{.relu}.f8x2type.f16x2 d:b16, a:f16x2")
         .since("7.8 sm_89")
-        .with(".f8x2type", "e4m3x2 e5m2x2"),
+        .with(".f8x2type", "e4m3x2 e5m2x2")
+        .rules(&[Rule::Before(90, "8.1")]),
     form("cvt.rn{.relu}.f16x2.f8x2type d:f16x2, a:b16")
         .since("7.8 sm_89")
-        .with(".f8x2type", "e4m3x2 e5m2x2"),
+        .with(".f8x2type", "e4m3x2 e5m2x2")
+        .rules(&[Rule::Before(90, "8.1")]),
     form("cvt.rs{.relu}.satfinite.f8x4type.f32 d:b32, a:f32*4, rbits:b32")
         .since("8.7 sm_100a,sm_103a")
         .with(".f8x4type", "e4m3x4 e5m2x4 e2m3x4 e3m2x4"),

@@ -75,7 +75,9 @@ const TARGETS: &[&str] = &[
 ];
 
 /// The architectures for which all versions are tried: the newest ones of each kind.
-const BEST: &[&str] = &["sm_90a", "sm_100a", "sm_120a", "sm_70"];
+const BEST: &[&str] = &[
+    "sm_90a", "sm_100a", "sm_120a", "sm_89", "sm_80", "sm_75", "sm_70",
+];
 
 /// One question: a version and an architecture.
 type Cell = (PtxVersion, Target);
