@@ -46,6 +46,8 @@ enum Command {
     Codegen(commands::codegen::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
+    /// Compare the instruction tables with ptxas.
+    Isa(commands::isa::Options),
     /// Make a new project that builds and runs on either device.
     New(commands::new::Options),
 }
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Codegen(options) => commands::codegen::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
+        Command::Isa(options) => commands::isa::run(&options),
         Command::New(options) => commands::new::run(&options),
     };
     match result {

@@ -234,7 +234,7 @@ pub(crate) fn read(
     let Some(number) = NAMES.iter().position(|&n| n == name) else {
         return Err(Error::new(
             at,
-            format!("`{name}` is not declared, and is no special register that is supported"),
+            format!("`{name}` is not supported by the simulator"),
         ));
     };
     let wide = WIDE.contains(&number);

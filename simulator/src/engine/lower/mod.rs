@@ -4,6 +4,7 @@
 //! operands, constants, temporaries, and [`Builder::emit`]. Instructions refer to virtual registers until [`allocate`] has
 //! given them places in the frame.
 
+pub(crate) mod accept;
 mod allocate;
 mod build;
 pub(crate) mod modifiers;
