@@ -59,8 +59,8 @@ impl<'a> Acceptance<'a> {
     }
 }
 
-/// Refuses an instruction that does not exist, or not for this module.
-pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+/// The form of an instruction; refuses one that does not exist, or not for this module.
+pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<Match> {
     let shapes = shapes(cx, &inst.operands)?;
     let forms = cx
         .module
@@ -70,7 +70,7 @@ pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let mut closest: Option<(Misfit, &Match)> = None;
     for form in forms {
         let Some(misfit) = form.misfit(&shapes) else {
-            return Ok(());
+            return Ok(*form);
         };
         let progress = |misfit: &Misfit| match *misfit {
             Misfit::Count { .. } => 0,
