@@ -11,6 +11,8 @@
 //!
 //! Order comes from fences around the accesses, where the guest's instruction asks for it.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::level::{Level, VectorLevel};
@@ -72,16 +74,23 @@ impl GuestWord for u128 {
 /// # Safety
 /// All of them can be read, and the pointer is aligned to an element, or to 8 bytes.
 #[inline(always)]
-pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T, to: &mut [T; LANES]) {
+pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T) -> [T; LANES] {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if L::LEVEL != VectorLevel::Base {
-        // SAFETY: AVX is there, else `level::vector` does not pick this level; the caller gives the source, `to` is as long.
-        return unsafe { row_by_ymm(from.cast(), to.as_mut_ptr().cast(), size_of::<[T; LANES]>()) };
+        let mut row = MaybeUninit::<[T; LANES]>::uninit();
+        for at in (0..size_of::<[T; LANES]>()).step_by(32) {
+            // SAFETY: AVX is there, else `level::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
+            // caller gives as many to read.
+            unsafe {
+                let vector = vector::load(from.cast::<u8>().add(at));
+                row.as_mut_ptr().cast::<u8>().add(at).cast::<vector::Vector>().write_unaligned(vector);
+            }
+        }
+        // SAFETY: the loop has written all bytes; every bit pattern is a value of `T`.
+        return unsafe { row.assume_init() };
     }
-    for (lane, value) in to.iter_mut().enumerate() {
-        // SAFETY: the caller's promise covers each element.
-        *value = unsafe { T::load(from.add(lane)) };
-    }
+    // SAFETY: the caller's promise covers each element.
+    std::array::from_fn(|lane| unsafe { T::load(from.add(lane)) })
 }
 
 /// Stores 32 consecutive elements.
@@ -92,8 +101,15 @@ pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T, to: &mut [
 pub(crate) unsafe fn store_row<L: Level, T: GuestWord>(to: *mut T, from: &[T; LANES]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if L::LEVEL != VectorLevel::Base {
-        // SAFETY: AVX is there, else `level::vector` does not pick this level; the caller gives the target, `from` is as long.
-        return unsafe { row_by_ymm(from.as_ptr().cast(), to.cast(), size_of::<[T; LANES]>()) };
+        for at in (0..size_of::<[T; LANES]>()).step_by(32) {
+            // SAFETY: AVX is there, else `level::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
+            // caller gives as many to write.
+            unsafe {
+                let vector = from.as_ptr().cast::<u8>().add(at).cast::<vector::Vector>();
+                vector::store(to.cast::<u8>().add(at), vector.read_unaligned());
+            }
+        }
+        return;
     }
     for (lane, &value) in from.iter().enumerate() {
         // SAFETY: the caller's promise covers each element.
@@ -101,23 +117,47 @@ pub(crate) unsafe fn store_row<L: Level, T: GuestWord>(to: *mut T, from: &[T; LA
     }
 }
 
-/// Copies a multiple of 32 bytes in assembly.
-///
-/// # Safety
-/// Both ranges are valid, and at most one of them is guest memory.
+/// Accesses of 32 bytes of guest memory in assembly.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn row_by_ymm(from: *const u8, to: *mut u8, bytes: usize) {
-    for at in (0..bytes).step_by(32) {
-        // SAFETY: both ranges hold `bytes`, a multiple of 32, the caller says. The block accesses nothing else.
+mod vector {
+    use std::arch::asm;
+    use std::arch::x86_64::__m256i;
+
+    pub(super) type Vector = __m256i;
+
+    /// Loads 32 bytes.
+    ///
+    /// # Safety
+    /// The machine has AVX, and the bytes can be read.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn load(from: *const u8) -> Vector {
+        let vector;
+        // SAFETY: the block reads the 32 bytes, which the caller gives, and nothing else.
         unsafe {
-            std::arch::asm!(
-                "vmovdqu {row}, [{from}]",
-                "vmovdqu [{to}], {row}",
-                row = out(ymm_reg) _,
-                from = in(reg) from.add(at),
-                to = in(reg) to.add(at),
+            asm!(
+                "vmovdqu {vector}, [{from}]",
+                vector = lateout(ymm_reg) vector,
+                from = in(reg) from,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        vector
+    }
+
+    /// Stores 32 bytes.
+    ///
+    /// # Safety
+    /// The machine has AVX, and the bytes can be written.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn store(to: *mut u8, vector: Vector) {
+        // SAFETY: the block writes the 32 bytes, which the caller gives, and nothing else.
+        unsafe {
+            asm!(
+                "vmovdqu [{to}], {vector}",
+                to = in(reg) to,
+                vector = in(ymm_reg) vector,
                 options(nostack, preserves_flags),
             );
         }

@@ -70,9 +70,8 @@ impl<M: GuestWord + Widen<R>, R: Value, const IN_PLACE: bool> Op for Load<M, R, 
 fn load<L: Level, M: GuestWord + Widen<R>, R: Value>(warp: &mut Warp, d: Write<R>, bytes: Bytes) {
     match bytes {
         Bytes::Row(start) => {
-            let mut row = [M::default(); LANES];
             // SAFETY: the access path found a row of this many elements.
-            unsafe { guest::load_row::<L, M>(start.cast(), &mut row) };
+            let row = unsafe { guest::load_row::<L, M>(start.cast()) };
             let target = d.lanes_mut(warp);
             for lane in 0..LANES {
                 target[lane] = row[lane].widen();
@@ -159,9 +158,8 @@ const MOST: usize = 8;
 fn rows<L: Level, M: GuestWord>(start: *const M, count: usize) -> [MaybeUninit<[M; LANES]>; MOST] {
     let mut rows = [const { MaybeUninit::uninit() }; MOST];
     for (index, row) in rows.iter_mut().take(count).enumerate() {
-        let row = row.write([M::default(); LANES]);
         // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
-        unsafe { guest::load_row::<L, M>(start.add(index * LANES), row) };
+        row.write(unsafe { guest::load_row::<L, M>(start.add(index * LANES)) });
     }
     rows
 }
