@@ -41,6 +41,10 @@ enum Command {
     Bench(commands::bench::Options),
     /// Make a relocatable folder of tests, suite and benchmarks for a machine without Rust.
     Bundle(commands::bundle::Options),
+    /// Interpret the simulator's checks and engine with Miri.
+    Miri(commands::miri::Options),
+    /// Run the simulator's tests under AddressSanitizer or ThreadSanitizer.
+    Sanitize(commands::sanitize::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
     /// Make a new project that builds and runs on either device.
@@ -56,6 +60,8 @@ fn main() -> ExitCode {
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
+        Command::Miri(options) => commands::miri::run(&options),
+        Command::Sanitize(options) => commands::sanitize::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
         Command::New(options) => commands::new::run(&options),
     };
