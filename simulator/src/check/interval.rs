@@ -140,8 +140,9 @@ impl Interval {
                     class: note.class,
                     epoch: note.epoch,
                 };
+                let by = clocks.observer(access.thread);
                 for cell in shadow.range(offset, note.size) {
-                    shadow.record(clocks, cell, &access);
+                    shadow.record(&by, cell, &access);
                 }
             }
         }
