@@ -83,7 +83,11 @@ pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T) -> [T; LAN
             // caller gives as many to read.
             unsafe {
                 let vector = vector::load(from.cast::<u8>().add(at));
-                row.as_mut_ptr().cast::<u8>().add(at).cast::<vector::Vector>().write_unaligned(vector);
+                row.as_mut_ptr()
+                    .cast::<u8>()
+                    .add(at)
+                    .cast::<vector::Vector>()
+                    .write_unaligned(vector);
             }
         }
         // SAFETY: the loop has written all bytes; every bit pattern is a value of `T`.
