@@ -281,11 +281,18 @@ impl Clocks {
     pub fn observer(&self, thread: Thread) -> Observer<'_> {
         let position = self.positions[usize::from(thread)];
         let clock = &self.warps[usize::from(position.warp)];
+        let knowledge = clock.lane(position.lane.into());
         Observer {
             clocks: self,
             thread,
             position,
-            knowledge: clock.lane(position.lane.into()),
+            knowledge,
+            ceiling: match (clock, &knowledge.each) {
+                (WarpClock::Uniform(_), None) => {
+                    knowledge.cluster.max(knowledge.block).max(knowledge.warp)
+                }
+                _ => u32::MAX,
+            },
             lanes: match clock {
                 WarpClock::Uniform(_) => None,
                 WarpClock::Diverged(lanes) => Some(&lanes[usize::from(position.lane)].lanes),
@@ -619,9 +626,17 @@ pub(super) struct Observer<'a> {
     knowledge: &'a Knowledge,
     /// What it knows of single lanes of its warp, if that differs.
     lanes: Option<&'a [u32; 32]>,
+    /// It has seen nothing that other threads did in this epoch or a later one.
+    ceiling: u32,
 }
 
 impl Observer<'_> {
+    /// Whether it can have seen what any other thread did in `epoch`.
+    #[inline]
+    pub fn may_have_seen(&self, epoch: u32) -> bool {
+        epoch < self.ceiling
+    }
+
     /// Whether it has seen what `other` did in `epoch`.
     #[inline]
     pub fn seen(&self, other: Thread, epoch: u32) -> bool {

@@ -226,7 +226,8 @@ impl Shadow {
                 let covered = |reads: &Reads| {
                     reads.epoch == 0
                         || by.seen_block(reads.first, reads.epoch)
-                        || reads.class.is_strong() >= own.class.is_strong()
+                        || (by.may_have_seen(reads.epoch) || reads.first == first)
+                            && reads.class.is_strong() >= own.class.is_strong()
                             && lanes(reads).all(|thread| by.seen(thread, reads.epoch))
                 };
                 if covered(&cell.reads) {
