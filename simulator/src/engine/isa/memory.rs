@@ -78,22 +78,17 @@ fn load<L: Level, M: GuestWord + Widen<R>, R: Value>(warp: &mut Warp, d: Write<R
             }
         }
         Bytes::Lanes => {
-            let pointers = &raw const warp.pointers;
-            let mask = warp.mask;
-            let target = d.lanes_mut(warp);
+            let target: *mut [R; LANES] = d.lanes_mut(warp);
+            let pointers = &warp.pointers;
             let one = |lane: usize| {
-                // SAFETY: registers do not overlap the warp's pointers, and the access path found these bytes for the lanes
-                // of the mask.
-                unsafe { M::load((*pointers)[lane].cast()).widen() }
+                // SAFETY: the access path found these bytes for the lanes of the mask; registers lie in an allocation of
+                // their own, to which no other reference lives here.
+                unsafe { (*target)[lane] = M::load(pointers[lane].cast()).widen() };
             };
-            if mask == FULL {
-                for lane in 0..LANES {
-                    target[lane] = one(lane);
-                }
+            if warp.mask == FULL {
+                (0..LANES).for_each(one);
             } else {
-                for lane in lanes_of(mask) {
-                    target[lane] = one(lane);
-                }
+                lanes_of(warp.mask).for_each(one);
             }
         }
     }
