@@ -19,7 +19,7 @@ pub(crate) trait ContextBound: Send + Sync {
     fn context(&self) -> u64;
 }
 
-/// What a context asks of whoever keeps objects for it.
+/// What a context asks of the owner of objects that belong to it.
 pub(crate) trait ContextObjects: Sync {
     /// Drops all objects of a context that ends.
     fn release(&self, context: u64);

@@ -115,7 +115,7 @@ unsafe fn tell(
     id: *mut cuuint64_t,
     graph_out: *mut CUgraph,
 ) -> Result {
-    // SAFETY: the caller's contract.
+    // SAFETY: all three pointers are null or valid for writing by the caller's contract, and null ones are not written through.
     unsafe {
         put(status, information.status)?;
         if !id.is_null() {
@@ -154,7 +154,7 @@ unsafe fn lend(
             .iter()
             .map(|before| before.edge)
             .collect();
-        // SAFETY: the caller's contract.
+        // SAFETY: all three pointers are null or valid for writing by the caller's contract, and null ones are not written through.
         unsafe {
             if !nodes.is_null() {
                 nodes.write(lent.0.as_ptr());

@@ -208,7 +208,7 @@ unsafe fn create(to: *mut CUcontext, flags: c_uint, device: CUdevice) -> Result 
         return Err(code::INVALID_VALUE);
     }
     let context = CONTEXTS.add(|handle| Context::created(handle, device, flags));
-    // SAFETY: not null, so valid by the caller's contract.
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(context.handle as CUcontext) };
     context::push(context);
     Ok(())

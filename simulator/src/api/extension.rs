@@ -30,7 +30,7 @@ unsafe extern "C" fn fault(
         FaultFormat::JSON => json(&fault),
         _ => return 0,
     };
-    // SAFETY: the caller gives the buffer's size.
+    // SAFETY: `buffer` is null or has `size` bytes by the caller's contract.
     unsafe { write_text(&text, buffer, size) }
 }
 
@@ -40,7 +40,7 @@ unsafe extern "C" fn report(buffer: *mut c_char, size: usize) -> usize {
     let text = own
         .or_else(report::last_fault)
         .map(|fault| fault.to_string());
-    // SAFETY: the caller gives the buffer's size.
+    // SAFETY: `buffer` is null or has `size` bytes by the caller's contract.
     unsafe { write_text(&text.unwrap_or_default(), buffer, size) }
 }
 

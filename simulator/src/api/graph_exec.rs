@@ -1,7 +1,7 @@
 //! Executable graphs: instantiation, launch, updates of the whole and of single nodes.
 
 use super::entry::*;
-use super::graph_nodes;
+use super::nodes;
 use crate::context::current;
 use crate::graph::{self, EXECS, Exec, GRAPHS, Problem, Refusal};
 use crate::memory::Transfer;
@@ -97,14 +97,14 @@ driver_calls! {
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
         let parameters = parameters(nodeParams)?;
-        set(hGraphExec, hNode, |old| graph_nodes::kernel(parameters, Some(old)))?;
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecKernelNodeSetParams_v2(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
         let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
-        set(hGraphExec, hNode, |old| graph_nodes::kernel(parameters, Some(old)))?;
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecMemcpyNodeSetParams(
@@ -120,14 +120,14 @@ driver_calls! {
     ) {
         let _ = ctx;
         let parameters = parameters(memsetParams)?;
-        set(hGraphExec, hNode, |_| graph_nodes::memset(parameters))?;
+        set(hGraphExec, hNode, |_| nodes::memory::memset(parameters))?;
     }
 
     Ready fn cuGraphExecHostNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_HOST_NODE_PARAMS,
     ) {
         let parameters = parameters(nodeParams)?;
-        set(hGraphExec, hNode, |_| graph_nodes::host(parameters))?;
+        set(hGraphExec, hNode, |_| nodes::host::host(parameters))?;
     }
 
     Ready fn cuGraphExecChildGraphNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, childGraph: CUgraph) {
@@ -152,7 +152,7 @@ driver_calls! {
             let child = GRAPHS.get(given.__bindgen_anon_1.graph.graph)?;
             EXECS.get(hGraphExec)?.set_child(hNode as usize, &child)?;
         } else {
-            set(hGraphExec, hNode, |old| graph_nodes::from_any(given, Some(old)))?;
+            set(hGraphExec, hNode, |old| nodes::any::from_any(given, Some(old)))?;
         }
     }
 
@@ -192,14 +192,14 @@ unsafe fn instantiate(
     let exec = context.add_to(&EXECS, |handle| {
         Exec::new(handle, context.id(), flags, plan, graph.objects())
     });
-    // SAFETY: not null, so valid by the caller's contract.
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };
     Ok(Ok(()))
 }
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` and `error_node` are null or valid for writing; `log` is null or valid for writing `size` bytes.
 unsafe fn instantiate_with_log(
     to: *mut CUgraphExec,
     graph: CUgraph,
@@ -207,7 +207,8 @@ unsafe fn instantiate_with_log(
     log: *mut c_char,
     size: usize,
 ) -> Result {
-    // SAFETY: the caller's contract.
+    // SAFETY: `to` and `error_node` are null or valid for writing and `log` is null or has `size` bytes by the caller's contract; at
+    // most `size` bytes are written, the last of which is the terminating zero.
     unsafe {
         let outcome = instantiate(to, graph, 0)?;
         if !log.is_null() && size > 0 {

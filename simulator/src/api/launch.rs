@@ -70,7 +70,7 @@ pub(super) unsafe fn shape_of(config: &CUlaunchConfig) -> Result<LaunchShape> {
         return Err(code::INVALID_VALUE);
     }
     for index in 0..config.numAttrs as usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: the array is not null, so valid for `numAttrs` entries by the caller's contract, with values of the attributes' types.
         unsafe { apply(&mut shape, &*config.attrs.add(index)) }?;
     }
     Ok(shape)
@@ -84,7 +84,7 @@ pub(super) unsafe fn shape_of(config: &CUlaunchConfig) -> Result<LaunchShape> {
 pub(super) unsafe fn apply(shape: &mut LaunchShape, attribute: &CUlaunchAttribute) -> Result {
     match attribute.id {
         CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-            // SAFETY: the caller's contract.
+            // SAFETY: the value is one of this attribute's type by the caller's contract.
             let size = unsafe { attribute.value.clusterDim };
             shape.cluster = [size.x, size.y, size.z];
             if shape.cluster.contains(&0) {
@@ -92,7 +92,7 @@ pub(super) unsafe fn apply(shape: &mut LaunchShape, attribute: &CUlaunchAttribut
             }
         }
         CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-            // SAFETY: the caller's contract.
+            // SAFETY: the value is one of this attribute's type by the caller's contract.
             shape.cooperative = unsafe { attribute.value.cooperative } != 0;
         }
         // Hints, and permissions to overlap that need not be used.
@@ -126,7 +126,8 @@ pub(super) unsafe fn parameters(
     if !params.is_null() && !extra.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `extra` is a valid list, or `params` has a valid pointer for each parameter, by the caller's contract; what is copied fits
+    // the buffer, as `given <= size` and each parameter lies inside of `parameter_bytes`.
     unsafe {
         if !extra.is_null() {
             let (from, given) = packed(extra)?;
@@ -157,7 +158,7 @@ pub(super) unsafe fn parameters(
 unsafe fn packed(extra: *mut *mut c_void) -> Result<(*const u8, usize)> {
     let (mut buffer, mut size) = (core::ptr::null(), 0);
     let mut at = extra;
-    // SAFETY: the caller's contract.
+    // SAFETY: the list ends with the end key and each other key is followed by its value by the caller's contract.
     unsafe {
         loop {
             match at.read() as usize {
@@ -191,7 +192,7 @@ pub(super) unsafe fn prepare(
     extra: *mut *mut c_void,
 ) -> Result<Launch> {
     let shape = shape.check(&function)?;
-    // SAFETY: the caller's contract.
+    // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let parameters = unsafe { parameters(&function, params, extra) }?;
     Ok(Launch {
         function,
@@ -215,7 +216,7 @@ unsafe fn launch(
     if function.context != stream.context_id {
         return Err(code::INVALID_HANDLE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let launch = unsafe { prepare(function, shape, params, extra) }?;
     graph::perform(&stream, Operation::Kernel(launch))?;
     Ok(())

@@ -128,7 +128,7 @@ impl JitOptions<'_> {
         if keys.is_null() || values.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: neither array is null, so both are valid for `count` entries by the caller's contract.
         unsafe {
             Ok(Self {
                 keys: core::slice::from_raw_parts(keys, count as usize),
@@ -155,7 +155,7 @@ impl JitOptions<'_> {
             return;
         }
         let count = text.len().min(room - 1);
-        // SAFETY: `count + 1 <= room`, and the caller's contract.
+        // SAFETY: the buffer is not null, so `room` bytes large by the caller's contract, and `count + 1 <= room`.
         unsafe {
             core::ptr::copy_nonoverlapping(text.as_ptr(), to, count);
             to.add(count).write(0);
@@ -178,7 +178,7 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
     }
     capture::refuse_unsafe_call()?;
     let start = std::time::Instant::now();
-    // SAFETY: the caller's contract.
+    // SAFETY: `image` is not null, so a C string or a binary by the caller's contract.
     let outcome = unsafe { module::ptx_text(image) }.and_then(|ptx| module::load(&context, &ptx));
     let mut log = LoadLog::default();
     let verbose = options
@@ -198,7 +198,7 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
         Ok(_) => {}
         Err(failure) => log.errors.clone_from(&failure.text),
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the log buffers are as large as their size options say by the caller's contract.
     unsafe {
         use CUjit_option as Option;
         options.write_log(
@@ -219,7 +219,7 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
     }
     match outcome {
         Ok(module) => {
-            // SAFETY: not null, so valid by the caller's contract.
+            // SAFETY: not null, so valid for writing by the caller's contract.
             unsafe { to.write(module.handle as CUmodule) };
             Ok(())
         }

@@ -121,7 +121,7 @@ unsafe fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Result {
     let stream = context.add_to(&STREAMS, |handle| {
         Stream::new(handle, &context, flags, priority)
     });
-    // SAFETY: not null, so valid by the caller's contract.
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(stream.handle as CUstream) };
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::abi::CUgraphEdgeData;
 use crate::streams::capture::Dependency;
 
-/// An edge's data when nobody gave any: a full dependency.
+/// The data of an edge for which the program gave none: a full dependency.
 pub(crate) const PLAIN_EDGE: CUgraphEdgeData = CUgraphEdgeData {
     from_port: 0,
     to_port: 0,

@@ -148,7 +148,7 @@ impl Exec {
                 }
                 run(&plan, &worker, &records);
             }
-            // Also events that were not reached, because of an error, are complete: nobody must wait for them for ever.
+            // Events that were not reached because of an error are completed too, so that waits for them end.
             records.complete_all();
             drop(objects);
         });

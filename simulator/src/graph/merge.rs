@@ -68,7 +68,7 @@ pub(super) fn merge(old: &Plan, mut new: Plan) -> Result<Plan, Refusal> {
             }
             _ => return refuse(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED),
         }
-        // The program goes on naming steps by the nodes of the graph that was instantiated, and what it disabled stays so.
+        // The program still names steps by the nodes of the graph that was instantiated, and disabled steps stay disabled.
         after.origin = before.origin;
         after.enabled = before.enabled;
     }

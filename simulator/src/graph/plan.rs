@@ -26,7 +26,7 @@ pub(crate) struct Step {
     pub(crate) action: Action,
     /// The steps that come before.
     pub(crate) after: Vec<usize>,
-    /// A disabled step does nothing but keep its place.
+    /// A disabled step does nothing, but steps after it still wait for those before it.
     pub(crate) enabled: bool,
 }
 

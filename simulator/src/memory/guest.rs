@@ -5,7 +5,7 @@
 //! streams), and a program that forgot a synchronisation races on it. Such a race is an error of the guest and must not become
 //! undefined behaviour of the simulator. Therefore
 //!
-//! - no Rust reference to guest memory is ever made, here or elsewhere: whoever has an address calls one of these functions;
+//! - no Rust reference to guest memory is ever made, here or elsewhere: code that has an address calls one of these functions;
 //! - the bytes are moved by instructions that Rust's memory model sees as relaxed atomic accesses: string instructions in an `asm!`
 //!   block, which may be described as a loop of relaxed atomic byte accesses, or such a loop itself. Relaxed atomic accesses that race
 //!   with one another have defined behaviour: each byte is one of the values written to it.
@@ -19,7 +19,7 @@ use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 /// # Safety
 ///
 /// Both ranges are mapped, the first readable and the second writable: they lie in live allocations of the arena, or the program has
-/// vouched for them with the driver call.
+/// promised so with the driver call.
 pub(crate) unsafe fn copy(to: usize, from: usize, bytes: usize) {
     // A forward copy is right unless the destination starts inside of the source.
     if to.wrapping_sub(from) >= bytes {
@@ -58,7 +58,7 @@ pub(crate) enum FillValue {
 ///
 /// The elements are mapped and writable, and `to` is a multiple of an element's size.
 pub(crate) unsafe fn fill(to: usize, value: FillValue, count: usize) {
-    // SAFETY: mapped, writable and aligned by the caller's contract.
+    // SAFETY: the elements are mapped and writable and `to` is aligned by the caller's contract.
     unsafe { fill_elements(to, value, count) };
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Line, from 1.
@@ -130,7 +130,7 @@ pub enum Initializer<'a> {
     Masked {
         /// Which bits, such as 0xFF00.
         mask: u64,
-        /// The symbol, as above.
+        /// The symbol.
         symbol: Box<Initializer<'a>>,
     },
     /// `{ .. }`
@@ -216,7 +216,7 @@ pub enum Statement<'a> {
     },
 }
 
-/// A place in a source file.
+/// A position in a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourcePoint {
     /// Number of the file.
@@ -230,11 +230,11 @@ pub struct SourcePoint {
 /// `.loc`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location<'a> {
-    /// The place.
+    /// The position.
     pub point: SourcePoint,
     /// `function_name`: the name of the function that was inlined here.
     pub function_name: Option<DebugString<'a>>,
-    /// `inlined_at`: the place of the call. An earlier `.loc` names it.
+    /// `inlined_at`: the position of the call. An earlier `.loc` names it.
     pub inlined_at: Option<SourcePoint>,
 }
 
@@ -301,7 +301,7 @@ impl Instruction<'_> {
     }
 }
 
-/// An operand with its place.
+/// An operand with its position.
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
     /// Where.

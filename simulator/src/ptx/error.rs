@@ -15,7 +15,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error at a place.
+    /// An error at a position.
     pub fn new(at: Position, message: impl Into<String>) -> Error {
         Error {
             line: at.line,

@@ -1,4 +1,4 @@
-//! The lexer: text to tokens with their places.
+//! The lexer: text to tokens with their positions.
 
 use super::ast::Position;
 use super::error::{Error, Result};
@@ -27,7 +27,7 @@ pub struct Token<'a> {
     pub kind: TokenKind,
     /// Its text.
     pub text: &'a str,
-    /// Its place.
+    /// Its position.
     pub at: Position,
 }
 

@@ -39,7 +39,7 @@ impl QueueSet {
         if role == QueueRole::Legacy {
             return Arc::clone(members.legacy.get_or_insert_with(WorkQueue::new));
         }
-        // Queues that nobody else holds belong to destroyed streams.
+        // Queues without another owner belong to destroyed streams.
         members
             .others
             .retain(|(queue, _)| Arc::strong_count(queue) > 1 || !queue.is_idle());

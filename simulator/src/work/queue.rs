@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_an_item_keeps_nobody_waiting() {
+    fn waits_for_an_item_that_panics_end() {
         let queue = WorkQueue::new();
         let failed = queue.submit(Vec::new(), Box::new(|| panic!("a panic on purpose")));
         let next = queue.submit(Vec::new(), Box::new(|| ()));
