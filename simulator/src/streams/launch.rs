@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::CUdevice_attribute as Limit;
 use crate::context::Context;
 use crate::device;
 use crate::device_runtime::DeviceRuntime;
@@ -13,6 +12,7 @@ use crate::memory::Memory;
 use crate::module::{self, Function};
 use crate::settings;
 use crate::sync::lock;
+use warpsmith_abi::CUdevice_attribute as Limit;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
