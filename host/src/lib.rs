@@ -21,7 +21,7 @@
 //!
 //! # What safe code cannot do
 //!
-//! Read memory that nobody wrote; use memory after it was freed or free it while it is used; let two uses of memory race, in one
+//! Read uninitialised memory; use memory after it was freed or free it while it is used; let two uses of memory race, in one
 //! stream or in several, by the host or by graphs; pass a kernel arguments of the wrong number or type, or one buffer twice where it
 //! is written; break a context by dropping things in the wrong order or on the wrong thread. None of this depends on destructors
 //! being run. What remains are errors, and each says what to do: see [`Error`].

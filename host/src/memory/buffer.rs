@@ -22,7 +22,7 @@ use crate::stream::Stream;
 /// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
 /// streams that used it, without waiting. An empty one has no memory and is fine everywhere.
 ///
-/// There is no safe way to see memory that was never written. The elements are plain values, whose bytes mean the same everywhere:
+/// There is no safe way to read uninitialised memory. The elements are plain values, whose bytes mean the same everywhere:
 ///
 /// ```compile_fail,E0277
 /// # use warpsmith_host::prelude::*;
@@ -205,7 +205,7 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// A buffer of memory as it is found.
+    /// A buffer of uninitialised memory.
     ///
     /// # Safety
     ///

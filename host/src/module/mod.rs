@@ -51,6 +51,13 @@ pub(crate) struct ModuleInner {
     pub(crate) panics: Option<Arc<PanicSlot>>,
 }
 
+/// Where a variable of a module is on the device.
+pub(crate) struct Variable {
+    pub(crate) address: u64,
+    /// Its size.
+    pub(crate) bytes: usize,
+}
+
 impl Gpu {
     /// Loads PTX.
     ///
@@ -191,7 +198,7 @@ impl ModuleInner {
 
     /// The address and size of a variable.
     // covers: MEM-10
-    pub(crate) fn variable(&self, name: &str) -> Result<(u64, usize)> {
+    pub(crate) fn variable(&self, name: &str) -> Result<Variable> {
         self.gpu.bind()?;
         let missing = || not_found("cuModuleGetGlobal", "variable", name, &self.globals);
         let text = CString::new(name).map_err(|_| missing())?;
@@ -212,7 +219,7 @@ impl ModuleInner {
                 error
             }
         })?;
-        Ok((address, bytes))
+        Ok(Variable { address, bytes })
     }
 
     /// Tells the module's kernels where to write their panics.
@@ -220,7 +227,7 @@ impl ModuleInner {
         if !self.globals.iter().any(|name| name == panics::VARIABLE) {
             return Ok(());
         }
-        let (address, bytes) = self.variable(panics::VARIABLE)?;
+        let Variable { address, bytes } = self.variable(panics::VARIABLE)?;
         if bytes != size_of::<u64>() {
             return Ok(());
         }
