@@ -15,7 +15,7 @@ use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::launch::{
     Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
-    UntypedKernel, check,
+    UntypedKernel, Words, check,
 };
 use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
@@ -99,7 +99,8 @@ impl<'body> GraphBuilder<'body> {
         K: SafeKernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(0);
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
         arguments.pack(&mut packer);
         self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
     }
@@ -119,7 +120,8 @@ impl<'body> GraphBuilder<'body> {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(0);
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
         arguments.pack(&mut packer);
         self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
     }
@@ -138,7 +140,8 @@ impl<'body> GraphBuilder<'body> {
     where
         A: Arguments<P>,
     {
-        let mut packer = Packer::new(0);
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
         arguments.pack(&mut packer);
         self.add_kernel(&kernel.function, &UNKNOWN, grid, &mut packer)
     }

@@ -162,16 +162,19 @@ impl Stream {
 
     fn end_capture(&self, state: &Arc<CaptureState>) -> Result<Graph> {
         let gpu = &self.gpu;
-        gpu.bind()?;
+        // Whatever fails from here on: the streams leave the capture.
+        let bound = gpu.bind();
         let recorded = std::mem::take(&mut *lock(&state.recorded));
         let mut handle = std::ptr::null_mut();
         let ended = {
             let guard = gpu.lock_order();
             // What was forked and not joined is joined here: the graph is complete when all of it is.
-            let joined: Result<()> = recorded
-                .forks
-                .iter()
-                .try_for_each(|fork| self.handle.follow_captured(&guard, fork));
+            let joined = bound.and_then(|()| {
+                recorded
+                    .forks
+                    .iter()
+                    .try_for_each(|fork| self.handle.follow_captured(&guard, fork))
+            });
             // SAFETY: the driver writes one handle to `handle`, which outlives the call; `self` owns the stream.
             let ended = unsafe { call!(cuStreamEndCapture(self.handle.raw(), &mut handle)) };
             for stream in recorded.forks.iter().chain([&self.handle]) {

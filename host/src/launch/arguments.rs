@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
 
-use crate::error::{Code, LimitError};
+use crate::error::{Code, Error, LimitError};
 use crate::memory::allocation::Allocation;
 use crate::memory::view::RawView;
 use crate::memory::{
@@ -26,10 +26,11 @@ const MOST_FLAT: usize = 4 * MOST_PARAMETERS;
 
 /// The flat parameters of one launch, on the stack.
 pub struct Packer<'a> {
-    /// Where each parameter's value is; null for a value in `words`.
+    /// Where each parameter's value is.
     pointers: [MaybeUninit<*mut core::ffi::c_void>; MOST_FLAT],
-    /// Values of at most 8 bytes, each at its parameter's index.
-    words: [MaybeUninit<u64>; MOST_FLAT],
+    /// Values of at most 8 bytes, each at its parameter's index. They are not in the packer itself, so that the pointers to them stay
+    /// valid while the packer is borrowed again.
+    words: &'a mut Words,
     /// Parameters so far.
     flat_count: usize,
     uses: [MaybeUninit<Use<'a>>; MOST_PARAMETERS],
@@ -43,6 +44,16 @@ pub struct Packer<'a> {
     pub(crate) empty_reference: bool,
 }
 
+/// Room for the values of a [`Packer`].
+pub(crate) struct Words([MaybeUninit<u64>; MOST_FLAT]);
+
+impl Words {
+    #[inline]
+    pub(crate) fn new() -> Words {
+        Words([const { MaybeUninit::uninit() }; MOST_FLAT])
+    }
+}
+
 /// A use of memory by a launch.
 #[derive(Clone, Copy)]
 pub(crate) struct Use<'a> {
@@ -53,10 +64,10 @@ pub(crate) struct Use<'a> {
 
 impl<'a> Packer<'a> {
     #[inline]
-    pub(crate) fn new(stream_number: u64) -> Packer<'a> {
+    pub(crate) fn new(stream_number: u64, words: &'a mut Words) -> Packer<'a> {
         Packer {
             pointers: [const { MaybeUninit::uninit() }; MOST_FLAT],
-            words: [const { MaybeUninit::uninit() }; MOST_FLAT],
+            words,
             flat_count: 0,
             uses: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
             use_count: 0,
@@ -76,8 +87,8 @@ impl<'a> Packer<'a> {
     /// A parameter of at most 8 bytes whose value is the low bytes of `word` (the device is little-endian, as the host).
     #[inline]
     fn word(&mut self, word: u64) {
-        self.words[self.flat_count].write(word);
-        self.pointers[self.flat_count].write(std::ptr::null_mut());
+        let stored = std::ptr::from_mut(self.words.0[self.flat_count].write(word));
+        self.pointers[self.flat_count].write(stored.cast());
         self.flat_count += 1;
     }
 
@@ -124,13 +135,6 @@ impl<'a> Packer<'a> {
     /// The array that the driver takes: a pointer to each parameter's value. It is good until `self` is moved or used again.
     #[inline]
     pub(crate) fn pointers(&mut self) -> *mut *mut core::ffi::c_void {
-        let words: *mut MaybeUninit<u64> = self.words.as_mut_ptr();
-        for (i, pointer) in self.pointers[..self.flat_count].iter_mut().enumerate() {
-            // SAFETY: `by_reference` and `word` write the pointer before they count the parameter in `flat_count`.
-            if unsafe { pointer.assume_init() }.is_null() {
-                pointer.write(words.wrapping_add(i).cast());
-            }
-        }
         self.pointers.as_mut_ptr().cast()
     }
 
@@ -141,8 +145,8 @@ impl<'a> Packer<'a> {
     }
 
     #[cold]
-    pub(crate) fn empty_reference_error(kernel: &str) -> crate::Error {
-        crate::Error::Limit(Box::new(LimitError {
+    pub(crate) fn empty_reference_error(kernel: &str) -> Error {
+        Error::Limit(Box::new(LimitError {
             call: "cuLaunchKernelEx",
             code: Code::INVALID_VALUE,
             subject: kernel.into(),
