@@ -227,7 +227,7 @@ impl<'body> GraphBuilder<'body> {
         self.add_copy(from.memory.view(), to.raw_view())
     }
 
-    /// Adds a copy to page-locked host memory. The host gets at it after waiting for a launch.
+    /// Adds a copy to page-locked host memory. The host can read it after waiting for a launch.
     pub fn copy_to_host<S: DeviceRead + ?Sized>(
         &mut self,
         from: &S,

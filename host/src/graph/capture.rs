@@ -1,8 +1,8 @@
 //! Capture: what is enqueued in a stream becomes a graph instead of being run.
 //!
 //! The stream is borrowed exclusively for the capture, and so is every stream that takes part, so no other thread can enqueue
-//! something by chance. Memory is followed in a book of its own, because nothing runs: uses in different streams of the capture get
-//! edges, and the graph keeps the memory.
+//! something by mistake. Uses of memory are recorded apart from those of work that runs: uses in different streams of the capture
+//! get edges, and the graph keeps the memory.
 //!
 //! The driver's mode is "relaxed": what the other modes refuse (allocating elsewhere, asking events) is harmless here, since all calls
 //! that could break a capture are refused before they reach the driver.
@@ -30,7 +30,7 @@ use crate::order::stream_handle::StreamHandle;
 use crate::stream::Stream;
 use crate::sync::lock;
 
-/// A capture under way. It is also its stream: what is enqueued goes into the graph.
+/// A capture in progress. It dereferences to its stream: what is enqueued there becomes part of the graph.
 pub struct Capture<'scope, 'env: 'scope> {
     origin: &'scope Stream,
     state: Arc<CaptureState>,
@@ -203,7 +203,7 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
         self.origin
     }
 
-    /// Brings another stream into the capture: what is enqueued there from here on goes into the graph, after what the captured
+    /// Brings another stream into the capture: what is enqueued there from here on becomes part of the graph, after what the captured
     /// stream holds now and beside what it gets later. It stays in the capture until the end.
     ///
     /// # Errors

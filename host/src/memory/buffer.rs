@@ -83,7 +83,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside of the buffer, as with slices.
+    /// The range is out of bounds, as with slices.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.raw_view(), range)
     }
@@ -92,7 +92,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside of the buffer, as with slices.
+    /// The range is out of bounds, as with slices.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::of(self.raw_view(), range)
     }
@@ -178,7 +178,7 @@ impl Stream {
         let buffer = DeviceBuffer::<T>::raw(self, len)?;
         let view = buffer.raw_view();
         if view.bytes > 0 {
-            // SAFETY: the range is the buffer's, which nobody else has seen, and it was allocated in this stream, which `self` owns.
+            // SAFETY: the range is the buffer's, which has not left this function, and it was allocated in this stream, which `self` owns.
             unsafe {
                 call!(cuMemsetD8Async(
                     view.address,

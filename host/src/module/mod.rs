@@ -102,7 +102,7 @@ impl Gpu {
         if code.0 != 0 {
             return Err(rejected(CALL, Code(code.0), jit.errors(), ptx));
         }
-        // SAFETY: the call above loaded the module, and it is given to cust alone.
+        // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let mut inner = ModuleInner {
             gpu: self.inner.clone(),
@@ -130,14 +130,14 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The image is a whole and sound one: the driver goes by the sizes that stand in it.
+    /// The image is complete and valid: the driver trusts the sizes in it.
     pub unsafe fn load_binary(&self, image: &[u8]) -> Result<Module> {
         self.inner.bind()?;
         self.inner.reclaim();
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller vouches for the image.
+        // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller guarantees a complete and valid image.
         unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }?;
-        // SAFETY: the call above loaded the module, and it is given to cust alone.
+        // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let inner = ModuleInner {
             gpu: self.inner.clone(),
@@ -234,7 +234,7 @@ impl ModuleInner {
         let slot = Arc::new(PanicSlot::new(gpu)?);
         let pointer = slot.device_address();
         // SAFETY: the variable has `bytes` bytes at `address`, which are as many as `pointer` has (compared above). No kernel of
-        // this module can be running: nobody has seen it yet.
+        // this module can be running: it has not been returned to the caller yet.
         let written = unsafe {
             self.gpu
                 .context()

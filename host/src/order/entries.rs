@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(entries.len(), 1);
     }
 
-    /// Against a slow model that keeps every access for ever: whoever the model says must come before is reached through waits.
+    /// Compares with a slow model that keeps every access: each access that the model orders before another is reached through waits.
     #[test]
     fn nothing_is_forgotten() {
         // A small generator, so that the test needs no crate.
