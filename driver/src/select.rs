@@ -143,7 +143,7 @@ pub fn cuda_available() -> bool {
     library::cuda().is_ok_and(library::CudaLibrary::has_device)
 }
 
-/// The functions of the chosen driver; chooses by default where nobody has.
+/// The functions of the chosen driver; chooses by default where no choice was made.
 #[inline]
 pub(crate) fn table() -> Option<&'static Table> {
     match SELECTED.get() {

@@ -2,17 +2,8 @@
 
 mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::*;
-
-/// The tests of this file take turns. A real driver calls all host functions of a process on one thread: two tests that each hold it
-/// at a gate, and wait for what stands behind the other's gate before they open their own, would wait for ever.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed in its turn leaves nothing behind that the others use.
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn graph() -> CUgraph {
     get!(cuGraphCreate(0))

@@ -21,7 +21,7 @@ pub fn add(files: &mut Files, description: &Description, header: &Header) -> Res
     }
     let names = header.other_functions.iter().map(|name| format!("{name},"));
     text += &rust_text::list_macro(
-        "Further symbols, without signatures: nobody here calls them, but a foreign program may ask for them.",
+        "Further symbols, without signatures: not called here, but a foreign program may ask for them.",
         "for_each_foreign_symbol",
         &names.collect::<Vec<_>>(),
     );

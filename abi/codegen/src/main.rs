@@ -42,7 +42,7 @@ struct Options {
 fn main() -> Result<ExitCode> {
     let options = Options::parse();
     let libclang = libclang().find_or_fetch()?.join("clang").join("native");
-    // SAFETY: this program has only this thread yet, so nobody reads the environment meanwhile.
+    // SAFETY: this program has only this thread yet, so no other thread reads the environment meanwhile.
     unsafe { std::env::set_var("LIBCLANG_PATH", &libclang) };
 
     let abi = Path::new(env!("CARGO_MANIFEST_DIR"))

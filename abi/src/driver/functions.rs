@@ -501,7 +501,7 @@ macro_rules! for_each_per_thread_function {
     };
 }
 
-/// Further symbols, without signatures: nobody here calls them, but a foreign program may ask for them.
+/// Further symbols, without signatures: not called here, but a foreign program may ask for them.
 #[macro_export]
 macro_rules! for_each_foreign_symbol {
     ($callback:ident) => {

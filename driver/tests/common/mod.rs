@@ -1,7 +1,7 @@
 //! What the tests of the driver's C interface share. They run on whatever `WARPSMITH_DEVICE` names, else on the simulator.
 #![allow(dead_code, unused_macros, unused_imports)]
 
-use std::sync::Once;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 pub use core::ffi::{c_char, c_int, c_uint, c_void};
 pub use core::ptr::{null, null_mut};
@@ -44,6 +44,16 @@ macro_rules! get {
 }
 
 pub(crate) use {fails, get, ok};
+
+/// Lets the tests of a file take turns, each to its end, where they would get in each other's way: a capture forbids calls to its
+/// whole context, the default pool's figures are the process's, a fault ends its context. A real driver besides calls all host
+/// functions of a process on one thread, and some of its calls wait for all kernels: two tests that each wait for what stands behind
+/// the other's gate or kernel would wait for ever.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed in its turn leaves nothing behind that the others use.
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Starts the driver and makes the first device's primary context current to this thread.
 pub fn gpu() -> Backend {
