@@ -1,9 +1,6 @@
 //! GPU architectures and PTX versions.
 
 use std::fmt;
-use std::str::FromStr;
-
-use crate::error::BuildError;
 
 macro_rules! archs {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, level $level:literal, ptx $major:literal . $minor:literal;)*) => {
@@ -91,23 +88,6 @@ impl fmt::Display for Arch {
     }
 }
 
-impl FromStr for Arch {
-    type Err = BuildError;
-
-    fn from_str(text: &str) -> Result<Arch, BuildError> {
-        let name = text.trim().to_ascii_lowercase();
-        let name = name
-            .strip_prefix("compute_")
-            .map(|n| format!("sm_{n}"))
-            .unwrap_or(name);
-        Arch::ALL
-            .iter()
-            .copied()
-            .find(|a| a.name() == name)
-            .ok_or_else(|| BuildError::UnknownArch { name: text.into() })
-    }
-}
-
 /// A version of the PTX language, as in `.version 8.6`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
@@ -135,22 +115,5 @@ impl PtxVersion {
 impl fmt::Display for PtxVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-impl FromStr for PtxVersion {
-    type Err = BuildError;
-
-    fn from_str(text: &str) -> Result<PtxVersion, BuildError> {
-        let parse = || -> Option<PtxVersion> {
-            let (major, minor) = text.trim().split_once('.')?;
-            Some(PtxVersion {
-                major: major.parse().ok()?,
-                minor: minor.parse().ok()?,
-            })
-        };
-        parse().ok_or_else(|| {
-            BuildError::Setup(format!("`{text}` is no PTX version; write one like `8.6`"))
-        })
     }
 }

@@ -8,6 +8,7 @@ use crate::arch::{Arch, PtxVersion};
 use crate::cache;
 use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::fingerprint;
 use crate::linker::{self, FloatOptions, LinkJob};
@@ -95,7 +96,7 @@ pub enum DebugInfo {
     Lines,
 }
 
-/// What a panic in a kernel tells the host.
+/// What a panic in a kernel reports to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PanicStrategy {
     /// The message and the location.
@@ -204,7 +205,7 @@ impl CudaBuilder {
         self
     }
 
-    /// What a panic tells the host. Default: message and location.
+    /// What a panic reports to the host. Default: message and location.
     pub fn panic(mut self, strategy: PanicStrategy) -> Self {
         self.options.panic = strategy;
         self
@@ -361,12 +362,9 @@ impl CudaBuilder {
         })
     }
 
-    /// The kernels' place as an absolute path.
+    /// The kernels' absolute path.
     fn locate(&self) -> Result<Kernels, BuildError> {
-        let base = std::env::var_os("CARGO_MANIFEST_DIR")
-            .filter(|_| in_build_script())
-            .map(PathBuf::from)
-            .unwrap_or_default();
+        let base = environment::build_script_package().unwrap_or_default();
         match &self.kernels {
             Kernels::Module(path) => {
                 let path = base.join(path);
@@ -411,7 +409,7 @@ impl CudaBuilder {
             (_, Some(module)) => &module.manifest,
             (Kernels::Crate(path) | Kernels::Module(path), None) => path,
         };
-        // A target folder per workspace: cargo tells crates apart by their place in the workspace, so two
+        // A target folder per workspace: cargo tells crates apart by their path in the workspace, so two
         // workspaces with a crate `kernels` each would take one for the other.
         let workspace = device_crate::workspace_of(toolchain, manifest)?;
         let targets = cache::folder()?.join("target").join(toolchain.key());
@@ -495,20 +493,14 @@ impl CudaBuilder {
 
     /// In a build script: names every file whose change must run it again.
     fn tell_cargo(&self, sources: &[PathBuf]) {
-        if !in_build_script() {
+        if environment::build_script_package().is_none() {
             return;
         }
         for file in fingerprint::watched(sources) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
-        for variable in ["WARPSMITH_CACHE", "RUSTUP_TOOLCHAIN"] {
+        for variable in environment::RERUN_IF_CHANGED {
             println!("cargo:rerun-if-env-changed={variable}");
         }
     }
-}
-
-fn in_build_script() -> bool {
-    ["OUT_DIR", "CARGO_MANIFEST_DIR", "TARGET", "HOST"]
-        .iter()
-        .all(|v| std::env::var_os(v).is_some())
 }

@@ -6,18 +6,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 
 /// The cache folder: `$WARPSMITH_CACHE`, else `$XDG_CACHE_HOME/warpsmith`, else `~/.cache/warpsmith`.
 pub fn folder() -> Result<PathBuf, BuildError> {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    let folder = set("WARPSMITH_CACHE")
-        .or_else(|| set("XDG_CACHE_HOME").map(|p| p.join("warpsmith")))
-        .or_else(|| set("HOME").map(|p| p.join(".cache/warpsmith")))
+    let folder = environment::cache_folder()
         .ok_or_else(|| BuildError::Setup("no cache folder: set WARPSMITH_CACHE or HOME".into()))?;
     fs::create_dir_all(&folder).context("cannot create", &folder)?;
     folder.canonicalize().context("cannot find", &folder)
@@ -50,7 +44,7 @@ pub(crate) fn once(
     Ok(target)
 }
 
-/// Deletes what killed set-ups left. Only called under the lock, so nobody is working in them.
+/// Deletes what killed set-ups left. Only called under the lock, so no process is working in them.
 fn remove_leftovers(folder: &Path, name: &str) {
     let prefix = format!("{name}.partial-");
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -116,7 +110,7 @@ pub(crate) fn forget_vanished(parent: &Path) {
         if Path::new(&origin).exists() {
             continue;
         }
-        // Nobody builds what is not there; a lock that is held all the same is respected.
+        // A project that is not there is not being built; a lock that is held all the same is respected.
         let lock = folder.with_extension("lock");
         let held = File::open(&lock).is_ok_and(|file| file.try_lock().is_err());
         if !held {

@@ -9,12 +9,10 @@ use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::shared_units::unit_of;
-use crate::toolchain::{TESTED_RELEASE, Toolchain};
-
-/// rustc's name of the target.
-pub const TARGET: &str = "nvptx64-nvidia-cuda";
+use crate::toolchain::{TARGET, TESTED_RELEASE, Toolchain};
 
 /// Flags for every crate compiled for the GPU, `core` included.
 pub(crate) fn base_flags() -> Vec<String> {
@@ -104,45 +102,13 @@ impl Built {
     }
 }
 
-/// A mistake that rustc's own words do not explain.
-enum Mistake {
+/// A cause of a failed compilation that rustc's own words do not explain.
+enum KnownCause {
     /// The crate is not `no_std`.
     NeedsStd(String),
     /// The crate names a feature in `#![feature(...)]` that it has anyway.
     NamesFeature(String),
 }
-
-/// Variables of an outer cargo, clippy or coverage tool that change what an inner cargo does.
-const LEAKING: &[&str] = &[
-    "CARGO_ENCODED_RUSTFLAGS",
-    "RUSTFLAGS",
-    "CARGO_BUILD_RUSTFLAGS",
-    "RUSTDOCFLAGS",
-    "CARGO_ENCODED_RUSTDOCFLAGS",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER",
-    "CLIPPY_ARGS",
-    "CARGO_TARGET_DIR",
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_BUILD_BUILD_DIR",
-    "CARGO_BUILD_TARGET",
-    "CARGO_MAKEFLAGS",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "RUSTC",
-    "RUSTDOC",
-    "TARGET",
-    "HOST",
-    "OUT_DIR",
-    "OPT_LEVEL",
-    "DEBUG",
-    "PROFILE",
-    "NUM_JOBS",
-    "MIRI_SYSROOT",
-    "__CARGO_DEFAULT_LIB_METADATA",
-];
 
 impl<'a> Invocation<'a> {
     /// A call for the package of `manifest`, with its own target folder.
@@ -234,7 +200,7 @@ impl<'a> Invocation<'a> {
         let mut built = Built::default();
         let mut errors = String::new();
         let mut kernel_crate = None;
-        let mut mistake = None;
+        let mut cause = None;
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         for line in stdout.lines() {
             let line = line.context("cannot read the output of", &self.toolchain.cargo)?;
@@ -255,10 +221,10 @@ impl<'a> Invocation<'a> {
                     };
                     match message["message"]["code"]["code"].as_str() {
                         Some("E0463") if rendered.contains("crate for `std`") => {
-                            mistake = Some(Mistake::NeedsStd(krate()))
+                            cause = Some(KnownCause::NeedsStd(krate()))
                         }
                         Some("E0636") if rendered.contains("<crate attribute>") => {
-                            mistake = Some(Mistake::NamesFeature(krate()))
+                            cause = Some(KnownCause::NamesFeature(krate()))
                         }
                         _ => {}
                     }
@@ -314,20 +280,20 @@ impl<'a> Invocation<'a> {
         let diagnostics = if errors.is_empty() { stderr } else { errors };
         Err(BuildError::Rustc {
             diagnostics: diagnostics.trim_end().to_owned(),
-            hint: self.hint(mistake),
+            hint: self.hint(cause),
         })
     }
 
     /// What to do about a failed compilation, where there is something to say that rustc does not.
-    fn hint(&self, mistake: Option<Mistake>) -> Option<String> {
-        match mistake {
-            Some(Mistake::NeedsStd(krate)) => {
+    fn hint(&self, cause: Option<KnownCause>) -> Option<String> {
+        match cause {
+            Some(KnownCause::NeedsStd(krate)) => {
                 return Some(format!(
                     "`{krate}` needs `std`, which the GPU does not have. In a crate of your own write `#![no_std]`; of a \
                      dependency turn its `std` feature off (`default-features = false`), or keep it away from the kernels"
                 ));
             }
-            Some(Mistake::NamesFeature(krate)) => {
+            Some(KnownCause::NamesFeature(krate)) => {
                 return Some(format!(
                     "`{krate}` turns on a feature of rustc that the builder turns on for every device crate; take it out \
                      of its `#![feature(...)]`"
@@ -348,19 +314,8 @@ impl<'a> Invocation<'a> {
 /// cargo without what an outer cargo put into the environment.
 fn clean_cargo(toolchain: &Toolchain) -> Command {
     let mut command = Command::new(&toolchain.cargo);
-    for (name, _) in std::env::vars_os() {
-        let name_text = name.to_string_lossy();
-        let leaks = LEAKING.contains(&name_text.as_ref())
-            || name_text.starts_with("CARGO_FEATURE_")
-            || name_text.starts_with("CARGO_CFG_")
-            || name_text.starts_with("CARGO_PKG_")
-            || name_text.starts_with("CARGO_MANIFEST_")
-            || name_text.starts_with("CARGO_PROFILE_")
-            || name_text.starts_with("CARGO_TARGET_")
-            || name_text.starts_with("DEP_");
-        if leaks {
-            command.env_remove(&name);
-        }
+    for name in environment::of_outer_builds() {
+        command.env_remove(name);
     }
     command
 }

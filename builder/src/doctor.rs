@@ -1,4 +1,4 @@
-//! Looks at every ingredient of a device build and says what is wrong with it and how to mend it.
+//! Looks at every ingredient of a device build and says what is wrong with it and the remedy.
 
 use crate::cache;
 use crate::core_source;
@@ -14,12 +14,12 @@ use crate::toolchain::{TESTED_RELEASE, Toolchain};
 pub struct Ingredient {
     /// What it is: `rustc`, `core source` ...
     pub name: &'static str,
-    /// What was found, with version and place.
+    /// What was found, with version and path.
     pub found: Option<String>,
     /// What is wrong with it, if anything.
     pub problem: Option<String>,
-    /// The command that mends it.
-    pub mend: Option<String>,
+    /// The command that remedys it.
+    pub remedy: Option<String>,
     /// Builds work without it.
     pub optional: bool,
 }
@@ -30,22 +30,26 @@ impl Ingredient {
             name,
             found: Some(found.into()),
             problem: None,
-            mend: None,
+            remedy: None,
             optional: false,
         }
     }
 
-    fn bad(name: &'static str, problem: impl Into<String>, mend: impl Into<String>) -> Ingredient {
+    fn bad(
+        name: &'static str,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Ingredient {
         Ingredient {
             name,
             found: None,
             problem: Some(problem.into()),
-            mend: Some(mend.into()),
+            remedy: Some(remedy.into()),
             optional: false,
         }
     }
 
-    /// True when nothing needs mending.
+    /// True when nothing needs remedying.
     pub fn is_good(&self) -> bool {
         self.problem.is_none()
     }
@@ -83,7 +87,7 @@ fn rustc(toolchain: &Toolchain) -> Ingredient {
         rustc.problem = Some(format!(
             "everything is tested with rustc {TESTED_RELEASE}; the GPU target changes between releases"
         ));
-        rustc.mend = Some(format!(
+        rustc.remedy = Some(format!(
             "rustup toolchain install {TESTED_RELEASE} && rustup override set {TESTED_RELEASE}"
         ));
         rustc.optional = true;
@@ -92,18 +96,20 @@ fn rustc(toolchain: &Toolchain) -> Ingredient {
 }
 
 fn llvm_library(toolchain: &Toolchain) -> Ingredient {
-    let mend =
+    let remedy =
         format!("rustup toolchain install {TESTED_RELEASE} --force-non-host --profile minimal");
     match toolchain.llvm_library() {
-        Err(error) => Ingredient::bad("LLVM library", error.to_string(), mend),
+        Err(error) => Ingredient::bad("LLVM library", error.to_string(), remedy),
         Ok(path) => match llvm::load(&path) {
             Ok(_) => Ingredient::good(
                 "LLVM library",
                 format!("{} at {}", toolchain.llvm_version, path.display()),
             ),
-            Err(error) => {
-                Ingredient::bad("LLVM library", format!("{}: {error}", path.display()), mend)
-            }
+            Err(error) => Ingredient::bad(
+                "LLVM library",
+                format!("{}: {error}", path.display()),
+                remedy,
+            ),
         },
     }
 }
@@ -172,13 +178,13 @@ fn c_linker() -> Ingredient {
 
 fn assembler() -> Ingredient {
     let found = Ptxas::find().map(|ptxas| (ptxas.version(), ptxas));
-    let mend = "cargo xtask setup --ptxas";
+    let remedy = "cargo xtask setup --ptxas";
     let ingredient = match found {
         Some((Ok(version), ptxas)) => {
             Ingredient::good("ptxas", format!("{version} at {}", ptxas.path().display()))
         }
-        Some((Err(error), _)) => Ingredient::bad("ptxas", error.to_string(), mend),
-        None => Ingredient::bad("ptxas", ptxas::search_hint(), mend),
+        Some((Err(error), _)) => Ingredient::bad("ptxas", error.to_string(), remedy),
+        None => Ingredient::bad("ptxas", ptxas::search_hint(), remedy),
     };
     Ingredient {
         optional: true,

@@ -1,6 +1,8 @@
-//! Everything that can go wrong in a device build, each with its culprit and the way out.
+//! Everything that can go wrong in a device build, each with its cause and the remedy.
 
 use std::path::PathBuf;
+
+use crate::arch::{Arch, PtxVersion};
 
 /// A failed device build.
 ///
@@ -47,7 +49,7 @@ pub enum BuildError {
         /// The architecture that has it.
         needs: String,
         /// The build's architecture.
-        arch: crate::Arch,
+        arch: Arch,
         /// The function that uses it.
         used_by: Option<String>,
         /// Where, as file and line.
@@ -59,9 +61,9 @@ pub enum BuildError {
     )]
     PtxVersionTooOld {
         /// What `.ptx_version(..)` says.
-        asked: crate::PtxVersion,
+        asked: PtxVersion,
         /// What is needed.
-        needs: crate::PtxVersion,
+        needs: PtxVersion,
         /// What needs it.
         reason: String,
     },
@@ -105,7 +107,7 @@ pub struct UnresolvedSymbol {
     /// Where, as file and line.
     pub location: Option<(String, u32)>,
     /// What to do about it.
-    pub way_out: String,
+    pub remedy: String,
 }
 
 fn used_text(used_by: &Option<String>, location: &Option<(String, u32)>) -> String {
@@ -126,7 +128,7 @@ fn unresolved_text(symbols: &[UnresolvedSymbol]) -> String {
             "unresolved symbol `{}`{}\n  {}",
             s.symbol,
             used_text(&s.used_by, &s.location),
-            s.way_out
+            s.remedy
         )
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -139,7 +141,7 @@ impl From<String> for BuildError {
 }
 
 fn known_archs() -> String {
-    crate::Arch::ALL
+    Arch::ALL
         .iter()
         .map(|a| a.name())
         .collect::<Vec<_>>()

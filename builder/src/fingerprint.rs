@@ -1,6 +1,6 @@
 //! Remembers what PTX was made from, so that a build with nothing changed reads one file and runs nothing.
 //!
-//! One file per kernel crate and set of options lies in the cache: the PTX, and every input with its size,
+//! The cache holds one file per kernel crate and set of options: the PTX, and every input with its size,
 //! time and hash. An input is unchanged when size and time are, or else when its hash is.
 
 use std::fs;
@@ -26,11 +26,11 @@ pub(crate) struct Remembered {
 struct Input {
     path: PathBuf,
     /// None: the file was not there, and its appearance would be a change.
-    state: Option<State>,
+    state: Option<InputState>,
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Eq, Clone, Copy)]
-struct State {
+struct InputState {
     size: u64,
     modified: u128,
     hash: u64,
@@ -67,7 +67,7 @@ pub(crate) fn recall(origin: &Path, key: &str) -> Option<Remembered> {
         .then_some(remembered)
 }
 
-/// Remembers a result, unless an input was changed after `started`: then nobody knows which text was compiled.
+/// Remembers a result, unless an input was changed after `started`: then it is unknown which text was compiled.
 pub(crate) fn remember(
     origin: &Path,
     key: &str,
@@ -145,11 +145,11 @@ fn unchanged(input: &Input) -> bool {
         || state(&input.path).is_some_and(|new| new.hash == old.hash)
 }
 
-fn state(path: &Path) -> Option<State> {
+fn state(path: &Path) -> Option<InputState> {
     let metadata = fs::metadata(path).ok()?;
     let mut hasher = DefaultHasher::new();
     fs::read(path).ok()?.hash(&mut hasher);
-    Some(State {
+    Some(InputState {
         size: metadata.len(),
         modified: modified(&metadata),
         hash: hasher.finish(),

@@ -1,6 +1,6 @@
 //! Kernels in a module of the user's own package: `src/kernels.rs` becomes a `no_std` crate of its own.
 //!
-//! The crate lies in the cache: a manifest with those of the package's dependencies that the module names, a
+//! The crate is in the cache: a manifest with those of the package's dependencies that the module names, a
 //! `lib.rs` with `pub mod kernels;`, and links to the module's files. The links have the module's own relative
 //! paths, so rustc's diagnostics name the user's files.
 
@@ -225,7 +225,7 @@ fn manifest_text(
     toml::to_string(&manifest).map_err(|e| BuildError::Setup(e.to_string()))
 }
 
-/// One dependency as `cargo metadata` tells it, as a manifest says it.
+/// One dependency of `cargo metadata`'s answer, in the words of a manifest.
 fn dependency_entry(dependency: &Value, name: &str, key: &str) -> toml::Table {
     let mut entry = toml::Table::new();
     if key != name {

@@ -1,11 +1,13 @@
-//! NVIDIA's assembler, where there is one: checks PTX and tells registers, stack and spills per kernel.
+//! NVIDIA's assembler, where there is one: checks PTX and reports registers, stack and spills per kernel.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::arch::Arch;
 use crate::cache;
+use crate::environment;
 use crate::error::{BuildError, IoContext};
+use crate::nvidia_tools;
 
 /// A `ptxas` program.
 #[derive(Debug, Clone)]
@@ -48,25 +50,13 @@ pub struct PtxasReport {
 impl Ptxas {
     /// Looks in `$WARPSMITH_PTXAS`, `PATH`, `$CUDA_HOME`, `$CUDA_PATH`, `/usr/local/cuda` and the cache.
     pub fn find() -> Option<Ptxas> {
-        let variable = |name: &str| {
-            std::env::var_os(name)
-                .filter(|v| !v.is_empty())
-                .map(PathBuf::from)
-        };
-        if let Some(path) = variable("WARPSMITH_PTXAS") {
+        if let Some(path) = environment::ptxas() {
             return Some(Ptxas { path });
         }
-        let on_path = std::env::var_os("PATH")
+        environment::program_folders()
             .into_iter()
-            .flat_map(|p| std::env::split_paths(&p).collect::<Vec<_>>());
-        let toolkits = ["CUDA_HOME", "CUDA_PATH"]
-            .iter()
-            .filter_map(|v| variable(v))
-            .chain([PathBuf::from("/usr/local/cuda")]);
-        on_path
-            .chain(toolkits.map(|t| t.join("bin")))
             .map(|folder| folder.join("ptxas"))
-            .chain(crate::setup::installed_tool("ptxas"))
+            .chain(nvidia_tools::installed_tool("ptxas"))
             .find(|path| path.is_file())
             .map(|path| Ptxas { path })
     }
@@ -96,7 +86,7 @@ impl Ptxas {
         Ok(release.trim().to_owned())
     }
 
-    /// Assembles `ptx` for `arch` and throws the result away. An error tells what ptxas rejects.
+    /// Assembles `ptx` for `arch` and discards the result. An error says what ptxas rejects.
     pub fn check(&self, ptx: &str, arch: Arch) -> Result<Vec<KernelUsage>, BuildError> {
         Ok(self.report(ptx, arch)?.kernels)
     }

@@ -1,7 +1,7 @@
 //! Crates from a registry, compiled once for all workspaces.
 //!
 //! Each workspace has a target folder of its own, because cargo tells the crates of a workspace apart by their
-//! place in it. A crate from a registry is the same everywhere: cargo names each compiled unit of it by a hash of
+//! path in it. A crate from a registry is the same everywhere: cargo names each compiled unit of it by a hash of
 //! its version, features and flags. So after a build the units of registry crates are kept in a folder beside the
 //! workspaces', and a workspace's first build starts with them. cargo checks them like its own.
 
@@ -10,7 +10,7 @@ use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::Path;
 
-use crate::device_crate::TARGET;
+use crate::toolchain::TARGET;
 
 /// The folders of a target folder that hold units, those first that must be complete when the last is seen.
 const FOLDERS: [&str; 3] = ["deps", "build", ".fingerprint"];

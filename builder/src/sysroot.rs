@@ -66,7 +66,7 @@ impl DeviceSysroot {
         let source = core_source::find_or_fetch(toolchain)?;
         let target = cache.join(folder_name(toolchain));
         if target.exists() {
-            // Under the final name and not whole: somebody deleted files from it.
+            // Under the final name and not complete: files were deleted from it.
             let _lock = cache::lock(&cache.join(format!("{}.lock", folder_name(toolchain))))?;
             if DeviceSysroot::at(&target)?.is_none() {
                 fs::remove_dir_all(&target).context("cannot remove the damaged", &target)?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::environment;
 use crate::error::BuildError;
 
 /// The rustc that device builds use: the one that `cargo` and rustup give in this folder.
@@ -22,6 +23,8 @@ pub struct Toolchain {
     pub llvm_version: String,
 }
 
+/// rustc's name of the GPU target.
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 /// The LLVM that the linker's bindings were written and tested against.
 pub const LLVM_MAJOR: &str = "22";
 /// The rustc that everything was tested with.
@@ -30,7 +33,7 @@ pub const TESTED_RELEASE: &str = "1.95.0";
 impl Toolchain {
     /// Asks `$RUSTC` (set in build scripts), else `rustc`.
     pub fn find() -> Result<Toolchain, BuildError> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let rustc = environment::rustc();
         Toolchain::of(Path::new(&rustc))
     }
 

@@ -1,4 +1,4 @@
-//! The block: its place in the grid, its size, and its barriers.
+//! The block: its index in the grid, its size, and its barriers.
 //!
 //! # The rule of barriers
 //!
@@ -10,7 +10,7 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-use crate::thread;
+use crate::special_registers as register;
 
 /// `%ctaid`: the block's position in the grid, as CUDA C++'s `blockIdx`. Any arch.
 ///
@@ -21,9 +21,9 @@ use crate::thread;
 #[inline(always)]
 pub fn idx() -> (u32, u32, u32) {
     (
-        thread::block_idx_x(),
-        thread::block_idx_y(),
-        thread::block_idx_z(),
+        register::block_idx_x(),
+        register::block_idx_y(),
+        register::block_idx_z(),
     )
 }
 
@@ -36,9 +36,9 @@ pub fn idx() -> (u32, u32, u32) {
 #[inline(always)]
 pub fn dim() -> (u32, u32, u32) {
     (
-        thread::block_dim_x(),
-        thread::block_dim_y(),
-        thread::block_dim_z(),
+        register::block_dim_x(),
+        register::block_dim_y(),
+        register::block_dim_z(),
     )
 }
 
@@ -80,7 +80,8 @@ pub fn sync() {
 pub fn sync_count(predicate: bool) -> u32 {
     on_device! {
         let count: u32;
-        // SAFETY: as `sync`.
+        // SAFETY: the barrier reads a predicate and writes a register; that all threads reach it is the rule at the head of
+        // this module.
         unsafe {
             asm!("{{ .reg .pred %p; setp.ne.u32 %p, {i}, 0; bar.red.popc.u32 {o}, 0, %p; }}",
                 i = in(reg32) u32::from(predicate), o = lateout(reg32) count);
@@ -101,7 +102,8 @@ pub fn sync_count(predicate: bool) -> u32 {
 pub fn sync_and(predicate: bool) -> bool {
     on_device! {
         let all: u32;
-        // SAFETY: as `sync`.
+        // SAFETY: the barrier reads a predicate and writes a register; that all threads reach it is the rule at the head of
+        // this module.
         unsafe {
             asm!("{{ .reg .pred %p; setp.ne.u32 %p, {i}, 0; bar.red.and.pred %p, 0, %p; selp.u32 {o}, 1, 0, %p; }}",
                 i = in(reg32) u32::from(predicate), o = lateout(reg32) all);
@@ -122,7 +124,8 @@ pub fn sync_and(predicate: bool) -> bool {
 pub fn sync_or(predicate: bool) -> bool {
     on_device! {
         let any: u32;
-        // SAFETY: as `sync`.
+        // SAFETY: the barrier reads a predicate and writes a register; that all threads reach it is the rule at the head of
+        // this module.
         unsafe {
             asm!("{{ .reg .pred %p; setp.ne.u32 %p, {i}, 0; bar.red.or.pred %p, 0, %p; selp.u32 {o}, 1, 0, %p; }}",
                 i = in(reg32) u32::from(predicate), o = lateout(reg32) any);
@@ -140,7 +143,7 @@ pub fn sync_or(predicate: bool) -> bool {
 /// ```
 #[inline(always)]
 pub fn sync_diverged() {
-    // SAFETY: as `sync`.
+    // SAFETY: a barrier touches no memory; that all threads reach it is the rule at the head of this module.
     on_device! { unsafe { asm!("barrier.sync 0;") } }
 }
 
@@ -190,7 +193,8 @@ impl<const ID: u32> NamedBarrier<ID> {
     pub fn sync(self, threads: u32) {
         let () = Self::CHECK;
         debug_assert!(threads.is_multiple_of(32));
-        // SAFETY: as `block::sync`, for the group.
+        // SAFETY: a barrier touches no memory; `CHECK` holds for its number, and that all participating warps reach it is the
+        // rule at the head of this module.
         on_device! { unsafe { asm!("bar.sync {}, {};", const ID, in(reg32) threads) } }
     }
 
@@ -205,7 +209,8 @@ impl<const ID: u32> NamedBarrier<ID> {
     pub fn arrive(self, threads: u32) {
         let () = Self::CHECK;
         debug_assert!(threads.is_multiple_of(32));
-        // SAFETY: as `block::sync`, for the group.
+        // SAFETY: a barrier touches no memory; `CHECK` holds for its number, and that all participating warps reach it is the
+        // rule at the head of this module.
         on_device! { unsafe { asm!("bar.arrive {}, {};", const ID, in(reg32) threads) } }
     }
 }

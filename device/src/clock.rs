@@ -1,6 +1,6 @@
 //! Clocks: cycles of the multiprocessor, and wall time.
 //!
-//! The reads keep their place in the program: none is merged with another or moved over memory accesses.
+//! The reads keep their position in the program: none is merged with another or moved over memory accesses.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;

@@ -8,7 +8,7 @@
 //! The safe way is a phase of a shared array: [`SharedFilled::across_cluster`](crate::shared::SharedFilled::across_cluster) lets all
 //! blocks read each other's arrays, and [`SharedFilled::atomic_across_cluster`](crate::shared::SharedFilled::atomic_across_cluster)
 //! update them atomically. Both hold the cluster's barrier before (the neighbour has started, and filled its array) and
-//! after (nobody ends or writes while others still read). [`map_shared`] is the raw instruction.
+//! after (no block ends or writes while others still read). [`map_shared`] is the raw instruction.
 
 #![cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 
@@ -185,7 +185,7 @@ impl Arrival {
 /// ```no_run
 /// # use warpsmith_device::cluster;
 /// /// # Safety
-/// /// `counter` lies in shared memory; all blocks of the cluster run and have initialised theirs.
+/// /// `counter` is in shared memory; all blocks of the cluster run and have initialised theirs.
 /// unsafe fn first_blocks(counter: *mut u32) -> u32 {
 ///     // SAFETY: the caller vouches for the cluster; rank 0 exists.
 ///     unsafe { cluster::map_shared(counter, 0).read_volatile() }

@@ -1,6 +1,6 @@
 //! Memory fences: order the calling thread's own accesses, as other threads see them.
 //!
-//! A fence waits for nobody and publishes nothing by itself: the other side has to read the flag with a volatile or
+//! A fence waits for no thread and publishes nothing by itself: the other side has to read the flag with a volatile or
 //! atomic load, and fence too before it reads the data. A block barrier, in contrast, does both for the block.
 
 #[cfg(target_arch = "nvptx64")]

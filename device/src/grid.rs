@@ -1,7 +1,7 @@
 //! The grid: how many blocks the launch has.
 
 pub use crate::cooperative::{Arrival, arrive, is_cooperative, sync};
-use crate::thread;
+use crate::{block, special_registers as register};
 
 /// `%nctaid`: the grid's extent in blocks, as CUDA C++'s `gridDim`. Any arch.
 ///
@@ -12,9 +12,9 @@ use crate::thread;
 #[inline(always)]
 pub fn dim() -> (u32, u32, u32) {
     (
-        thread::grid_dim_x(),
-        thread::grid_dim_y(),
-        thread::grid_dim_z(),
+        register::grid_dim_x(),
+        register::grid_dim_y(),
+        register::grid_dim_z(),
     )
 }
 
@@ -38,7 +38,7 @@ pub fn blocks() -> u64 {
 /// ```
 #[inline(always)]
 pub fn linear_block() -> u64 {
-    let (x, y, z) = crate::block::idx();
+    let (x, y, z) = block::idx();
     let (width, height, _) = dim();
     (u64::from(z) * u64::from(height) + u64::from(y)) * u64::from(width) + u64::from(x)
 }
@@ -54,5 +54,5 @@ pub fn linear_block() -> u64 {
 /// ```
 #[inline(always)]
 pub fn threads_x() -> usize {
-    thread::grid_dim_x() as usize * thread::block_dim_x() as usize
+    register::grid_dim_x() as usize * register::block_dim_x() as usize
 }

@@ -5,7 +5,7 @@
 //!
 //! # State spaces
 //!
-//! A pointer in Rust is a generic address. Where the text holds `/*space={pointer}*/`, in the place of a state space,
+//! A pointer in Rust is a generic address. Where the text holds `/*space={pointer}*/`, where a state space stands,
 //! the PTX linker replaces the comment by `.shared` or `.global` when it can prove where the pointer leads, and by
 //! nothing otherwise; PTX read without that help is still right, only generic.
 

@@ -1,4 +1,4 @@
-//! What a kernel tells its launcher: types only; the host library gives them meaning.
+//! What a launcher knows of a kernel: types only; the host library gives them meaning.
 //!
 //! On the host, `#[kernel]` turns the function `saxpy` into a type `saxpy` that implements [`Kernel`], and a function
 //! `saxpy()` that gives its value, so that both `module.kernel(saxpy)` and `TypedKernel<saxpy>` name it. The type's

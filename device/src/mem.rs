@@ -1,7 +1,7 @@
 //! Loads and stores of global memory with a cache hint, and as one instruction for up to 16 bytes.
 //!
 //! The hints change no value. Each function comes twice: safe on a reference, by its generic address; and `unsafe` on a
-//! pointer that is known to lie in global memory, also for memory that other threads may write meanwhile.
+//! pointer that is known to be in global memory, also for memory that other threads may write meanwhile.
 //!
 //! Ordinary loads through `&[T]` parameters need none of this: they are `ld.global.nc` by themselves, and as wide as the
 //! type's alignment allows.

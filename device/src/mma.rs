@@ -148,7 +148,7 @@ macro_rules! matrix_loads {
         /// ```
         ///
         /// # Safety
-        /// The rows lie in shared memory, at addresses divisible by 16, are initialised, and nobody writes them meanwhile.
+        /// The rows are in shared memory, at addresses divisible by 16, are initialised, and no thread writes them meanwhile.
         #[inline(always)]
         pub unsafe fn $name<T>(row: *const T) -> [u32; [$($i),*].len()] {
             // SAFETY: zero is an integer; all registers are written below.

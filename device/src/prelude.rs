@@ -8,4 +8,4 @@ pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::vector::{AsVectors, Vector};
 pub use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors};
 pub use crate::{arch, block, clock, fence, grid, shared, thread, warp};
-pub use crate::{gpu_assert, gpu_debug_assert, gpu_print, gpu_println, kernel};
+pub use crate::{gpu_assert, gpu_debug_assert, gpu_print, gpu_println, kernel, unroll};

@@ -34,15 +34,15 @@ macro_rules! predicates {
 }
 
 predicates! {
-    /// CUDA C++'s `__isGlobal()`: whether the pointer lies in global memory (kernel parameters count too).
+    /// CUDA C++'s `__isGlobal()`: whether the pointer is to global memory (kernel parameters count too).
     is_global = "global";
-    /// CUDA C++'s `__isShared()`: whether the pointer lies in the block's own shared memory.
+    /// CUDA C++'s `__isShared()`: whether the pointer is to the block's own shared memory.
     is_shared = "shared";
-    /// CUDA C++'s `__isConstant()`: whether the pointer lies in constant memory.
+    /// CUDA C++'s `__isConstant()`: whether the pointer is to constant memory.
     is_constant = "const";
-    /// CUDA C++'s `__isLocal()`: whether the pointer lies in the thread's local memory.
+    /// CUDA C++'s `__isLocal()`: whether the pointer is to the thread's local memory.
     is_local = "local";
-    /// CUDA C++'s `__isGridConstant()`: whether the pointer lies in the kernel's parameters.
+    /// CUDA C++'s `__isGridConstant()`: whether the pointer is to the kernel's parameters.
     is_grid_constant = "param";
 }
 

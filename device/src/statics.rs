@@ -36,7 +36,7 @@ impl<T: Pod> Deref for Constant<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: nobody writes while a kernel runs.
+        // SAFETY: constant memory is not written while a kernel runs: the host's side of the static holds that.
         unsafe { &*self.0.get() }
     }
 }

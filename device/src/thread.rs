@@ -1,9 +1,15 @@
-//! The calling thread: where it stands in its block and in the grid.
+//! The calling thread: its index in its block and in the grid.
 //!
 //! Numbers are unsigned, as in CUDA C++; x varies fastest. The single special registers have `cuda_std`'s names too
 //! (`thread_idx_x()`), and so do `index_1d()`, `index_2d()`, `index_3d()`.
 
 use crate::{block, grid};
+
+/// The single special registers, under `cuda_std`'s names.
+pub use crate::special_registers::{
+    block_dim_x, block_dim_y, block_dim_z, block_idx_x, block_idx_y, block_idx_z, grid_dim_x,
+    grid_dim_y, grid_dim_z, thread_idx_x, thread_idx_y, thread_idx_z,
+};
 
 /// `%tid`: the thread's position in its block, as CUDA C++'s `threadIdx`. Any arch.
 ///
@@ -14,49 +20,6 @@ use crate::{block, grid};
 #[inline(always)]
 pub fn idx() -> (u32, u32, u32) {
     (thread_idx_x(), thread_idx_y(), thread_idx_z())
-}
-
-macro_rules! special_registers {
-    ($($(#[$documentation:meta])* $name:ident = $intrinsic:ident;)*) => {$(
-        $(#[$documentation])*
-        ///
-        /// ```no_run
-        #[doc = concat!("let value: u32 = warpsmith_device::thread::", stringify!($name), "();")]
-        /// # let _ = value;
-        /// ```
-        #[inline(always)]
-        pub fn $name() -> u32 {
-            // SAFETY: reading a special register has no conditions.
-            on_device! { unsafe { core::arch::nvptx::$intrinsic() as u32 } }
-        }
-    )*};
-}
-
-special_registers! {
-    /// `%tid.x`. Any arch.
-    thread_idx_x = _thread_idx_x;
-    /// `%tid.y`. Any arch.
-    thread_idx_y = _thread_idx_y;
-    /// `%tid.z`. Any arch.
-    thread_idx_z = _thread_idx_z;
-    /// `%ntid.x`. Any arch.
-    block_dim_x = _block_dim_x;
-    /// `%ntid.y`. Any arch.
-    block_dim_y = _block_dim_y;
-    /// `%ntid.z`. Any arch.
-    block_dim_z = _block_dim_z;
-    /// `%ctaid.x`. Any arch.
-    block_idx_x = _block_idx_x;
-    /// `%ctaid.y`. Any arch.
-    block_idx_y = _block_idx_y;
-    /// `%ctaid.z`. Any arch.
-    block_idx_z = _block_idx_z;
-    /// `%nctaid.x`. Any arch.
-    grid_dim_x = _grid_dim_x;
-    /// `%nctaid.y`. Any arch.
-    grid_dim_y = _grid_dim_y;
-    /// `%nctaid.z`. Any arch.
-    grid_dim_z = _grid_dim_z;
 }
 
 /// The thread's number in a grid that extends along x: `block_idx.x * block_dim.x + thread_idx.x`, in 64 bits.
@@ -175,7 +138,7 @@ pub fn sync_threads() {
 /// ```
 #[inline(always)]
 pub fn exit() -> ! {
-    // SAFETY: the thread's memory is its own; whoever relies on it at a barrier breaks the rule of barriers.
+    // SAFETY: no other thread uses the memory of an ended one; barriers do not wait for it.
     on_device! { unsafe { core::arch::asm!("exit;", options(noreturn)) } }
 }
 

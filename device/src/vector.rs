@@ -51,7 +51,7 @@ pub struct Vector<T: Lanes>(pub T::Array);
 
 // SAFETY: an array of 16 bytes (see `lanes!`) of a type whose zeros are a value.
 unsafe impl<T: Lanes> Zeroable for Vector<T> {}
-// SAFETY: as above, without padding: size and alignment are both 16.
+// SAFETY: an array of 16 bytes of plain data (see `lanes!`), aligned to 16, so without padding.
 unsafe impl<T: Lanes> Pod for Vector<T> {}
 
 /// Slices as vectors.
@@ -91,7 +91,7 @@ impl<T: Lanes> AsVectors<T> for [T] {
     }
 }
 
-/// Panics unless a vector may lie at `pointer`.
+/// Panics unless `pointer` is aligned for a vector.
 #[inline(always)]
 pub(crate) fn assert_aligned<T>(pointer: *const T) {
     if !pointer.addr().is_multiple_of(16) {

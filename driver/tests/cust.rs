@@ -9,16 +9,17 @@ use cust::memory::{
 };
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
+use warpsmith_testkit::ptx;
 
 warpsmith_driver::provide_simulator! {
     // SAFETY: the simulator compiles each of its functions against the signature of its name.
     unsafe { warpsmith_driver::SimulatorBackend::new(warpsmith_simulator::entry_point) }
 }
 
-const PTX: &str = "
-.version 7.0
-.target sm_70
-.address_size 64
+const PTX: &str = ptx!(
+    "7.0",
+    "sm_70",
+    "
 .visible .const .align 4 .u32 factor = 3;
 .visible .entry scale(.param .u64 words, .param .u32 n)
 {
@@ -38,7 +39,8 @@ const PTX: &str = "
 DONE:
     ret;
 }
-";
+"
+);
 
 fn context() -> Context {
     if std::env::var_os("WARPSMITH_DEVICE").is_none() {

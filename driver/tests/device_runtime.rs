@@ -3,14 +3,15 @@
 
 mod common;
 use std::ffi::CString;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::*;
+use warpsmith_testkit::{Side, own_process, ptx};
 
-const KERNELS: &str = "
-.version 7.8
-.target sm_90
-.address_size 64
-
+const KERNELS: &str = ptx!(
+    "7.8",
+    "sm_90",
+    "
 .extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
 .extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 arguments);
 .extern .func (.param .b64 result) malloc(.param .b64 size);
@@ -105,7 +106,8 @@ LOOP:
     st.global.u32 [%rd3], %r3;
     ret;
 }
-";
+"
+);
 
 fn kernel(name: &str) -> CUfunction {
     let text = CString::new(KERNELS).unwrap();
@@ -199,18 +201,8 @@ fn a_loop_in_a_graph_ends_when_its_kernel_says_so() {
 fn printing_comes_out_at_a_synchronisation() {
     let _turn = turn();
     // A process of its own, whose stdout can be read.
-    if std::env::var_os("WARPSMITH_TEST_PRINT").is_none() {
-        let test = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "printing_comes_out_at_a_synchronisation",
-                "--nocapture",
-            ])
-            .env("WARPSMITH_TEST_PRINT", "1")
-            .output()
-            .unwrap();
-        let stdout = String::from_utf8_lossy(&test.stdout);
-        assert!(test.status.success(), "{stdout}");
+    if let Side::Parent(output) = own_process(&[]) {
+        let stdout = output.stdout;
         let at = |text: &str| {
             stdout
                 .find(text)
@@ -256,14 +248,13 @@ fn a_waiting_kernel_stops_no_other_stream() {
     launch(double, 32, two, &mut [memory]);
     ok!(cuStreamSynchronize(two));
     fails!(600, cuStreamQuery(one));
-    // SAFETY: page-locked words that only this and the kernel use.
-    unsafe {
-        assert_eq!(words.add(1).read_volatile(), 0);
-        words.write_volatile(1);
-    }
+    // SAFETY: two page-locked words, aligned, which live until the end of the test; the kernel accesses them at the same time, with
+    // volatile instructions, which are atomic too.
+    let [go, done] = unsafe { &*words.cast::<[AtomicU32; 2]>() };
+    assert_eq!(done.load(Ordering::Acquire), 0);
+    go.store(1, Ordering::Release);
     ok!(cuStreamSynchronize(one));
-    // SAFETY: page-locked words, and the kernel that wrote them has been waited for.
-    assert_eq!(unsafe { words.add(1).read_volatile() }, 1);
+    assert_eq!(done.load(Ordering::Acquire), 1);
     let mut doubled = [0u32; 32];
     ok!(cuMemcpyDtoHAsync_v2(
         doubled.as_mut_ptr().cast(),

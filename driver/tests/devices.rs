@@ -2,33 +2,18 @@
 
 mod common;
 use common::*;
+use warpsmith_testkit::{Side, own_process, ptx};
 
-/// Runs the calling test again in a child with `variables` set. `true` in the child.
-fn in_child(test: &str, variables: &[(&str, &str)]) -> bool {
-    if std::env::var_os("WARPSMITH_TEST_CHILD").is_some() {
-        return true;
-    }
-    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", test])
-        .env("WARPSMITH_TEST_CHILD", "1")
-        .env("WARPSMITH_DEVICE", "simulator");
-    let output = command.envs(variables.iter().copied()).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stdout)
-    );
-    false
+/// Runs the calling test on the simulator in a process of its own with `variables` set. `true` there.
+fn in_child(variables: &[(&str, &str)]) -> bool {
+    let variables = [&[("WARPSMITH_DEVICE", "simulator")][..], variables].concat();
+    matches!(own_process(&variables), Side::Child)
 }
 
 #[test]
 fn devices_have_contexts_and_streams_of_their_own() {
     // covers: MULTI-02, MULTI-03, MULTI-04, MULTI-05
-    if !in_child(
-        "devices_have_contexts_and_streams_of_their_own",
-        &[("WARPSMITH_SIMULATOR_DEVICES", "2")],
-    ) {
+    if !in_child(&[("WARPSMITH_SIMULATOR_DEVICES", "2")]) {
         return;
     }
     gpu();
@@ -68,7 +53,7 @@ fn devices_have_contexts_and_streams_of_their_own() {
 #[test]
 fn a_machine_may_have_none() {
     // covers: DRV-02, ENV-01
-    if !in_child("a_machine_may_have_none", &[("CUDA_VISIBLE_DEVICES", "-1")]) {
+    if !in_child(&[("CUDA_VISIBLE_DEVICES", "-1")]) {
         return;
     }
     warpsmith_driver::select(Choice::Simulator).unwrap();
@@ -82,7 +67,7 @@ fn the_visible_ones_come_in_the_order_of_the_list() {
         ("WARPSMITH_SIMULATOR_DEVICES", "4"),
         ("CUDA_VISIBLE_DEVICES", "2,1"),
     ];
-    if !in_child("the_visible_ones_come_in_the_order_of_the_list", &variables) {
+    if !in_child(&variables) {
         return;
     }
     gpu();
@@ -101,16 +86,12 @@ fn the_visible_ones_come_in_the_order_of_the_list() {
 #[test]
 fn blocking_launches_show_their_fault_at_once() {
     // covers: STREAM-02, ENV-07
-    if !in_child(
-        "blocking_launches_show_their_fault_at_once",
-        &[("CUDA_LAUNCH_BLOCKING", "1"), ("WARPSMITH_REPORT", "0")],
-    ) {
+    if !in_child(&[("CUDA_LAUNCH_BLOCKING", "1"), ("WARPSMITH_REPORT", "0")]) {
         return;
     }
     gpu();
-    let ptx =
-        c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry stop() { trap; ret; }";
-    let module: CUmodule = get!(cuModuleLoadData(ptx.as_ptr().cast()));
+    let text = ptx!("7.0", "sm_70", ".visible .entry stop() { trap; ret; }\0");
+    let module: CUmodule = get!(cuModuleLoadData(text.as_ptr().cast()));
     let kernel: CUfunction = get!(cuModuleGetFunction(module, c"stop".as_ptr()));
     fails!(
         719,

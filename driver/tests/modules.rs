@@ -4,8 +4,9 @@ mod common;
 use std::ffi::CString;
 
 use common::*;
+use warpsmith_testkit::{Side, own_process, ptx};
 
-const HEAD: &str = ".version 7.8\n.target sm_90\n.address_size 64\n";
+const HEAD: &str = ptx!("7.8", "sm_90", "");
 
 /// Each thread writes its number and the value; `fail` stores far behind the buffer.
 const KERNELS: &str = "
@@ -489,19 +490,9 @@ fn resetting_the_primary_context_heals() {
         return;
     }
     // A process of its own: the primary context is everybody's.
-    if std::env::var_os("WARPSMITH_TEST_RESET").is_none() {
-        let test = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "resetting_the_primary_context_heals"])
-            .env("WARPSMITH_TEST_RESET", "1")
-            .output()
-            .unwrap();
-        assert!(
-            test.status.success(),
-            "{}",
-            String::from_utf8_lossy(&test.stdout)
-        );
+    let Side::Child = own_process(&[]) else {
         return;
-    }
+    };
     let stop = function(module(), "stop");
     ok!(cuLaunchKernel(
         stop,

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::in_own_process_with;
+use common::in_own_process;
 use warpsmith_host::prelude::*;
 
 const VARIABLE: &str = "WARPSMITH_DEVICE";
 
 #[test]
 fn the_simulator_by_name() {
-    in_own_process_with("the_simulator_by_name", &[(VARIABLE, "simulator")], || {
+    in_own_process(&[(VARIABLE, "simulator")], || {
         let gpu = Gpu::open_default().unwrap();
         assert!(gpu.is_simulator());
         assert_eq!(gpu.choice().to_string(), "simulator");
@@ -25,40 +25,32 @@ fn the_simulator_by_name() {
 
 #[test]
 fn nonsense_is_refused_with_what_may_stand_there() {
-    in_own_process_with(
-        "nonsense_is_refused_with_what_may_stand_there",
-        &[(VARIABLE, "gpu")],
-        || {
-            let error = Gpu::open_default().unwrap_err().to_string();
-            assert!(
-                error.contains("`gpu`") && error.contains("simulator"),
-                "{error}"
-            );
-        },
-    );
+    in_own_process(&[(VARIABLE, "gpu")], || {
+        let error = Gpu::open_default().unwrap_err().to_string();
+        assert!(
+            error.contains("`gpu`") && error.contains("simulator"),
+            "{error}"
+        );
+    });
 }
 
 #[test]
 fn a_device_that_is_not_there_is_named() {
-    in_own_process_with(
-        "a_device_that_is_not_there_is_named",
-        &[(VARIABLE, "cuda:77")],
-        || {
-            // Without a driver it says so; with one, how many devices there are.
-            let error = Gpu::open_default().unwrap_err().to_string();
-            assert!(
-                error.contains("cuda:77") || error.contains("driver"),
-                "{error}"
-            );
-            assert!(error.contains("WARPSMITH_DEVICE=simulator"), "{error}");
-        },
-    );
+    in_own_process(&[(VARIABLE, "cuda:77")], || {
+        // Without a driver it says so; with one, how many devices there are.
+        let error = Gpu::open_default().unwrap_err().to_string();
+        assert!(
+            error.contains("cuda:77") || error.contains("driver"),
+            "{error}"
+        );
+        assert!(error.contains("WARPSMITH_DEVICE=simulator"), "{error}");
+    });
 }
 
 #[test]
 fn without_a_device_there_is_an_error() {
     let variables = [(VARIABLE, "simulator"), ("CUDA_VISIBLE_DEVICES", "")];
-    in_own_process_with("without_a_device_there_is_an_error", &variables, || {
+    in_own_process(&variables, || {
         let error = Gpu::open_default().unwrap_err();
         assert_eq!(error.code(), Some(Code::NO_DEVICE), "{error}");
     });

@@ -75,8 +75,7 @@ fn at(location: &SourceLocation) -> (&str, u32, u32) {
 // covers: ERROR-02
 #[test]
 fn an_access_out_of_bounds_says_who_where_and_what_it_missed() {
-    const NAME: &str = "an_access_out_of_bounds_says_who_where_and_what_it_missed";
-    in_own_process(NAME, || {
+    in_own_process(&[], || {
         let gpu = gpu();
         if !gpu.is_simulator() {
             return;
@@ -144,7 +143,7 @@ fn an_access_out_of_bounds_says_who_where_and_what_it_missed() {
 
 #[test]
 fn a_race_has_two_sides() {
-    in_own_process("a_race_has_two_sides", || {
+    in_own_process(&[], || {
         let Some(error) = fault_of("race", 64) else {
             return;
         };
@@ -161,7 +160,7 @@ fn a_race_has_two_sides() {
 /// Contexts that fail one after the other keep their reports apart.
 #[test]
 fn a_fault_of_another_context_is_not_reported() {
-    in_own_process("a_fault_of_another_context_is_not_reported", || {
+    in_own_process(&[], || {
         // Keeps the context that is lost, so that it is not made anew.
         let gpu = Gpu::open_default().unwrap();
         let Some(error) = fault_of("stop", 1) else {

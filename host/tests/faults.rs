@@ -7,7 +7,7 @@ use warpsmith_host::prelude::*;
 
 #[test]
 fn a_panic_is_an_error_and_the_context_lives_on() {
-    in_own_process("a_panic_is_an_error_and_the_context_lives_on", || {
+    in_own_process(&[], || {
         let gpu = gpu();
         let module = module(&gpu);
         let add = add(&module);
@@ -48,7 +48,7 @@ fn a_panic_is_an_error_and_the_context_lives_on() {
 
 #[test]
 fn a_download_reports_a_panic_too() {
-    in_own_process("a_download_reports_a_panic_too", || {
+    in_own_process(&[], || {
         let gpu = gpu();
         let module = module(&gpu);
         let panicking = module.untyped_kernel::<()>("panicking").unwrap();
@@ -72,7 +72,7 @@ fn a_download_reports_a_panic_too() {
 // covers: ERROR-02, ERROR-X01
 #[test]
 fn a_fault_shows_at_the_wait_and_stays() {
-    let output = in_own_process("a_fault_shows_at_the_wait_and_stays", || {
+    let output = in_own_process(&[], || {
         let gpu = gpu();
         let module = module(&gpu);
         let stray = module.untyped_kernel::<()>("stray").unwrap();
@@ -107,8 +107,7 @@ fn a_fault_shows_at_the_wait_and_stays() {
 // covers: ERROR-03
 #[test]
 fn launches_can_be_made_to_wait() {
-    const NAME: &str = "launches_can_be_made_to_wait";
-    common::in_own_process_with(NAME, &[("WARPSMITH_LAUNCH_BLOCKING", "1")], || {
+    common::in_own_process(&[("WARPSMITH_LAUNCH_BLOCKING", "1")], || {
         let gpu = gpu();
         let module = module(&gpu);
         let stray = module.untyped_kernel::<()>("stray").unwrap();

@@ -199,9 +199,8 @@ fn empty_host_memory() -> Result<()> {
 // covers: UM-01
 #[test]
 fn where_unified_memory_cannot_be_shared_host_and_kernels_take_turns() {
-    const NAME: &str = "where_unified_memory_cannot_be_shared_host_and_kernels_take_turns";
     // The simulated device reports no concurrent managed access.
-    common::in_own_process_with(NAME, &[("WARPSMITH_SIMULATOR_ATTRIBUTES", "89=0")], || {
+    common::in_own_process(&[("WARPSMITH_SIMULATOR_ATTRIBUTES", "89=0")], || {
         let gpu = gpu();
         if gpu.attribute(Attribute::CONCURRENT_MANAGED_ACCESS).unwrap() != 0 {
             println!("skipped: {} shares unified memory", gpu.name());

@@ -4,6 +4,7 @@ mod common;
 
 use common::{add, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
+use warpsmith_testkit::ptx;
 
 fn limit(result: Result<()>) -> (Code, &'static str, u64, u64, String) {
     match result {
@@ -230,10 +231,10 @@ fn a_cooperative_grid_must_fit() -> Result<()> {
     Ok(())
 }
 
-const CLUSTER: &str = "
-.version 7.8
-.target sm_90
-.address_size 64
+const CLUSTER: &str = ptx!(
+    "7.8",
+    "sm_90",
+    "
 .visible .entry rank(.param .u64 out, .param .u64 n)
 {
     .reg .pred %p;
@@ -249,7 +250,8 @@ const CLUSTER: &str = "
     st.global.u32 [%o], %r;
 end:
     ret;
-}";
+}"
+);
 
 // covers: MODEL-07, MODEL-09, EX1-05
 #[test]

@@ -5,18 +5,7 @@ mod common;
 
 use common::{Add, add, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
-
-/// A small generator, so that a failure can be repeated by its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-}
+use warpsmith_testkit::Random;
 
 const LEN: usize = 96;
 
@@ -33,20 +22,20 @@ struct Program<'a> {
 
 impl Program<'_> {
     fn two(&mut self, n: usize) -> (usize, usize) {
-        let one = self.random.below(n);
-        (one, (one + 1 + self.random.below(n - 1)) % n)
+        let one = self.random.index(n);
+        (one, (one + 1 + self.random.index(n - 1)) % n)
     }
 
     fn step(&mut self) -> Result<()> {
-        let stream = self.random.below(self.streams.len());
-        let value = self.random.below(1000) as u32;
-        let b = self.random.below(self.buffers.len());
+        let stream = self.random.index(self.streams.len());
+        let value = self.random.below(1000);
+        let b = self.random.index(self.buffers.len());
         let (start, end) = {
-            let (one, two) = (self.random.below(LEN), self.random.below(LEN));
+            let (one, two) = (self.random.index(LEN), self.random.index(LEN));
             (one.min(two), one.max(two) + 1)
         };
         let stream_ref = &self.streams[stream];
-        match self.random.below(10) {
+        match self.random.index(10) {
             0 | 1 => {
                 launch_add(stream_ref, self.add, &mut self.buffers[b].0, value);
                 self.buffers[b].1.iter_mut().for_each(|x| *x += value);
@@ -81,13 +70,13 @@ impl Program<'_> {
                 self.graphs.retain(|(_, buffer, _)| *buffer != b);
             }
             6 => {
-                let p = self.random.below(self.pinned.len());
+                let p = self.random.index(self.pinned.len());
                 let (pinned, expected) = &mut self.pinned[p];
                 self.streams[stream].copy_to_host(&self.buffers[b].0, pinned)?;
                 expected.copy_from_slice(&self.buffers[b].1);
             }
             7 => {
-                let p = self.random.below(self.pinned.len());
+                let p = self.random.index(self.pinned.len());
                 let (pinned, contents) = &mut self.pinned[p];
                 if pinned.host_mut().is_err() {
                     self.gpu.synchronize()?;
@@ -106,7 +95,7 @@ impl Program<'_> {
                 self.graphs.push((graph.instantiate()?, b, value));
             }
             _ if !self.graphs.is_empty() => {
-                let g = self.random.below(self.graphs.len());
+                let g = self.random.index(self.graphs.len());
                 let (graph, buffer, value) = &mut self.graphs[g];
                 graph.launch(&self.streams[stream])?;
                 self.buffers[*buffer]
@@ -121,7 +110,7 @@ impl Program<'_> {
 
     fn check(&mut self, seed: u64) -> Result<()> {
         for (i, (buffer, expected)) in self.buffers.iter().enumerate() {
-            let stream = self.random.below(self.streams.len());
+            let stream = self.random.index(self.streams.len());
             assert_eq!(
                 &self.streams[stream].download(buffer)?,
                 expected,
@@ -146,7 +135,7 @@ fn programs_do_what_their_text_says() -> Result<()> {
         let pinned = (0..2)
             .map(|_| Ok((gpu.pinned(LEN)?, vec![0; LEN])))
             .collect::<Result<Vec<_>>>()?;
-        let random = Random(0x9e37_79b9_7f4a_7c15 ^ (seed << 17));
+        let random = Random::new(seed);
         let mut program = Program {
             random,
             add: &add,

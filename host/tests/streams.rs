@@ -150,19 +150,16 @@ fn host_functions_keep_their_place() -> Result<()> {
 #[test]
 fn a_panic_in_a_host_function_is_an_error_of_the_next_wait() {
     // A process of its own: any test's wait could be the next.
-    common::in_own_process(
-        "a_panic_in_a_host_function_is_an_error_of_the_next_wait",
-        || {
-            let gpu = gpu();
-            let stream = gpu.stream().unwrap();
-            stream.host_fn(|| panic!("seven is {}", 7)).unwrap();
-            let error = stream.synchronize().unwrap_err();
-            assert!(matches!(error, Error::HostFunctionPanic(_)));
-            assert!(error.to_string().contains("seven is 7"), "{error}");
-            stream.synchronize().unwrap();
-            assert_eq!(stream.download(&stream.upload(&[5]).unwrap()).unwrap(), [5]);
-        },
-    );
+    common::in_own_process(&[], || {
+        let gpu = gpu();
+        let stream = gpu.stream().unwrap();
+        stream.host_fn(|| panic!("seven is {}", 7)).unwrap();
+        let error = stream.synchronize().unwrap_err();
+        assert!(matches!(error, Error::HostFunctionPanic(_)));
+        assert!(error.to_string().contains("seven is 7"), "{error}");
+        stream.synchronize().unwrap();
+        assert_eq!(stream.download(&stream.upload(&[5]).unwrap()).unwrap(), [5]);
+    });
 }
 
 // covers: DRV-03, DRV-04, BUILD-13

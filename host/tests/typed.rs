@@ -6,6 +6,7 @@ mod common;
 use common::gpu;
 use warpsmith_device::prelude::*;
 use warpsmith_host::prelude::*;
+use warpsmith_testkit::ptx;
 
 #[kernel]
 pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
@@ -40,10 +41,10 @@ pub fn outdated(x: &[f32], mut y: PerThread<[f32]>) {
     let _ = (x, y.mine());
 }
 
-const PTX: &str = "
-.version 7.0
-.target sm_70
-.address_size 64
+const PTX: &str = ptx!(
+    "7.0",
+    "sm_70",
+    "
 .visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 nx, .param .u64 y, .param .u64 ny)
 {
     .reg .pred %p;
@@ -109,7 +110,8 @@ end:
     ret;
 }
 .visible .entry outdated(.param .u64 y, .param .u64 ny) { ret; }
-";
+"
+);
 
 #[test]
 fn safe_kernels_by_their_items() -> Result<()> {

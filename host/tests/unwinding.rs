@@ -41,7 +41,7 @@ fn a_body_whose_closure_panics_keeps_its_memory() -> Result<()> {
 
 #[test]
 fn every_panic_of_a_host_function_is_reported() {
-    in_own_process("every_panic_of_a_host_function_is_reported", || {
+    in_own_process(&[], || {
         let gpu = gpu();
         let stream = gpu.stream().unwrap();
         for i in 1..=2 {
@@ -58,7 +58,7 @@ fn every_panic_of_a_host_function_is_reported() {
 /// The driver must not be called inside of a host function; what is dropped there is destroyed elsewhere.
 #[test]
 fn a_host_function_may_drop_anything() {
-    let output = in_own_process("a_host_function_may_drop_anything", || {
+    let output = in_own_process(&[], || {
         for round in 0..3 {
             let gpu = Gpu::open_default().unwrap();
             let module = module(&gpu);

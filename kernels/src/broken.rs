@@ -71,7 +71,7 @@ pub unsafe fn broken_transpose(src: *const f32, dst: *mut f32, n: u32) {
     }
 }
 
-/// A histogram that counts in shared memory which nobody has cleared.
+/// A histogram that counts in uninitialised shared memory.
 ///
 /// # Safety
 /// `data` has an element for each thread, `bins` has 16.

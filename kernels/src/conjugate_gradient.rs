@@ -117,9 +117,9 @@ impl Iterator for Rows {
 
 /// Memory for sums over all threads.
 struct GridSum {
-    /// A place for each warp, shared.
+    /// A value for each warp, in shared memory.
     slots: *mut f64,
-    /// Two places for each block, global.
+    /// Two values for each block, in global memory.
     partials: *mut f64,
 }
 
@@ -132,7 +132,7 @@ impl GridSum {
     unsafe fn over_block(&self, value: f64) -> f64 {
         let t = thread::thread_idx_x() as usize;
         let value = warp::reduce(value, |a, b| a + b);
-        // SAFETY: eight warps; one thread writes each place, between barriers before which and after which it is read.
+        // SAFETY: eight warps; one thread writes each element, between barriers before which and after which it is read.
         unsafe {
             block::sync();
             if t & 31 == 0 {
@@ -140,7 +140,7 @@ impl GridSum {
             }
             block::sync();
             let mut sum = 0.0;
-            crate::unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
                 sum += *self.slots.add(w);
             });
             sum
@@ -154,7 +154,7 @@ impl GridSum {
     #[inline(always)]
     unsafe fn over_grid(&self, value: f64, half: usize) -> f64 {
         let t = thread::thread_idx_x() as usize;
-        // SAFETY: a block writes its own place before the grid's barrier; all are read after it.
+        // SAFETY: a block writes its own element before the grid's barrier; all are read after it.
         unsafe {
             let mine = self.over_block(value);
             let partials = self.partials.add(half);

@@ -8,7 +8,7 @@ pub const TILE: u32 = 64;
 /// Threads of a block, each with 4 x 4 results.
 pub const THREADS: u32 = 256;
 
-/// The filter: a by-value parameter, so it lies in constant memory, and a multiplication reads its weight from there
+/// The filter: a by-value parameter, so it is in constant memory, and a multiplication reads its weight from there
 /// without a load of its own.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -48,17 +48,17 @@ pub fn convolution(input: Matrix<f32>, filter: Filter, mut output: MatrixOut<f32
 
     let (tx, ty) = (t & 15, t >> 4);
     let mut sums = [[0.0f32; 4]; 4];
-    crate::unroll!(r in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+    unroll!(r in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
         // SAFETY: row ty * 4 + r < 70, vectors tx .. tx + 3 < 18; written before the barrier.
         let [Vector(a), Vector(b), Vector(c)] = unsafe {
             let row = tile.add(((ty * 4 + r as u32) * ROW + tx) as usize);
             [*row, *row.add(1), *row.add(2)]
         };
         let x = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], c[0], c[1], c[2], c[3]];
-        crate::unroll!(i in [0, 1, 2, 3] {
+        unroll!(i in [0, 1, 2, 3] {
             if r >= i && r - i < 7 {
-                crate::unroll!(f in [0, 1, 2, 3, 4, 5, 6] {
-                    crate::unroll!(j in [0, 1, 2, 3] {
+                unroll!(f in [0, 1, 2, 3, 4, 5, 6] {
+                    unroll!(j in [0, 1, 2, 3] {
                         // The guard above makes the subtraction right; `min` only keeps the unused cases in bounds.
                         const WEIGHT: usize = if r >= i && r - i < 7 { (r - i) * 7 + f } else { 0 };
                         sums[i][j] += filter.weights[WEIGHT] * x[j + f + 1];
@@ -76,7 +76,7 @@ pub fn convolution(input: Matrix<f32>, filter: Filter, mut output: MatrixOut<f32
     let to = output.as_mut_ptr();
     let vectors = to.addr() & 15 | stride & 3 == 0;
     let column = block_column + tx * 4;
-    crate::unroll!(i in [0, 1, 2, 3] {
+    unroll!(i in [0, 1, 2, 3] {
         let row = block_row + ty * 4 + i as u32;
         if row < rows {
             // SAFETY: every write is to a row and column of the output, which one thread has.
@@ -85,7 +85,7 @@ pub fn convolution(input: Matrix<f32>, filter: Filter, mut output: MatrixOut<f32
                 if vectors && column + 4 <= columns {
                     *target.cast() = Vector::<f32>(sums[i]);
                 } else {
-                    crate::unroll!(j in [0, 1, 2, 3] {
+                    unroll!(j in [0, 1, 2, 3] {
                         if column + (j as u32) < columns {
                             *target.add(j) = sums[i][j];
                         }
@@ -112,7 +112,7 @@ fn load(input: &Matrix<f32>, row: u32, column: u32) -> Vector<f32> {
             if (from.addr() & 15 | stride & 3 == 0) && column < columns && columns - column >= 4 {
                 vector = *source.cast();
             } else {
-                crate::unroll!(j in [0, 1, 2, 3] {
+                unroll!(j in [0, 1, 2, 3] {
                     if column.wrapping_add(j as u32) < columns {
                         vector.0[j] = *source.wrapping_add(j);
                     }

@@ -19,8 +19,8 @@ pub fn histogram(data: &[u8], bins: AtomicSlice<u32>) {
     let mut i = thread::index();
     while let Some(vector) = vectors.get(i) {
         let Vector(words) = *bytemuck::cast_ref::<Vector<u8>, Vector<u32>>(vector);
-        crate::unroll!(k in [0, 1, 2, 3] {
-            crate::unroll!(shift in [0, 8, 16, 24] {
+        unroll!(k in [0, 1, 2, 3] {
+            unroll!(shift in [0, 8, 16, 24] {
                 mine[(words[k] >> shift) as usize & 255].add(1, Relaxed);
             });
         });
@@ -34,7 +34,7 @@ pub fn histogram(data: &[u8], bins: AtomicSlice<u32>) {
 
     let counts = shared.sync();
     let mut total = 0;
-    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
+    unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         total += counts[k * 256 + (t & 255)];
     });
     if total != 0

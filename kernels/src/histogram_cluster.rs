@@ -9,7 +9,7 @@ use warpsmith_device::shared as shared_memory;
 pub const THREADS: u32 = 256;
 
 /// The logarithm of the bins that a block holds: enough that a cluster of `blocks` holds `bins`, rounded up to a power
-/// of two so that a bin's block and place are a shift and a mask. The launch gives a block `4 << shift` bytes.
+/// of two so that a bin's block and index in it are a shift and a mask. The launch gives a block `4 << shift` bytes.
 pub const fn shift(bins: usize, blocks: u32) -> u32 {
     bins.div_ceil(blocks as usize)
         .next_power_of_two()
@@ -28,7 +28,7 @@ pub unsafe fn histogram_cluster(data: &[u32], bins: AtomicSlice<u32>, shift: u32
     let t = thread::thread_idx_x();
     let mut i = t;
     while i < per_block {
-        // SAFETY: in bounds; nobody else has this place before the barrier.
+        // SAFETY: in bounds; no other thread accesses this bin before the barrier.
         unsafe { own.add(i as usize).write(0) };
         i += THREADS;
     }
@@ -49,7 +49,7 @@ pub unsafe fn histogram_cluster(data: &[u32], bins: AtomicSlice<u32>, shift: u32
     let (vectors, tail) = data.vectors();
     let mut i = thread::index();
     while let Some(&Vector(values)) = vectors.get(i) {
-        crate::unroll!(k in [0, 1, 2, 3] {
+        unroll!(k in [0, 1, 2, 3] {
             count(values[k]);
         });
         i += grid::threads_x();
@@ -60,12 +60,12 @@ pub unsafe fn histogram_cluster(data: &[u32], bins: AtomicSlice<u32>, shift: u32
         count(value);
     }
 
-    // Everyone has counted: the bins are complete, and nobody reaches into another block any more.
+    // Everyone has counted: the bins are complete, and no block accesses another's memory any more.
     cluster::sync();
     let base = cluster::rank() << shift;
     let mut i = t;
     while i < per_block {
-        // SAFETY: in bounds, and nobody writes after the barrier.
+        // SAFETY: in bounds, and no thread writes after the barrier.
         let total = unsafe { *own.add(i as usize) };
         if total != 0
             && let Some(bin) = bins.get((base + i) as usize)

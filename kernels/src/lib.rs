@@ -1,16 +1,8 @@
 //! The reference suite's kernels: one file each, with a page in the docs that explains the algorithm.
 //!
 //! Each module holds a kernel, the constants its launch needs, and nothing of the host: the safe functions, oracles and
-//! benchmarks are in `warpsmith-suite`.
+//! benchmarks are in `warpsmith-suite`. [`tiling`] is what the matrix products share, [`random`] what fills the inputs.
 #![no_std]
-// The counters of written-out loops are constants, zero among them.
-#![allow(
-    clippy::absurd_extreme_comparisons,
-    clippy::erasing_op,
-    clippy::identity_op
-)]
-
-mod unroll;
 
 #[cfg(feature = "broken")]
 pub mod broken;
@@ -26,5 +18,6 @@ pub mod reduce;
 pub mod saxpy;
 pub mod scan;
 pub mod sgemm;
+pub mod tiling;
 pub mod transpose;
 pub mod wmma_gemm;

@@ -26,8 +26,8 @@ pub fn peak_fma(rounds: u32, factor: f32, mut out: PerThread<[f32]>) {
         start + 7.0,
     ];
     for _ in 0..rounds {
-        crate::unroll!(_turn in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] {
-            crate::unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
+        unroll!(_turn in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] {
+            unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
                 x[i] = x[i] * factor + factor;
             });
         });
@@ -44,14 +44,14 @@ pub fn peak_wmma(rounds: u32, a: &[f16], b: &[f16], mut out: PerBlock<[f32]>) {
     let b = MatrixB::<f16, M16N16K16, RowMajor>::load(b, 16);
     let mut sums = [Accumulator::<f32, M16N16K16>::fill(0.0); 8];
     for _ in 0..rounds {
-        crate::unroll!(_turn in [0, 1] {
-            crate::unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
+        unroll!(_turn in [0, 1] {
+            unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
                 sums[i] = mma(&a, &b, &sums[i]);
             });
         });
     }
     let mut total = sums[0];
-    crate::unroll!(i in [1, 2, 3, 4, 5, 6, 7] {
+    unroll!(i in [1, 2, 3, 4, 5, 6, 7] {
         total = total.zip_map(sums[i], |a, b| a + b);
     });
     let mut sum = 0.0;

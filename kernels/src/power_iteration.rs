@@ -45,7 +45,7 @@ pub fn power_multiply(a: Matrix<f32>, x: &[f32], mut y: PerThread<[f32]>, sums: 
     let sum = warp::reduce(sum, |a, b| a + b);
 
     let partial = shared!(raw [[f32; 8]; 2]).as_mut_ptr().cast::<f32>();
-    // SAFETY: one thread writes each place of `partial`, and it is read after the barrier; one warp of one block has the
+    // SAFETY: one thread writes each element of `partial`, and it is read after the barrier; one warp of one block has the
     // row's element of y.
     unsafe {
         if lane == 0 {
@@ -60,7 +60,7 @@ pub fn power_multiply(a: Matrix<f32>, x: &[f32], mut y: PerThread<[f32]>, sums: 
         if t < 2 {
             let partial = partial.add(t as usize * 8);
             let mut total = 0.0;
-            crate::unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
+            unroll!(w in [0, 1, 2, 3, 4, 5, 6, 7] {
                 total += *partial.add(w);
             });
             sums[t as usize].add(total, Relaxed);

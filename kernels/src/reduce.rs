@@ -44,7 +44,7 @@ pub fn reduce(x: &[f32], sum: AtomicSlice<f32>) {
     let own = warp::reduce((sums[0] + sums[1]) + (sums[2] + sums[3]), |a, b| a + b);
     let partial = shared!(raw [f32; 8]).as_mut_ptr().cast::<f32>();
     let (lane, warp) = (t & 31, t >> 5);
-    // SAFETY: eight warps, so in bounds; one thread writes each place, and it is read after the barrier only.
+    // SAFETY: eight warps, so in bounds; one thread writes each element, and it is read after the barrier only.
     unsafe {
         if lane == 0 {
             *partial.add(warp) = own;

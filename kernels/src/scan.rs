@@ -47,12 +47,12 @@ pub fn scan(
     let at = |k: usize| base + k * 1024 + t * 4;
 
     let mut v = [Vector([0u32; 4]); 8];
-    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
+    unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         if full {
-            // SAFETY: a full tile's vectors all lie in the input.
+            // SAFETY: all vectors of a full tile are in the input.
             v[k] = unsafe { *vectors.get_unchecked(first + k * 256) };
         } else {
-            crate::unroll!(j in [0, 1, 2, 3] {
+            unroll!(j in [0, 1, 2, 3] {
                 if let Some(&x) = input.get(at(k) + j) && at(k) + j < n {
                     v[k].0[j] = x;
                 }
@@ -62,7 +62,7 @@ pub fn scan(
 
     // Each vector within its thread, each warp's vectors, and then the 8 x 8 sums of those.
     let mut before = [0u32; 8];
-    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
+    unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         let Vector(x) = &mut v[k];
         x[1] = x[1].wrapping_add(x[0]);
         x[2] = x[2].wrapping_add(x[1]);
@@ -70,7 +70,7 @@ pub fn scan(
         let through = warp::inclusive_scan(x[3], u32::wrapping_add);
         before[k] = through.wrapping_sub(x[3]);
         if lane == 31 {
-            // SAFETY: in bounds; each place is written by one thread, and read after the barrier.
+            // SAFETY: in bounds; each element is written by one thread, and read after the barrier.
             unsafe { *totals.add(k * 8 + warp) = through };
         }
     });
@@ -93,17 +93,17 @@ pub fn scan(
     let to = output.as_mut_ptr();
     // A full tile is written by vectors where the buffer's beginning allows it, as it does for a whole buffer.
     let aligned = full && to.addr() & 15 == 0;
-    crate::unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
+    unroll!(k in [0, 1, 2, 3, 4, 5, 6, 7] {
         // SAFETY: in bounds, written before the barrier.
         let add = unsafe { *totals.add(k * 8 + warp) }.wrapping_add(before[k]);
         let Vector(x) = v[k];
         let r = [x[0].wrapping_add(add), x[1].wrapping_add(add), x[2].wrapping_add(add), x[3].wrapping_add(add)];
-        // SAFETY: below n, hence in the output; tiles are different for different blocks, and places for threads.
+        // SAFETY: below n, hence in the output; tiles are different for different blocks, and elements for threads.
         unsafe {
             if aligned {
                 *to.add(at(k)).cast() = Vector::<u32>(r);
             } else {
-                crate::unroll!(j in [0, 1, 2, 3] {
+                unroll!(j in [0, 1, 2, 3] {
                     if at(k) + j < n {
                         *to.add(at(k) + j) = r[j];
                     }

@@ -1,18 +1,34 @@
 //! `c := alpha * a * b + beta * c` in `f32`. Explained in `docs/src/kernels/sgemm.md`.
 
+use crate::tiling::{
+    self, AsRead, Down, Extent, Factor, Policy, Right, RowAlignment, Schedule, SharedTile,
+    TileReader, Transposed,
+};
 use warpsmith_device::prelude::*;
 
-/// Rows and columns of a block's results.
-pub const TILE: u32 = 128;
-/// Threads of a block, each with 8 x 8 results.
-pub const THREADS: u32 = 256;
-/// How deep a step goes into `a`'s columns and `b`'s rows.
-const DEPTH: u32 = 8;
-/// Distance of the rows of the transposed tile of `a`: 4 more than its width, so that the transposing stores of a warp
-/// hit 32 different banks.
-const A_PITCH: u32 = TILE + 4;
-const A_SIZE: usize = (DEPTH * A_PITCH) as usize;
-const B_SIZE: usize = (DEPTH * TILE) as usize;
+/// A block of 256 threads computes 128 x 128 results, a warp 64 x 32, a thread 8 x 8. The rows of the transposed tile of `a` are 4
+/// elements more than its width apart, so that the transposing stores of a warp hit 32 different banks.
+pub const POLICY: Policy = Policy {
+    block: Extent {
+        rows: 128,
+        columns: 128,
+    },
+    warp: Extent {
+        rows: 64,
+        columns: 32,
+    },
+    depth: 8,
+    pitch_a: 128 + 4,
+    pitch_b: 128,
+    schedule: Schedule::StoreAfterLoad,
+};
+const A_SIZE: usize = (POLICY.depth * POLICY.pitch_a) as usize;
+const B_SIZE: usize = (POLICY.depth * POLICY.pitch_b) as usize;
+
+/// `a`, of which a thread copies one vector a step, transposed on the way.
+type FactorA = Factor<f32, Right, Transposed, 1>;
+/// `b`, of which a thread copies one vector a step.
+type FactorB = Factor<f32, Down, AsRead, 1>;
 
 type Sums = [[f32; 8]; 8];
 
@@ -20,40 +36,43 @@ type Sums = [[f32; 8]; 8];
 /// `beta` is zero, `c` is not read.
 #[kernel(launch_bounds(256, exact, min_blocks = 2))]
 pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: MatrixOut<f32>) {
-    let tiles = Tiles {
-        a: shared!(raw [Vector<f32>; 2 * A_SIZE / 4])
+    let tile_a = SharedTile {
+        first: shared!(raw [Vector<f32>; 2 * A_SIZE / 4])
             .as_mut_ptr()
             .cast(),
-        b: shared!(raw [Vector<f32>; 2 * B_SIZE / 4])
+        pitch: POLICY.pitch_a,
+    };
+    let tile_b = SharedTile {
+        first: shared!(raw [Vector<f32>; 2 * B_SIZE / 4])
             .as_mut_ptr()
             .cast(),
+        pitch: POLICY.pitch_b,
     };
     let (rows, columns, stride) = (c.rows() as u32, c.columns() as u32, c.stride());
     let to = c.as_mut_ptr();
-    // With these, a vector lies wholly inside a row or wholly outside, and is aligned.
-    let widths = a.columns() | a.stride() | b.columns() | b.stride() | columns as usize | stride;
-    let addresses = a.as_ptr().addr() | b.as_ptr().addr() | to.addr();
-    let vectors = widths & 3 | addresses & 15 == 0;
-
+    let vectors = RowAlignment::default()
+        .with_factor(&a)
+        .with_factor(&b)
+        .with(to, columns as usize, stride)
+        .allows_vectors::<f32>();
     let mut sums: Sums = [[0.0; 8]; 8];
-    // SAFETY: the tiles are two buffers of the sizes that `multiply` needs, and all threads of the block come here.
+    // SAFETY: the tiles are shared memory of this block for two tiles each of the sizes given; all threads of the block come
+    // here, and `vectors` says whether the rows allow vectors.
     unsafe {
         if vectors {
-            multiply::<true>(&mut sums, &a, &b, &tiles);
+            multiply::<true>(&mut sums, &a, &b, tile_a, tile_b);
         } else {
-            multiply::<false>(&mut sums, &a, &b, &tiles);
+            multiply::<false>(&mut sums, &a, &b, tile_a, tile_b);
         }
     }
 
+    let origin = POLICY.block_origin();
     let (row0, column0) = own();
-    let (row0, column0) = (
-        thread::block_idx_y() * TILE + row0,
-        thread::block_idx_x() * TILE + column0,
-    );
-    crate::unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
+    let (row0, column0) = (origin.0 + row0, origin.1 + column0);
+    unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
         let row = row0 + (i as u32 >> 2) * 32 + (i as u32 & 3);
         if row < rows {
-            crate::unroll!(half in [0, 1] {
+            unroll!(half in [0, 1] {
                 let column = column0 + half as u32 * 16;
                 let r = [sums[i][half * 4], sums[i][half * 4 + 1], sums[i][half * 4 + 2], sums[i][half * 4 + 3]];
                 // SAFETY: every access is to a row and column of `c`, which one thread of one block has.
@@ -75,7 +94,7 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
                             *target = Vector(new);
                         }
                     } else {
-                        crate::unroll!(j in [0, 1, 2, 3] {
+                        unroll!(j in [0, 1, 2, 3] {
                             if column + (j as u32) < columns {
                                 let target = target.add(j);
                                 *target = if beta != 0.0 { alpha * r[j] + beta * *target } else { alpha * r[j] };
@@ -88,141 +107,84 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
     });
 }
 
-/// Two buffers for a tile of each factor.
-struct Tiles {
-    /// Transposed: `DEPTH` rows of `TILE` elements, `A_PITCH` apart.
-    a: *mut f32,
-    /// `DEPTH` rows of `TILE` elements.
-    b: *mut f32,
-}
-
 /// Row and column in the tile of the thread's first result. It has four rows from there and four 32 below, four
 /// columns from there and four 16 to the right: so the lanes of a warp read neighbouring vectors, without conflicts.
 #[inline(always)]
 fn own() -> (u32, u32) {
-    let t = thread::thread_idx_x();
-    let (lane, warp) = (t & 31, t >> 5);
-    (
-        (warp >> 2) * 64 + (lane >> 2) * 4,
-        (warp & 3) * 32 + (lane & 3) * 4,
-    )
+    let lane = thread::thread_idx_x() & 31;
+    let (row, column) = POLICY.warp_origin();
+    (row + (lane >> 2) * 4, column + (lane & 3) * 4)
 }
 
 /// Adds the products of the block's rows of `a` and columns of `b`.
 ///
 /// # Safety
-/// The tiles are two buffers each of shared memory of this block; all its threads call this. With `VECTORS`, all rows
-/// begin at multiples of 16 bytes and have a multiple of 4 elements.
+/// Each tile is the first of two in shared memory of this block, of `A_SIZE` and `B_SIZE` elements, aligned to 16 and used by
+/// nothing else meanwhile. All threads of the block call this. With `VECTORS`, the factors' rows allow vectors.
 #[inline(always)]
 unsafe fn multiply<const VECTORS: bool>(
     sums: &mut Sums,
     a: &Matrix<f32>,
     b: &Matrix<f32>,
-    tiles: &Tiles,
+    tile_a: SharedTile<f32>,
+    tile_b: SharedTile<f32>,
 ) {
-    let t = thread::thread_idx_x();
-    let (a_row, a_column) = (t >> 1, (t & 1) * 4);
-    let (b_row, b_column) = (t >> 5, (t & 31) * 4);
-    let row = thread::block_idx_y() * TILE + a_row;
-    let column = thread::block_idx_x() * TILE + b_column;
-    let (m, n) = own();
-    let (depth, b_columns) = (a.columns().min(b.rows()) as u32, b.columns() as u32);
-    let row_is_inside = row < a.rows() as u32;
-    // The first element of the thread's vector of the next step; where that lies outside, the address is not used.
-    let mut at_a = a
-        .as_ptr()
-        .wrapping_add(row as usize * a.stride() + a_column as usize);
-    let mut at_b = b
-        .as_ptr()
-        .wrapping_add(b_row as usize * b.stride() + column as usize);
-    // SAFETY: all places lie in a buffer, and each of them is written by one thread between two barriers.
-    let store = |buffer: usize, next_a: Vector<f32>, next_b: Vector<f32>| unsafe {
-        let place = tiles
-            .a
-            .add(buffer * A_SIZE + (a_column * A_PITCH + a_row) as usize);
-        *place = next_a.0[0];
-        *place.add(A_PITCH as usize) = next_a.0[1];
-        *place.add(2 * A_PITCH as usize) = next_a.0[2];
-        *place.add(3 * A_PITCH as usize) = next_a.0[3];
-        let place = tiles
-            .b
-            .add(buffer * B_SIZE + (b_row * TILE + b_column) as usize);
-        *place.cast() = next_b;
+    let origin = POLICY.block_origin();
+    let depth = a.columns().min(b.rows()) as u32;
+    let (span_a, span_b) = (POLICY.span_a::<f32, 1>(), POLICY.span_b::<f32, 1>());
+    let inside_a = Extent {
+        rows: a.rows() as u32,
+        columns: depth,
     };
-    // SAFETY: rows and columns are compared with what the matrices have.
-    let (first_a, first_b) = unsafe {
+    let inside_b = Extent {
+        rows: depth,
+        columns: b.columns() as u32,
+    };
+    // SAFETY: `inside_a` and `inside_b` are no larger than `a` and `b`.
+    let (read_a, read_b) = unsafe {
         (
-            load::<VECTORS>(at_a, row_is_inside, a_column, depth),
-            load::<VECTORS>(at_b, b_row < depth, column, b_columns),
+            TileReader::new(a, (origin.0, 0), inside_a, span_a),
+            TileReader::new(b, (0, origin.1), inside_b, span_b),
         )
     };
-    store(0, first_a, first_b);
-    block::sync();
-    let mut k = 0;
-    while k < depth {
-        let buffer = ((k / DEPTH) & 1) as usize;
-        // The next step's elements are on their way while this step's are multiplied. They are stored in the same turn of
-        // the loop: the assembler then sees how long they take, and begins with them.
-        k += DEPTH;
-        at_a = at_a.wrapping_add(DEPTH as usize);
-        at_b = at_b.wrapping_add(DEPTH as usize * b.stride());
-        // SAFETY: rows and columns are compared with what the matrices have.
-        let (next_a, next_b) = unsafe {
-            (
-                load::<VECTORS>(at_a, row_is_inside, k + a_column, depth),
-                load::<VECTORS>(at_b, k + b_row < depth, column, b_columns),
-            )
-        };
-        // SAFETY: all places lie in the buffer, which was written before the last barrier, and is written again after the
-        // next one only.
-        unsafe {
-            let from_a = tiles.a.add(buffer * A_SIZE + m as usize);
-            let from_b = tiles.b.add(buffer * B_SIZE + n as usize);
-            crate::unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
-                let a0: Vector<f32> = *from_a.add(d * A_PITCH as usize).cast();
-                let a1: Vector<f32> = *from_a.add(d * A_PITCH as usize + 32).cast();
-                let b0: Vector<f32> = *from_b.add(d * TILE as usize).cast();
-                let b1: Vector<f32> = *from_b.add(d * TILE as usize + 16).cast();
-                let x = [a0.0[0], a0.0[1], a0.0[2], a0.0[3], a1.0[0], a1.0[1], a1.0[2], a1.0[3]];
-                let y = [b0.0[0], b0.0[1], b0.0[2], b0.0[3], b1.0[0], b1.0[1], b1.0[2], b1.0[3]];
-                crate::unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
-                    crate::unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
-                        sums[i][j] += x[i] * y[j];
-                    });
+    // SAFETY: the function's condition.
+    let (factor_a, factor_b) = unsafe {
+        (
+            FactorA::new(read_a, span_a, tile_a, A_SIZE),
+            FactorB::new(read_b, span_b, tile_b, B_SIZE),
+        )
+    };
+    let (m, n) = own();
+    let step = |tile_a: SharedTile<f32>, tile_b: SharedTile<f32>| {
+        // SAFETY: the tiles have the rows and columns of the thread's results, aligned to vectors.
+        let (from_a, from_b) = unsafe { (tile_a.at(0, m), tile_b.at(0, n)) };
+        unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
+            // SAFETY: `d` is a row below the step's depth, and the row has the thread's columns.
+            let (x, y) = unsafe {
+                (
+                    fragment::<32>(from_a.add(d * POLICY.pitch_a as usize)),
+                    fragment::<16>(from_b.add(d * POLICY.pitch_b as usize)),
+                )
+            };
+            unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
+                unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    sums[i][j] += x[i] * y[j];
                 });
             });
-        }
-        store(buffer ^ 1, next_a, next_b);
-        block::sync();
-    }
+        });
+    };
+    // SAFETY: the function's conditions are those of the loop, and `step` only reads.
+    unsafe { tiling::multiply::<VECTORS, _, _, _, _, _>(&POLICY, factor_a, factor_b, depth, step) };
 }
 
-/// Four elements of a row from `column` on, zero where the row, of `columns`, has none or is not inside the matrix.
+/// A thread's eight values of a tile's row: a vector, and the one `APART` elements behind it.
 ///
 /// # Safety
-/// `at` is the address of the first of them, if there is one. With `VECTORS`, `column` and `columns` are multiples of 4,
-/// and the address is one of 16.
+/// Both are in the tile, aligned to 16.
 #[inline(always)]
-unsafe fn load<const VECTORS: bool>(
-    at: *const f32,
-    inside: bool,
-    column: u32,
-    columns: u32,
-) -> Vector<f32> {
-    let mut vector = Vector::<f32>([0.0; 4]);
-    // SAFETY: only elements that the row has.
-    unsafe {
-        if VECTORS {
-            if inside && column < columns {
-                vector = *at.cast();
-            }
-        } else {
-            crate::unroll!(j in [0, 1, 2, 3] {
-                if inside && column + (j as u32) < columns {
-                    vector.0[j] = *at.add(j);
-                }
-            });
-        }
-    }
-    vector
+unsafe fn fragment<const APART: usize>(from: *const f32) -> [f32; 8] {
+    // SAFETY: the function's condition.
+    let (Vector(u), Vector(v)): (Vector<f32>, Vector<f32>) =
+        unsafe { (*from.cast(), *from.add(APART).cast()) };
+    [u[0], u[1], u[2], u[3], v[0], v[1], v[2], v[3]]
 }

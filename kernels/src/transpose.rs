@@ -7,12 +7,12 @@ pub const TILE: u32 = 64;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 
-/// Where the vector `chunk` (of 16 in a row) of row `row` of the tile lies, counted in vectors.
+/// The index in the tile of the vector `chunk` (of 16 in a row) of row `row`, counted in vectors.
 ///
 /// The exclusive or spreads the vectors of one column over the banks: both the stores of whole vectors along a row and
 /// the loads of single elements down a column are then free of conflicts, without padding.
 #[inline]
-fn place(row: u32, chunk: u32) -> usize {
+fn swizzled(row: u32, chunk: u32) -> usize {
     (row * 16 + (chunk ^ ((row >> 2) & 7))) as usize
 }
 
@@ -36,24 +36,22 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
     let vectors =
         (rows as usize | columns as usize | src_stride | dst_stride) & 3 | misaligned == 0;
 
-    // SAFETY: (of this block and the next one) every access is to a row below `rows` and a column below `columns`,
-    // which both matrices have; vectors as argued above. Each place of the tile is written by one thread, and read
-    // after the barrier only. Each element of `dst` is
-    // written by one thread of one block.
+    // SAFETY: every access to `src` is to a row below `rows` and a column below `columns`, which it has; vectors as argued above.
+    // Each element of the tile is written by one thread, and read after the barrier only.
     unsafe {
         if vectors {
             let chunk = t & 15;
             let column = column0 + chunk * 4;
             // All four loads are on their way before the first store waits for its own.
             let mut four = [Vector::<f32>([0.0; 4]); 4];
-            crate::unroll!(pass in [0, 1, 2, 3] {
+            unroll!(pass in [0, 1, 2, 3] {
                 let row = row0 + pass as u32 * 16 + (t >> 4);
                 if row < rows && column < columns {
                     four[pass] = *from.add(row as usize * src_stride + column as usize).cast();
                 }
             });
-            crate::unroll!(pass in [0, 1, 2, 3] {
-                *tile.add(place(pass as u32 * 16 + (t >> 4), chunk)) = four[pass];
+            unroll!(pass in [0, 1, 2, 3] {
+                *tile.add(swizzled(pass as u32 * 16 + (t >> 4), chunk)) = four[pass];
             });
         } else {
             let c = t & 63;
@@ -63,13 +61,14 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
                 let row = row0 + r;
                 if row < rows && column < columns {
                     let source = from.add(row as usize * src_stride + column as usize);
-                    *cells.add(place(r, c >> 2) * 4 + (c & 3) as usize) = *source;
+                    *cells.add(swizzled(r, c >> 2) * 4 + (c & 3) as usize) = *source;
                 }
             }
         }
     }
     block::sync();
-    // SAFETY: see above.
+    // SAFETY: every access to `dst` is to a column below `rows` and a row below `columns`, which it has; vectors as argued above.
+    // The tile was written before the barrier and is only read now. Each element of `dst` is written by one thread of one block.
     unsafe {
         if vectors {
             let (lane, warp) = (t & 31, t >> 5);
@@ -78,7 +77,7 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
                 let (group, c) = (lane & 15, (pass * 8 + warp) * 2 + (lane >> 4));
                 let (row, column) = (row0 + group * 4, column0 + c);
                 if row < rows && column < columns {
-                    let cell = cells.add(place(group * 4, c >> 2) * 4 + (c & 3) as usize);
+                    let cell = cells.add(swizzled(group * 4, c >> 2) * 4 + (c & 3) as usize);
                     let target = to.add(column as usize * dst_stride + row as usize);
                     *target.cast() =
                         Vector::<f32>([*cell, *cell.add(64), *cell.add(128), *cell.add(192)]);
@@ -92,7 +91,7 @@ pub fn transpose(src: Matrix<f32>, mut dst: MatrixOut<f32>) {
                 let column = column0 + c;
                 if row < rows && column < columns {
                     let target = to.add(column as usize * dst_stride + row as usize);
-                    *target = *cells.add(place(r, c >> 2) * 4 + (c & 3) as usize);
+                    *target = *cells.add(swizzled(r, c >> 2) * 4 + (c & 3) as usize);
                 }
             }
         }

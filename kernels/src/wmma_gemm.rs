@@ -1,20 +1,36 @@
 //! `c := a * b` with `f16` factors and `f32` sums, on the matrix units. Explained in `docs/src/kernels/wmma_gemm.md`.
 
+use crate::tiling::{
+    self, AsRead, Down, Extent, Factor, Policy, Right, RowAlignment, Schedule, SharedTile,
+    TileReader,
+};
 use half::f16;
 use warpsmith_device::prelude::*;
 use warpsmith_device::wmma::{Accumulator, M16N16K16, MatrixA, MatrixB, RowMajor, mma};
 
-/// Rows and columns of a block's results.
-pub const TILE: u32 = 128;
-/// Threads of a block: eight warps of 32 x 64 results.
-pub const THREADS: u32 = 256;
-/// How deep a step goes into `a`'s columns and `b`'s rows.
-const DEPTH: u32 = 32;
-/// Distances of the rows of the tiles: 16 bytes more than their width, so that rows begin in other banks.
-const A_PITCH: u32 = DEPTH + 8;
-const B_PITCH: u32 = TILE + 8;
-const A_SIZE: usize = (TILE * A_PITCH) as usize;
-const B_SIZE: usize = (DEPTH * B_PITCH) as usize;
+/// A block of 256 threads computes 128 x 128 results, a warp 32 x 64. The rows of the tiles are 16 bytes more than their width apart,
+/// so that they begin in other banks.
+pub const POLICY: Policy = Policy {
+    block: Extent {
+        rows: 128,
+        columns: 128,
+    },
+    warp: Extent {
+        rows: 32,
+        columns: 64,
+    },
+    depth: 32,
+    pitch_a: 32 + 8,
+    pitch_b: 128 + 8,
+    schedule: Schedule::StoreBeforeLoad,
+};
+const A_SIZE: usize = (POLICY.block.rows * POLICY.pitch_a) as usize;
+const B_SIZE: usize = (POLICY.depth * POLICY.pitch_b) as usize;
+
+/// `a`, of which a thread copies two vectors a step.
+type FactorA = Factor<f16, Right, AsRead, 2>;
+/// `b`, of which a thread copies two vectors a step.
+type FactorB = Factor<f16, Down, AsRead, 2>;
 
 type Sum = Accumulator<f32, M16N16K16>;
 type Sums = [[Sum; 4]; 2];
@@ -22,48 +38,60 @@ type Sums = [[Sum; 4]; 2];
 /// `c := a * b`; a block for each 128 x 128 results, their column along x, their row along y.
 #[kernel(launch_bounds(256, exact, min_blocks = 2))]
 pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
-    // Vectors, for their alignment.
-    let tiles = Tiles {
-        a: shared!(raw [[Vector<f16>; A_SIZE / 8]; 2])
+    let tile_a = SharedTile {
+        first: shared!(raw [[Vector<f16>; A_SIZE / 8]; 2])
             .as_mut_ptr()
-            .cast(),
-        b: shared!(raw [[Vector<f16>; B_SIZE / 8]; 2])
-            .as_mut_ptr()
-            .cast(),
+            .cast::<f16>(),
+        pitch: POLICY.pitch_a,
     };
-    let widths = a.columns() | a.stride() | b.columns() | b.stride();
-    let addresses = a.as_ptr().addr() | b.as_ptr().addr();
+    let tile_b = SharedTile {
+        first: shared!(raw [[Vector<f16>; B_SIZE / 8]; 2])
+            .as_mut_ptr()
+            .cast::<f16>(),
+        pitch: POLICY.pitch_b,
+    };
+    let vectors = RowAlignment::default()
+        .with_factor(&a)
+        .with_factor(&b)
+        .allows_vectors::<f16>();
+    let origin = POLICY.block_origin();
     let mut sums: Sums = [[Sum::fill(0.0); 4]; 2];
-    // SAFETY: the tiles are two buffers of the sizes that `multiply` needs, and all threads of the block come here.
+    // SAFETY: the tiles are shared memory of this block for two tiles each of the sizes given; all threads of the block come
+    // here, and `vectors` says whether the rows allow vectors.
     unsafe {
-        if widths & 7 | addresses & 15 == 0 {
-            multiply::<true>(&mut sums, &a, &b, &tiles);
+        if vectors {
+            multiply::<true>(&mut sums, &a, &b, tile_a, tile_b);
         } else {
-            multiply::<false>(&mut sums, &a, &b, &tiles);
+            multiply::<false>(&mut sums, &a, &b, tile_a, tile_b);
         }
     }
 
     let (rows, columns, stride) = (c.rows() as u32, c.columns() as u32, c.stride());
     let to = c.as_mut_ptr();
     let (lane, warp) = (thread::thread_idx_x() & 31, thread::thread_idx_x() >> 5);
-    let (block_row, block_column) = (thread::block_idx_y() * TILE, thread::block_idx_x() * TILE);
-    let (row0, column0) = (block_row + (warp >> 1) * 32, block_column + (warp & 1) * 64);
+    let (warp_row, warp_column) = POLICY.warp_origin();
+    let (row0, column0) = (origin.0 + warp_row, origin.1 + warp_column);
     let aligned = stride & 7 | to.addr() & 31 == 0;
-    if aligned && block_row + TILE <= rows && block_column + TILE <= columns {
-        crate::unroll!(i in [0, 1] {
-            crate::unroll!(j in [0, 1, 2, 3] {
+    let is_inside =
+        origin.0 + POLICY.block.rows <= rows && origin.1 + POLICY.block.columns <= columns;
+    if aligned && is_inside {
+        unroll!(i in [0, 1] {
+            unroll!(j in [0, 1, 2, 3] {
                 let (row, column) = (row0 + i as u32 * 16, column0 + j as u32 * 16);
-                // SAFETY: the whole tile lies in `c`, and one warp of one block has this part of it.
+                // SAFETY: the whole tile is in `c`, and one warp of one block has this part of it.
                 unsafe { sums[i][j].store_to(to.add(row as usize * stride + column as usize), stride as u32, RowMajor) };
             });
         });
     } else {
         // A tile on the edge: each warp stages one fragment after the other in shared memory of its own.
         block::sync();
-        let stage = tiles.a.cast::<f32>().wrapping_add((warp * 256) as usize);
-        crate::unroll!(i in [0, 1] {
-            crate::unroll!(j in [0, 1, 2, 3] {
-                // SAFETY: after the block's barrier the tiles are free: 8 warps of 1 KB lie in the 20 KB of `tiles.a`.
+        let stage = tile_a
+            .first
+            .cast::<f32>()
+            .wrapping_add((warp * 256) as usize);
+        unroll!(i in [0, 1] {
+            unroll!(j in [0, 1, 2, 3] {
+                // SAFETY: after the block's barrier the tiles are free: 8 warps of 1 KB fit into the 20 KB of `a`'s tiles.
                 // The warp's barriers separate its writes and reads.
                 unsafe {
                     sums[i][j].store_to(stage, 16, RowMajor);
@@ -83,110 +111,73 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
     }
 }
 
-/// Two buffers for a tile of each factor.
-struct Tiles {
-    a: *mut f16,
-    b: *mut f16,
-}
-
 /// Adds the products of the block's rows of `a` and columns of `b`.
 ///
 /// # Safety
-/// The tiles are two buffers each of shared memory of this block; all its threads call this. With `VECTORS`, all rows
-/// begin at multiples of 16 bytes and have a multiple of 8 elements.
+/// Each tile is the first of two in shared memory of this block, of `A_SIZE` and `B_SIZE` elements, aligned to 16 and used by
+/// nothing else meanwhile. All threads of the block call this. With `VECTORS`, the factors' rows allow vectors.
 #[inline(always)]
 unsafe fn multiply<const VECTORS: bool>(
     sums: &mut Sums,
     a: &Matrix<f16>,
     b: &Matrix<f16>,
-    tiles: &Tiles,
+    tile_a: SharedTile<f16>,
+    tile_b: SharedTile<f16>,
 ) {
-    let t = thread::thread_idx_x();
-    let (a_row, a_column) = (t >> 2, (t & 3) * 8);
-    let (b_row, b_column) = (t >> 4, (t & 15) * 8);
-    let row = thread::block_idx_y() * TILE + a_row;
-    let column = thread::block_idx_x() * TILE + b_column;
-    let (m, n) = ((t >> 6) * 32, (t >> 5 & 1) * 64);
-    let depth = a.columns() as u32;
-    let mut a0 = load::<VECTORS>(a, row, a_column);
-    let mut a1 = load::<VECTORS>(a, row + 64, a_column);
-    let mut b0 = load::<VECTORS>(b, b_row, column);
-    let mut b1 = load::<VECTORS>(b, b_row + 16, column);
-    let mut buffer = 0;
-    let mut k = 0;
-    while k < depth {
-        // SAFETY: all places lie in the buffer. Each is written by one thread before the barrier and read after it. A
-        // buffer is written again one step later but one, and every thread has passed the barrier between, after its
-        // last read.
-        unsafe {
-            let tile_a = tiles.a.add(buffer * A_SIZE);
-            let tile_b = tiles.b.add(buffer * B_SIZE);
-            *tile_a.add((a_row * A_PITCH + a_column) as usize).cast() = a0;
-            *tile_a
-                .add(((a_row + 64) * A_PITCH + a_column) as usize)
-                .cast() = a1;
-            *tile_b.add((b_row * B_PITCH + b_column) as usize).cast() = b0;
-            *tile_b
-                .add(((b_row + 16) * B_PITCH + b_column) as usize)
-                .cast() = b1;
-            block::sync();
-            if k + DEPTH < depth {
-                a0 = load::<VECTORS>(a, row, k + DEPTH + a_column);
-                a1 = load::<VECTORS>(a, row + 64, k + DEPTH + a_column);
-                b0 = load::<VECTORS>(b, k + DEPTH + b_row, column);
-                b1 = load::<VECTORS>(b, k + DEPTH + 16 + b_row, column);
-            }
-            let from_a = tile_a.add((m * A_PITCH) as usize);
-            let from_b = tile_b.add(n as usize);
-            crate::unroll!(d in [0, 16] {
+    let origin = POLICY.block_origin();
+    let depth = a.columns().min(b.rows()) as u32;
+    let (span_a, span_b) = (POLICY.span_a::<f16, 2>(), POLICY.span_b::<f16, 2>());
+    let inside_a = Extent {
+        rows: a.rows() as u32,
+        columns: depth,
+    };
+    let inside_b = Extent {
+        rows: depth,
+        columns: b.columns() as u32,
+    };
+    // SAFETY: `inside_a` and `inside_b` are no larger than `a` and `b`.
+    let (read_a, read_b) = unsafe {
+        (
+            TileReader::new(a, (origin.0, 0), inside_a, span_a),
+            TileReader::new(b, (0, origin.1), inside_b, span_b),
+        )
+    };
+    // SAFETY: the function's condition.
+    let (factor_a, factor_b) = unsafe {
+        (
+            FactorA::new(read_a, span_a, tile_a, A_SIZE),
+            FactorB::new(read_b, span_b, tile_b, B_SIZE),
+        )
+    };
+    let (m, n) = POLICY.warp_origin();
+    let step = |tile_a: SharedTile<f16>, tile_b: SharedTile<f16>| {
+        // SAFETY: the tiles have the rows and columns of the warp's results.
+        let (from_a, from_b) = unsafe { (tile_a.at(m, 0), tile_b.at(0, n)) };
+        unroll!(d in [0, 16] {
+            // SAFETY: the fragments' 16 rows and columns are in the tiles: 32 rows and as many columns as a step is deep of
+            // `a`, 64 columns and as many rows of `b`.
+            let (fa, fb) = unsafe {
+                let (pitch_a, pitch_b) = (POLICY.pitch_a, POLICY.pitch_b);
                 let fa: [MatrixA<f16, M16N16K16, RowMajor>; 2] = [
-                    MatrixA::load_from(from_a.add(d), A_PITCH),
-                    MatrixA::load_from(from_a.add(d + 16 * A_PITCH as usize), A_PITCH),
+                    MatrixA::load_from(from_a.add(d), pitch_a),
+                    MatrixA::load_from(from_a.add(d + 16 * pitch_a as usize), pitch_a),
                 ];
-                let row = from_b.add(d * B_PITCH as usize);
+                let row = from_b.add(d * pitch_b as usize);
                 let fb: [MatrixB<f16, M16N16K16, RowMajor>; 4] = [
-                    MatrixB::load_from(row, B_PITCH),
-                    MatrixB::load_from(row.add(16), B_PITCH),
-                    MatrixB::load_from(row.add(32), B_PITCH),
-                    MatrixB::load_from(row.add(48), B_PITCH),
+                    MatrixB::load_from(row, pitch_b),
+                    MatrixB::load_from(row.add(16), pitch_b),
+                    MatrixB::load_from(row.add(32), pitch_b),
+                    MatrixB::load_from(row.add(48), pitch_b),
                 ];
-                crate::unroll!(i in [0, 1] {
-                    crate::unroll!(j in [0, 1, 2, 3] {
-                        sums[i][j] = mma(&fa[i], &fb[j], &sums[i][j]);
-                    });
+                (fa, fb)
+            };
+            unroll!(i in [0, 1] {
+                unroll!(j in [0, 1, 2, 3] {
+                    sums[i][j] = mma(&fa[i], &fb[j], &sums[i][j]);
                 });
             });
-        }
-        buffer ^= 1;
-        k += DEPTH;
-    }
-}
-
-/// Eight elements of a row, zero where there are none.
-///
-/// With `VECTORS`, `column` is a multiple of 8, and so is the number of columns.
-#[inline(always)]
-fn load<const VECTORS: bool>(matrix: &Matrix<f16>, row: u32, column: u32) -> Vector<f16> {
-    let columns = matrix.columns() as u32;
-    let mut vector = Vector::<f16>([f16::ZERO; 8]);
-    if row < matrix.rows() as u32 {
-        let source = matrix
-            .as_ptr()
-            .wrapping_add(row as usize * matrix.stride() + column as usize);
-        // SAFETY: every read is of a row and column that the matrix has, aligned as `multiply` asks for.
-        unsafe {
-            if VECTORS {
-                if column < columns {
-                    vector = *source.cast();
-                }
-            } else {
-                crate::unroll!(j in [0, 1, 2, 3, 4, 5, 6, 7] {
-                    if column + (j as u32) < columns {
-                        vector.0[j] = *source.add(j);
-                    }
-                });
-            }
-        }
-    }
-    vector
+        });
+    };
+    // SAFETY: the function's conditions are those of the loop, and `step` only reads.
+    unsafe { tiling::multiply::<VECTORS, _, _, _, _, _>(&POLICY, factor_a, factor_b, depth, step) };
 }

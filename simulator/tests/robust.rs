@@ -3,23 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
 
 mod support;
 
 use support::{Memory, Nothing};
 use warpsmith_simulator::engine::{Checks, DeviceMemory, Environment, Launch, Module, run};
-
-/// xorshift64*: the same damage in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % limit.max(1)
-    }
-}
+use warpsmith_testkit::{Random, ptx};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
@@ -38,10 +28,10 @@ fn damage(text: &str, random: &mut Random) -> String {
         .split_inclusive([' ', ',', '\n', ';', '.', '[', ']', '{', '}'])
         .map(Into::into)
         .collect();
-    for _ in 0..1 + random.below(3) {
-        let at = random.below(words.len());
-        let other = random.below(words.len());
-        match random.below(6) {
+    for _ in 0..1 + random.index(3) {
+        let at = random.index(words.len());
+        let other = random.index(words.len());
+        match random.index(6) {
             0 => words.swap(at, other),
             1 => words[at].clear(),
             2 => words[at] = words[other].clone(),
@@ -56,12 +46,12 @@ fn damage(text: &str, random: &mut Random) -> String {
                     "0d",
                     "u64",
                     "4294967295 ",
-                ][random.below(8)],
+                ][random.index(8)],
             ),
             4 => {
                 words[at] = words[at].replace(
                     ['1', '2', '4'],
-                    ["0", "8", "64", "999999999"][random.below(4)],
+                    ["0", "8", "64", "999999999"][random.index(4)],
                 )
             }
             _ => words.truncate(at.max(8)),
@@ -78,7 +68,7 @@ fn damaged_modules_do_no_harm() {
         &mut paths,
     );
     paths.sort();
-    let (mut random, mut loaded, mut ran) = (Random(0x9E37_79B9_7F4A_7C15), 0, 0);
+    let (mut random, mut loaded, mut ran) = (Random::new(1), 0, 0);
     for path in &paths {
         let text = std::fs::read_to_string(path).expect("a test file can be read");
         for _ in 0..60 {
@@ -119,7 +109,7 @@ fn damaged_modules_do_no_harm() {
                 let environment = Environment {
                     memory: &memory,
                     runtime: &Nothing,
-                    checks: if random.below(2) == 0 {
+                    checks: if random.index(2) == 0 {
                         Checks::ALL
                     } else {
                         Checks::NONE
@@ -127,6 +117,7 @@ fn damaged_modules_do_no_harm() {
                     seed: 0,
                     threads: 1,
                     stack_limit: 1024,
+                    patience: Environment::DEFAULT_PATIENCE,
                     cancel: Some(&cancel),
                 };
                 // Any outcome will do.
@@ -142,10 +133,10 @@ fn damaged_modules_do_no_harm() {
 }
 
 /// A lock that is taken and never given back.
-const LOCKED: &str = r#"
-.version 8.0
-.target sm_90
-.address_size 64
+const LOCKED: &str = ptx!(
+    "8.0",
+    "sm_90",
+    r#"
 .file 1 "src/locked.rs"
 .visible .entry locked(.param .u64 lock)
 {
@@ -160,22 +151,11 @@ $again:
     @%p1 bra $again;
     ret;
 }
-"#;
+"#
+);
 
 #[test]
 fn polling_for_what_nobody_does_is_a_deadlock() {
-    // The patience is read once, so it is set for a process of its own.
-    let name = "polling_for_what_nobody_does_is_a_deadlock";
-    if std::env::var_os("WARPSMITH_PATIENCE").is_none() {
-        let program = std::env::current_exe().expect("a test knows its program");
-        let mut command = std::process::Command::new(program);
-        let status = command
-            .env("WARPSMITH_PATIENCE", "0.3")
-            .args(["--exact", name])
-            .status();
-        assert!(status.expect("the test starts again").success());
-        return;
-    }
     let memory = Memory {
         words: vec![0; 8],
         generation: AtomicU64::new(1),
@@ -197,6 +177,7 @@ fn polling_for_what_nobody_does_is_a_deadlock() {
         seed: 0,
         threads: 2,
         stack_limit: 1024,
+        patience: Duration::from_millis(300),
         cancel: None,
     };
     let fault = run(&launch, &environment).expect_err("it cannot end");

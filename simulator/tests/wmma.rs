@@ -7,6 +7,7 @@ mod memory;
 use half::{bf16, f16};
 use memory::Arena;
 use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
+use warpsmith_testkit::Random;
 
 /// A combination: types of factors, C and D, the shape, and registers of A, B, C and D.
 struct Combination {
@@ -237,17 +238,12 @@ fn every_combination_and_layout() {
                 sc = strides[2],
                 sd = strides[3],
             );
-            let mut seed = 12345u64;
+            let mut generator = Random::new(12345);
             let mut random = |ty: &str, count: usize| -> Vec<i64> {
-                let mut next = || {
-                    seed = seed
-                        .wrapping_mul(6364136223846793005)
-                        .wrapping_add(1442695040888963407);
-                    match ty {
-                        "b1" => (seed >> 40) as i64 & 1,
-                        "u4" | "u8" => (seed >> 40) as i64 & 7,
-                        _ => ((seed >> 40) as i64 & 7) - 4,
-                    }
+                let mut next = || match ty {
+                    "b1" => i64::from(generator.below(2)),
+                    "u4" | "u8" => i64::from(generator.below(8)),
+                    _ => i64::from(generator.below(8)) - 4,
                 };
                 (0..count).map(|_| next()).collect()
             };
@@ -292,6 +288,7 @@ fn every_combination_and_layout() {
                 seed: 0,
                 threads: 1,
                 stack_limit: 1024,
+                patience: Environment::DEFAULT_PATIENCE,
                 cancel: None,
             };
             let kernel = module.kernel("product").expect("the kernel is there");

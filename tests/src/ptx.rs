@@ -73,7 +73,7 @@ pub fn report(ptx: &str, kernels: &[&str], families: &[&str]) -> String {
     })
 }
 
-/// [`report`] with every instruction in its place, for kernels that are about order.
+/// [`report`] with every instruction in the program's order, for kernels that are about order.
 pub fn report_in_order(ptx: &str, kernels: &[&str], families: &[&str]) -> String {
     text(ptx, kernels, families, |_| {})
 }

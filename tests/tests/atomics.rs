@@ -220,7 +220,7 @@ fn half_additions() -> Result<()> {
     // Subnormals are kept.
     let mut word = stream.zeroed::<f16>(2)?;
     let mut pair = stream.zeroed::<F16x2>(1)?;
-    // SAFETY: as above.
+    // SAFETY: two values and a pair, as the kernel asks for.
     unsafe {
         stream.launch_unchecked(
             &kernel,
@@ -235,7 +235,7 @@ fn half_additions() -> Result<()> {
     let mut word = stream.upload(&[bf16::from_f32(1.0), bf16::ZERO])?;
     let mut pair = stream.upload(&[Bf16x2::new(bf16::ZERO, bf16::from_f32(-8.0))])?;
     let value = bf16::from_f32(0.5);
-    // SAFETY: as above.
+    // SAFETY: two values and a pair, as `add_bf16` asks for.
     unsafe { stream.launch_unchecked(&kernel, Grid::new(2, 33), (value, &mut word, &mut pair))? };
     assert_eq!(stream.download(&word)?[0].to_f32(), 34.0);
     let pair = stream.download(&pair)?[0];
@@ -313,7 +313,7 @@ fn orders_and_scopes_compute_the_same() -> Result<()> {
         )?
     };
     assert_eq!(stream.download(&words)?, [128 + 10]);
-    // SAFETY: as above.
+    // SAFETY: a buffer of one word, as `fences` asks for.
     unsafe {
         stream.launch_unchecked(
             &f.module.kernel(atomics::fences)?,

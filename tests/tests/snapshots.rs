@@ -3,7 +3,7 @@
 //! A snapshot holds the instructions that the intrinsics stand for, with registers unnumbered, kernel by kernel; what the compiler
 //! puts around them is left out.
 
-use warpsmith_tests::ptx::{SM_70, SM_80, SM_90, kernels, report, report_in_order};
+use warpsmith_tests::ptx::{SM_70, SM_80, SM_90, kernels, report, report_in_order, selected};
 
 const MEMORY: &[&str] = &[
     "atom",
@@ -352,4 +352,17 @@ fn parameters_and_output() {
             "ld.", "st.", "mul", "add.rn", "fma", "call", "trap", "exit", "mad"
         ],
     ));
+}
+
+#[test]
+fn an_unrolled_loop_leaves_no_loop_and_no_local_memory() {
+    let local = ["ld.local", "st.local"];
+    // What the optimiser does by itself with the same loops: without this, the test would show nothing.
+    assert_ne!(selected(SM_90, "looped_sums", &local), [""; 0]);
+    assert_eq!(selected(SM_90, "unrolled_sums", &local), [""; 0]);
+    // Each of the hundred sums has its multiply-add, in the one loop that is left: over the turns.
+    let arithmetic = selected(SM_90, "unrolled_sums", &["fma.rn.f32", "mul.rn.f32"]);
+    assert!(arithmetic.len() >= 99, "{}", arithmetic.len());
+    let branches = selected(SM_90, "unrolled_sums", &["bra"]);
+    assert!(branches.len() <= 3, "{branches:?}");
 }

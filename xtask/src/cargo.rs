@@ -1,6 +1,6 @@
-//! Running cargo: plainly, or to build something and learn where it lies.
+//! Running cargo: plainly, or to build something and learn its path.
 
-use crate::workspace;
+use crate::{environment, workspace};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -12,7 +12,7 @@ pub struct Executable {
     pub name: String,
     /// The package that it belongs to.
     pub package: String,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// Whether it is a test harness.
     pub is_test: bool,
@@ -20,8 +20,7 @@ pub struct Executable {
 
 /// A cargo command in the workspace's root.
 pub fn command() -> Command {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = Command::new(environment::cargo());
     command.current_dir(workspace::root());
     command
 }
@@ -88,7 +87,7 @@ fn executable(line: &str) -> Option<Executable> {
         None if is_cdylib => shared_library()?,
         None => return None,
     };
-    // A package id ends in `path+file:///folder#name@version`, or `#version` where the folder bears the name.
+    // A package id ends in `path+file:///folder#name@version`, or `#version` where the folder has the package's name.
     let id = message["package_id"].as_str()?;
     let (folder, fragment) = id.rsplit_once('#')?;
     let package = match fragment.split_once('@') {

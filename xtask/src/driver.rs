@@ -30,15 +30,15 @@ pub fn probe() -> Driver {
 }
 
 fn ask(library: &Library) -> Result<Driver, String> {
-    // SAFETY: these are the signatures that CUDA's driver API documents for these symbols.
+    // SAFETY: this is the signature that CUDA's driver API documents for the symbol.
     let init: Symbol<unsafe extern "C" fn(c_uint) -> c_int> = unsafe { symbol(library, "cuInit")? };
-    // SAFETY: as above.
+    // SAFETY: this is the signature that CUDA's driver API documents for the symbol.
     let driver_version: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> =
         unsafe { symbol(library, "cuDriverGetVersion")? };
-    // SAFETY: as above.
+    // SAFETY: this is the signature that CUDA's driver API documents for the symbol.
     let device_count: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> =
         unsafe { symbol(library, "cuDeviceGetCount")? };
-    // SAFETY: as above.
+    // SAFETY: this is the signature that CUDA's driver API documents for the symbol.
     let device_name: Symbol<unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int> =
         unsafe { symbol(library, "cuDeviceGetName")? };
 

@@ -1,11 +1,12 @@
 //! The developer's commands: `cargo xtask --help` lists them.
 //!
 //! Each command is one small module under `commands`. What several of them need stands in `cargo` (running cargo and
-//! finding what it built), `workspace` (where things lie) and `progress` (saying what goes on).
+//! finding what it built), `environment` (variables), `workspace` (paths) and `progress` (saying what goes on).
 
 mod cargo;
 mod commands;
 mod driver;
+mod environment;
 mod progress;
 mod workspace;
 
@@ -35,7 +36,7 @@ enum Command {
     BuildPtx(commands::build_ptx::Options),
     /// Prepare the caches that `run` and `test` would prepare, and optionally fetch ptxas.
     Setup(commands::setup::Options),
-    /// List each ingredient of the toolchain, what is wrong with it and how to mend it.
+    /// List each ingredient of the toolchain, what is wrong with it and the remedy.
     Doctor(commands::doctor::Options),
     /// Measure: kernels on a GPU, the simulator, or the builder.
     Bench(commands::bench::Options),
@@ -45,6 +46,8 @@ enum Command {
     Codegen(commands::codegen::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
+    /// Compare the instruction tables with ptxas.
+    Isa(commands::isa::Options),
     /// Make a new project that builds and runs on either device.
     New(commands::new::Options),
 }
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Codegen(options) => commands::codegen::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
+        Command::Isa(options) => commands::isa::run(&options),
         Command::New(options) => commands::new::run(&options),
     };
     match result {

@@ -1,4 +1,4 @@
-//! Where things lie in the workspace.
+//! Paths in the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,6 @@ use std::path::{Path, PathBuf};
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("xtask lies one folder below the workspace's root")
+        .expect("xtask is one folder below the workspace's root")
         .to_path_buf()
 }

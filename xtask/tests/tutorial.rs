@@ -7,7 +7,7 @@
 mod support;
 
 use std::path::Path;
-use support::{Project, text};
+use support::Project;
 
 /// What a page asks to be done.
 enum Step {
@@ -82,7 +82,7 @@ fn follow(chapter: &str) {
                 let output = project.cargo(&arguments);
                 // A report names files by their full path; the page names them inside the project.
                 let folder = format!("{}/", project.dir.display());
-                let printed = (text(&output.stdout) + &text(&output.stderr)).replace(&folder, "");
+                let printed = output.text().replace(&folder, "");
                 let lines: Vec<&str> = printed.lines().collect();
                 assert!(
                     matches(&expected, &lines),

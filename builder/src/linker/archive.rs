@@ -96,7 +96,7 @@ impl Library {
         })
     }
 
-    /// The member that defines `symbol`, unless nobody does or it was already given out.
+    /// The member that defines `symbol`, unless none does or it was already given out.
     pub fn pull(&mut self, symbol: &str) -> Result<Option<(String, Vec<u8>)>, String> {
         for (number, archive) in self.archives.iter().enumerate() {
             if let Some(offset) = archive.defines(symbol) {

@@ -10,7 +10,7 @@ use crate::llvm::{Module, Value};
 /// The size that one instruction moves, and the alignment that it needs.
 const VECTOR: u64 = 16;
 
-/// Rewrites every copy of 16 bytes between places that are known to be aligned to 16.
+/// Rewrites every copy of 16 bytes between addresses that are known to be aligned to 16.
 pub fn widen(module: &Module<'_>) {
     for function in module.functions() {
         if !function.name().starts_with("llvm.memcpy.") {

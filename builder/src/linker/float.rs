@@ -6,9 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::PTX_KERNEL;
 use super::records::Record;
-use crate::llvm::{Attribute, Module, Value, ValueKind, fast_math, opcode};
+use crate::llvm::{Attribute, Module, Value, ValueKind, calling_convention, fast_math, opcode};
 
 /// How floating-point arithmetic may be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +49,7 @@ pub(crate) fn apply(module: &Module<'_>, build: FloatOptions, records: &[Record]
     for kernel in module
         .functions()
         .into_iter()
-        .filter(|f| f.calling_convention() == PTX_KERNEL)
+        .filter(|f| f.calling_convention() == calling_convention::PTX_KERNEL)
     {
         let name = kernel.name();
         let options = build.of(records.iter().find(|r| r.kernel == name));

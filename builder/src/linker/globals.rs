@@ -32,7 +32,7 @@ pub fn is_host_visible(global: Value<'_>) -> bool {
 }
 
 /// Moves all statics of the module; returns the names of the managed ones.
-pub fn place(module: &Module<'_>) -> Vec<String> {
+pub fn assign_spaces(module: &Module<'_>) -> Vec<String> {
     let mut managed = Vec::new();
     for global in module.globals() {
         if global.is_declaration() || global.name().starts_with("llvm.") {

@@ -21,13 +21,18 @@ mod requirements;
 mod shared;
 mod spaces;
 mod symbols;
+mod template;
+mod unresolved;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::arch::{Arch, PtxVersion};
+use crate::environment;
 use crate::error::BuildError;
-use crate::llvm::{self, Attribute, Context, Module, TargetMachine};
+use crate::llvm::{
+    self, Attribute, Context, Module, TargetMachine, calling_convention::PTX_KERNEL,
+};
 
 pub(crate) use float::FloatOptions;
 
@@ -54,9 +59,6 @@ pub(crate) struct LinkJob<'a> {
     pub foreign: &'a [PathBuf],
 }
 
-/// Calling convention of PTX kernels (`.entry`).
-const PTX_KERNEL: u32 = 71;
-
 /// Links and optimises; returns PTX text.
 pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     let api = llvm::load(job.llvm).map_err(|e| {
@@ -79,8 +81,8 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     }
 
     // What LLVM's passes must see the result of.
-    shared::place(&module)?;
-    let managed = globals::place(&module);
+    shared::replace_markers(&module)?;
+    let managed = globals::assign_spaces(&module);
     for record in &records {
         records::apply(&module, record)?;
     }
@@ -88,9 +90,9 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     copies::widen(&module);
     convergence::mark(&module);
     internalise(&module);
-    panics::keep(&module, true);
+    panics::keep_literal_handler(&module);
     module.run_passes("globaldce", None)?;
-    let missing = symbols::unresolved(&module);
+    let missing = unresolved::describe(&module);
     if !missing.is_empty() {
         return Err(BuildError::UnresolvedSymbols(missing));
     }
@@ -107,13 +109,13 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
 
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);
-    panics::keep(&module, false);
+    panics::release_literal_handler(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
     copies::widen(&module);
     atomics::restore(&module)?;
-    spaces::place(&module)?;
+    spaces::resolve(&module)?;
     float::apply(&module, job.float, &records);
     lines::attribute(&module, job.foreign);
     dump(&module, "after");
@@ -170,8 +172,8 @@ fn choose_version(
 
 /// With `WARPSMITH_DUMP_IR=DIR`, writes the module's text there: the first thing to look at when PTX surprises.
 fn dump(module: &Module<'_>, stage: &str) {
-    if let Some(folder) = std::env::var_os("WARPSMITH_DUMP_IR") {
-        let path = Path::new(&folder).join(format!("{stage}.ll"));
+    if let Some(folder) = environment::ir_folder() {
+        let path = folder.join(format!("{stage}.ll"));
         if let Err(error) =
             std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, module.to_ir()))
         {
@@ -182,12 +184,12 @@ fn dump(module: &Module<'_>, stage: &str) {
 
 /// Puts all bitcode that is needed into one module.
 fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, BuildError> {
-    let module = context.create_module("kernels");
+    let module = Module::new(context, "kernels");
     let mut kernels: HashMap<String, String> = HashMap::new();
     for path in job.crates {
         let krate = crate_name(path);
         for (name, bytes) in archive::Archive::open(path)?.bitcode_members()? {
-            let part = context.parse_bitcode(&bytes, &name)?;
+            let part = Module::parse_bitcode(context, &bytes, &name)?;
             for kernel in part
                 .functions()
                 .iter()
@@ -207,7 +209,7 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     if let Some(path) = job.libdevice {
         let bytes =
             std::fs::read(path).map_err(|e| format!("libdevice at {}: {e}", path.display()))?;
-        let part = context.parse_bitcode(&bytes, "libdevice")?;
+        let part = Module::parse_bitcode(context, &bytes, "libdevice")?;
         part.set_data_layout_of(&module);
         strip_target(&part);
         module.link(part)?;
@@ -218,14 +220,14 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     while !missing.is_empty() {
         for symbol in missing {
             if let Some((name, bytes)) = library.pull(&symbol)? {
-                let part = context.parse_bitcode(&bytes, &name)?;
+                let part = Module::parse_bitcode(context, &bytes, &name)?;
                 strip_target(&part);
                 module.link(part)?;
             }
         }
         allocator::complete(&module);
         panics::replace(&module);
-        missing = symbols::undefined(&module)
+        missing = unresolved::values(&module)
             .into_iter()
             .map(|v| v.name())
             .filter(|name| asked.insert(name.clone()))

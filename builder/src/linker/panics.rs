@@ -6,7 +6,7 @@
 
 use crate::llvm::{Attribute, Module, Value, ValueKind};
 
-/// The function in `core`, and the symbol that takes its place.
+/// The function in `core`, and the symbol that replaces it.
 const REPLACED: &[(&str, &str)] = &[
     (
         "core::panicking::panic_bounds_check",
@@ -23,7 +23,7 @@ const REPLACED: &[(&str, &str)] = &[
 /// The device library's panic with a literal message: `fn(&str, &Location) -> !`.
 const LITERAL: &str = "__warpsmith_expect_failed";
 
-/// The symbols that take the place of others.
+/// The symbols that replace others.
 pub(super) fn replacements() -> impl Iterator<Item = &'static str> {
     REPLACED.iter().map(|(_, symbol)| *symbol)
 }
@@ -64,14 +64,21 @@ pub(super) fn shrink(module: &Module<'_>) {
 }
 
 /// Keeps the function that [`redirect_literals`] needs, although nothing calls it yet.
-pub(super) fn keep(module: &Module<'_>, keep: bool) {
-    if let Some(literal) = module.function(LITERAL).filter(|f| !f.is_declaration()) {
-        if keep {
-            literal.externalise()
-        } else {
-            literal.internalise()
-        }
+pub(super) fn keep_literal_handler(module: &Module<'_>) {
+    if let Some(literal) = literal_handler(module) {
+        literal.externalise();
     }
+}
+
+/// Lets that function go again, where nothing calls it.
+pub(super) fn release_literal_handler(module: &Module<'_>) {
+    if let Some(literal) = literal_handler(module) {
+        literal.internalise();
+    }
+}
+
+fn literal_handler<'c>(module: &Module<'c>) -> Option<Value<'c>> {
+    module.function(LITERAL).filter(|f| !f.is_declaration())
 }
 
 /// Redirects `panic!("literal")`, which is `panic_fmt` with arguments that hold the text itself.
@@ -79,7 +86,7 @@ pub(super) fn keep(module: &Module<'_>, keep: bool) {
 /// `fmt::Arguments` is two words: of a literal, the text's address, and its length times two plus one. After
 /// the first inlining both stand in the call.
 pub(super) fn redirect_literals(module: &Module<'_>) {
-    let Some(literal) = module.function(LITERAL).filter(|f| !f.is_declaration()) else {
+    let Some(literal) = literal_handler(module) else {
         return;
     };
     let is_panic_fmt =

@@ -5,9 +5,8 @@
 //! which pointers are read-only and unaliased, which stand for a by-value struct, and floating-point
 //! switches. [`apply`] turns it into LLVM attributes and removes it.
 
-use super::PTX_KERNEL;
 use crate::error::BuildError;
-use crate::llvm::{Attribute, Module, Value};
+use crate::llvm::{Attribute, Module, Value, calling_convention};
 
 /// Beginning of a record's symbol.
 pub const PREFIX: &str = "__warpsmith_kernel.";
@@ -21,7 +20,7 @@ const WORDS_PER_PARAMETER: usize = 4;
 pub(crate) enum ParameterKind {
     /// A number by value.
     Scalar,
-    /// A pointer to what nobody writes during the grid.
+    /// A pointer to memory that no thread writes during the grid.
     ReadOnly,
     /// A pointer to what only this parameter reaches.
     Unaliased,
@@ -141,7 +140,7 @@ pub(crate) fn apply(module: &Module<'_>, record: &Record) -> Result<(), BuildErr
     let kernel = &record.kernel;
     let function = module
         .function(kernel)
-        .filter(|f| !f.is_declaration() && f.calling_convention() == PTX_KERNEL)
+        .filter(|f| !f.is_declaration() && f.calling_convention() == calling_convention::PTX_KERNEL)
         .ok_or_else(|| format!("there is a record of kernel `{kernel}`, but no such kernel"))?;
     if function.parameter_count() as usize != record.parameters.len() {
         return Err(BuildError::Link(format!(

@@ -6,16 +6,15 @@
 //! `__warpsmith_shared_dynamic(align)` is the base of the memory whose size the launch decides.
 
 use super::globals::{self, SHARED};
+use super::symbols::{DYNAMIC_SHARED_MEMORY, demangle};
 use crate::error::BuildError;
 use crate::llvm::{Attribute, Module, Value, ValueKind};
 
 const STATIC: &str = "__warpsmith_shared_static";
 const DYNAMIC: &str = "__warpsmith_shared_dynamic";
-/// The dynamic shared memory's symbol in PTX.
-pub const DYNAMIC_BASE: &str = "__warpsmith_dynamic_shared_memory";
 
 /// Replaces all calls of the markers.
-pub(crate) fn place(module: &Module<'_>) -> Result<(), BuildError> {
+pub(crate) fn replace_markers(module: &Module<'_>) -> Result<(), BuildError> {
     for (number, call) in calls(module, STATIC)?.into_iter().enumerate() {
         let (Some(size), Some(align)) = (constant(call, 0), constant(call, 1)) else {
             return Err(not_constant(call));
@@ -30,8 +29,9 @@ pub(crate) fn place(module: &Module<'_>) -> Result<(), BuildError> {
     let mut base: Option<Value<'_>> = None;
     for call in calls(module, DYNAMIC)? {
         let align = alignment(constant(call, 0).ok_or_else(|| not_constant(call))?).max(16);
-        let global = *base
-            .get_or_insert_with(|| module.add_global(DYNAMIC_BASE, module.bytes_type(0), SHARED));
+        let global = *base.get_or_insert_with(|| {
+            module.add_global(DYNAMIC_SHARED_MEMORY, module.bytes_type(0), SHARED)
+        });
         global.set_alignment(align.max(global.alignment()));
         replace(call, global);
     }
@@ -49,7 +49,7 @@ fn constant(call: Value<'_>, argument: u32) -> Option<u64> {
 fn not_constant(call: Value<'_>) -> BuildError {
     let function = call
         .function()
-        .map(|f| super::symbols::demangle(&f.name()))
+        .map(|f| demangle(&f.name()))
         .unwrap_or_default();
     BuildError::Link(format!(
         "`{function}` asks for shared memory of a size that is not a constant"

@@ -16,7 +16,7 @@ const MARK: &str = "/*space=${";
 const KERNEL_CONVENTION: u32 = 71;
 
 /// Rewrites all marked assembly of the module.
-pub(crate) fn place(module: &Module<'_>) -> Result<(), BuildError> {
+pub(crate) fn resolve(module: &Module<'_>) -> Result<(), BuildError> {
     for function in module.functions() {
         for instruction in function.instructions() {
             if instruction.is_call()

@@ -1,9 +1,8 @@
 //! New instructions, put before one that is there, with its source location.
 
-use super::{Attribute, Value, sys};
+use super::sys;
+use super::value::{Attribute, Value};
 
-// SAFETY of the `unsafe` blocks below: see `value`.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl<'c> Value<'c> {
     /// Puts a copy of this call of inline assembly before it, with another template, and the pointer argument
     /// `n` cast to an address space. Flags of the call are kept.
@@ -14,6 +13,7 @@ impl<'c> Value<'c> {
             .collect::<Option<_>>()?;
         let constraints = asm.asm_constraints();
         let api = self.api();
+        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
         let call = unsafe {
             let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
             (api.LLVMPositionBuilderBefore)(builder, self.raw);
@@ -60,6 +60,7 @@ impl<'c> Value<'c> {
     /// Puts a load of four words from operand 1 and a store of them to operand 0 before this call, aligned to 16.
     pub fn build_vector_copy_before(self) {
         let api = self.api();
+        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
         unsafe {
             let (to, from) = (
                 (api.LLVMGetOperand)(self.raw, 0),
@@ -81,6 +82,7 @@ impl<'c> Value<'c> {
 
     /// Puts `-operand` before this instruction.
     pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
+        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
         let raw = unsafe {
             let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
             (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
@@ -104,6 +106,7 @@ impl<'c> Value<'c> {
     ) -> Value<'c> {
         let mut types: Vec<_> = arguments.iter().map(|a| a.ty()).collect();
         let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
+        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
         let raw = unsafe {
             let ty =
                 (self.api().LLVMFunctionType)(result, types.as_mut_ptr(), types.len() as u32, 0);
@@ -145,6 +148,7 @@ impl<'c> Value<'c> {
     pub fn build_call_before(self, function: Value<'c>, arguments: &[Value<'c>]) -> Value<'c> {
         let api = self.api();
         let mut values: Vec<_> = arguments.iter().map(|a| a.raw).collect();
+        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
         let raw = unsafe {
             let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
             (api.LLVMPositionBuilderBefore)(builder, self.raw);

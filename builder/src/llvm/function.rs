@@ -1,24 +1,24 @@
 //! Functions: parameters, instructions, attributes.
 
 use super::sys::{self, BasicBlockRef};
-use super::value::Instructions;
-use super::{Attribute, Value};
+use super::value::{Attribute, Instructions, Value};
 
-// SAFETY of the `unsafe` blocks below: see `value`.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl<'c> Value<'c> {
     /// True for an intrinsic of LLVM's.
     pub fn is_intrinsic(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe { (self.api().LLVMGetIntrinsicID)(self.raw) != 0 }
     }
 
     /// The calling convention's number.
     pub fn calling_convention(self) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe { (self.api().LLVMGetFunctionCallConv)(self.raw) }
     }
 
     /// How many parameters the function has.
     pub fn parameter_count(self) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe { (self.api().LLVMCountParams)(self.raw) }
     }
 
@@ -27,12 +27,14 @@ impl<'c> Value<'c> {
         if n >= self.parameter_count() {
             return None;
         }
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         self.wrap(unsafe { (self.api().LLVMGetParam)(self.raw, n) })
     }
 
     /// All instructions of a function.
     pub fn instructions(self) -> Instructions<'c> {
         let mut all = Vec::new();
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             let mut block: BasicBlockRef = (self.api().LLVMGetFirstBasicBlock)(self.raw);
             while !block.is_null() {
@@ -54,6 +56,7 @@ impl<'c> Value<'c> {
 
     /// Adds an attribute with a number, such as `align`.
     pub fn add_number(self, at: Attribute, name: &str, number: u64) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             let attribute = (self.api().LLVMCreateEnumAttribute)(
                 self.context.raw,
@@ -66,6 +69,7 @@ impl<'c> Value<'c> {
 
     /// Adds an attribute with a type, such as `byval`.
     pub fn add_type(self, at: Attribute, name: &str, ty: sys::TypeRef) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             let attribute = (self.api().LLVMCreateTypeAttribute)(
                 self.context.raw,
@@ -78,6 +82,7 @@ impl<'c> Value<'c> {
 
     /// Adds a free-form attribute.
     pub fn add_text(self, at: Attribute, name: &str, text: &str) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             let attribute = (self.api().LLVMCreateStringAttribute)(
                 self.context.raw,
@@ -92,6 +97,7 @@ impl<'c> Value<'c> {
 
     /// Removes a flag attribute.
     pub fn remove_flag(self, at: Attribute, name: &str) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             (self.api().LLVMRemoveEnumAttributeAtIndex)(
                 self.raw,
@@ -103,6 +109,7 @@ impl<'c> Value<'c> {
 
     /// Removes a free-form attribute.
     pub fn remove_text(self, at: Attribute, name: &str) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             (self.api().LLVMRemoveStringAttributeAtIndex)(
                 self.raw,
@@ -115,6 +122,7 @@ impl<'c> Value<'c> {
 
     /// Whether a flag attribute is there.
     pub fn has_flag(self, at: Attribute, name: &str) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         unsafe {
             !(self.api().LLVMGetEnumAttributeAtIndex)(
                 self.raw,
@@ -126,6 +134,7 @@ impl<'c> Value<'c> {
     }
 
     pub(super) fn attribute_kind(self, name: &str) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         let kind = unsafe {
             (self.api().LLVMGetEnumAttributeKindForName)(name.as_ptr().cast(), name.len())
         };

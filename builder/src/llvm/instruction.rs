@@ -1,17 +1,18 @@
 //! Instructions: operands, calls, source locations, atomics, floating-point flags.
 
-use super::{Attribute, Location, Ordering, RmwOperation, Value, opcode};
+use super::location::Location;
+use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
 
-// SAFETY of the `unsafe` blocks below: see `value`.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl<'c> Value<'c> {
     /// The opcode (see [`opcode`]).
     pub fn opcode(self) -> i32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMGetInstructionOpcode)(self.raw) }
     }
 
     /// The function around an instruction.
     pub fn function(self) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let block = (self.api().LLVMGetInstructionParent)(self.raw);
             if block.is_null() {
@@ -23,11 +24,13 @@ impl<'c> Value<'c> {
 
     /// Removes an instruction whose value is not used.
     pub fn erase(self) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMInstructionEraseFromParent)(self.raw) }
     }
 
     /// The operand with this number.
     pub fn operand(self, n: u32) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         self.wrap(unsafe { (self.api().LLVMGetOperand)(self.raw, n) })
     }
 
@@ -38,17 +41,20 @@ impl<'c> Value<'c> {
 
     /// What a call calls.
     pub fn callee(self) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         self.wrap(unsafe { (self.api().LLVMGetCalledValue)(self.raw) })
     }
 
     /// How many arguments a call has.
     pub fn argument_count(self) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMGetNumArgOperands)(self.raw) }
     }
 
     /// The template of an inline-assembly value.
     pub fn asm_text(self) -> String {
         let mut len = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let start = (self.api().LLVMGetInlineAsmAsmString)(self.raw, &mut len);
             String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
@@ -58,6 +64,7 @@ impl<'c> Value<'c> {
     /// The operand constraints of an inline-assembly value, separated by commas.
     pub fn asm_constraints(self) -> String {
         let mut len = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let start = (self.api().LLVMGetInlineAsmConstraintString)(self.raw, &mut len);
             String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
@@ -66,6 +73,7 @@ impl<'c> Value<'c> {
 
     /// The opcode of a constant expression, `None` for other values.
     pub fn constant_opcode(self) -> Option<i32> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             (!(self.api().LLVMIsAConstantExpr)(self.raw).is_null())
                 .then(|| (self.api().LLVMGetConstOpcode)(self.raw))
@@ -74,11 +82,13 @@ impl<'c> Value<'c> {
 
     /// How many operands an instruction or constant expression has.
     pub fn operand_count(self) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMGetNumOperands)(self.raw) as u32 }
     }
 
     /// The function whose parameter this is, `None` for other values.
     pub fn parameter_of(self) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             if (self.api().LLVMIsAArgument)(self.raw).is_null() {
                 return None;
@@ -89,6 +99,7 @@ impl<'c> Value<'c> {
 
     /// Adds a flag attribute to a call.
     pub fn add_call_flag(self, name: &str) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let attribute = (self.api().LLVMCreateEnumAttribute)(
                 self.context.raw,
@@ -101,6 +112,7 @@ impl<'c> Value<'c> {
 
     /// Removes a flag attribute from a call.
     pub fn remove_call_flag(self, name: &str) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             (self.api().LLVMRemoveCallSiteEnumAttribute)(
                 self.raw,
@@ -112,6 +124,7 @@ impl<'c> Value<'c> {
 
     /// Source file and line of an instruction or function, where known.
     pub fn location(self) -> Option<(String, u32)> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let line = (self.api().LLVMGetDebugLocLine)(self.raw);
             let mut len = 0;
@@ -128,17 +141,20 @@ impl<'c> Value<'c> {
 
     /// The source location of an instruction, with its way of inlining.
     pub fn debug_location(self) -> Option<Location<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         let raw = unsafe { (self.api().LLVMInstructionGetDebugLoc)(self.raw) };
         Location::new(raw, self.context)
     }
 
     /// Sets the source location of an instruction.
     pub fn set_debug_location(self, location: Location<'c>) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMInstructionSetDebugLoc)(self.raw, location.raw()) }
     }
 
     /// The order of an atomic instruction.
     pub fn ordering(self) -> Ordering {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         match unsafe { (self.api().LLVMGetOrdering)(self.raw) } {
             4 => Ordering::Acquire,
             5 => Ordering::Release,
@@ -150,6 +166,7 @@ impl<'c> Value<'c> {
 
     /// What an atomic read-modify-write does.
     pub fn rmw_operation(self) -> RmwOperation {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         match unsafe { (self.api().LLVMGetAtomicRMWBinOp)(self.raw) } {
             0 => RmwOperation::Exchange,
             1 => RmwOperation::Add,
@@ -170,7 +187,9 @@ impl<'c> Value<'c> {
     pub fn integer_bits(self) -> Option<u32> {
         const INTEGER: i32 = 8;
         const POINTER: i32 = 12;
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
+            // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
             INTEGER => Some(unsafe { (self.api().LLVMGetIntTypeWidth)(self.ty()) }),
             POINTER => Some(64),
             _ => None,
@@ -179,6 +198,7 @@ impl<'c> Value<'c> {
 
     /// The width of a floating-point value.
     pub fn float_bits(self) -> Option<u32> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
             1 => Some(16),
             2 => Some(32),
@@ -189,6 +209,7 @@ impl<'c> Value<'c> {
 
     /// The alignment that a call promises for a pointer argument; 1 if it says nothing.
     pub fn call_parameter_alignment(self, n: u32) -> u64 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let attribute = (self.api().LLVMGetCallSiteEnumAttribute)(
                 self.raw,
@@ -205,11 +226,13 @@ impl<'c> Value<'c> {
 
     /// Whether the instruction can carry fast-math flags.
     pub fn takes_fast_math(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe { (self.api().LLVMCanValueUseFastMathFlags)(self.raw) != 0 }
     }
 
     /// Adds fast-math flags (bits of the C API).
     pub fn add_fast_math(self, flags: u32) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let old = (self.api().LLVMGetFastMathFlags)(self.raw);
             (self.api().LLVMSetFastMathFlags)(self.raw, old | flags);

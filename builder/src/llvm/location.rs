@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::Context;
+use super::context::Context;
 use super::sys::{self, MetadataRef};
 
-/// A place in the source, and where it was inlined to.
+/// A source location, and the call that it was inlined into.
 #[derive(Clone, Copy)]
 pub struct Location<'c> {
     raw: MetadataRef,
@@ -45,7 +45,8 @@ impl<'c> Location<'c> {
     /// The source file.
     pub fn file(self) -> Option<PathBuf> {
         let api = self.context.api;
-        // SAFETY: as above; a scope always has a file, which may be null for scopes made by a compiler.
+        // SAFETY: `raw` is a location of a living context, as `new` was given it; a location has a scope, and the file of a scope
+        // may be null.
         let file = unsafe {
             let scope = (api.LLVMDILocationGetScope)(self.raw);
             if scope.is_null() {

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use super::Context;
+use super::context::Context;
 use super::sys;
 
 /// Instruction opcodes of the C API that the linker looks at.
@@ -20,6 +20,12 @@ pub mod opcode {
     pub const FMUL: i32 = 13;
     pub const FDIV: i32 = 16;
     pub const FNEG: i32 = 66;
+}
+
+/// Calling conventions of the C API.
+pub mod calling_convention {
+    /// A PTX kernel: `.entry`.
+    pub const PTX_KERNEL: u32 = 71;
 }
 
 /// Fast-math flags of the C API.
@@ -93,6 +99,11 @@ impl Attribute {
 }
 
 /// A value of LLVM IR.
+///
+/// # Invariant
+/// `raw` is a value of `context`, which lives as long as the borrow, and was not erased: only this layer makes values, and the
+/// linker's passes collect values before they change a module. Each method says which sort of value it is for; the passes ask for the
+/// [kind](Value::kind) or the opcode first.
 #[derive(Clone, Copy)]
 pub struct Value<'c> {
     pub(crate) raw: sys::ValueRef,
@@ -114,23 +125,25 @@ impl std::hash::Hash for Value<'_> {
 /// All instructions of a function, collected so that they may be changed while walking.
 pub type Instructions<'c> = Vec<Value<'c>>;
 
-// SAFETY of the `unsafe` blocks below: every handle belongs to a living context and module (values are
-// created only by this layer), and each function is called on a value of the kind that it is defined for,
-// which the methods' names and the linker's opcode checks ensure.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl<'c> Value<'c> {
     pub(super) fn api(self) -> &'static sys::Api {
         self.context.api
     }
 
+    /// The value behind a handle of `context`, `None` for a null one.
+    pub(super) fn from_raw(context: &'c Context, raw: sys::ValueRef) -> Option<Value<'c>> {
+        (!raw.is_null()).then_some(Value { raw, context })
+    }
+
     pub(super) fn wrap(self, raw: sys::ValueRef) -> Option<Value<'c>> {
-        self.context.value(raw)
+        Value::from_raw(self.context, raw)
     }
 
     /// What it is.
     pub fn kind(self) -> ValueKind {
         let api = self.api();
         let is = |test: unsafe extern "C" fn(sys::ValueRef) -> sys::ValueRef| {
+            // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
             !unsafe { test(self.raw) }.is_null()
         };
         if is(api.LLVMIsAInstruction) {
@@ -149,6 +162,7 @@ impl<'c> Value<'c> {
     /// Its name; empty for most local values.
     pub fn name(self) -> String {
         let mut len = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe {
             let start = (self.api().LLVMGetValueName2)(self.raw, &mut len);
             String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
@@ -157,26 +171,31 @@ impl<'c> Value<'c> {
 
     /// Renames it.
     pub fn set_name(self, name: &str) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMSetValueName2)(self.raw, name.as_ptr().cast(), name.len()) }
     }
 
     /// Its type.
     pub fn ty(self) -> sys::TypeRef {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMTypeOf)(self.raw) }
     }
 
     /// A global's or function's own type (that of what it points to).
     pub fn value_type(self) -> sys::TypeRef {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMGlobalGetValueType)(self.raw) }
     }
 
     /// The address space of a pointer value.
     pub fn address_space(self) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMGetPointerAddressSpace)(self.ty()) }
     }
 
     /// True for a function or global without body or initialiser.
     pub fn is_declaration(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMIsDeclaration)(self.raw) != 0 }
     }
 
@@ -184,6 +203,7 @@ impl<'c> Value<'c> {
     pub fn internalise(self) {
         const INTERNAL: i32 = 8;
         const DEFAULT: i32 = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe {
             (self.api().LLVMSetVisibility)(self.raw, DEFAULT);
             (self.api().LLVMSetLinkage)(self.raw, INTERNAL);
@@ -194,6 +214,7 @@ impl<'c> Value<'c> {
     pub fn externalise(self) {
         const EXTERNAL: i32 = 0;
         const DEFAULT: i32 = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe {
             (self.api().LLVMSetVisibility)(self.raw, DEFAULT);
             (self.api().LLVMSetLinkage)(self.raw, EXTERNAL);
@@ -202,9 +223,11 @@ impl<'c> Value<'c> {
 
     /// The section it was put into, if any.
     pub fn section(self) -> Option<String> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         let section = unsafe { (self.api().LLVMGetSection)(self.raw) };
         (!section.is_null())
             .then(|| {
+                // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
                 unsafe { CStr::from_ptr(section) }
                     .to_string_lossy()
                     .into_owned()
@@ -214,46 +237,55 @@ impl<'c> Value<'c> {
 
     /// Its alignment in bytes.
     pub fn alignment(self) -> u32 {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMGetAlignment)(self.raw) }
     }
 
     /// Sets its alignment in bytes.
     pub fn set_alignment(self, align: u32) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMSetAlignment)(self.raw, align) }
     }
 
     /// A global's initial value.
     pub fn initialiser(self) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         self.wrap(unsafe { (self.api().LLVMGetInitializer)(self.raw) })
     }
 
     /// Sets a global's initial value.
     pub fn set_initialiser(self, value: Value<'c>) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMSetInitializer)(self.raw, value.raw) }
     }
 
     /// Says that the host may write the global before a kernel starts, so its initial value is no promise.
     pub fn set_externally_initialised(self) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMSetExternallyInitialized)(self.raw, 1) }
     }
 
     /// Sets whether nothing writes the global.
     pub fn set_constant_global(self, constant: bool) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMSetGlobalConstant)(self.raw, constant.into()) }
     }
 
     /// Removes a global variable without uses.
     pub fn delete_global(self) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMDeleteGlobal)(self.raw) }
     }
 
     /// Replaces every use of this value by `other`, which has the same type.
     pub fn replace_uses_with(self, other: Value<'c>) {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMReplaceAllUsesWith)(self.raw, other.raw) }
     }
 
     /// This constant pointer, cast to the generic address space.
     pub fn cast_to_generic(self) -> Value<'c> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         let raw = unsafe {
             let generic = (self.api().LLVMPointerTypeInContext)(self.context.raw, 0);
             (self.api().LLVMConstAddrSpaceCast)(self.raw, generic)
@@ -267,6 +299,7 @@ impl<'c> Value<'c> {
     /// All users of this value (instructions and constants).
     pub fn users(self) -> Vec<Value<'c>> {
         let mut users = Vec::new();
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe {
             let mut at = (self.api().LLVMGetFirstUse)(self.raw);
             while !at.is_null() {
@@ -279,12 +312,14 @@ impl<'c> Value<'c> {
 
     /// True when nothing uses it.
     pub fn is_unused(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe { (self.api().LLVMGetFirstUse)(self.raw).is_null() }
     }
 
     /// The undefined value of type `ty`, in the context of `like`.
     pub fn undefined(ty: sys::TypeRef, like: Value<'c>) -> Value<'c> {
         Value {
+            // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
             raw: unsafe { (like.api().LLVMGetUndef)(ty) },
             context: like.context,
         }
@@ -292,6 +327,7 @@ impl<'c> Value<'c> {
 
     /// The value of a constant integer.
     pub fn as_integer(self) -> Option<u64> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe {
             if (self.api().LLVMIsAConstantInt)(self.raw).is_null() {
                 return None;
@@ -312,6 +348,7 @@ impl<'c> Value<'c> {
     /// A 64-bit constant, in the context of `like`.
     pub fn integer(number: u64, like: Value<'c>) -> Value<'c> {
         let api = like.api();
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         let raw = unsafe {
             (api.LLVMConstInt)((api.LLVMInt64TypeInContext)(like.context.raw), number, 0)
         };
@@ -324,6 +361,7 @@ impl<'c> Value<'c> {
     /// The bytes of a constant `[N x i8]`.
     pub fn as_bytes(self) -> Option<Vec<u8>> {
         let mut len = 0;
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         unsafe {
             if (self.api().LLVMIsConstantString)(self.raw) == 0 {
                 return None;
@@ -335,6 +373,7 @@ impl<'c> Value<'c> {
 
     /// A member of a constant aggregate.
     pub fn element(self, n: u32) -> Option<Value<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
         self.wrap(unsafe { (self.api().LLVMGetAggregateElement)(self.raw, n) })
     }
 }

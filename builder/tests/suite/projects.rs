@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use warpsmith_builder::{Arch, CudaBuilder};
+use warpsmith_testkit::process;
 
 use super::support::*;
 
@@ -237,19 +238,14 @@ fn a_build_script() {
     .unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build-script");
     let cargo = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO"))
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
             .args(arguments)
             .current_dir(project.path())
             .env("CARGO_TARGET_DIR", &target)
-            .env("RUSTFLAGS", "-Dwarnings")
-            .output()
-            .unwrap();
-        let (stdout, stderr) = (
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
-        );
-        assert!(output.status.success(), "cargo {arguments:?}:\n{stderr}");
-        (stdout.into_owned(), stderr.into_owned())
+            .env("RUSTFLAGS", "-Dwarnings");
+        let output = process::output(&mut cargo, process::BUILD_LIMIT).expect_success();
+        (output.stdout, output.stderr)
     };
     assert!(cargo(&["run", "--quiet"]).0.contains(".entry doubled("));
     cargo(&["clippy", "--quiet"]);
@@ -261,43 +257,22 @@ fn a_build_script() {
     assert!(fresh.contains("Fresh kernels-under-test"), "{fresh}");
 }
 
-/// Run by other tests in a process of its own, with another cache.
-#[test]
-#[ignore = "a helper of `the_cache_survives`"]
-fn build_in_child_process() {
-    let Some(folder) = std::env::var_os("WARPSMITH_TEST_PROJECT") else {
-        return;
-    };
-    println!("{}", CudaBuilder::new(folder).build().unwrap().ptx);
-}
-
-fn child(cache: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args([
-            "--ignored",
-            "--exact",
-            "projects::build_in_child_process",
-            "--nocapture",
-        ])
-        .env("WARPSMITH_CACHE", cache)
-        .env("WARPSMITH_TEST_PROJECT", fixture("minimal"))
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    command
-}
-
 /// Two processes that set up at once, what a killed one left, and damage: the cache is good afterwards.
 #[test]
 fn the_cache_survives() {
+    if process::is_child() {
+        return println!(
+            "{}",
+            CudaBuilder::new(fixture("minimal")).build().unwrap().ptx
+        );
+    }
     let cache = tempfile::tempdir().unwrap();
-    let good = |child: Command| {
-        let mut child = child;
-        let output = child.spawn().unwrap().wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{stderr}");
-        assert!(String::from_utf8_lossy(&output.stdout).contains(".entry minimal("));
-        stderr
+    // Builds in a process of its own, with this cache.
+    let build_in_child = || {
+        let variables = [("WARPSMITH_CACHE", cache.path().to_str().unwrap())];
+        let output = process::run_in_child("projects::the_cache_survives", &variables);
+        assert!(output.stdout.contains(".entry minimal("));
+        output.stderr
     };
     // Somebody was killed in the middle.
     let toolchain = warpsmith_builder::toolchain::Toolchain::find().unwrap();
@@ -305,7 +280,7 @@ fn the_cache_survives() {
     fs::create_dir_all(cache.path().join(format!("{name}.partial-killed/lib"))).unwrap();
     // Two at once: one builds, the other waits for it.
     let outputs = std::thread::scope(|scope| {
-        let runs = [(); 2].map(|()| scope.spawn(|| good(child(cache.path()))));
+        let runs = [(); 2].map(|()| scope.spawn(build_in_child));
         runs.map(|run| run.join().unwrap())
     });
     assert_eq!(
@@ -339,5 +314,5 @@ fn the_cache_survives() {
         .set_len(1000)
         .unwrap();
     fs::remove_dir_all(cache.path().join("ptx")).unwrap();
-    assert!(good(child(cache.path())).contains("building `core`"));
+    assert!(build_in_child().contains("building `core`"));
 }

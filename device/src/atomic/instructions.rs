@@ -238,17 +238,17 @@ macro_rules! values_by_bits {
             }
             #[inline(always)]
             unsafe fn store<S: Scope, O: StoreOrder>(address: *mut Self, value: Self) {
-                // SAFETY: as above.
+                // SAFETY: the caller vouches for the address; both types have one layout.
                 unsafe { <$bits>::store::<S, O>(address.cast(), $into(value)) }
             }
             #[inline(always)]
             unsafe fn swap<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
-                // SAFETY: as above.
+                // SAFETY: the caller vouches for the address; both types have one layout.
                 unsafe { $from(<$bits>::swap::<S, O>(address.cast(), $into(value))) }
             }
             #[inline(always)]
             unsafe fn compare_and_swap<S: Scope, O: Order>(address: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: as above.
+                // SAFETY: the caller vouches for the address; both types have one layout.
                 unsafe { $from(<$bits>::compare_and_swap::<S, O>(address.cast(), $into(current), $into(new))) }
             }
             #[inline(always)]

@@ -92,7 +92,7 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// The same word with operations of another scope.
     ///
     /// # Safety
-    /// Every thread that uses the word meanwhile lies in the scope `Other`.
+    /// Every thread that uses the word meanwhile is in the scope `Other`.
     #[inline(always)]
     pub unsafe fn with_scope<Other: Scope>(&self) -> &Atomic<T, Other> {
         // SAFETY: same layout; the caller vouches for the scope.
@@ -102,14 +102,14 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// Reads the word. PTX: `ld.relaxed.SCOPE` or `ld.acquire.SCOPE`; `SeqCst` is `fence.sc` and `ld.acquire`.
     #[inline(always)]
     pub fn load<O: LoadOrder>(&self, _order: O) -> T {
-        // SAFETY: a valid word that is only used atomically, by the type's contract; so in all methods below.
+        // SAFETY: the word is valid and accessed by atomic operations only, as the type promises.
         unsafe { T::load::<S, O>(self.as_ptr()) }
     }
 
     /// Writes the word. PTX: `st.relaxed.SCOPE` or `st.release.SCOPE`; `SeqCst` is `fence.sc` and `st.relaxed`.
     #[inline(always)]
     pub fn store<O: StoreOrder>(&self, value: T, _order: O) {
-        // SAFETY: see `load`.
+        // SAFETY: the word is valid and accessed by atomic operations only, as the type promises.
         unsafe { T::store::<S, O>(self.as_ptr(), value) }
     }
 
@@ -117,7 +117,7 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// CUDA C++: `atomicExch`.
     #[inline(always)]
     pub fn swap<O: Order>(&self, value: T, _order: O) -> T {
-        // SAFETY: see `load`.
+        // SAFETY: the word is valid and accessed by atomic operations only, as the type promises.
         unsafe { T::swap::<S, O>(self.as_ptr(), value) }
     }
 
@@ -126,7 +126,7 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// PTX: `atom.cas`. CUDA C++: `atomicCAS`.
     #[inline(always)]
     pub fn compare_exchange<O: Order>(&self, current: T, new: T, _order: O) -> Result<T, T> {
-        // SAFETY: see `load`.
+        // SAFETY: the word is valid and accessed by atomic operations only, as the type promises.
         let old = unsafe { T::compare_and_swap::<S, O>(self.as_ptr(), current, new) };
         if old.same_bits(current) {
             Ok(old)
@@ -168,7 +168,7 @@ macro_rules! operations {
             #[doc = concat!(" Returns the old value. PTX: `atom.", $ptx, "`. CUDA C++: `", $cuda, "`.")]
             #[inline(always)]
             pub fn $fetch<O: Order>(&self, value: T, _order: O) -> T {
-                // SAFETY: see `load`.
+                // SAFETY: the word is valid and accessed by atomic operations only, as the type promises.
                 unsafe { T::$fetch::<S, O>(self.as_ptr(), value) }
             }
 
@@ -176,7 +176,7 @@ macro_rules! operations {
             #[doc = concat!(" Returns nothing. PTX: `red.", $ptx, "`. CUDA C++: `", $cuda, "`.")]
             #[inline(always)]
             pub fn $reduce<O: StoreOrder>(&self, value: T, _order: O) {
-                // SAFETY: see `load`.
+                // SAFETY: the word is valid and accessed by atomic operations only, as the type promises.
                 unsafe { T::$reduce::<S, O>(self.as_ptr(), value) }
             }
         )*}

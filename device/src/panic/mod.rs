@@ -1,13 +1,13 @@
 //! Panics on the device: the record through which they reach the host.
 //!
-//! The first thread of a launch that panics claims the [`PanicRecord`], which lies in host memory, and fills it; every
+//! The first thread of a launch that panics claims the [`PanicRecord`], which is in host memory, and fills it; every
 //! panicking thread then ends. The host looks at the record at each synchronisation and turns it into an `Err`. The
 //! builder chooses how much of this is compiled in:
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
-//! | `"message"` | message, place, block, thread | at least 32 registers; if a message with arguments of its own is anywhere in the module, 50 registers and a stack for `core`'s formatting |
-//! | `"location"` | place, block, thread | at least 32 registers |
+//! | `"message"` | message, location, block, thread | at least 32 registers; if a message with arguments of its own is anywhere in the module, 50 registers and a stack for `core`'s formatting |
+//! | `"location"` | location, block, thread | at least 32 registers |
 //! | `"trap"` | nothing (there is none) | nothing: one `trap` instruction |
 //!
 //! (Measured with ptxas 13 for `sm_80` and `sm_90`: a gather with a bounds check takes 32, 32 and 11 registers. 32 still
@@ -22,7 +22,7 @@ mod cheap;
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod report;
 
-/// The name of the device global that holds the record's address, or 0 when nobody listens.
+/// The name of the device global that holds the record's address, or 0 when no host library has set it.
 pub const RECORD_SYMBOL: &str = "__warpsmith_panic";
 
 /// [`PanicRecord::state`]: nothing has happened.
@@ -86,7 +86,7 @@ fn valid_prefix(bytes: &[u8], length: u32) -> &str {
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
-    // Only the place is handed on where messages are left out: then nothing refers to the message's parts, and the
+    // Only the location is handed on where messages are left out: then nothing refers to the message's parts, and the
     // formatting functions, whose addresses are in them, vanish from the program.
     #[cfg(warpsmith_panic = "location")]
     report::without_message(info.location());

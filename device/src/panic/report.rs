@@ -11,7 +11,7 @@ use crate::{block, fence, grid, thread};
 #[allow(non_upper_case_globals)]
 static mut __warpsmith_panic: u64 = 0;
 
-/// Records a panic of which only the place is told.
+/// Records a panic by its location alone.
 #[cold]
 #[inline(never)]
 #[cfg(warpsmith_panic = "location")]
@@ -48,7 +48,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Claims the record and fills it up to the message, if somebody listens and nobody was faster.
+    /// Claims the record and fills it up to the message, if there is one and no other thread has claimed it.
     ///
     /// Inlined around a call that returns one word: a struct returned through memory would give every kernel a stack.
     #[inline(always)]
@@ -62,7 +62,7 @@ impl Report {
         Some(Report { record, message })
     }
 
-    /// The record, filled up to the message; null if nobody listens or somebody was faster.
+    /// The record, filled up to the message; null if there is none or another thread has claimed it.
     #[cold]
     #[inline(never)]
     fn claim(location: Option<&Location<'_>>) -> *mut PanicRecord {
@@ -101,7 +101,7 @@ impl Report {
     /// Gives the record to the host.
     #[inline(always)]
     pub(super) fn finish(self) {
-        // SAFETY: as in `begin`; the fences put the state's store after all others, and let the host see it before
+        // SAFETY: the record is this thread's from its claim until the state is complete; the fences put the state's store after all others, and let the host see it before
         // the kernel's end.
         unsafe {
             (&raw mut (*self.record).message_len).write_volatile(self.message.length);
@@ -112,7 +112,7 @@ impl Report {
     }
 }
 
-/// Writes three numbers one by one: an array would pass through memory of the thread's own.
+/// Writes three numbers one by one: an array would pass through local memory.
 ///
 /// # Safety
 /// `to` is valid for writes and aligned.
@@ -168,7 +168,7 @@ impl Text {
     }
 
     /// Appends as much as fits; whether all of it did.
-    #[inline(always)] // a text behind a reference would lie in memory of the thread's own
+    #[inline(always)] // a text behind a reference would be in local memory
     pub(super) fn push(&mut self, text: &[u8]) -> bool {
         for &byte in text {
             if self.length >= self.capacity {

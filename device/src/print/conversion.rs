@@ -82,7 +82,7 @@ pub trait Argument<S> {
     /// printf's name for it.
     #[doc(hidden)]
     const CONVERSION: Conversion;
-    /// What lies in the argument buffer.
+    /// The argument's type in the buffer.
     #[doc(hidden)]
     type Packed: Packed;
     /// What that points to, if anything.

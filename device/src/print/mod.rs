@@ -31,7 +31,7 @@ mod driver {
     }
 }
 
-/// CUDA C's `vprintf`, as it is: prints `format` with the arguments that lie at `arguments`, each at its natural
+/// CUDA C's `vprintf`, as it is: prints `format` with the arguments in the buffer `arguments`, each at its natural
 /// alignment, promoted as C's variable arguments are.
 ///
 /// Becomes `call vprintf`. Any arch. Gives the number of arguments that the format asked for; -1 for a null format, -2
@@ -72,7 +72,7 @@ pub fn format_text<F: Format, L: List>(_: F, _: L) -> &'static CStr {
     CStr::from_bytes_until_nul(format::text::<F, L>()).expect("the text ends in zero")
 }
 
-/// Prints; the arguments' structure lies as printf wants it, and fits the list, since the macro made both.
+/// Prints; the arguments' structure has the layout that `vprintf` asks for, and fits the list, since the macro made both.
 #[doc(hidden)]
 #[inline(always)]
 pub fn send<F: Format, L: List, A>(_: F, _: L, arguments: &A) {

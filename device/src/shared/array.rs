@@ -5,7 +5,7 @@ use core::ops::Deref;
 use super::{Element, Reuse};
 use crate::{block, thread};
 
-/// `N` elements of shared memory that are to be filled: nobody reads them in this phase.
+/// `N` elements of shared memory that are to be filled: no thread reads them in this phase.
 pub struct SharedArray<T, const N: usize> {
     pointer: *mut T,
 }
@@ -49,7 +49,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     pub fn write(self, value: T) -> SharedFilled<T, N> {
         let own = thread::linear_in_block() as usize;
         if own < N {
-            // SAFETY: in bounds, the thread's own, and nobody reads in this phase.
+            // SAFETY: in bounds, the thread's own, and no thread reads in this phase.
             unsafe { self.pointer.add(own).write(value) };
         }
         SharedFilled {
@@ -65,7 +65,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         let step = block::threads() as usize;
         let mut index = thread::linear_in_block() as usize;
         while index < N {
-            // SAFETY: in bounds; no other thread has an index with this remainder; nobody reads in this phase.
+            // SAFETY: in bounds; no other thread has an index with this remainder; no thread reads in this phase.
             unsafe { self.pointer.add(index).write(value(index)) };
             index += step;
         }
@@ -99,7 +99,7 @@ impl<T, const N: usize> SharedFilled<T, N> {
 }
 
 impl<T, const N: usize> SharedView<T, N> {
-    /// The view of a phase that begins: so many elements are initialised, and nobody writes.
+    /// The view of a phase that begins: so many elements are initialised, and no thread writes.
     #[inline(always)]
     pub(super) fn from_parts(pointer: *mut T, length: usize) -> Self {
         SharedView { pointer, length }
@@ -144,7 +144,7 @@ impl<T: Element, const N: usize> Deref for SharedView<T, N> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many elements are initialised (each thread has filled its part before the barrier), and nobody
+        // SAFETY: so many elements are initialised (each thread has filled its part before the barrier), and no thread
         // writes until this view is consumed by the next barrier, which ends all borrows of it.
         unsafe { core::slice::from_raw_parts(self.pointer, self.length) }
     }
@@ -169,7 +169,7 @@ impl<T: Element, const N: usize> SharedOwn<T, N> {
         let step = block::threads() as usize;
         let mut index = thread::linear_in_block() as usize;
         while index < self.length {
-            // SAFETY: as `mine`; no other thread has an index with this remainder.
+            // SAFETY: initialised, in bounds, and no other thread has an index with this remainder in this phase.
             change(index, unsafe { &mut *self.pointer.add(index) });
             index += step;
         }

@@ -1,7 +1,7 @@
 //! Shared memory: one object per block, reached in phases that barriers divide.
 //!
 //! [`shared!`](crate::shared!) gives a handle to fresh, uninitialised shared memory. In safe code it goes through three
-//! types, each step consuming the one before, so that nobody reads while others write:
+//! types, each step consuming the one before, so that no thread reads while others write:
 //!
 //! ```text
 //! SharedArray --write, fill_with--> SharedFilled --sync--> SharedView --sync--> SharedArray

@@ -131,7 +131,7 @@ mod clusters {
         #[inline(always)]
         #[track_caller]
         pub fn of(&self, rank: u32) -> &[T] {
-            // SAFETY: so many elements are initialised in every block, and nobody writes or ends until the cluster's
+            // SAFETY: so many elements are initialised in every block, and no thread writes or ends until the cluster's
             // barrier after this phase, which comes after the borrow.
             unsafe { core::slice::from_raw_parts(of(self.pointer, rank), self.length) }
         }
@@ -180,7 +180,7 @@ mod clusters {
         #[track_caller]
         pub fn of(&self, rank: u32) -> &[Atomic<T, scope::Cluster>] {
             // SAFETY: so many elements are initialised in every block; until the cluster's barrier after this phase
-            // nobody ends, and all use them atomically only.
+            // no thread ends, and all use them atomically only.
             unsafe { core::slice::from_raw_parts(of(self.pointer, rank).cast(), self.length) }
         }
     }

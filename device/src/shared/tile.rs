@@ -5,7 +5,7 @@ use core::ops::Index;
 use super::{Element, Reuse};
 use crate::{block, thread};
 
-/// `R` rows of `C` columns, rows `S` elements apart, that are to be filled: nobody reads them in this phase.
+/// `R` rows of `C` columns, rows `S` elements apart, that are to be filled: no thread reads them in this phase.
 pub struct SharedTile<T, const R: usize, const C: usize, const S: usize> {
     pointer: *mut T,
 }
@@ -35,12 +35,12 @@ impl<T, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
 
 impl<T: Element, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
     /// Fills the tile. The thread at `(x, y)` of the block computes column `x` of row `y`, and on from there in steps of
-    /// the block's extent; so neighbours along x get neighbouring columns, and every element is computed by somebody
+    /// the block's extent; so neighbours along x get neighbouring columns, and every element is computed by some thread
     /// whatever the size of the block.
     #[inline(always)]
     pub fn fill_with(self, mut value: impl FnMut(usize, usize) -> T) -> TileFilled<T, R, C, S> {
         own_elements::<R, C>(|row, column| {
-            // SAFETY: in bounds; the thread's own; nobody reads in this phase.
+            // SAFETY: in bounds; the thread's own; no thread reads in this phase.
             unsafe { self.pointer.add(row * S + column).write(value(row, column)) };
         });
         TileFilled {
@@ -99,7 +99,7 @@ impl<T: Element, const R: usize, const C: usize, const S: usize> TileView<T, R, 
     #[inline(always)]
     pub fn row(&self, row: usize) -> &[T; C] {
         assert!(row < R, "no such row in the tile");
-        // SAFETY: in bounds and initialised by the fill; nobody writes before this view is consumed.
+        // SAFETY: in bounds and initialised by the fill; no thread writes before this view is consumed.
         unsafe { &*self.pointer.add(row * S).cast() }
     }
 }
@@ -112,7 +112,7 @@ impl<T: Element, const R: usize, const C: usize, const S: usize> Index<(usize, u
     #[inline(always)]
     fn index(&self, (row, column): (usize, usize)) -> &T {
         assert!(row < R && column < C, "no such element in the tile");
-        // SAFETY: as `row`.
+        // SAFETY: in bounds and initialised by the fill; no thread writes before this view is consumed.
         unsafe { &*self.pointer.add(row * S + column) }
     }
 }

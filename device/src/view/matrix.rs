@@ -6,7 +6,7 @@ use core::ops::Index;
 use super::MatrixView;
 use crate::thread;
 
-/// A matrix that the whole grid only reads; rows lie `stride` elements apart.
+/// A matrix that the whole grid only reads; rows are `stride` elements apart.
 ///
 /// Written as a parameter: `a: Matrix<f32>`. Its loads are `ld.global.nc`, as those of `&[T]`.
 ///
@@ -60,7 +60,7 @@ impl<'a, T> Matrix<'a, T> {
         self.columns as usize
     }
 
-    /// How many elements lie between the beginnings of two rows.
+    /// The distance of two rows, in elements.
     #[inline(always)]
     pub fn stride(&self) -> usize {
         self.stride as usize
@@ -162,20 +162,20 @@ impl<T> MatrixOut<'_, T> {
         self.columns as usize
     }
 
-    /// How many elements lie between the beginnings of two rows.
+    /// The distance of two rows, in elements.
     #[inline(always)]
     pub fn stride(&self) -> usize {
         self.stride as usize
     }
 
-    /// The row that this thread owns an element of (it may lie past the last one).
+    /// The row that this thread owns an element of (it may be past the last one).
     #[inline(always)]
     pub fn row(&self) -> usize {
         thread::block_idx_y() as usize * thread::block_dim_y() as usize
             + thread::thread_idx_y() as usize
     }
 
-    /// The column that this thread owns an element of (it may lie past the last one).
+    /// The column that this thread owns an element of (it may be past the last one).
     #[inline(always)]
     pub fn column(&self) -> usize {
         thread::index()

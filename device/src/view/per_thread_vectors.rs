@@ -90,7 +90,8 @@ impl<T: Lanes> PerThreadVectors<'_, [T]> {
         core::iter::from_fn(move || {
             let number = next;
             next += step;
-            // SAFETY: as `several`.
+            // SAFETY: in bounds and aligned; no other thread has this number, since the first ones are different and below the
+            // step, and each of this thread's is given out once.
             (number < vectors).then(|| (number, unsafe { &mut *base.add(number) }))
         })
     }

@@ -59,7 +59,8 @@ pub fn match_all<T: Pod>(mask: u32, value: T) -> Option<u32> {
     on_device! {
         let same: u32;
         let matched: u32;
-        // SAFETY: as `match_any`.
+        // SAFETY: exchanges registers only; the mask follows the rule of masks. The casts are between plain types of one size,
+        // which `check_size` holds.
         unsafe {
             if const { size_of::<T>() == 4 } {
                 let word: u32 = core::mem::transmute_copy(&value);

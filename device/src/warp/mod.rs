@@ -37,7 +37,7 @@ pub const SIZE: u32 = 32;
 /// The mask of all lanes.
 pub const FULL: u32 = u32::MAX;
 
-/// `%laneid`: the thread's place in its warp, 0 to 31. Any arch.
+/// `%laneid`: the thread's index in its warp, 0 to 31. Any arch.
 ///
 /// ```no_run
 /// let lane: u32 = warpsmith_device::warp::lane();
@@ -117,7 +117,7 @@ lane_masks! {
 
 /// CUDA C++'s `__syncwarp()`: waits for the lanes in `mask`; what each of them wrote before, all of them see after.
 ///
-/// Becomes `bar.warp.sync`. Any arch. The lanes need not be converged, and may arrive from different places of the
+/// Becomes `bar.warp.sync`. Any arch. The lanes need not be converged, and may arrive from different points of the
 /// program. Lanes outside the mask are not affected.
 ///
 /// ```no_run

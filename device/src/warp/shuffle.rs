@@ -1,7 +1,7 @@
 //! Shuffles: each lane reads a value that another lane holds.
 //!
 //! A value of any plain type moves, 32 bits at a time: an `f64` or `u64` takes two shuffles, a `u8` one. What a lane
-//! reads from a lane that does not take part is undefined (some bits, which for plain data is a value nobody should
+//! reads from a lane that does not take part is undefined (some bits, which for plain data is a value that no code should
 //! use).
 
 #[cfg(target_arch = "nvptx64")]

@@ -141,7 +141,7 @@ macro_rules! operand {
             /// [`load`](Self::load) without checks.
             ///
             /// # Safety
-            /// The tile lies in global or shared memory, is valid for reads and not written meanwhile; it begins at an address
+            /// The tile is in global or shared memory, is valid for reads and not written meanwhile; it begins at an address
             /// divisible by 32; `stride` is a multiple of 16 bytes of elements.
             #[inline(always)]
             pub unsafe fn load_from(source: *const T::Stored, stride: u32) -> Self {
@@ -191,7 +191,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     /// [`load`](Self::load) without checks.
     ///
     /// # Safety
-    /// The tile lies in global or shared memory, is valid for reads and not written meanwhile; it begins at an address
+    /// The tile is in global or shared memory, is valid for reads and not written meanwhile; it begins at an address
     /// divisible by 32; `stride` is a multiple of 16 bytes of elements.
     #[inline(always)]
     pub unsafe fn load_from<L: Layout>(source: *const T::Stored, stride: u32, _layout: L) -> Self {
@@ -221,7 +221,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     /// [`store`](Self::store) without checks.
     ///
     /// # Safety
-    /// The tile lies in global or shared memory, is valid for writes by the whole warp, and touched by nobody else
+    /// The tile is in global or shared memory, is valid for writes by the whole warp, and accessed by no other thread
     /// meanwhile; it begins at an address divisible by 32; `stride` is a multiple of 16 bytes of elements.
     #[inline(always)]
     pub unsafe fn store_to<L: Layout>(&self, target: *mut T::Stored, stride: u32, _layout: L) {
@@ -230,7 +230,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     }
 
     /// The same function of every element (`x[i]` in CUDA C++): scaling, rounding, an activation. What depends on an
-    /// element's place in the tile has to go through memory. Not collective.
+    /// element's position in the tile has to go through memory. Not collective.
     ///
     /// ```no_run
     /// # use warpsmith_device::wmma::*;

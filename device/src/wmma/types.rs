@@ -40,7 +40,7 @@ shapes! {
     M8N8K128 8 8 128 "[`B1`]";
 }
 
-/// How a tile lies in memory: [`RowMajor`] or [`ColMajor`].
+/// The order of a tile's elements in memory: [`RowMajor`] or [`ColMajor`].
 pub trait Layout: Sealed + Copy {
     #[doc(hidden)]
     const ROW: bool;

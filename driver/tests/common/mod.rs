@@ -163,7 +163,8 @@ impl Flag {
     }
 
     pub fn get(&self) -> u32 {
-        // SAFETY: page-locked memory of this size, which lives for the test.
-        unsafe { self.0.read_volatile() }
+        // SAFETY: page-locked memory of this size, aligned, which lives for the test; the device writes it at the same time.
+        unsafe { &*self.0.cast::<std::sync::atomic::AtomicU32>() }
+            .load(std::sync::atomic::Ordering::Acquire)
     }
 }

@@ -1,11 +1,11 @@
 //! What the tests share: a device, kernels written by hand, and a process of its own for those that cost the context.
 #![allow(dead_code)]
 
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpsmith_host::prelude::*;
+use warpsmith_testkit::{Side, own_process};
 
 pub const PTX: &str = include_str!("kernels.ptx");
 
@@ -103,33 +103,13 @@ impl Drop for Gate {
     }
 }
 
-/// Runs the test `name` of this binary again in a process of its own, where `body` is called; here its output is returned.
-pub fn in_own_process(name: &str, body: impl FnOnce()) -> Option<String> {
-    in_own_process_with(name, &[], body)
-}
-
-/// The same with environment variables.
-pub fn in_own_process_with(
-    name: &str,
-    variables: &[(&str, &str)],
-    body: impl FnOnce(),
-) -> Option<String> {
-    const MARK: &str = "WARPSMITH_TEST_CHILD";
-    if std::env::var_os(MARK).is_some_and(|value| value == name) {
-        body();
-        return None;
+/// Runs the calling test again in a process of its own, with `variables` set, where `body` is called; here its output is returned.
+pub fn in_own_process(variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
+    match own_process(variables) {
+        Side::Child => {
+            body();
+            None
+        }
+        Side::Parent(output) => Some(output.text()),
     }
-    let output = Command::new(std::env::current_exe().expect("own path"))
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env(MARK, name)
-        .envs(variables.iter().copied())
-        .output()
-        .expect("the child starts");
-    let text = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(output.status.success(), "the child failed:\n{text}");
-    Some(text)
 }

@@ -1,7 +1,7 @@
 //! What a case of the suite is: a kernel, a problem of some size for it, an oracle, and how much work it is.
 
 use crate::check::Verified;
-use crate::session::{Session, Who};
+use crate::session::{Implementation, Session};
 use anyhow::{Context, Result};
 use std::time::{Duration, Instant};
 use warpsmith_host::prelude::*;
@@ -37,7 +37,7 @@ pub trait Problem {
     /// Draws new inputs and poisons the outputs, so that what is left unwritten is found.
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()>;
     /// Enqueues the work on the session's stream.
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()>;
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()>;
     /// Compares the outputs of the last launch with the oracle; the inner error says what is wrong.
     fn verify(&mut self, session: &Session) -> Result<Result<Verified, String>>;
 }
@@ -202,7 +202,7 @@ impl Case {
         let time = if session.gpu.is_simulator() {
             let start = Instant::now();
             problem
-                .launch(session, Who::Ours)
+                .launch(session, Implementation::Ours)
                 .with_context(|| doing("cannot launch"))?;
             session
                 .stream
@@ -211,7 +211,7 @@ impl Case {
             start.elapsed()
         } else {
             session
-                .time(|| problem.launch(session, Who::Ours))
+                .time(|| problem.launch(session, Implementation::Ours))
                 .with_context(|| doing("the launch failed"))?
         };
         step(format!("checking {}", problem.shape()));

@@ -48,11 +48,11 @@ impl fmt::Display for Verified {
 /// The first wrong element.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "element {place} is {got}, the oracle says {want} (tolerance {tolerance}); {wrong} of {elements} are wrong"
+    "element {position} is {got}, the oracle says {want} (tolerance {tolerance}); {wrong} of {elements} are wrong"
 )]
 pub struct Mismatch {
-    /// Its place: an index, or a row and a column.
-    pub place: String,
+    /// Its position: an index, or a row and a column.
+    pub position: String,
     /// What the kernel computed.
     pub got: String,
     /// What the oracle says.
@@ -69,7 +69,7 @@ pub struct Mismatch {
 pub fn close<T: Copy + Into<f64>>(
     got: &[T],
     mut oracle: impl FnMut(usize) -> (f64, f64),
-    place: impl Fn(usize) -> String,
+    position: impl Fn(usize) -> String,
 ) -> Result<Verified, Mismatch> {
     let mut worst = 0.0f64;
     let mut first = None;
@@ -93,7 +93,7 @@ pub fn close<T: Copy + Into<f64>>(
             worst,
         }),
         Some((index, value, want, tolerance)) => Err(Mismatch {
-            place: place(index),
+            position: position(index),
             got: value.to_string(),
             want: want.to_string(),
             tolerance: format!("{tolerance:.3e}"),
@@ -124,7 +124,7 @@ pub fn equal<T: Copy + PartialEq + fmt::Display>(
             worst: 0.0,
         }),
         Some(index) => Err(Mismatch {
-            place: index.to_string(),
+            position: index.to_string(),
             got: got[index].to_string(),
             want: want[index].to_string(),
             tolerance: "0".into(),
@@ -161,7 +161,11 @@ mod tests {
         )
         .unwrap_err();
         assert_eq!(
-            (mismatch.place.as_str(), mismatch.wrong, mismatch.elements),
+            (
+                mismatch.position.as_str(),
+                mismatch.wrong,
+                mismatch.elements
+            ),
             ("#1", 2, 3)
         );
         assert!(mismatch.to_string().contains("NaN"));

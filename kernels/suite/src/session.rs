@@ -9,7 +9,7 @@ use warpsmith_host::prelude::*;
 
 /// Whose implementation to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum Implementation {
     /// Ours, from Rust.
     Ours,
     /// The CUDA C++ twin, from nvcc.
@@ -137,24 +137,24 @@ impl<K: Kernel> Pair<K> {
     }
 }
 
-/// Launches ours or the twin of a [`Pair`] with one set of arguments: `launch_pair!(session, who, pair, grid, arguments)`,
+/// Launches ours or the twin of a [`Pair`] with one set of arguments: `launch_pair!(session, implementation, pair, grid, arguments)`,
 /// and `launch_pair!(unsafe session, ...)` for an unsafe kernel.
 ///
 /// A macro, not a function: the arguments are built, and their buffers borrowed, for one of the two launches only.
 #[macro_export]
 macro_rules! launch_pair {
-    (unsafe $session:expr, $who:expr, $pair:expr, $grid:expr, $arguments:expr) => {
-        match $who {
-            $crate::session::Who::Ours => $session.stream.launch_unchecked(&$pair.ours, $grid, $arguments)?,
-            $crate::session::Who::Twin => $session.stream.launch_untyped($pair.twin()?, $grid, $arguments)?,
+    (unsafe $session:expr, $implementation:expr, $pair:expr, $grid:expr, $arguments:expr) => {
+        match $implementation {
+            $crate::session::Implementation::Ours => $session.stream.launch_unchecked(&$pair.ours, $grid, $arguments)?,
+            $crate::session::Implementation::Twin => $session.stream.launch_untyped($pair.twin()?, $grid, $arguments)?,
         }
     };
-    ($session:expr, $who:expr, $pair:expr, $grid:expr, $arguments:expr) => {
-        match $who {
-            $crate::session::Who::Ours => $session.stream.launch(&$pair.ours, $grid, $arguments)?,
+    ($session:expr, $implementation:expr, $pair:expr, $grid:expr, $arguments:expr) => {
+        match $implementation {
+            $crate::session::Implementation::Ours => $session.stream.launch(&$pair.ours, $grid, $arguments)?,
             // SAFETY: the twin in kernels/twins has the parameters and the bounds checks of our kernel, whose
             // launch is safe.
-            $crate::session::Who::Twin => unsafe {
+            $crate::session::Implementation::Twin => unsafe {
                 $session.stream.launch_untyped($pair.twin()?, $grid, $arguments)?
             },
         }

@@ -1,28 +1,8 @@
 //! Six kernels with a mistake each: the simulator names every one, with kernel, block, thread, file and line.
 
-use std::process::Command;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels::broken;
-
-/// Runs `test` of this file in a process of its own: a fault ends what can be done with the device in a process.
-fn isolated(test: &str) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--include-ignored"])
-        .env("WARPSMITH_TEST_CHILD", "1")
-        .env("WARPSMITH_CHECKS", "all")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
-fn in_child() -> bool {
-    std::env::var_os("WARPSMITH_TEST_CHILD").is_some()
-}
+use warpsmith_testkit::{Side, own_process};
 
 /// Device, stream, and the module of the broken kernels.
 fn device() -> (Module, Stream) {
@@ -63,9 +43,8 @@ macro_rules! broken_tests {
         $(#[$doc])*
         #[test]
         fn $name() {
-            if in_child() $body else {
-                isolated(stringify!($name));
-            }
+            // A fault ends what can be done with the device in a process.
+            if let Side::Child = own_process(&[("WARPSMITH_CHECKS", "all")]) $body
         }
     )*};
 }
@@ -122,7 +101,7 @@ broken_tests! {
     }
 
     // covers: MODEL-17
-    waiting_for_what_nobody_publishes_is_a_deadlock {
+    waiting_for_a_value_that_is_never_published_is_a_deadlock {
         let (module, stream) = device();
         let kernel = module.kernel(broken::broken_scan).unwrap();
         let (state, out) = (stream.zeroed::<u32>(4).unwrap(), stream.zeroed::<u32>(4).unwrap());

@@ -17,12 +17,12 @@ use warpsmith_abi::*;
 use warpsmith_simulator::entry_point;
 
 /// One entry point, looked up at its first call.
-struct Slot {
+struct EntryPoint {
     name: &'static str,
     address: AtomicPtr<c_void>,
 }
 
-impl Slot {
+impl EntryPoint {
     const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -54,10 +54,10 @@ macro_rules! typed {
         $(
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
-                static SLOT: Slot = Slot::new(stringify!($name));
+                static ENTRY: EntryPoint = EntryPoint::new(stringify!($name));
                 // SAFETY: the entry point of this name has this type, and the caller keeps its contract.
                 unsafe {
-                    core::mem::transmute::<*const c_void, signature::$name>(SLOT.get())($($argument),*)
+                    core::mem::transmute::<*const c_void, signature::$name>(ENTRY.get())($($argument),*)
                 }
             }
         )*
@@ -69,9 +69,9 @@ macro_rules! untyped {
         $(
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name() -> CUresult {
-                static SLOT: Slot = Slot::new(stringify!($name));
+                static ENTRY: EntryPoint = EntryPoint::new(stringify!($name));
                 // SAFETY: none of these is implemented; the stub behind the name takes no arguments.
-                unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> CUresult>(SLOT.get())() }
+                unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> CUresult>(ENTRY.get())() }
             }
         )*
     };
@@ -89,7 +89,7 @@ mod own {
     use warpsmith_abi::CUcontext;
     use warpsmith_abi::extension::{FaultFormat, signature};
 
-    use super::Slot;
+    use super::EntryPoint;
 
     warpsmith_abi::for_each_extension_function!(typed);
 }

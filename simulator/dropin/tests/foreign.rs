@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use warpsmith_testkit::process;
 
 mod library;
 
@@ -31,22 +32,14 @@ fn a_foreign_program_runs_on_the_simulator() {
         Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign.c")),
         &program,
     );
-    let output = Command::new(&program)
-        .env("LD_LIBRARY_PATH", folder.path())
-        .output()
-        .expect("the program starts");
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let mut command = Command::new(&program);
+    command.env("LD_LIBRARY_PATH", folder.path());
+    let output = process::output(&mut command, process::LIMIT).expect_success();
+    assert_eq!(output.stdout, "1000 sums are right\n");
     assert!(
-        output.status.success(),
-        "{}\n{stdout}{stderr}",
-        output.status
-    );
-    assert_eq!(stdout, "1000 sums are right\n");
-    assert!(
-        stderr.contains("cuGreenCtxCreate is not implemented"),
-        "{stderr}"
+        output
+            .stderr
+            .contains("cuGreenCtxCreate is not implemented"),
+        "{output}"
     );
 }

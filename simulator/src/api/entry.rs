@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub(super) use crate::abi::*;
+pub(in crate::api) use crate::abi::*;
 use crate::context;
-pub(super) use crate::error::{Result, code};
+pub(in crate::api) use crate::error::{Result, code};
 use crate::streams::in_host_function;
 
 /// Defines driver functions: `GUARD fn NAME(ARGUMENTS) { BODY }`. The body is a [`Result`] and may return early; falling off its end is
@@ -41,7 +41,7 @@ macro_rules! driver_calls {
             )*
         }
 
-        pub(super) fn find(name: &str, variant: $crate::api::entry::Variant) -> Option<*const c_void> {
+        pub(in crate::api) fn find(name: &str, variant: $crate::api::entry::Variant) -> Option<*const c_void> {
             match (name, variant) {
                 $((stringify!($name), $crate::api::entry::Variant::Plain) => Some(plain::$name as *const c_void),)*
                 $((stringify!($name), $crate::api::entry::Variant::PerThread) => Some(per_thread::$name as *const c_void),)*
@@ -50,18 +50,18 @@ macro_rules! driver_calls {
         }
     };
 }
-pub(super) use driver_calls;
+pub(in crate::api) use driver_calls;
 
 /// Which form of a function is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Variant {
+pub(in crate::api) enum Variant {
     Plain,
     PerThread,
 }
 
 /// What must hold before a call does anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guard {
+pub(in crate::api) enum Guard {
     /// Nothing: the call works before `cuInit`.
     Early,
     /// `cuInit` has been called, and the caller is no host function on a stream.
@@ -69,7 +69,11 @@ pub(super) enum Guard {
 }
 
 /// The common entry of every driver function.
-pub(super) fn enter(name: &'static str, guard: Guard, body: impl FnOnce() -> Result) -> CUresult {
+pub(in crate::api) fn enter(
+    name: &'static str,
+    guard: Guard,
+    body: impl FnOnce() -> Result,
+) -> CUresult {
     if guard == Guard::Ready {
         if in_host_function() {
             return CUresult::CUDA_ERROR_NOT_PERMITTED;
@@ -93,7 +97,7 @@ pub(super) fn enter(name: &'static str, guard: Guard, body: impl FnOnce() -> Res
 /// # Safety
 ///
 /// `to` is null or valid for writing.
-pub(super) unsafe fn put<T>(to: *mut T, value: T) -> Result {
+pub(in crate::api) unsafe fn put<T>(to: *mut T, value: T) -> Result {
     if to.is_null() {
         return Err(code::INVALID_VALUE);
     }
@@ -107,7 +111,7 @@ pub(super) unsafe fn put<T>(to: *mut T, value: T) -> Result {
 /// # Safety
 ///
 /// `pointer` is null or valid.
-pub(super) unsafe fn parameters<'a, T>(pointer: *const T) -> Result<&'a T> {
+pub(in crate::api) unsafe fn parameters<'a, T>(pointer: *const T) -> Result<&'a T> {
     // SAFETY: null or valid by the caller's contract.
     unsafe { pointer.as_ref() }.ok_or(code::INVALID_VALUE)
 }

@@ -1,7 +1,7 @@
 //! Executable graphs: instantiation, launch, updates of the whole and of single nodes.
 
 use super::entry::*;
-use super::graph_nodes;
+use super::nodes;
 use crate::context::current;
 use crate::graph::{self, EXECS, Exec, GRAPHS, Problem, Refusal};
 use crate::memory::Transfer;
@@ -97,14 +97,14 @@ driver_calls! {
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
         let parameters = parameters(nodeParams)?;
-        set(hGraphExec, hNode, |old| graph_nodes::kernel(parameters, Some(old)))?;
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecKernelNodeSetParams_v2(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
         let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
-        set(hGraphExec, hNode, |old| graph_nodes::kernel(parameters, Some(old)))?;
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecMemcpyNodeSetParams(
@@ -120,14 +120,14 @@ driver_calls! {
     ) {
         let _ = ctx;
         let parameters = parameters(memsetParams)?;
-        set(hGraphExec, hNode, |_| graph_nodes::memset(parameters))?;
+        set(hGraphExec, hNode, |_| nodes::memory::memset(parameters))?;
     }
 
     Ready fn cuGraphExecHostNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_HOST_NODE_PARAMS,
     ) {
         let parameters = parameters(nodeParams)?;
-        set(hGraphExec, hNode, |_| graph_nodes::host(parameters))?;
+        set(hGraphExec, hNode, |_| nodes::host::host(parameters))?;
     }
 
     Ready fn cuGraphExecChildGraphNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, childGraph: CUgraph) {
@@ -152,7 +152,7 @@ driver_calls! {
             let child = GRAPHS.get(given.__bindgen_anon_1.graph.graph)?;
             EXECS.get(hGraphExec)?.set_child(hNode as usize, &child)?;
         } else {
-            set(hGraphExec, hNode, |old| graph_nodes::from_any(given, Some(old)))?;
+            set(hGraphExec, hNode, |old| nodes::any::from_any(given, Some(old)))?;
         }
     }
 

@@ -6,7 +6,7 @@ use super::entry::*;
 use super::versions::{FIRST, VERSIONS};
 use super::{
     capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
-    graph_nodes, init, launch, managed, memory, module, pointer, pool, stream, unsupported,
+    init, launch, managed, memory, module, nodes, pointer, pool, stream, unsupported,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -145,12 +145,15 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         function::find,
         graph::find,
         graph_exec::find,
-        graph_nodes::find,
         init::find,
         launch::find,
         managed::find,
         memory::find,
         module::find,
+        nodes::any::find,
+        nodes::host::find,
+        nodes::kernel::find,
+        nodes::memory::find,
         pointer::find,
         pool::find,
         extension::find,

@@ -9,13 +9,14 @@
     reason = "the loops are over the lanes of several registers at once"
 )]
 
+mod access;
 mod environment;
 mod exec;
 mod fault;
+mod isa;
 mod lower;
 mod memory;
 mod module;
-mod ops;
 mod program;
 mod report;
 mod run;

@@ -84,11 +84,11 @@ fn append(stream: &Stream, operation: &Operation) -> Result<bool> {
 
 /// Executes an operation in the stream's order, or appends it to the graph that the stream captures. `None` in the latter case.
 pub(crate) fn perform(stream: &Stream, operation: Operation) -> Result<Option<CompletionPoint>> {
-    stream.context()?;
+    let context = stream.context()?;
     if append(stream, &operation)? {
         return Ok(None);
     }
-    stream.enqueue(operation).map(Some)
+    stream.enqueue(&context, operation).map(Some)
 }
 
 /// Whether an event is recorded or waited for as a node of the graph, or only orders the items of a capture.

@@ -9,22 +9,22 @@ use crate::sync::lock;
 const CHUNK: usize = 4096;
 const CHUNKS: usize = 16384;
 
-pub(super) struct Slots {
-    chunks: Box<[OnceLock<Box<[Slot]>>]>,
+pub(super) struct AllocationTable {
+    chunks: Box<[OnceLock<Box<[AllocationSlot]>>]>,
     /// The number of slots in use; slot 0 stands for "none".
     count: AtomicU32,
     adding: Mutex<()>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct AllocationSlot {
     base: AtomicUsize,
     len: AtomicUsize,
     freed: AtomicU32,
     detail: Mutex<Option<AllocationDetail>>,
 }
 
-impl Default for Slots {
+impl Default for AllocationTable {
     fn default() -> Self {
         Self {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
@@ -34,12 +34,12 @@ impl Default for Slots {
     }
 }
 
-impl Slots {
+impl AllocationTable {
     pub(super) fn add(&self, base: usize, len: usize, detail: AllocationDetail) -> Option<u32> {
         let _adding = lock(&self.adding);
         let number = self.count.load(Ordering::Relaxed);
         let chunk = self.chunks.get(number as usize / CHUNK)?;
-        let slots = chunk.get_or_init(|| (0..CHUNK).map(|_| Slot::default()).collect());
+        let slots = chunk.get_or_init(|| (0..CHUNK).map(|_| AllocationSlot::default()).collect());
         let slot = &slots[number as usize % CHUNK];
         slot.base.store(base, Ordering::Relaxed);
         slot.len.store(len, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Slots {
     }
 
     #[inline]
-    fn slot(&self, number: u32) -> Option<&Slot> {
+    fn slot(&self, number: u32) -> Option<&AllocationSlot> {
         self.chunks
             .get(number as usize / CHUNK)?
             .get()?

@@ -9,13 +9,13 @@ use super::allocation::{
     AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange,
 };
 use super::arena::Arena;
-use super::slots::Slots;
+use super::slots::AllocationTable;
 use crate::sync::{read, write};
 
 /// The address space.
 pub struct Memory {
     pub(super) arena: Arena,
-    slots: Slots,
+    slots: AllocationTable,
     registered: RwLock<BTreeMap<usize, RegisteredRange>>,
     /// Counts changes, so that the engine drops what it remembers of the layout.
     pub(super) generation: AtomicU64,
@@ -27,7 +27,7 @@ impl Memory {
         static MEMORY: OnceLock<Memory> = OnceLock::new();
         MEMORY.get_or_init(|| Memory {
             arena: Arena::reserve(),
-            slots: Slots::default(),
+            slots: AllocationTable::default(),
             registered: RwLock::default(),
             generation: AtomicU64::new(1),
         })

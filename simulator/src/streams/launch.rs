@@ -139,6 +139,7 @@ impl Launch {
             seed: settings.seed,
             threads: settings.threads,
             stack_limit: lock(&context.limits).stack.min(u32::MAX as usize) as u32,
+            patience: settings.patience,
             cancel: Some(context.cancel_flag()),
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.

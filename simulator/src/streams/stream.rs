@@ -75,14 +75,17 @@ impl Stream {
         self.role == QueueRole::Legacy
     }
 
-    /// Executes an operation in the stream's order. Where the stream may be captured, `graph::perform` is to be called instead.
-    pub(crate) fn enqueue(&self, operation: Operation) -> Result<CompletionPoint> {
-        let context = self.context()?;
+    /// Executes an operation in the stream's order; `context` is the stream's. Where the stream may be captured, `graph::perform` is to be called instead.
+    pub(crate) fn enqueue(
+        &self,
+        context: &Arc<Context>,
+        operation: Operation,
+    ) -> Result<CompletionPoint> {
         self.capture.refuse_implicit_dependency()?;
         let kernel = matches!(operation, Operation::Kernel(_));
-        let worker = Arc::clone(&context);
+        let worker = Arc::clone(context);
         let work = Box::new(move || operation.execute_unless_failed(&worker));
-        let point = self.submit(&context, Vec::new(), work);
+        let point = self.submit(context, Vec::new(), work);
         if kernel && settings::get().launch_blocking {
             point.wait();
             context.check()?;

@@ -12,7 +12,7 @@ pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
     }
 }
 
-/// What a thread knows about its place, by the number that `PerThread3d` gives it.
+/// The special registers and indices of a thread, by the number that `PerThread3d` gives it.
 #[kernel]
 pub fn places(mut out: PerThread3d<[[u32; 16]]>) {
     let Some(out) = out.mine() else { return };

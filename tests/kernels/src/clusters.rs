@@ -2,7 +2,7 @@
 
 use warpsmith_device::prelude::*;
 
-/// Each block writes its place: rank, blocks, position in the cluster, the cluster's extent and position, 12 words a block.
+/// Each block writes its position: rank, blocks, position in the cluster, the cluster's extent and position, 12 words a block.
 #[kernel(cluster(2, 2), launch_bounds(32, exact))]
 pub fn cluster_places(out: AtomicSlice<'_, u32>) {
     if thread::thread_idx_x() == 0 {

@@ -10,7 +10,7 @@ pub unsafe fn ring(cells: u32, steps: u32, mut from: *mut u32, mut to: *mut u32)
     let cells = cells as usize;
     for _ in 0..steps {
         if own < cells {
-            // SAFETY: both buffers hold `cells` words; a thread writes its own word of `to`, which nobody reads in this step.
+            // SAFETY: both buffers hold `cells` words; a thread writes its own word of `to`, which no thread reads in this step.
             unsafe {
                 let left = from.add((own + cells - 1) % cells).read();
                 let right = from.add((own + 1) % cells).read();

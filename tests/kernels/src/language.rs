@@ -151,3 +151,61 @@ pub fn shapes(x: &[f32], mut out: PerThread<[[f32; 3]]>) {
         ];
     }
 }
+
+/// A hundred sums, which two nested loops index, after some turns. The loops are written out by `unroll!`.
+pub fn unrolled(turns: u32) -> f32 {
+    let mut sums = [[0.0f32; 10]; 10];
+    for turn in 0..turns {
+        unroll!(tens in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+            unroll!(ones in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+                let sum = &mut sums[tens][ones];
+                *sum = *sum * turn as f32 + (10 * tens + ones) as f32;
+            });
+        });
+    }
+    let mut total = 0.0;
+    unroll!(tens in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+        unroll!(ones in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+            total += sums[tens][ones];
+        });
+    });
+    total
+}
+
+/// What [`unrolled`] computes, with loops that the optimiser may unroll or not.
+#[allow(
+    clippy::needless_range_loop,
+    reason = "loops over an index are what `unroll!` stands in for"
+)]
+pub fn looped(turns: u32) -> f32 {
+    let mut sums = [[0.0f32; 10]; 10];
+    for turn in 0..turns {
+        for tens in 0..10 {
+            for ones in 0..10 {
+                let sum = &mut sums[tens][ones];
+                *sum = *sum * turn as f32 + (10 * tens + ones) as f32;
+            }
+        }
+    }
+    let mut total = 0.0;
+    for sum in sums.as_flattened() {
+        total += sum;
+    }
+    total
+}
+
+/// [`unrolled`] in each thread.
+#[kernel]
+pub fn unrolled_sums(turns: u32, mut out: PerThread<[f32]>) {
+    if let Some(out) = out.mine() {
+        *out = unrolled(turns);
+    }
+}
+
+/// [`looped`] in each thread.
+#[kernel]
+pub fn looped_sums(turns: u32, mut out: PerThread<[f32]>) {
+    if let Some(out) = out.mine() {
+        *out = looped(turns);
+    }
+}

@@ -38,7 +38,7 @@ pub unsafe fn hinted_global_copies<T: mem::Wide>(x: *const T, out: *mut T) {
     }
 }
 
-/// Which spaces pointers lie in: rows for global, shared, local; columns for the predicates, and a round trip.
+/// Which spaces pointers are to: rows for global, shared, local; columns for the predicates, and a round trip.
 #[kernel(launch_bounds(32, exact))]
 pub fn spaces(x: &[u32], index: u32, mut out: PerThread<[[[u32; 6]; 3]]>) {
     let in_shared = shared!(raw [u32; 8]).as_mut_ptr().cast::<u32>();

@@ -87,3 +87,31 @@ fn enums_trait_objects_and_function_pointers() {
         assert_eq!(row[1..], [corners, applied]);
     }
 }
+
+#[test]
+fn loops_that_are_written_out_compute_what_loops_compute() {
+    let f = fixture();
+    let stream = f.stream();
+    let turns = 5;
+    let mut out = [(); 2].map(|()| stream.zeroed::<f32>(40).unwrap());
+    let [unrolled, looped] = &mut out;
+    let kernel = f.module.kernel(kernels::unrolled_sums).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(40, 32), (turns, unrolled))
+        .unwrap();
+    let kernel = f.module.kernel(kernels::looped_sums).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(40, 32), (turns, looped))
+        .unwrap();
+    let [unrolled, looped] = out.map(|buffer| stream.download(&buffer).unwrap());
+    assert_eq!(unrolled, looped);
+    // The host rounds after each multiplication, the device after each multiply-add.
+    let expected = kernels::unrolled(turns);
+    assert_eq!(expected, kernels::looped(turns));
+    for sum in unrolled {
+        assert!(
+            (sum - expected).abs() <= 1e-4 * expected.abs(),
+            "{sum} is not {expected}"
+        );
+    }
+}

@@ -1,10 +1,8 @@
 //! Panics, printing, assertions: what a kernel says reaches the host.
 
-use std::process::Command;
-
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::output as kernels;
-use warpsmith_tests::{Fixture, fixture, isolated};
+use warpsmith_tests::{Fixture, Side, fixture, own_process};
 
 /// Launches the panicking kernel; the error's text and what the others wrote.
 fn panic_of(way: u32) -> (Error, Vec<u32>) {
@@ -34,7 +32,7 @@ fn panic_of(way: u32) -> (Error, Vec<u32>) {
 // covers: LANG-14
 #[test]
 fn panics_are_errors_and_the_context_survives() {
-    isolated(|| {
+    if let Side::Child = own_process(&[]) {
         for (way, message) in [
             (
                 0,
@@ -53,28 +51,24 @@ fn panics_are_errors_and_the_context_survives() {
             let expected: Vec<u32> = (0..100).map(|i| if i == 40 { 0 } else { 7 }).collect();
             assert_eq!(values, expected, "the other threads went on");
         }
-    });
-}
-
-/// Runs one test of this program by itself and gives what it wrote.
-fn run_alone(test: &str) -> std::process::Output {
-    Command::new(std::env::current_exe().unwrap())
-        .args([
-            test,
-            "--exact",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
-        .output()
-        .unwrap()
+    }
 }
 
 // covers: PRINTF-01, PRINTF-03, PRINTF-E1
 #[test]
 fn each_thread_prints_its_lines() {
-    let output = run_alone("output::printing");
-    let text = String::from_utf8_lossy(&output.stdout);
+    let Side::Parent(output) = own_process(&[]) else {
+        let f = fixture();
+        let stream = f.stream();
+        let kernel = f.module.kernel(kernels::prints).unwrap();
+        let x: Vec<f32> = (0..32).map(|i| i as f32 * 1.25).collect();
+        let xs = stream.upload(&x).unwrap();
+        stream
+            .launch(&kernel, Grid::new(1, 32), (5u32, &xs))
+            .unwrap();
+        return stream.synchronize().unwrap();
+    };
+    let text = output.stdout;
     for i in 0..5 {
         let line = format!("thread {i}: x = {:.4}, {}\n", i as f32 * 1.25, i % 2 == 0);
         assert!(text.contains(&line), "{line:?} is missing in:\n{text}");
@@ -84,26 +78,27 @@ fn each_thread_prints_its_lines() {
     assert_eq!(text.matches(line).count(), 5, "{text}");
 }
 
-#[test]
-#[ignore = "run by `each_thread_prints_its_lines`, which looks at its output"]
-fn printing() {
-    let f = fixture();
-    let stream = f.stream();
-    let kernel = f.module.kernel(kernels::prints).unwrap();
-    let x: Vec<f32> = (0..32).map(|i| i as f32 * 1.25).collect();
-    let xs = stream.upload(&x).unwrap();
-    stream
-        .launch(&kernel, Grid::new(1, 32), (5u32, &xs))
-        .unwrap();
-    stream.synchronize().unwrap();
-}
-
 // covers: DEBUG-03, DEBUG-04, DEBUG-E1
 #[test]
 fn a_failed_assertion_names_the_condition_and_breaks_the_context() {
-    let output = run_alone("output::asserting");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}");
+    let Side::Parent(output) = own_process(&[]) else {
+        let f = fixture();
+        let stream = f.stream();
+        let kernel = f.module.kernel(kernels::asserts).unwrap();
+        stream.launch(&kernel, Grid::new(1, 1), (6u32,)).unwrap();
+        stream.synchronize().unwrap();
+        stream.launch(&kernel, Grid::new(1, 1), (5u32,)).unwrap();
+        let error = stream.synchronize().unwrap_err();
+        assert_eq!(error.code().map(|code| code.0), Some(710), "{error}");
+        let again = stream.synchronize().unwrap_err();
+        assert_eq!(
+            again.code().map(|code| code.0),
+            Some(710),
+            "it stays: {again}"
+        );
+        return;
+    };
+    let text = output.stderr;
     assert!(
         text.contains("number > 5, \"five is not enough\""),
         "{text}"
@@ -112,34 +107,15 @@ fn a_failed_assertion_names_the_condition_and_breaks_the_context() {
     assert!(!text.contains("number > 0"), "the first one holds: {text}");
 }
 
-#[test]
-#[ignore = "run by `a_failed_assertion_names_the_condition_and_breaks_the_context`, which looks at its output"]
-fn asserting() {
-    let f = fixture();
-    let stream = f.stream();
-    let kernel = f.module.kernel(kernels::asserts).unwrap();
-    stream.launch(&kernel, Grid::new(1, 1), (6u32,)).unwrap();
-    stream.synchronize().unwrap();
-    stream.launch(&kernel, Grid::new(1, 1), (5u32,)).unwrap();
-    let error = stream.synchronize().unwrap_err();
-    assert_eq!(error.code().map(|code| code.0), Some(710), "{error}");
-    let again = stream.synchronize().unwrap_err();
-    assert_eq!(
-        again.code().map(|code| code.0),
-        Some(710),
-        "it stays: {again}"
-    );
-}
-
 // covers: DEBUG-06
 #[test]
 fn a_trap_is_a_failed_launch() {
-    isolated(|| {
+    if let Side::Child = own_process(&[]) {
         let f = fixture();
         let stream = f.stream();
         let kernel = f.module.kernel(kernels::traps).unwrap();
         stream.launch(&kernel, Grid::new(2, 64), (70u32,)).unwrap();
         let error = stream.synchronize().unwrap_err();
         assert_eq!(error.code().map(|code| code.0), Some(719), "{error}");
-    });
+    }
 }

@@ -9,19 +9,19 @@ use std::process::{Command, ExitCode};
 #[derive(clap::Args)]
 pub struct Options {
     #[command(subcommand)]
-    what: Option<What>,
+    benchmark: Option<Benchmark>,
 }
 
 /// What is measured.
 #[derive(clap::Subcommand)]
-enum What {
+enum Benchmark {
     /// Each kernel beside its CUDA C++ twin and the measured roof, on a GPU (the default).
     Kernels {
         /// Handed on to the suite: kernels' names, `--json FILE` ...
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Warp instructions a second and core.
+    /// Warp instructions a second and core, and what each check costs.
     Simulator,
     /// The first device build ever, another project's first, a rebuild after an edit, and a build with nothing changed.
     Build,
@@ -29,10 +29,10 @@ enum What {
 
 /// Measures what was asked for.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    match &options.what {
+    match &options.benchmark {
         None => kernels(&[]),
-        Some(What::Kernels { arguments }) => kernels(arguments),
-        Some(What::Simulator) => cargo::run(cargo::command().args([
+        Some(Benchmark::Kernels { arguments }) => kernels(arguments),
+        Some(Benchmark::Simulator) => cargo::run(cargo::command().args([
             "run",
             "--release",
             "--quiet",
@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             "--example",
             "speed",
         ])),
-        Some(What::Build) => bench_build::run(),
+        Some(Benchmark::Build) => bench_build::run(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The cache is a fresh temporary folder, so the first build has everything to do; the source of `core` alone is taken from
 //! where it is, since fetching it measures the network.
 
-use crate::{progress::Step, workspace};
+use crate::{environment, progress::Step, workspace};
 use anyhow::{Context, Result};
 use comfy_table::{Table, presets};
 use std::fs;
@@ -34,13 +34,10 @@ pub fn block_sums(x: &[f32], mut sums: PerBlock<[f32]>) {
 }
 "#;
 
-/// The variable under which a child process finds the folder that it is to build.
-const FOLDER: &str = "WARPSMITH_BENCH_BUILD_FOLDER";
-
 /// Measures and prints the table.
 pub fn run() -> Result<ExitCode> {
-    if let Some(folder) = std::env::var_os(FOLDER) {
-        return build_in_this_process(Path::new(&folder));
+    if let Some(folder) = environment::bench_build_folder() {
+        return build_in_this_process(&folder);
     }
     let work = tempfile::tempdir()?;
     let cache = work.path().join("cache");
@@ -88,13 +85,13 @@ pub fn run() -> Result<ExitCode> {
     })
 }
 
-/// Links the source of `core` into the fresh cache, unless it lies in the toolchain itself.
+/// Links the source of `core` into the fresh cache, unless it is in the toolchain itself.
 fn share_core_source(toolchain: &Toolchain, cache: &Path) -> Result<()> {
     let library = core_source::find_or_fetch(toolchain)?;
     if library.starts_with(&toolchain.sysroot) {
         return Ok(());
     }
-    let kept = library.parent().context("`library` lies in a folder")?;
+    let kept = library.parent().context("`library` is in a folder")?;
     let name = kept
         .file_name()
         .context("the folder of `library` has a name")?;
@@ -129,8 +126,8 @@ fn build(folder: &Path, cache: &Path) -> Result<Duration> {
     let start = Instant::now();
     let status = Command::new(std::env::current_exe()?)
         .args(["bench", "build"])
-        .env(FOLDER, folder)
-        .env("WARPSMITH_CACHE", cache)
+        .env(environment::BENCH_BUILD_FOLDER, folder)
+        .env(environment::CACHE, cache)
         .status()?;
     let took = start.elapsed();
     anyhow::ensure!(

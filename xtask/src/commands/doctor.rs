@@ -1,4 +1,4 @@
-//! `cargo xtask doctor`: each ingredient, what is wrong with it and the command that mends it.
+//! `cargo xtask doctor`: each ingredient, what is wrong with it and the command that remedys it.
 
 use crate::driver::{self, Driver};
 use anyhow::Result;
@@ -14,7 +14,7 @@ struct Finding {
     name: String,
     state: &'static str,
     what: String,
-    mend: String,
+    remedy: String,
 }
 
 /// Prints the report; fails where something that is needed is not good.
@@ -39,7 +39,7 @@ pub fn run(_options: &Options) -> Result<ExitCode> {
             name: ingredient.name.to_owned(),
             state,
             what,
-            mend: ingredient.mend.unwrap_or_default(),
+            remedy: ingredient.remedy.unwrap_or_default(),
         });
     }
     findings.extend(devices(driver::probe()));
@@ -48,14 +48,14 @@ pub fn run(_options: &Options) -> Result<ExitCode> {
         "ingredient",
         "state",
         "what was found",
-        "how to mend it",
+        "remedy",
     ]);
     for finding in findings {
         table.add_row([
             finding.name.as_str(),
             finding.state,
             &finding.what,
-            &finding.mend,
+            &finding.remedy,
         ]);
     }
     println!("{table}");
@@ -68,11 +68,11 @@ pub fn run(_options: &Options) -> Result<ExitCode> {
 
 /// The driver and its devices; the simulator is always there.
 fn devices(driver: Driver) -> Vec<Finding> {
-    let finding = |name: &str, state, what: String, mend: &str| Finding {
+    let finding = |name: &str, state, what: String, remedy: &str| Finding {
         name: name.to_owned(),
         state,
         what,
-        mend: mend.to_owned(),
+        remedy: remedy.to_owned(),
     };
     let mut findings = match driver {
         Driver::Absent(why) => vec![finding(

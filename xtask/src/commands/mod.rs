@@ -6,6 +6,7 @@ pub mod build_ptx;
 pub mod bundle;
 pub mod codegen;
 pub mod doctor;
+pub mod isa;
 pub mod new;
 pub mod run;
 pub mod setup;

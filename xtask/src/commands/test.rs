@@ -1,7 +1,7 @@
 //! `cargo xtask test`: passes every test of the workspace.
 
 use super::setup;
-use crate::cargo;
+use crate::{cargo, environment};
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     command.args(&options.arguments);
     if let Some(device) = &options.device {
-        command.env("WARPSMITH_DEVICE", device);
+        command.env(environment::DEVICE, device);
     }
     cargo::run(&mut command)
 }

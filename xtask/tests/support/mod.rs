@@ -1,7 +1,8 @@
 //! Makes a project with `cargo xtask new` in a temporary folder and runs cargo in it, as a user would.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+use warpsmith_testkit::process::{self, ProcessOutput};
 
 /// A user's project in a temporary folder; the folder goes when it is dropped.
 pub struct Project {
@@ -15,16 +16,7 @@ impl Project {
     pub fn new(name: &str) -> Project {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dir = folder.path().join(name);
-        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .arg("new")
-            .arg(&dir)
-            .output()
-            .expect("xtask starts");
-        assert!(
-            output.status.success(),
-            "`new` failed: {}",
-            text(&output.stderr)
-        );
+        new(&dir).expect_success();
         // The workspace's own versions, so that what it has built is not built again.
         std::fs::copy(workspace().join("Cargo.lock"), dir.join("Cargo.lock"))
             .expect("the lock file can be copied");
@@ -48,7 +40,7 @@ impl Project {
 
     /// `cargo ARGUMENTS` in the project, on the simulator, with the workspace's target folder: a new project's profile is the
     /// workspace's, so the libraries are not built again.
-    pub fn cargo(&self, arguments: &[&str]) -> Output {
+    pub fn cargo(&self, arguments: &[&str]) -> ProcessOutput {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .parent()
             .expect("cargo puts the temporary folder into the target folder");
@@ -70,13 +62,14 @@ impl Project {
                 command.env_remove(&name);
             }
         }
-        command.output().expect("cargo starts")
+        process::output(&mut command, process::BUILD_LIMIT)
     }
 }
 
-/// Bytes of a program's output as text.
-pub fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// `cargo xtask new DIR`, whatever comes of it.
+pub fn new(dir: &Path) -> ProcessOutput {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    process::output(command.arg("new").arg(dir), process::LIMIT)
 }
 
 fn workspace() -> &'static Path {

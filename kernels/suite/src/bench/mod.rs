@@ -15,7 +15,7 @@ pub use roofs::Roofs;
 pub use statistics::Timing;
 
 use crate::case::{Case, Problem, Progress};
-use crate::session::{Session, Who};
+use crate::session::{Implementation, Session};
 use crate::{cases, twins};
 use anyhow::{Context, Result, bail};
 use std::time::Duration;
@@ -122,10 +122,10 @@ fn measure(
         .size
         .unwrap_or_else(|| case.default_size(&session.gpu));
     let mut problem = (case.prepare)(session, size).with_context(|| doing("cannot prepare"))?;
-    let sides: &[Who] = if options.twins {
-        &[Who::Ours, Who::Twin]
+    let sides: &[Implementation] = if options.twins {
+        &[Implementation::Ours, Implementation::Twin]
     } else {
-        &[Who::Ours]
+        &[Implementation::Ours]
     };
     let mut samples = [const { Vec::new() }; 2];
     let mut seed = options.seed;
@@ -133,39 +133,43 @@ fn measure(
     for round in 0..=options.repetitions {
         step(&format!("timing, {round} of {}", options.repetitions));
         for turn in 0..sides.len() {
-            let who = sides[(turn + round) % sides.len()];
+            let implementation = sides[(turn + round) % sides.len()];
             seed = seed.wrapping_add(1);
-            let time = once(session, problem.as_mut(), who, seed, flush)
+            let time = once(session, problem.as_mut(), implementation, seed, flush)
                 .with_context(|| doing("cannot run"))?;
             if round > 0 {
-                samples[who as usize].push(time);
+                samples[implementation as usize].push(time);
             }
         }
     }
     step("verifying");
     let mut results = Vec::new();
-    for &who in sides {
+    for &implementation in sides {
         seed = seed.wrapping_add(1);
-        once(session, problem.as_mut(), who, seed, flush).with_context(|| doing("cannot run"))?;
+        once(session, problem.as_mut(), implementation, seed, flush)
+            .with_context(|| doing("cannot run"))?;
         results.push(
             problem
                 .verify(session)
                 .with_context(|| doing("cannot verify"))?,
         );
     }
-    let mut side = |who: Who| -> Result<Side> {
+    let mut side = |implementation: Implementation| -> Result<Side> {
         Ok(Side {
-            timing: Timing::of(&samples[who as usize]),
+            timing: Timing::of(&samples[implementation as usize]),
             verified: match results.remove(0) {
                 Ok(verified) => verified.to_string(),
-                Err(wrong) => bail!("{} ({who:?}) is wrong after timing: {wrong}", case.name),
+                Err(wrong) => bail!(
+                    "{} ({implementation:?}) is wrong after timing: {wrong}",
+                    case.name
+                ),
             },
-            resources: resources(session, case, who)?,
+            resources: resources(session, case, implementation)?,
         })
     };
-    let ours = side(Who::Ours)?;
+    let ours = side(Implementation::Ours)?;
     let twin = if options.twins {
-        Some(side(Who::Twin)?)
+        Some(side(Implementation::Twin)?)
     } else {
         None
     };
@@ -183,21 +187,25 @@ fn measure(
 fn once(
     session: &Session,
     problem: &mut dyn Problem,
-    who: Who,
+    implementation: Implementation,
     seed: u64,
     flush: &mut Flush,
 ) -> Result<Duration> {
     problem.refresh(session, seed)?;
     flush.run(session)?;
     session.stream.synchronize()?;
-    session.time(|| problem.launch(session, who))
+    session.time(|| problem.launch(session, implementation))
 }
 
 /// Registers and local memory of the case's entries.
-fn resources(session: &Session, case: &Case, who: Who) -> Result<Vec<Resources>> {
-    let module = match who {
-        Who::Ours => &session.module,
-        Who::Twin => session.twin_module(case.twin)?,
+fn resources(
+    session: &Session,
+    case: &Case,
+    implementation: Implementation,
+) -> Result<Vec<Resources>> {
+    let module = match implementation {
+        Implementation::Ours => &session.module,
+        Implementation::Twin => session.twin_module(case.twin)?,
     };
     case.entries
         .iter()

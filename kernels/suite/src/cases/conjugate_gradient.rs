@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Roof, Work};
 use crate::check::Verified;
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -144,7 +144,7 @@ impl Problem for Solver {
         Ok(session.stream.fill(&mut self.report, f64::NAN)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let grid = Grid::new(self.blocks, kernels::conjugate_gradient::THREADS).cooperative();
         let arguments = (
             &self.starts,
@@ -162,7 +162,7 @@ impl Problem for Solver {
         );
         // SAFETY: `Solver::new` made the buffers of these lengths for a matrix in compressed rows, and a grid of at most as
         // many blocks as fit; all buffers are different ones.
-        unsafe { launch_pair!(unsafe session, who, self.kernel, grid, arguments) };
+        unsafe { launch_pair!(unsafe session, implementation, self.kernel, grid, arguments) };
         Ok(())
     }
 

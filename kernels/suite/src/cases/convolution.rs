@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Roof, Work};
 use crate::check::{UNIT_F32, Verified, close};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -66,7 +66,7 @@ impl Problem for Convolution {
         Ok(session.stream.fill(&mut self.output, f32::NAN)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let tile = kernels::convolution::TILE as usize;
         let blocks = (
             self.cols.div_ceil(tile) as u32,
@@ -77,7 +77,7 @@ impl Problem for Convolution {
         let output = self.output.matrix_mut(self.rows, self.cols)?;
         launch_pair!(
             session,
-            who,
+            implementation,
             self.kernel,
             grid,
             (input, self.filter, output)

@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Work};
 use crate::check::{Verified, equal};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -52,11 +52,11 @@ impl Problem for Histogram {
         Ok(session.stream.fill(&mut self.bins, 0)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let grid = Grid::new(self.blocks, kernels::histogram::THREADS);
         launch_pair!(
             session,
-            who,
+            implementation,
             self.kernel,
             grid,
             (&self.data, &mut self.bins)

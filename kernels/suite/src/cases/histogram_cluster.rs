@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Work};
 use crate::check::{Verified, equal};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -80,11 +80,11 @@ impl Problem for Histogram {
         Ok(session.stream.fill(&mut self.bins, 0)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         // SAFETY: `prepare` made the grid with `4 << shift` bytes for each block, and chose `shift` so that a cluster holds
         // all bins, of which there is at least one.
         unsafe {
-            launch_pair!(unsafe session, who, self.kernel, self.grid, (&self.data, &mut self.bins, self.shift))
+            launch_pair!(unsafe session, implementation, self.kernel, self.grid, (&self.data, &mut self.bins, self.shift))
         };
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::case::{Case, Problem, Roof, Work};
 use crate::check::Verified;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::{Arguments, GraphBuilder, prelude::*};
 use warpsmith_kernels::power_iteration::{
@@ -66,28 +66,34 @@ impl Power {
         let multiply = session.pair(power_multiply, "power_iteration")?;
         let normalise = session.pair(power_normalise, "power_iteration")?;
         let check = session.pair(power_check, "power_iteration")?;
-        let mut build = |who| -> Result<GraphExec> {
+        let mut build = |implementation| -> Result<GraphExec> {
             let mut graph = session.gpu.graph()?;
             let again = graph.condition(1)?;
             graph.while_loop(again, |body| {
                 let grid = Grid::new(n.div_ceil(ROWS as usize) as u32, THREADS);
                 let a = a.matrix(n, n)?;
-                add(body, who, &multiply, grid, (a, &x, &mut y, &mut sums))?;
                 add(
                     body,
-                    who,
+                    implementation,
+                    &multiply,
+                    grid,
+                    (a, &x, &mut y, &mut sums),
+                )?;
+                add(
+                    body,
+                    implementation,
                     &normalise,
                     Grid::cover(n, THREADS),
                     (&y, &mut x, &sums),
                 )?;
                 let arguments = (&mut sums, &mut result, TOLERANCE, MAX_ITERATIONS, again);
-                add(body, who, &check, Grid::new(1, 1), arguments)
+                add(body, implementation, &check, Grid::new(1, 1), arguments)
             })?;
             Ok(graph.instantiate()?)
         };
-        let ours = build(Who::Ours)?;
+        let ours = build(Implementation::Ours)?;
         let twin = if multiply.twin.is_some() {
-            Some(build(Who::Twin)?)
+            Some(build(Implementation::Twin)?)
         } else {
             None
         };
@@ -108,13 +114,13 @@ impl Power {
 /// Adds ours or the twin to a graph's body.
 fn add<K: SafeKernel, A: Arguments<K::Parameters>>(
     body: &mut GraphBuilder,
-    who: Who,
+    implementation: Implementation,
     pair: &Pair<K>,
     grid: Grid,
     arguments: A,
 ) -> warpsmith_host::Result<()> {
-    match (who, &pair.twin) {
-        (Who::Twin, Some(twin)) => {
+    match (implementation, &pair.twin) {
+        (Implementation::Twin, Some(twin)) => {
             // SAFETY: the twin has the parameters and the bounds checks of our kernel, whose launch is safe.
             unsafe { body.kernel_untyped(twin, grid, arguments)? };
         }
@@ -150,11 +156,11 @@ impl Problem for Power {
         Ok(session.stream.fill(&mut self.result, 0.0)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
-        let graph = match (who, &mut self.twin) {
-            (Who::Twin, Some(twin)) => twin,
-            (Who::Twin, None) => anyhow::bail!("the CUDA C++ twin is not loaded"),
-            (Who::Ours, _) => &mut self.ours,
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
+        let graph = match (implementation, &mut self.twin) {
+            (Implementation::Twin, Some(twin)) => twin,
+            (Implementation::Twin, None) => anyhow::bail!("the CUDA C++ twin is not loaded"),
+            (Implementation::Ours, _) => &mut self.ours,
         };
         Ok(graph.launch(&session.stream)?)
     }

@@ -48,10 +48,10 @@ impl Product {
     /// whole by Freivalds' method: `c v` against `alpha * a (b v) + beta * c0 v` for a random vector `v` of signs.
     pub fn verify(&self, got: &[f32]) -> Result<Verified, String> {
         let (m, n, k) = (self.m, self.n, self.k);
-        let place = |i: usize| format!("({}, {})", i / n, i % n);
+        let position = |i: usize| format!("({}, {})", i / n, i % n);
         if m * n * k <= FULL {
             let oracle = |i: usize| (self.element(i / n, i % n), self.tolerance);
-            return close(got, oracle, place).map_err(|wrong| wrong.to_string());
+            return close(got, oracle, position).map_err(|wrong| wrong.to_string());
         }
         let chosen: Vec<usize> = (0..4096)
             .map(|i| random::bits(7, i) as usize % (m * n))
@@ -60,7 +60,7 @@ impl Product {
         let sampled = close(
             &values,
             |i| (self.element(chosen[i] / n, chosen[i] % n), self.tolerance),
-            |i| place(chosen[i]),
+            |i| position(chosen[i]),
         )
         .map_err(|wrong| wrong.to_string())?;
 

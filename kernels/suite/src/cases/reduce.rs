@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Work};
 use crate::check::{UNIT_F32, Verified, close};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -52,9 +52,15 @@ impl Problem for Reduce {
         Ok(session.stream.fill(&mut self.sum, 0.0)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let grid = Grid::new(self.blocks, kernels::reduce::THREADS);
-        launch_pair!(session, who, self.kernel, grid, (&self.x, &mut self.sum));
+        launch_pair!(
+            session,
+            implementation,
+            self.kernel,
+            grid,
+            (&self.x, &mut self.sum)
+        );
         Ok(())
     }
 

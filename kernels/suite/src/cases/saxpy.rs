@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Work};
 use crate::check::{UNIT_F32, Verified, close};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -52,12 +52,18 @@ impl Problem for Saxpy {
         session.randomise(&mut self.y, !seed)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let grid = Grid::cover(
             self.x.len().div_ceil(kernels::saxpy::ELEMENTS),
             kernels::saxpy::THREADS,
         );
-        launch_pair!(session, who, self.kernel, grid, (A, &self.x, &mut self.y));
+        launch_pair!(
+            session,
+            implementation,
+            self.kernel,
+            grid,
+            (A, &self.x, &mut self.y)
+        );
         Ok(())
     }
 

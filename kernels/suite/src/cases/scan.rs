@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Work};
 use crate::check::{Verified, equal};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -57,7 +57,7 @@ impl Problem for Scan {
         Ok(session.stream.fill(&mut self.ticket, 0)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let grid = Grid::new(self.state.len() as u32, kernels::scan::THREADS);
         let arguments = (
             &self.input,
@@ -65,7 +65,7 @@ impl Problem for Scan {
             &mut self.state,
             &mut self.ticket,
         );
-        launch_pair!(session, who, self.kernel, grid, arguments);
+        launch_pair!(session, implementation, self.kernel, grid, arguments);
         Ok(())
     }
 

@@ -4,10 +4,11 @@ use super::product::{Product, shape, tolerance};
 use crate::case::{Case, Problem, Roof, Work};
 use crate::check::Verified;
 use crate::launch_pair;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
+use warpsmith_kernels::tiling::Extent;
 
 pub(super) const CASE: Case = Case {
     name: "sgemm",
@@ -66,19 +67,26 @@ impl Problem for Sgemm {
         Ok(())
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let (m, n, k) = self.shape;
-        let tile = kernels::sgemm::TILE as usize;
-        let grid = Grid::new(
-            (n.div_ceil(tile) as u32, m.div_ceil(tile) as u32),
-            kernels::sgemm::THREADS,
-        );
+        let policy = kernels::sgemm::POLICY;
+        let results = Extent {
+            rows: m as u32,
+            columns: n as u32,
+        };
+        let grid = Grid::new(policy.blocks(results), policy.threads());
         let (a, b, c) = (
             self.a.matrix(m, k)?,
             self.b.matrix(k, n)?,
             self.c.matrix_mut(m, n)?,
         );
-        launch_pair!(session, who, self.kernel, grid, (ALPHA, a, b, BETA, c));
+        launch_pair!(
+            session,
+            implementation,
+            self.kernel,
+            grid,
+            (ALPHA, a, b, BETA, c)
+        );
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::case::{Case, Problem, Work};
 use crate::check::{Verified, close};
 use crate::launch_pair;
 use crate::random::Fill;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
@@ -61,7 +61,7 @@ impl Problem for Transpose {
         Ok(session.stream.fill(&mut self.dst, f32::NAN)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let tile = kernels::transpose::TILE as usize;
         let blocks = (
             self.cols.div_ceil(tile) as u32,
@@ -70,7 +70,7 @@ impl Problem for Transpose {
         let grid = Grid::new(blocks, kernels::transpose::THREADS);
         let src = self.src.matrix(self.rows, self.cols)?;
         let dst = self.dst.matrix_mut(self.cols, self.rows)?;
-        launch_pair!(session, who, self.kernel, grid, (src, dst));
+        launch_pair!(session, implementation, self.kernel, grid, (src, dst));
         Ok(())
     }
 

@@ -4,11 +4,12 @@ use super::product::{Product, shape, tolerance};
 use crate::case::{Case, Problem, Roof, Work};
 use crate::check::Verified;
 use crate::launch_pair;
-use crate::session::{Pair, Session, Who};
+use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
 use half::f16;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels as kernels;
+use warpsmith_kernels::tiling::Extent;
 
 pub(super) const CASE: Case = Case {
     name: "wmma_gemm",
@@ -61,19 +62,20 @@ impl Problem for Gemm {
         Ok(session.stream.fill(&mut self.c, f32::NAN)?)
     }
 
-    fn launch(&mut self, session: &Session, who: Who) -> Result<()> {
+    fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
         let (m, n, k) = self.shape;
-        let tile = kernels::wmma_gemm::TILE as usize;
-        let grid = Grid::new(
-            (n.div_ceil(tile) as u32, m.div_ceil(tile) as u32),
-            kernels::wmma_gemm::THREADS,
-        );
+        let policy = kernels::wmma_gemm::POLICY;
+        let results = Extent {
+            rows: m as u32,
+            columns: n as u32,
+        };
+        let grid = Grid::new(policy.blocks(results), policy.threads());
         let (a, b, c) = (
             self.a.matrix(m, k)?,
             self.b.matrix(k, n)?,
             self.c.matrix_mut(m, n)?,
         );
-        launch_pair!(session, who, self.kernel, grid, (a, b, c));
+        launch_pair!(session, implementation, self.kernel, grid, (a, b, c));
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::accept::Acceptance;
 use super::build::{Builder, Width};
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
@@ -37,6 +38,8 @@ pub(crate) struct Context<'a> {
     declarations: Vec<&'a Variable<'a>>,
     place: &'a mut dyn FnMut(&Global) -> Option<u64>,
     sources: SourceTable<'a>,
+    /// Which instructions it may have.
+    pub accepts: Acceptance<'a>,
 }
 
 impl<'a> Context<'a> {
@@ -175,6 +178,7 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
         declarations: Vec::new(),
         place,
         sources: SourceTable::new(&tree.files, tree.debug_strings.clone()),
+        accepts: Acceptance::new(tree),
     };
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
