@@ -2,7 +2,7 @@
 
 use crate::tiling::{
     self, AsRead, Down, Extent, Factor, Policy, Right, RowAlignment, Schedule, SharedTile,
-    TileReader, Transposed,
+    Transposed,
 };
 use warpsmith_device::prelude::*;
 
@@ -129,29 +129,12 @@ unsafe fn multiply<const VECTORS: bool>(
     tile_a: SharedTile<f32>,
     tile_b: SharedTile<f32>,
 ) {
-    let origin = POLICY.block_origin();
     let depth = a.columns().min(b.rows()) as u32;
-    let (span_a, span_b) = (POLICY.span_a::<f32, 1>(), POLICY.span_b::<f32, 1>());
-    let inside_a = Extent {
-        rows: a.rows() as u32,
-        columns: depth,
-    };
-    let inside_b = Extent {
-        rows: depth,
-        columns: b.columns() as u32,
-    };
-    // SAFETY: `inside_a` and `inside_b` are no larger than `a` and `b`.
-    let (read_a, read_b) = unsafe {
-        (
-            TileReader::new(a, (origin.0, 0), inside_a, span_a),
-            TileReader::new(b, (0, origin.1), inside_b, span_b),
-        )
-    };
-    // SAFETY: the function's condition.
+    // SAFETY: `depth` is what both factors have; the tiles are those of the function's condition.
     let (factor_a, factor_b) = unsafe {
         (
-            FactorA::new(read_a, span_a, tile_a, A_SIZE),
-            FactorB::new(read_b, span_b, tile_b, B_SIZE),
+            FactorA::left(&POLICY, a, depth, tile_a, A_SIZE),
+            FactorB::right(&POLICY, b, depth, tile_b, B_SIZE),
         )
     };
     let (m, n) = own();
