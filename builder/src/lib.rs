@@ -28,6 +28,7 @@ mod llvm;
 mod module_crate;
 mod nvidia_tools;
 mod parse;
+mod pip;
 pub mod ptx;
 pub mod ptxas;
 pub mod setup;

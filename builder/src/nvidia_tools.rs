@@ -1,10 +1,10 @@
 //! NVIDIA's compiler tools in the cache, from NVIDIA's wheels on PyPI.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::cache;
 use crate::error::BuildError;
+use crate::pip;
 
 /// A tool, the packages that it is installed from, and the folder of the cache that they share.
 pub(crate) struct Tool {
@@ -45,7 +45,7 @@ pub fn installed_tool(name: &str) -> Option<PathBuf> {
 pub(crate) fn install(tool: &Tool) -> Result<PathBuf, BuildError> {
     let made = cache::once(&cache::folder()?, tool.folder, |temporary| {
         eprintln!("warpsmith: fetching {} from PyPI", tool.packages.join(", "));
-        pip(temporary, tool.packages)?;
+        pip::install(temporary, tool.packages, &tool.packages.join(", "))?;
         match tool_in(temporary, tool.name) {
             Some(_) => Ok(()),
             None => Err(BuildError::Setup(format!(
@@ -60,43 +60,6 @@ pub(crate) fn install(tool: &Tool) -> Result<PathBuf, BuildError> {
             made.display()
         ))
     })
-}
-
-fn pip(target: &Path, packages: &[&str]) -> Result<(), BuildError> {
-    let mut reasons = Vec::new();
-    for python in ["python3", "python"] {
-        let output = Command::new(python)
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--no-deps",
-                "--disable-pip-version-check",
-                "--target",
-            ])
-            .arg(target)
-            .args(packages)
-            .output();
-        match output {
-            Ok(output) if output.status.success() => return Ok(()),
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                let line = text
-                    .lines()
-                    .rev()
-                    .find(|l| l.contains("ERROR") || l.contains("No module"))
-                    .unwrap_or(text.trim());
-                reasons.push(format!("{python} -m pip: {}", line.trim()));
-            }
-            Err(error) => reasons.push(format!("{python}: {error}")),
-        }
-    }
-    Err(BuildError::Setup(format!(
-        "cannot fetch {}:\n  {}\nInstall Python with pip, or a CUDA toolkit, and run this again",
-        packages.join(", "),
-        reasons.join("\n  ")
-    )))
 }
 
 /// `nvidia/cu13/bin/NAME` or the like: the folder's name changes from release to release.

@@ -6,6 +6,7 @@ use crate::core_source;
 use crate::error::BuildError;
 use crate::nvidia_tools;
 pub use crate::nvidia_tools::installed_tool;
+pub use crate::pip::PinnedWheel;
 use crate::ptxas::Ptxas;
 use crate::sysroot::DeviceSysroot;
 use crate::toolchain::Toolchain;

@@ -2,6 +2,11 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 
+warpsmith_driver::provide_simulator! {
+    // SAFETY: the simulator compiles each of its functions against the signature of its name.
+    unsafe { warpsmith_driver::SimulatorBackend::new(warpsmith_simulator::entry_point) }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let backend = warpsmith_driver::select(warpsmith_driver::Choice::Default)?;
     let _context = cust::quick_init()?;

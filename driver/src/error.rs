@@ -4,9 +4,12 @@ use core::ffi::{CStr, c_char};
 
 use crate::raw::{self, CUresult};
 
-/// The driver's name of a code, `CUDA_ERROR_INVALID_VALUE` for example; a code that the driver does not know is named by its number.
+/// The driver's name of a code, `CUDA_ERROR_INVALID_VALUE` for example; one that it does not know has the header's name, or is named by
+/// its number.
 pub fn name(code: CUresult) -> String {
-    ask(code, raw::cuGetErrorName).unwrap_or_else(|| format!("CUDA_ERROR_{}", code.0))
+    ask(code, raw::cuGetErrorName)
+        .or_else(|| code.name().map(str::to_owned))
+        .unwrap_or_else(|| format!("CUDA_ERROR_{}", code.0))
 }
 
 /// The driver's one-line description of a code.

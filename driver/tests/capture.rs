@@ -1,23 +1,12 @@
 //! Stream capture and the errors it knows.
 
 mod common;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::*;
 
-/// What is forbidden during a capture is so for the whole context: one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
 const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
 const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    gpu();
-    ALONE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 fn counter() -> &'static AtomicU32 {
     Box::leak(Box::default())
@@ -54,7 +43,8 @@ fn edges(graph: CUgraph) -> usize {
 #[test]
 fn a_capture_collects_and_runs_nothing() {
     // covers: GRAPH-24, GRAPH-26, GRAPH-31
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream();
     let memory = upload(&[0u32; 16]);
     let count = counter();
@@ -85,7 +75,8 @@ fn get_graph(stream: CUstream) -> CUgraph {
 #[test]
 fn forked_streams_join_into_a_diamond() {
     // covers: GRAPH-29
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let (main, side) = (stream(), stream());
     let (fork, join): (CUevent, CUevent) = (get!(cuEventCreate(2)), get!(cuEventCreate(2)));
     let count = counter();
@@ -115,7 +106,8 @@ fn forked_streams_join_into_a_diamond() {
 #[test]
 fn the_end_must_come_on_the_first_stream_with_all_others_joined() {
     // covers: GRAPH-30
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let (main, side) = (stream(), stream());
     let fork: CUevent = get!(cuEventCreate(2));
     let mut graph = null_mut();
@@ -143,7 +135,8 @@ fn the_end_must_come_on_the_first_stream_with_all_others_joined() {
 #[test]
 fn waiting_for_what_is_being_captured_spoils_the_capture() {
     // covers: GRAPH-33, GRAPH-38
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream();
     let event: CUevent = get!(cuEventCreate(2));
     let mut graph = null_mut();
@@ -175,7 +168,8 @@ fn waiting_for_what_is_being_captured_spoils_the_capture() {
 #[test]
 fn the_legacy_stream_and_blocking_captures_exclude_each_other() {
     // covers: GRAPH-25, GRAPH-34
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let memory = upload(&[0u8; 16]);
     let host = [1u8; 16];
     let mut graph = null_mut();
@@ -199,7 +193,8 @@ fn the_legacy_stream_and_blocking_captures_exclude_each_other() {
 #[test]
 fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
     // covers: GRAPH-35, GRAPH-36
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let (one, two) = (stream(), stream());
     let event: CUevent = get!(cuEventCreate(2));
     let mut graph = null_mut();
@@ -232,7 +227,8 @@ fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
 #[test]
 fn allocations_are_refused_unless_the_mode_bears_them() {
     // covers: GRAPH-28
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream();
     let (mut graph, mut memory) = (null_mut(), 0);
     ok!(cuStreamBeginCapture_v2(stream, GLOBAL));
@@ -263,7 +259,8 @@ fn allocations_are_refused_unless_the_mode_bears_them() {
 #[test]
 fn a_capture_ends_on_its_own_thread() {
     // covers: GRAPH-28
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream() as usize;
     ok!(cuStreamBeginCapture_v2(stream as CUstream, GLOBAL));
     std::thread::spawn(move || {
@@ -285,7 +282,8 @@ fn a_capture_ends_on_its_own_thread() {
 #[test]
 fn some_calls_cannot_be_captured() {
     // covers: GRAPH-37
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream();
     let mut graph = null_mut();
     unsafe extern "C" fn nothing(_: CUstream, _: CUresult, _: *mut c_void) {}
@@ -301,7 +299,8 @@ fn some_calls_cannot_be_captured() {
 #[test]
 fn explicit_nodes_mix_into_a_capture() {
     // covers: GRAPH-27, GRAPH-32
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream();
     let memory = upload(&[0u32; 4]);
     let context = get!(cuCtxGetCurrent());
@@ -364,7 +363,8 @@ fn explicit_nodes_mix_into_a_capture() {
 #[test]
 fn captured_allocations_come_again_at_each_launch() {
     // covers: POOL-02
-    let _alone = alone();
+    let _turn = turn();
+    gpu();
     let stream = stream();
     let result = upload(&[0u32; 4]);
     ok!(cuStreamBeginCapture_v2(stream, RELAXED));

@@ -11,6 +11,11 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use warpsmith_testkit::ptx;
 
+warpsmith_driver::provide_simulator! {
+    // SAFETY: the simulator compiles each of its functions against the signature of its name.
+    unsafe { warpsmith_driver::SimulatorBackend::new(warpsmith_simulator::entry_point) }
+}
+
 const PTX: &str = ptx!(
     "7.0",
     "sm_70",

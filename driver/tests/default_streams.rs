@@ -1,18 +1,15 @@
 //! The default streams, in a process of their own: what other tests did on the legacy stream would stand between these gates.
 
 mod common;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use common::*;
 
-static ALONE: Mutex<()> = Mutex::new(());
-
 #[test]
 fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
     // covers: STREAM-09, STREAM-18
+    let _turn = turn();
     gpu();
-    let _alone = ALONE.lock().unwrap();
     let blocking: CUstream = get!(cuStreamCreate(0));
     let free = stream();
     let gate = Gate::new();
@@ -43,8 +40,8 @@ fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
 #[test]
 fn each_thread_can_have_its_own_default_stream() {
     // covers: DRV-21, STREAM-09
+    let _turn = turn();
     gpu();
-    let _alone = ALONE.lock().unwrap();
     let gate = Gate::new();
     gate.block(CU_STREAM_PER_THREAD);
     std::thread::spawn(|| {

@@ -3,6 +3,7 @@
 
 mod common;
 use std::ffi::CString;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::*;
 use warpsmith_testkit::{Side, own_process, ptx};
@@ -139,6 +140,7 @@ fn launch(kernel: CUfunction, threads: u32, stream: CUstream, parameters: &mut [
 #[test]
 fn a_loop_in_a_graph_ends_when_its_kernel_says_so() {
     // covers: COND-03, COND-06, COND-09
+    let _turn = turn();
     gpu();
     let count_down = kernel("count_down");
     let (stream, context): (CUstream, CUcontext) = (stream(), get!(cuCtxGetCurrent()));
@@ -197,6 +199,7 @@ fn a_loop_in_a_graph_ends_when_its_kernel_says_so() {
 
 #[test]
 fn printing_comes_out_at_a_synchronisation() {
+    let _turn = turn();
     // A process of its own, whose stdout can be read.
     if let Side::Parent(output) = own_process(&[]) {
         let stdout = output.stdout;
@@ -223,6 +226,7 @@ fn printing_comes_out_at_a_synchronisation() {
 
 #[test]
 fn kernels_have_a_heap() {
+    let _turn = turn();
     gpu();
     let out = upload(&[0u32]);
     launch(kernel("heap"), 1, null_mut(), &mut [out]);
@@ -234,6 +238,7 @@ fn kernels_have_a_heap() {
 #[test]
 fn a_waiting_kernel_stops_no_other_stream() {
     // covers: STREAM-04, PINNED-05, PINNED-08
+    let _turn = turn();
     gpu();
     let (wait, double) = (kernel("wait"), kernel("double"));
     let (one, two) = (stream(), stream());
@@ -243,14 +248,13 @@ fn a_waiting_kernel_stops_no_other_stream() {
     launch(double, 32, two, &mut [memory]);
     ok!(cuStreamSynchronize(two));
     fails!(600, cuStreamQuery(one));
-    // SAFETY: page-locked words that only this and the kernel use.
-    unsafe {
-        assert_eq!(words.add(1).read_volatile(), 0);
-        words.write_volatile(1);
-    }
+    // SAFETY: two page-locked words, aligned, which live until the end of the test; the kernel accesses them at the same time, with
+    // volatile instructions, which are atomic too.
+    let [go, done] = unsafe { &*words.cast::<[AtomicU32; 2]>() };
+    assert_eq!(done.load(Ordering::Acquire), 0);
+    go.store(1, Ordering::Release);
     ok!(cuStreamSynchronize(one));
-    // SAFETY: as above.
-    assert_eq!(unsafe { words.add(1).read_volatile() }, 1);
+    assert_eq!(done.load(Ordering::Acquire), 1);
     let mut doubled = [0u32; 32];
     ok!(cuMemcpyDtoHAsync_v2(
         doubled.as_mut_ptr().cast(),
@@ -269,6 +273,7 @@ fn a_waiting_kernel_stops_no_other_stream() {
 #[test]
 fn a_context_can_end_with_a_kernel_that_never_would() {
     // covers: DRV-05
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         return;
     }
@@ -284,6 +289,7 @@ fn a_context_can_end_with_a_kernel_that_never_would() {
 #[test]
 fn all_memory_that_the_driver_knows_is_the_kernels_too() {
     // covers: UM-05, UM-06, UM-08, PINNED-02, MULTI-13
+    let _turn = turn();
     gpu();
     let double = kernel("double");
     let managed: CUdeviceptr = get!(cuMemAllocManaged(128, 1));
@@ -301,7 +307,7 @@ fn all_memory_that_the_driver_knows_is_the_kernels_too() {
         unsafe { (0..32).for_each(|i| words.add(i).write_volatile(i as u32 + 1)) };
         launch(double, 32, null_mut(), &mut [address]);
         ok!(cuCtxSynchronize());
-        // SAFETY: as above.
+        // SAFETY: the context has been waited for, so the device no longer uses the 32 words.
         let sum: u32 = unsafe { (0..32).map(|i| words.add(i).read_volatile()).sum() };
         assert_eq!(sum, 2 * (32 * 33 / 2), "{name}");
     }

@@ -96,6 +96,7 @@ fn launch(exec: CUgraphExec, stream: CUstream) {
 #[test]
 fn a_launch_runs_what_was_instantiated() {
     // covers: GRAPH-01, GRAPH-05, GRAPH-06, GRAPH-07
+    let _turn = turn();
     gpu();
     let (graph, stream) = (graph(), stream());
     let (one, two) = (upload(&[0u32; 64]), upload(&[0u32; 64]));
@@ -120,6 +121,7 @@ fn a_launch_runs_what_was_instantiated() {
 
 #[test]
 fn an_empty_graph_does_nothing() {
+    let _turn = turn();
     gpu();
     let (graph, stream) = (graph(), stream());
     let exec = instantiate(graph);
@@ -132,6 +134,7 @@ fn an_empty_graph_does_nothing() {
 #[test]
 fn edges_can_come_later_but_close_no_cycle() {
     // covers: GRAPH-02, GRAPH-08, GRAPH-13, GRAPH-18
+    let _turn = turn();
     gpu();
     let graph = graph();
     let nodes: Vec<CUgraphNode> = (0..4)
@@ -179,6 +182,7 @@ fn edges_can_come_later_but_close_no_cycle() {
 
 #[test]
 fn parameters_that_cannot_be_are_refused_when_they_are_given() {
+    let _turn = turn();
     gpu();
     let graph = graph();
     let memory = upload(&[0u32; 4]);
@@ -228,6 +232,7 @@ fn parameters_that_cannot_be_are_refused_when_they_are_given() {
 #[test]
 fn a_child_graph_is_a_copy_and_is_done_before_what_follows() {
     // covers: GRAPH-11
+    let _turn = turn();
     gpu();
     let (parent, child, stream) = (graph(), graph(), stream());
     let (one, two) = (upload(&[0u32; 8]), upload(&[0u32; 8]));
@@ -254,6 +259,7 @@ fn a_child_graph_is_a_copy_and_is_done_before_what_follows() {
 #[test]
 fn event_nodes_reach_out_of_the_graph() {
     // covers: GRAPH-09
+    let _turn = turn();
     gpu();
     let (graph, stream, outside) = (graph(), stream(), stream());
     let (before, after): (CUevent, CUevent) = (get!(cuEventCreate(2)), get!(cuEventCreate(2)));
@@ -290,6 +296,7 @@ fn event_nodes_reach_out_of_the_graph() {
 #[test]
 fn an_executable_graph_never_overlaps_itself() {
     // covers: GRAPH-20, GRAPH-21
+    let _turn = turn();
     gpu();
     let (graph, first, second) = (graph(), stream(), stream());
     let count = counter();
@@ -318,6 +325,7 @@ fn an_executable_graph_never_overlaps_itself() {
 #[test]
 fn a_change_of_one_node_counts_from_the_next_launch() {
     // covers: GRAPH-53, GRAPH-54
+    let _turn = turn();
     gpu();
     let (graph, stream) = (graph(), stream());
     let log = upload(&[0u32; 100]);
@@ -350,6 +358,7 @@ fn a_change_of_one_node_counts_from_the_next_launch() {
 #[test]
 fn whole_updates_say_why_they_are_refused() {
     // covers: GRAPH-50, GRAPH-51
+    let _turn = turn();
     gpu();
     let stream = stream();
     let memory = upload(&[0u32; 8]);
@@ -392,6 +401,7 @@ fn whole_updates_say_why_they_are_refused() {
 #[test]
 fn disabled_nodes_keep_their_place_and_their_parameters() {
     // covers: GRAPH-57
+    let _turn = turn();
     gpu();
     let (graph, stream) = (graph(), stream());
     let memory = upload(&[0u32; 4]);
@@ -420,6 +430,7 @@ fn disabled_nodes_keep_their_place_and_their_parameters() {
 #[test]
 fn values_owned_by_graphs_end_with_the_last_of_them() {
     // covers: GRAPH-40, GRAPH-41, GRAPH-42
+    let _turn = turn();
     gpu();
     let (graph, stream) = (graph(), stream());
     let drops = counter();
@@ -450,6 +461,7 @@ fn values_owned_by_graphs_end_with_the_last_of_them() {
 #[test]
 fn conditional_bodies_run_by_their_value() {
     // covers: COND-01, COND-02, COND-04, COND-05
+    let _turn = turn();
     gpu();
     let stream = stream();
     let memory = upload(&[0u32; 1]);
@@ -508,6 +520,7 @@ fn conditional_bodies_run_by_their_value() {
 #[test]
 fn an_endless_loop_is_stopped_and_reported() {
     // covers: COND-06
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         return;
     }
@@ -547,6 +560,7 @@ fn an_endless_loop_is_stopped_and_reported() {
 #[test]
 fn clones_and_pictures() {
     // covers: GRAPH-18
+    let _turn = turn();
     gpu();
     let graph = graph();
     let memory = upload(&[0u32; 4]);
@@ -575,6 +589,7 @@ fn clones_and_pictures() {
 #[test]
 fn independent_branches_in_any_order_give_the_same() {
     // covers: GRAPH-02
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         return;
     }

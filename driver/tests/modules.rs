@@ -2,13 +2,9 @@
 
 mod common;
 use std::ffi::CString;
-use std::sync::Mutex;
 
 use common::*;
 use warpsmith_testkit::{Side, own_process, ptx};
-
-/// Faults spoil the context that they happen in: such tests have one of their own, and go one by one.
-static ALONE: Mutex<()> = Mutex::new(());
 
 const HEAD: &str = ptx!("7.8", "sm_90", "");
 
@@ -91,6 +87,7 @@ fn store(function: CUfunction, stream: CUstream, out: CUdeviceptr, n: u32, value
 #[test]
 fn a_kernel_runs_and_its_parameters_are_copied_at_the_call() {
     // covers: DRV-13, DRV-14
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "store");
@@ -118,6 +115,7 @@ fn a_kernel_runs_and_its_parameters_are_copied_at_the_call() {
 #[test]
 fn parameters_can_come_packed() {
     // covers: DRV-15
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "store");
@@ -176,6 +174,7 @@ fn parameters_can_come_packed() {
 
 #[test]
 fn variables_have_addresses_and_first_values() {
+    let _turn = turn();
     gpu();
     let module = module();
     let name = CString::new("answer").unwrap();
@@ -199,6 +198,7 @@ fn variables_have_addresses_and_first_values() {
 #[test]
 fn launches_that_cannot_be_are_refused_with_the_drivers_codes() {
     // covers: MODEL-22, LAUNCH-06
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "tile");
@@ -294,6 +294,7 @@ fn launches_that_cannot_be_are_refused_with_the_drivers_codes() {
 #[test]
 fn cooperative_grids_must_fit_the_device() {
     // covers: CG-42
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "tile");
@@ -333,6 +334,7 @@ fn cooperative_grids_must_fit_the_device() {
 #[test]
 fn clusters_divide_the_grid_and_stay_small() {
     // covers: MODEL-07, MODEL-09
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "tile");
@@ -375,6 +377,7 @@ fn clusters_divide_the_grid_and_stay_small() {
 #[test]
 fn broken_ptx_says_where_in_the_log() {
     // covers: DRV-10, DRV-11, DRV-EX03
+    let _turn = turn();
     gpu();
     let text = CString::new(format!(
         "{HEAD}.visible .entry k()\n{{\n    frobnicate.u32 %r1, %r2;\n    ret;\n}}\n"
@@ -424,11 +427,11 @@ fn broken_ptx_says_where_in_the_log() {
 #[test]
 fn a_fault_stays_until_the_context_is_reset_and_says_what_happened() {
     // covers: ERROR-02
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         // There it would end this process's use of the device.
         return;
     }
-    let _alone = ALONE.lock().unwrap();
     let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
     assert!(warpsmith_driver::configure_simulator("stderr", "off"));
     let module = module();
@@ -482,6 +485,7 @@ fn a_fault_stays_until_the_context_is_reset_and_says_what_happened() {
 
 #[test]
 fn resetting_the_primary_context_heals() {
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         return;
     }
@@ -534,6 +538,7 @@ fn resetting_the_primary_context_heals() {
 #[test]
 fn kernels_of_two_streams_run_in_the_order_of_events() {
     // covers: STREAM-04, STREAM-19
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "store");
@@ -563,6 +568,7 @@ fn kernels_of_two_streams_run_in_the_order_of_events() {
 #[test]
 fn kernel_nodes_copy_their_arguments() {
     // covers: GRAPH-04
+    let _turn = turn();
     gpu();
     let module = module();
     let kernel = function(module, "store");

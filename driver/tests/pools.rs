@@ -1,12 +1,8 @@
 //! Stream-ordered memory.
 
 mod common;
-use std::sync::Mutex;
 
 use common::*;
-
-/// The default pool's figures are the process's, so these tests go one by one.
-static ALONE: Mutex<()> = Mutex::new(());
 
 fn attribute(pool: CUmemoryPool, key: CUmemPool_attribute) -> u64 {
     let mut value = 0u64;
@@ -26,8 +22,8 @@ const THRESHOLD: CUmemPool_attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELE
 #[test]
 fn memory_comes_and_goes_in_the_streams_order() {
     // covers: POOL-01, POOL-02, POOL-04
+    let _turn = turn();
     gpu();
-    let _alone = ALONE.lock().unwrap();
     assert_eq!(
         get!(cuDeviceGetAttribute(
             CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
@@ -62,8 +58,8 @@ fn memory_comes_and_goes_in_the_streams_order() {
 #[test]
 fn a_pool_holds_bytes_up_to_its_threshold() {
     // covers: POOL-12, POOL-17, POOL-19, POOL-20, POOL-22
+    let _turn = turn();
     gpu();
-    let _alone = ALONE.lock().unwrap();
     let stream = stream();
     let pool: CUmemoryPool = get!(cuDeviceGetDefaultMemPool(0));
     assert_eq!(get!(cuDeviceGetMemPool(0)), pool);
@@ -112,8 +108,8 @@ fn a_pool_holds_bytes_up_to_its_threshold() {
 #[test]
 fn pools_of_ones_own_outlive_what_they_gave() {
     // covers: POOL-11, POOL-13, POOL-14, POOL-40
+    let _turn = turn();
     gpu();
-    let _alone = ALONE.lock().unwrap();
     let stream = stream();
     let properties = CUmemPoolProps {
         allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -147,8 +143,8 @@ fn pools_of_ones_own_outlive_what_they_gave() {
 #[test]
 fn plain_and_stream_ordered_memory_can_be_freed_either_way() {
     // covers: POOL-06, POOL-07
+    let _turn = turn();
     gpu();
-    let _alone = ALONE.lock().unwrap();
     let stream = stream();
     let plain: CUdeviceptr = get!(cuMemAlloc_v2(4096));
     ok!(cuMemFreeAsync(plain, stream));

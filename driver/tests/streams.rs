@@ -21,6 +21,7 @@ fn count_on(stream: CUstream, counter: &'static AtomicU32) {
 #[test]
 fn a_stream_keeps_order_and_lets_others_pass() {
     // covers: STREAM-08, STREAM-10, STREAM-12
+    let _turn = turn();
     gpu();
     let (slow, quick) = (stream(), stream());
     let gate = Gate::new();
@@ -45,6 +46,7 @@ fn a_stream_keeps_order_and_lets_others_pass() {
 #[test]
 fn copies_of_locked_memory_are_asynchronous_and_read_late() {
     // covers: STREAM-21, STREAM-05
+    let _turn = turn();
     gpu();
     let stream = stream();
     let gate = Gate::new();
@@ -69,6 +71,7 @@ fn copies_of_locked_memory_are_asynchronous_and_read_late() {
 #[test]
 fn small_ordinary_sources_may_change_after_the_call() {
     // covers: STREAM-01
+    let _turn = turn();
     gpu();
     let stream = stream();
     let gate = Gate::new();
@@ -92,6 +95,7 @@ fn small_ordinary_sources_may_change_after_the_call() {
 #[test]
 fn a_destroyed_stream_finishes_its_work() {
     // covers: STREAM-07
+    let _turn = turn();
     gpu();
     let stream = stream();
     let gate = Gate::new();
@@ -112,6 +116,7 @@ fn a_destroyed_stream_finishes_its_work() {
 #[test]
 fn priorities_are_clamped() {
     // covers: STREAM-16
+    let _turn = turn();
     gpu();
     let (mut least, mut greatest) = (0, 0);
     ok!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest));
@@ -144,6 +149,7 @@ unsafe extern "C" fn call_the_driver(answer: *mut c_void) {
 #[test]
 fn host_functions_may_not_call_the_driver() {
     // covers: STREAM-15
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         // There such a call is undefined, and may hang.
         return;
@@ -163,6 +169,7 @@ fn host_functions_may_not_call_the_driver() {
 #[test]
 fn events_go_through_their_states() {
     // covers: EVENT-01, EVENT-02
+    let _turn = turn();
     gpu();
     let stream = stream();
     let event: CUevent = get!(cuEventCreate(0));
@@ -190,6 +197,7 @@ fn events_go_through_their_states() {
 #[test]
 fn one_event_holds_up_several_streams_as_it_was_when_they_began_to_wait() {
     // covers: EVENT-03, STREAM-11
+    let _turn = turn();
     gpu();
     let (first, second, third) = (stream(), stream(), stream());
     let event: CUevent = get!(cuEventCreate(2));
@@ -223,6 +231,7 @@ fn one_event_holds_up_several_streams_as_it_was_when_they_began_to_wait() {
 #[test]
 fn events_measure_time() {
     // covers: EVENT-04
+    let _turn = turn();
     gpu();
     let stream = stream();
     let (start, end, untimed): (CUevent, CUevent, CUevent) = (
@@ -253,6 +262,7 @@ fn events_measure_time() {
 
 #[test]
 fn work_of_several_threads_into_one_stream_is_all_done() {
+    let _turn = turn();
     gpu();
     let stream = stream() as usize;
     let count = counter();

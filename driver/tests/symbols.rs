@@ -18,6 +18,7 @@ fn lookup(name: &str, version: c_int, flags: u64) -> (u32, usize, u32) {
 #[test]
 fn a_version_decides_which_function_a_name_means() {
     // covers: DRV-18, DRV-19, DRV-EX08, DRV-EX09
+    let _turn = turn();
     gpu();
     let old = lookup("cuStreamBeginCapture", 10000, 0);
     let new = lookup("cuStreamBeginCapture", 10010, 0);
@@ -33,6 +34,7 @@ fn a_version_decides_which_function_a_name_means() {
 #[test]
 fn a_failed_lookup_says_why() {
     // covers: DRV-22, DRV-EX10
+    let _turn = turn();
     gpu();
     assert_eq!(lookup("cuStreamBeginCapture", 9000, 0), (0, 0, 2));
     assert_eq!(lookup("cuStreamBeginCaptures", 12000, 0), (0, 0, 1));
@@ -53,6 +55,7 @@ fn a_failed_lookup_says_why() {
 #[test]
 fn the_per_thread_variant_is_another_function() {
     // covers: DRV-21
+    let _turn = turn();
     gpu();
     let plain = lookup("cuStreamSynchronize", 12000, 1);
     let per_thread = lookup("cuStreamSynchronize", 12000, 2);
@@ -76,6 +79,7 @@ fn the_per_thread_variant_is_another_function() {
 #[test]
 fn errors_have_names_and_texts() {
     // covers: ERROR-01
+    let _turn = turn();
     gpu();
     assert_eq!(
         warpsmith_driver::error::name(CUresult(700)),
@@ -92,6 +96,7 @@ fn errors_have_names_and_texts() {
 
 #[test]
 fn what_the_simulator_lacks_answers_so() {
+    let _turn = turn();
     if gpu() == Backend::Cuda {
         return;
     }

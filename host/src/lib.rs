@@ -43,33 +43,30 @@
 //! Everything but graphs under construction can be shared between threads. Each call makes the context current on its thread if it is
 //! not. Objects may be dropped in any order and on any thread; the context goes with the last of them.
 
-mod adopt;
 mod context;
-mod device;
+mod driver_call;
 mod error;
-mod event;
-mod global;
 mod gpu;
 mod graph;
-mod host_function;
-mod jit;
 mod launch;
 mod memory;
 mod module;
-mod panics;
-mod raw;
+mod order;
 mod reclaim;
+mod settings;
+mod simulator;
 mod stream;
+mod sync;
 
-pub use device::{Attribute, DeviceChoice, DeviceInfo};
+pub use context::attribute::Attribute;
+pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
-    KernelPanic, LimitError, Misuse, NotFound, PtxError, Result, Unsupported, set_drop_error_hook,
+    KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Result, Unsupported,
+    set_drop_error_hook,
 };
-pub use event::Event;
-pub use global::Global;
 pub use gpu::Gpu;
-pub use graph::{Capture, Condition, Graph, GraphBuilder, GraphExec, Node};
+pub use graph::{Capture, Condition, Graph, GraphBuilder, GraphExec};
 pub use launch::{
     Argument, Arguments, Dim3, FunctionAttributes, Grid, Occupancy, TypedKernel, UntypedKernel,
 };
@@ -78,8 +75,19 @@ pub use memory::{
     DeviceWrite, HostRead, HostWrite, Location, MappedBuffer, Matrix, MatrixMut, PinnedBuffer,
     UnifiedBuffer,
 };
-pub use module::{Module, ModuleOptions};
+pub use module::Module;
+pub use module::global::Global;
+pub use module::options::ModuleOptions;
+pub use stream::event::Event;
 pub use stream::{Stream, StreamOptions};
+
+/// Faults on the simulator as data: what [`KernelFault`] gives.
+pub mod fault {
+    pub use warpsmith_abi::fault::{
+        AccessKind, Fault, FaultAccess, FaultKind, FaultOrigin, Frame, InlinedCall, MemorySpace,
+        NearestAllocation, OtherSide, SourceLocation, WaitingThreads,
+    };
+}
 
 /// What a program needs, and the markers that describe parameters of foreign PTX.
 pub mod prelude {

@@ -28,7 +28,7 @@ fn nothing_needs_no_memory() -> Result<()> {
     stream.fill(&mut nothing, 3)?;
     let mut none = stream.zeroed::<u64>(0)?;
     stream.copy(&nothing, &mut none)?;
-    assert_eq!(stream.download(&none)?, []);
+    assert_eq!(stream.download(&none)?, [0u64; 0]);
     // A type without size has elements but no bytes.
     let units = stream.zeroed::<()>(5)?;
     assert_eq!(stream.download(&units)?.len(), 5);

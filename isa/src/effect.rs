@@ -171,3 +171,29 @@ pub enum Convergence {
     /// The threads that a barrier of the block or the cluster counts.
     Barrier,
 }
+
+/// What an instruction does at a barrier: one of a block or a cluster, or an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierAction {
+    /// The object is made or unmade (`mbarrier.init`, `mbarrier.inval`).
+    Setup,
+    /// Arrives and goes on.
+    Arrive,
+    /// Waits for the others' arrival.
+    Wait,
+    /// Arrives and waits.
+    ArriveAndWait,
+    /// Asks whether all have arrived (`mbarrier.test_wait`).
+    Test,
+}
+
+/// What a fence orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// The order it brings.
+    pub order: Order,
+    /// Among whom.
+    pub scope: Scope,
+    /// The proxy whose accesses it orders with those of the generic one; [`Proxy::Generic`]: none.
+    pub proxy: Proxy,
+}

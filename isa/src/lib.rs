@@ -2,7 +2,24 @@
 //!
 //! Nothing here compiles, executes or checks anything: the crate says what each instruction form is, and its readers (the
 //! builder's linker, the simulator's front end, engine and checks) decide what follows from it. It depends on nobody.
+//!
+//! [`forms`] holds the tables, one file a family, each entry a syntax line of the PTX ISA manual ([`form`] explains how to
+//! read it). [`find`](find()) gives the form of an instruction. `cargo xtask isa --check` compares every entry with ptxas.
 
 #![no_std]
 
 pub mod effect;
+mod find;
+pub mod form;
+pub mod forms;
+mod index;
+pub mod operand;
+mod refusal;
+pub mod special_registers;
+mod target;
+mod text;
+
+pub use find::{Match, MemoryEffect, Misfit, accept, check_special, find, matches};
+pub use index::forms_of;
+pub use refusal::{Feature, ModifierClass, Refusal};
+pub use target::{Features, PtxVersion, Since, Target, Targets};

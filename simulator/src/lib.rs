@@ -3,36 +3,39 @@
 //! The only way in is [`entry_point`]: the driver's C functions by their symbol names. `warpsmith-driver` puts `cust` and the host
 //! library on top of them; `simulator/dropin` exports them as a `libcuda.so.1`.
 //!
+//! The floors, from the top; each knows those below it alone:
+//!
 //! | module | what |
 //! | --- | --- |
-//! | [`abi`] | the driver's C interface: types and function lists |
-//! | `api` | the driver's functions, one module a topic |
-//! | `state` | contexts, handles, error codes |
-//! | `streams`, `graph` | asynchronous work and its order |
-//! | `module`, `pool`, `runtime` | loaded code, stream-ordered memory, what kernels call |
-//! | `settings`, `report` | the simulator's own switches, and what it says about faults |
-//! | `device` | what a simulated device reports about itself |
-//! | [`memory`] | the simulated address space |
-//! | [`ptx`] | lexer, parser, syntax tree; errors with line and column |
+//! | `api` | the driver's functions, one file a concept |
+//! | `graph` | graphs, captures as their source, executable graphs |
+//! | `streams` | streams, events, and what is enqueued in them |
+//! | `device_runtime`, `module` | what kernels call; loaded code |
+//! | `context` | contexts: memory, queues and sticky error |
+//! | [`memory`], `work` | the simulated address space, its accounts, copies and fills; queues of asynchronous work |
+//! | `device`, `settings` | what a simulated device reports about itself; the simulator's own switches |
 //! | [`engine`] | lowers a parsed module to a compact form and executes it on warps of 32 lanes |
-//! | [`check`] | data races and uninitialised reads in shared memory |
-//! | [`numerics`] | the arithmetic of PTX, bit for bit, as pure functions |
+//! | [`ptx`], [`check`], [`numerics`] | the PTX front end; data races and uninitialised reads; the arithmetic of PTX, bit for bit |
+//! | `error`, `registry`, `sync`, `report` | error codes, handles, locks, reports of faults |
 
-pub mod abi;
 mod api;
 pub mod check;
+mod context;
 mod device;
+mod device_runtime;
 pub mod engine;
+mod error;
 mod graph;
 pub mod memory;
 mod module;
 pub mod numerics;
-mod pool;
 pub mod ptx;
+mod registry;
 mod report;
-mod runtime;
 mod settings;
-mod state;
 mod streams;
+mod sync;
+mod work;
 
 pub use api::entry_point;
+use warpsmith_abi as abi;

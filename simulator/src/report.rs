@@ -1,22 +1,25 @@
-//! The report of the last fault: kept for `warpsmithSimulatorReport`, and printed where that is wanted.
+//! What the simulator says on its own: faults and remarks on stderr, and the last fault of the process.
+//!
+//! A context's own fault is kept by the context; the last one of the process is for programs that ask without a context.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use crate::abi::fault::Fault;
 use crate::settings;
-use crate::state::lock;
+use crate::sync::lock;
 
-static LAST: Mutex<String> = Mutex::new(String::new());
+static LAST: Mutex<Option<Arc<Fault>>> = Mutex::new(None);
 
-/// Notes a fault.
-pub(crate) fn fault(text: &str) {
+/// Notes a fault, and writes it to stderr where that is wanted.
+pub(crate) fn fault(fault: &Arc<Fault>) {
     if settings::get().stderr {
-        eprintln!("========= warpsmith simulator: {text}");
+        eprintln!("========= warpsmith simulator: {fault}");
     }
-    text.clone_into(&mut lock(&LAST));
+    *lock(&LAST) = Some(Arc::clone(fault));
 }
 
-/// The last fault's full report; empty if there was none.
-pub(crate) fn last() -> String {
+/// The last fault in the process, whatever its context.
+pub(crate) fn last_fault() -> Option<Arc<Fault>> {
     lock(&LAST).clone()
 }
 

@@ -1,8 +1,11 @@
-//! Settings of the simulator itself: from the environment at first, changed by `warpsmithSimulatorConfigure` later.
+//! Settings of the simulator itself, and the only place that reads environment variables.
+//!
+//! [`Settings`] can be changed by `warpsmithSimulatorConfigure` later; [`ProcessSettings`] are fixed for the process.
 
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{OnceLock, RwLock};
 
 use crate::engine::Checks;
+use crate::sync::{read, write};
 
 /// The settings.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,43 @@ pub(crate) struct Settings {
     pub(crate) iterations: u64,
 }
 
+/// What is fixed for the process: read at the first use.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessSettings {
+    /// `WARPSMITH_SIMULATOR_DEVICES`: how many devices the machine has.
+    pub(crate) devices: usize,
+    /// `CUDA_VISIBLE_DEVICES`: which of them this process sees, in which order; `None` for all.
+    pub(crate) visible_devices: Option<String>,
+    /// `WARPSMITH_SIMULATOR_ATTRIBUTES`: device attributes to report instead, as `89=0,120=0`.
+    pub(crate) attributes: String,
+    /// `CUDA_DISABLE_PTX_JIT` or `CUDA_DISABLE_JIT`: PTX cannot be loaded.
+    pub(crate) disable_jit: bool,
+    /// `CUDA_MODULE_LOADING` is `EAGER`.
+    pub(crate) eager_loading: bool,
+}
+
+/// The settings that are fixed for the process.
+pub(crate) fn process() -> &'static ProcessSettings {
+    static SETTINGS: OnceLock<ProcessSettings> = OnceLock::new();
+    SETTINGS.get_or_init(|| ProcessSettings {
+        devices: variable("WARPSMITH_SIMULATOR_DEVICES")
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(1),
+        visible_devices: variable("CUDA_VISIBLE_DEVICES"),
+        attributes: variable("WARPSMITH_SIMULATOR_ATTRIBUTES").unwrap_or_default(),
+        disable_jit: ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"]
+            .into_iter()
+            .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+            .is_some_and(|value| value != "0"),
+        eager_loading: variable("CUDA_MODULE_LOADING").is_some_and(|value| value == "EAGER"),
+    })
+}
+
+/// An environment variable; `None` if it is not set or no Unicode.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 fn cell() -> &'static RwLock<Settings> {
     static SETTINGS: OnceLock<RwLock<Settings>> = OnceLock::new();
     SETTINGS.get_or_init(|| {
@@ -32,18 +72,18 @@ fn cell() -> &'static RwLock<Settings> {
             launch_blocking: false,
             iterations: 10_000_000,
         };
-        for (variable, name) in [
+        for (key, name) in [
             ("WARPSMITH_CHECKS", "checks"),
             ("WARPSMITH_SEED", "seed"),
             ("WARPSMITH_SIMULATOR_THREADS", "threads"),
             ("WARPSMITH_REPORT", "stderr"),
             ("CUDA_LAUNCH_BLOCKING", "launch_blocking"),
         ] {
-            if let Ok(value) = std::env::var(variable)
+            if let Some(value) = variable(key)
                 && !value.is_empty()
                 && !settings.set(name, &value)
             {
-                eprintln!("warpsmith simulator: {variable}={value} is not understood and ignored");
+                eprintln!("warpsmith simulator: {key}={value} is not understood and ignored");
             }
         }
         RwLock::new(settings)
@@ -52,15 +92,12 @@ fn cell() -> &'static RwLock<Settings> {
 
 /// The settings at present.
 pub(crate) fn get() -> Settings {
-    *cell().read().unwrap_or_else(PoisonError::into_inner)
+    *read(cell())
 }
 
 /// Changes one setting; `false` if there is no such setting or value.
 pub(crate) fn configure(name: &str, value: &str) -> bool {
-    cell()
-        .write()
-        .unwrap_or_else(PoisonError::into_inner)
-        .set(name, value)
+    write(cell()).set(name, value)
 }
 
 impl Settings {

@@ -1,14 +1,14 @@
 //! The simulated address space: what an address tells.
 
 use warpsmith_simulator::engine::{AccessError, DeviceMemory};
-use warpsmith_simulator::memory::{Kind, Memory, Registered, State};
+use warpsmith_simulator::memory::{AllocationKind, AllocationState, Memory, RegisteredRange};
 
 /// No driver call of these tests' process knows this context.
 const CONTEXT: u64 = 1;
 
 fn allocate(len: usize) -> usize {
     Memory::global()
-        .allocate(len, Kind::Device, CONTEXT, 0, "a test")
+        .allocate(len, AllocationKind::Device, CONTEXT, 0, "a test")
         .expect("there is room")
 }
 
@@ -78,9 +78,9 @@ fn freed_addresses_are_not_used_again_soon() {
     for _ in 0..1000 {
         let base = allocate(1 << 16);
         assert!(seen.insert(base), "{base:#x} came twice");
-        assert_eq!(memory.find(base).unwrap().state, State::Live);
+        assert_eq!(memory.find(base).unwrap().state, AllocationState::Live);
         memory.free(base, "the test").unwrap();
-        assert_eq!(memory.find(base).unwrap().state, State::Freed);
+        assert_eq!(memory.find(base).unwrap().state, AllocationState::Freed);
     }
 }
 
@@ -127,7 +127,7 @@ fn registered_ranges_are_known_exactly_and_may_be_read_only() {
         memory.validate(base as u64, 1, false),
         Err(AccessError::OutOfBounds)
     );
-    let read_only = Registered {
+    let read_only = RegisteredRange {
         len: 3000,
         flags: 8,
         context: CONTEXT,
@@ -169,12 +169,12 @@ fn each_change_moves_the_generation() {
 fn a_size_that_cannot_be_is_refused() {
     assert!(
         Memory::global()
-            .allocate(usize::MAX, Kind::Device, CONTEXT, 0, "a test")
+            .allocate(usize::MAX, AllocationKind::Device, CONTEXT, 0, "a test")
             .is_none()
     );
     assert!(
         Memory::global()
-            .allocate(1 << 50, Kind::Device, CONTEXT, 0, "a test")
+            .allocate(1 << 50, AllocationKind::Device, CONTEXT, 0, "a test")
             .is_none()
     );
 }

@@ -42,8 +42,12 @@ enum Command {
     Bench(commands::bench::Options),
     /// Make a relocatable folder of tests, suite and benchmarks for a machine without Rust.
     Bundle(commands::bundle::Options),
+    /// Generate the bindings of NVIDIA's libraries from their descriptions and headers.
+    Codegen(commands::codegen::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
+    /// Compare the instruction tables with ptxas.
+    Isa(commands::isa::Options),
     /// Make a new project that builds and runs on either device.
     New(commands::new::Options),
 }
@@ -57,7 +61,9 @@ fn main() -> ExitCode {
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
+        Command::Codegen(options) => commands::codegen::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
+        Command::Isa(options) => commands::isa::run(&options),
         Command::New(options) => commands::new::run(&options),
     };
     match result {

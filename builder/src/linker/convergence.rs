@@ -6,73 +6,23 @@
 //! functions that turn out not to need it. Inline assembly is marked by its instructions, so that plain
 //! arithmetic in `asm!` stays free to move.
 
+use crate::linker::template::statements;
 use crate::llvm::{Attribute, Module, ValueKind};
-
-/// Beginnings of PTX instructions in which threads meet.
-const CONVERGENT: &[&str] = &[
-    "bar.",
-    "barrier.",
-    "shfl",
-    "vote",
-    "match.",
-    "redux",
-    "activemask",
-    "elect",
-    "mma.",
-    "wmma.",
-    "ldmatrix",
-    "stmatrix",
-    "movmatrix",
-    "wgmma",
-    "setmaxnreg",
-    "tcgen05",
-    "griddepcontrol",
-    "exit",
-    "trap",
-    "brkpt",
-];
-
-/// Modifiers with the same meaning on any instruction.
-const CONVERGENT_MODIFIERS: &[&str] = &[".sync", ".aligned", ".cluster.arrive", ".cluster.wait"];
+use warpsmith_isa::effect::Convergence;
+use warpsmith_isa::forms_of;
 
 /// Whether an assembly template holds an instruction in which threads meet.
 pub fn is_convergent_asm(template: &str) -> bool {
-    instructions(template).any(|mnemonic| {
-        CONVERGENT.iter().any(|start| {
-            mnemonic == start.trim_end_matches('.')
-                || mnemonic.starts_with(start) && is_whole_word(mnemonic, start)
-        }) || CONVERGENT_MODIFIERS
-            .iter()
-            .any(|modifier| mnemonic.contains(modifier))
+    statements(template).any(|statement| match statement.form() {
+        Some(form) => form.convergence() != Convergence::Independent,
+        // The tables lack it; an unknown form of an instruction in which threads meet is taken for another one of these.
+        None => {
+            statement.has("sync")
+                || statement.has("aligned")
+                || forms_of(statement.opcode())
+                    .any(|form| form.convergence != Convergence::Independent)
+        }
     })
-}
-
-fn is_whole_word(mnemonic: &str, start: &str) -> bool {
-    start.ends_with('.')
-        || mnemonic[start.len()..].starts_with('.')
-        || mnemonic.len() == start.len()
-}
-
-/// The mnemonics of a template: the first word of each statement, after labels, predicates and braces.
-pub(crate) fn instructions(template: &str) -> impl Iterator<Item = &str> {
-    template
-        .split([';', '\n', '{', '}'])
-        .filter_map(|statement| {
-            let mut rest = statement.trim_start();
-            if rest.starts_with('@') {
-                rest = rest.split_once(char::is_whitespace)?.1.trim_start();
-            }
-            if let Some((label, after)) = rest.split_once(':')
-                && label
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || "_$%".contains(c))
-            {
-                rest = after.trim_start();
-            }
-            rest.split([' ', '\t', '('])
-                .next()
-                .filter(|word| !word.is_empty())
-        })
 }
 
 /// Marks functions, calls and assembly of the whole module.

@@ -21,6 +21,7 @@ mod requirements;
 mod shared;
 mod spaces;
 mod symbols;
+mod template;
 mod unresolved;
 
 use std::collections::{HashMap, HashSet};

@@ -2,204 +2,14 @@
 //!
 //! The default PTX version is the oldest that has everything, because a driver refuses PTX newer than itself.
 //! LLVM only emits what the chosen version has; so what decides are the instructions in `asm!`, NVVM
-//! intrinsics, and kernel attributes. The table is from the PTX ISA's "PTX ISA Notes" and "Target ISA Notes".
+//! intrinsics, and kernel attributes. Since when an instruction exists is known to `warpsmith_isa`.
 
 use crate::arch::{Arch, PtxVersion};
 use crate::error::BuildError;
-use crate::linker::convergence::instructions;
 use crate::linker::spaces;
+use crate::linker::template::{Statement, statements};
 use crate::llvm::{Module, Value, ValueKind};
-
-/// The need of one family of instructions.
-struct Need {
-    /// Beginning of the mnemonic; empty: any.
-    start: &'static str,
-    /// Must occur in the statement as well; empty: always.
-    with: &'static str,
-    ptx: (u32, u32),
-    /// Lowest level; 0: any.
-    level: u32,
-    /// Not 0: only architectures of the kind `sm_XXa`, up to this level.
-    specific_to: u32,
-}
-
-const fn need(start: &'static str, with: &'static str, ptx: (u32, u32), level: u32) -> Need {
-    Need {
-        start,
-        with,
-        ptx,
-        level,
-        specific_to: 0,
-    }
-}
-
-const fn specific(
-    start: &'static str,
-    with: &'static str,
-    ptx: (u32, u32),
-    levels: (u32, u32),
-) -> Need {
-    Need {
-        start,
-        with,
-        ptx,
-        level: levels.0,
-        specific_to: levels.1,
-    }
-}
-
-/// Every entry that matches counts; the highest wins.
-const NEEDS: &[Need] = &[
-    // Warps.
-    need("shfl.sync", "", (6, 0), 0),
-    need("vote.sync", "", (6, 0), 0),
-    need("match.", "", (6, 0), 70),
-    need("activemask", "", (6, 2), 0),
-    need("redux.sync", "", (7, 0), 80),
-    specific("redux.sync", ".f32", (8, 6), (100, 103)),
-    need("elect.sync", "", (8, 0), 90),
-    need("nanosleep", "", (6, 3), 70),
-    need("bmsk", "", (7, 6), 70),
-    need("szext", "", (7, 6), 70),
-    // Matrix units.
-    need("wmma.", "", (6, 0), 70),
-    need("wmma.", "m32n8k16", (6, 1), 70),
-    need("wmma.", "m8n32k16", (6, 1), 70),
-    need("wmma.", ".u8", (6, 3), 72),
-    need("wmma.", ".s8", (6, 3), 72),
-    need("wmma.", ".s32", (6, 3), 72),
-    need("wmma.", ".u4", (6, 3), 75),
-    need("wmma.", ".s4", (6, 3), 75),
-    need("wmma.", ".b1", (6, 3), 75),
-    need("wmma.", ".and.popc", (7, 1), 80),
-    need("wmma.", ".bf16", (7, 0), 80),
-    need("wmma.", ".tf32", (7, 0), 80),
-    need("wmma.", ".f64", (7, 0), 80),
-    need("mma.", "", (6, 4), 70),
-    need("mma.", "m16n8k8", (6, 5), 75),
-    need("mma.", "m8n8k16", (6, 5), 75),
-    need("mma.", "m8n8k32", (6, 5), 75),
-    need("mma.", "m16n8k16", (7, 0), 80),
-    need("mma.", "m16n8k32", (7, 0), 80),
-    need("mma.", "m16n8k4", (7, 0), 80),
-    need("mma.", ".bf16", (7, 0), 80),
-    need("mma.", ".tf32", (7, 0), 80),
-    need("mma.", ".f64", (7, 0), 80),
-    need("mma.sp", "", (7, 1), 80),
-    need("mma.", ".e4m3", (8, 4), 89),
-    need("mma.", ".e5m2", (8, 4), 89),
-    need("ldmatrix", "", (6, 5), 75),
-    need("stmatrix", "", (7, 8), 90),
-    need("movmatrix", "", (7, 8), 75),
-    specific("wgmma", "", (8, 0), (90, 90)),
-    specific("setmaxnreg", "", (8, 0), (90, 999)),
-    specific("tcgen05", "", (8, 6), (100, 103)),
-    // Asynchronous copies and barriers.
-    need("cp.async", "", (7, 0), 80),
-    need("cp.async.bulk", "", (8, 0), 90),
-    need("cp.reduce.async.bulk", "", (8, 0), 90),
-    need("mbarrier.", "", (7, 0), 80),
-    need("mbarrier.try_wait", "", (7, 8), 90),
-    need("mbarrier.", "expect_tx", (8, 0), 90),
-    need("mbarrier.", "complete_tx", (8, 0), 90),
-    need("mbarrier.", ".cluster", (8, 0), 90),
-    need("st.async", "", (8, 1), 90),
-    need("st.bulk", "", (8, 6), 100),
-    need("red.async", "", (8, 1), 90),
-    need("multimem", "", (8, 1), 90),
-    specific("tensormap.replace", "", (8, 3), (90, 999)),
-    need("prefetch", "tensormap", (8, 0), 90),
-    need("griddepcontrol", "", (7, 8), 90),
-    need("clusterlaunchcontrol", "", (8, 6), 100),
-    // Clusters.
-    need("barrier.cluster", "", (7, 8), 90),
-    need("barrier.cluster", ".release", (8, 0), 90),
-    need("barrier.cluster", ".acquire", (8, 0), 90),
-    need("barrier.cluster", ".relaxed", (8, 0), 90),
-    need("mapa", "", (7, 8), 90),
-    need("getctarank", "", (7, 8), 90),
-    need("", ".shared::cluster", (7, 8), 90),
-    need("", ".shared::cta", (7, 8), 0),
-    need("", "%cluster", (7, 8), 90),
-    need("", "%clusterid", (7, 8), 90),
-    need("", "%ncluster", (7, 8), 90),
-    need("", "%is_explicit_cluster", (7, 8), 90),
-    need("fence.", ".cluster", (7, 8), 90),
-    need("atom", ".cluster", (7, 8), 90),
-    need("red.", ".cluster", (7, 8), 90),
-    need("ld.", ".cluster", (7, 8), 90),
-    need("st.", ".cluster", (7, 8), 90),
-    need("", "%aggr_smem_size", (8, 1), 90),
-    need("", "%current_graph_exec", (8, 0), 0),
-    // Memory.
-    need("fence", "", (6, 0), 70),
-    need("fence.proxy", "", (7, 5), 70),
-    need("fence.proxy.async", "", (8, 0), 90),
-    need("fence.proxy.tensormap", "", (8, 3), 90),
-    need("fence.mbarrier_init", "", (8, 0), 90),
-    need("fence.acquire", "", (8, 6), 90),
-    need("fence.release", "", (8, 6), 90),
-    need("createpolicy", "", (7, 4), 80),
-    need("discard", "", (7, 4), 80),
-    need("applypriority", "", (7, 4), 80),
-    need("", ".L2::cache_hint", (7, 4), 80),
-    need("", ".L2::evict", (7, 4), 80),
-    need("ld", ".L2::64B", (7, 4), 75),
-    need("ld", ".L2::128B", (7, 4), 75),
-    need("ld", ".L2::256B", (7, 4), 80),
-    need("ld", ".L1::", (7, 4), 70),
-    need("st", ".L1::", (7, 4), 70),
-    need("ld", ".b128", (8, 3), 70),
-    need("st", ".b128", (8, 3), 70),
-    need("ld", ".v8.b32", (8, 8), 100),
-    need("st", ".v8.b32", (8, 8), 100),
-    need("atom", ".b128", (8, 3), 90),
-    need("atom", ".f16", (6, 3), 70),
-    need("red", ".f16", (6, 3), 70),
-    need("atom", ".bf16", (7, 8), 90),
-    need("red.", ".bf16", (7, 8), 90),
-    need("atom", ".v2.", (8, 1), 90),
-    need("atom", ".v4.", (8, 1), 90),
-    need("red.", ".v2.", (8, 1), 90),
-    need("red.", ".v4.", (8, 1), 90),
-    need("alloca", "", (7, 3), 52),
-    // Arithmetic.
-    need("fma", ".bf16", (7, 0), 80),
-    need("fma", ".relu", (7, 0), 80),
-    need("fma", ".oob", (8, 1), 90),
-    need("add", ".bf16", (7, 8), 90),
-    need("sub", ".bf16", (7, 8), 90),
-    need("mul", ".bf16", (7, 8), 90),
-    need("neg", ".bf16", (7, 0), 80),
-    need("abs", ".bf16", (7, 0), 80),
-    need("abs", ".f16", (6, 5), 53),
-    need("min", ".f16", (7, 0), 80),
-    need("max", ".f16", (7, 0), 80),
-    need("min", ".bf16", (7, 0), 80),
-    need("max", ".bf16", (7, 0), 80),
-    need("min", ".NaN", (7, 0), 80),
-    need("max", ".NaN", (7, 0), 80),
-    need("min", ".xorsign", (7, 2), 86),
-    need("max", ".xorsign", (7, 2), 86),
-    need("setp", ".bf16", (7, 8), 90),
-    need("set.", ".bf16", (7, 8), 90),
-    need("tanh.approx", "", (7, 0), 75),
-    need("tanh.approx", ".bf16", (7, 8), 90),
-    need("ex2.approx", ".f16", (7, 0), 75),
-    need("ex2.approx", ".bf16", (7, 8), 90),
-    need("cvt", ".bf16", (7, 0), 80),
-    need("cvt", ".f16x2", (7, 0), 80),
-    need("cvt", ".tf32", (7, 0), 80),
-    need("cvt", ".relu", (7, 0), 80),
-    need("cvt", ".e4m3x2", (8, 1), 89),
-    need("cvt", ".e5m2x2", (8, 1), 89),
-    need("cvt.pack", "", (6, 5), 72),
-    specific("cvt", ".e2m1x2", (8, 6), (100, 999)),
-    need("add", ".f32x2", (8, 6), 100),
-    need("mul", ".f32x2", (8, 6), 100),
-    need("fma", ".f32x2", (8, 6), 100),
-    need("isspacep.param", "", (7, 7), 70),
-];
+use warpsmith_isa::{Since, Target, Targets, special_registers};
 
 /// What an instruction, an attribute or an architecture asks for.
 #[derive(Debug, Clone)]
@@ -277,42 +87,46 @@ fn check_asm(
     arch: Arch,
     highest: &mut Requirement,
 ) -> Result<(), BuildError> {
-    for statement in text.split([';', '\n', '{', '}']) {
-        let Some(mnemonic) = instructions(statement).next() else {
-            continue;
-        };
-        for need in NEEDS {
-            if !mnemonic.starts_with(need.start) || !contains_modifier(statement, need.with) {
-                continue;
-            }
-            let specific = need.specific_to != 0;
-            let met = arch.level() >= need.level
-                && (!specific || arch.is_specific() && arch.level() <= need.specific_to);
-            if !met {
+    for statement in statements(text) {
+        for since in needs(statement, target(arch)) {
+            if !since.targets.contain(target(arch)) {
                 return Err(BuildError::ArchLacks {
-                    feature: mnemonic.into(),
-                    needs: format!("sm_{}{}", need.level, if specific { "a" } else { "" }),
+                    feature: statement.mnemonic.into(),
+                    needs: first_name(since.targets),
                     arch,
                     used_by: call.function().map(|f| super::symbols::demangle(&f.name())),
                     location: call.location(),
                 });
             }
-            raise(highest, mnemonic, PtxVersion::new(need.ptx.0, need.ptx.1));
+            let ptx = PtxVersion::new(since.ptx.major.into(), since.ptx.minor.into());
+            raise(highest, statement.mnemonic, ptx);
         }
     }
     Ok(())
 }
 
-/// `with` as a whole modifier: `.f16` is not in `.f16x2`.
-fn contains_modifier(statement: &str, with: &str) -> bool {
-    if with.is_empty() {
-        return true;
+/// Since when the instruction exists for `target`, and the special registers that it reads.
+fn needs(statement: Statement<'_>, target: Target) -> impl Iterator<Item = Since> {
+    let form = statement.form().map(|form| Since {
+        ptx: form.first_version(target),
+        ..form.since()
+    });
+    let registers = statement.registers().filter_map(special_registers::find);
+    form.into_iter()
+        .chain(registers.map(|register| Since::parse(register.since)))
+}
+
+/// The architecture as the instruction tables write it.
+fn target(arch: Arch) -> Target {
+    Target::parse(arch.name()).expect("every architecture has a name of its form")
+}
+
+/// The first of these architectures.
+fn first_name(targets: Targets) -> String {
+    match targets {
+        Targets::AtLeast(level) => format!("sm_{level}"),
+        Targets::Named(names) => names.split(',').next().unwrap_or(names).to_owned(),
     }
-    statement.match_indices(with).any(|(at, _)| {
-        let after = statement[at + with.len()..].chars().next();
-        let word_end = with.ends_with(|c: char| c.is_ascii_digit()) && with.starts_with('.');
-        !word_end || !after.is_some_and(|c| c.is_ascii_alphanumeric())
-    })
 }
 
 /// NVVM intrinsics, for those who declare them with `#[link_name = "llvm.nvvm..."]`.
@@ -363,36 +177,116 @@ fn check_intrinsic(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpsmith_isa::forms::FAMILIES;
+
+    /// Since when the only instruction of a template exists.
+    fn since(template: &str) -> (PtxVersion, String) {
+        let all: Vec<Since> = statements(template)
+            .flat_map(|statement| needs(statement, target(Arch::Sm89)))
+            .collect();
+        let newest = all.iter().max_by_key(|since| since.ptx).expect(template);
+        let ptx = PtxVersion::new(newest.ptx.major.into(), newest.ptx.minor.into());
+        (ptx, first_name(newest.targets))
+    }
 
     #[test]
     fn modifiers_are_whole_words() {
-        assert!(contains_modifier("atom.add.noftz.f16 $0, [$1], $2", ".f16"));
-        assert!(!contains_modifier("cvt.rn.f16x2.f32 $0, $1, $2", ".f16"));
-        assert!(contains_modifier(
-            "mov.u32 $0, %cluster_ctarank",
-            "%cluster"
-        ));
-        assert!(contains_modifier(
-            "wmma.load.a.sync.aligned.row.m8n32k16.f16",
-            "m8n32k16"
-        ));
+        let at = |major, minor, arch: &str| (PtxVersion::new(major, minor), arch.to_owned());
+        for (template, expected) in [
+            ("atom.add.noftz.f16 $0, [$1], $2;", at(6, 3, "sm_70")),
+            ("cvt.rn.f16x2.f32 $0, $1, $2;", at(7, 0, "sm_80")),
+            ("mov.u32 $0, %cluster_ctarank;", at(7, 8, "sm_90")),
+            (
+                "wmma.load.a.sync.aligned.row.m32n8k16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, [$8];",
+                // The shape came with 6.1, `.aligned` with 6.3.
+                at(6, 3, "sm_70"),
+            ),
+        ] {
+            assert_eq!(since(template), expected, "{template}");
+        }
+    }
+
+    /// What the tables must say of instructions that kernels use in `asm!`, by the manual's notes.
+    #[test]
+    fn instructions_are_known() {
+        let at = |major, minor, arch: &str| (PtxVersion::new(major, minor), arch.to_owned());
+        for (template, expected) in [
+            ("shfl.sync.idx.b32 $0, $1, $2, 31, -1;", at(6, 0, "sm_30")),
+            ("match.any.sync.b32 $0, $1, $2;", at(6, 0, "sm_70")),
+            ("activemask.b32 $0;", at(6, 2, "sm_30")),
+            ("redux.sync.add.s32 $0, $1, $2;", at(7, 0, "sm_80")),
+            ("elect.sync _|p, -1;", at(8, 0, "sm_90")),
+            ("nanosleep.u32 $0;", at(6, 2, "sm_70")),
+            ("bmsk.clamp.b32 $0, $1, $2;", at(7, 6, "sm_70")),
+            (
+                "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4];",
+                at(6, 5, "sm_75"),
+            ),
+            (
+                "stmatrix.sync.aligned.m8n8.x1.shared.b16 [$0], {$1};",
+                at(7, 8, "sm_90"),
+            ),
+            (
+                "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;",
+                at(7, 8, "sm_75"),
+            ),
+            ("wgmma.fence.sync.aligned;", at(8, 0, "sm_90a")),
+            ("setmaxnreg.inc.sync.aligned.u32 64;", at(8, 0, "sm_90a")),
+            (
+                "cp.async.ca.shared.global [$0], [$1], 16;",
+                at(7, 0, "sm_80"),
+            ),
+            ("cp.async.bulk.commit_group;", at(8, 0, "sm_90")),
+            (
+                "mbarrier.try_wait.shared.b64 p, [$0], $1;",
+                at(7, 8, "sm_90"),
+            ),
+            ("mbarrier.expect_tx.shared.b64 [$0], $1;", at(8, 0, "sm_90")),
+            ("prefetch.tensormap [$0];", at(8, 0, "sm_90")),
+            ("griddepcontrol.wait;", at(7, 8, "sm_90")),
+            ("barrier.cluster.wait;", at(7, 8, "sm_90")),
+            ("barrier.cluster.arrive.release;", at(8, 0, "sm_90")),
+            ("mapa.u64 $0, $1, $2;", at(7, 8, "sm_90")),
+            ("fence.acq_rel.cluster;", at(7, 8, "sm_90")),
+            ("fence.proxy.alias;", at(7, 5, "sm_70")),
+            ("fence.proxy.async;", at(8, 0, "sm_90")),
+            ("ld.global.L1::no_allocate.u32 $0, [$1];", at(7, 4, "sm_70")),
+            ("ld.global.L2::128B.u32 $0, [$1];", at(7, 4, "sm_75")),
+            (
+                "ld.global.L2::cache_hint.u32 $0, [$1], $2;",
+                at(7, 4, "sm_80"),
+            ),
+            ("ld.global.b128 $0, [$1];", at(8, 3, "sm_70")),
+            ("atom.global.cas.b128 $0, [$1], $2, $3;", at(8, 3, "sm_90")),
+            ("red.global.add.v2.f32 [$0], {$1, $2};", at(8, 1, "sm_90")),
+            ("fma.rn.bf16 $0, $1, $2, $3;", at(7, 0, "sm_80")),
+            ("add.bf16 $0, $1, $2;", at(7, 8, "sm_90")),
+            ("min.NaN.f32 $0, $1, $2;", at(7, 0, "sm_80")),
+            ("min.xorsign.abs.f32 $0, $1, $2;", at(7, 2, "sm_86")),
+            ("tanh.approx.f32 $0, $1;", at(7, 0, "sm_75")),
+            ("ex2.approx.f16 $0, $1;", at(7, 0, "sm_75")),
+            ("cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", at(8, 1, "sm_89")),
+            ("mov.u64 $0, %current_graph_exec;", at(8, 0, "sm_50")),
+            ("mov.u32 $0, %aggr_smem_size;", at(8, 1, "sm_90")),
+        ] {
+            assert_eq!(since(template), expected, "{template}");
+        }
     }
 
     #[test]
     fn needs_are_sane() {
-        for need in NEEDS {
-            let ptx = PtxVersion::new(need.ptx.0, need.ptx.1);
+        for form in FAMILIES.iter().flat_map(|family| family.forms) {
+            let since = form.since;
+            let ptx = PtxVersion::new(since.ptx.major.into(), since.ptx.minor.into());
+            // An architecture that has the instruction exists, if its PTX version is one that the builder knows.
             assert!(
-                ptx <= PtxVersion::NEWEST && ptx >= PtxVersion::new(6, 0),
+                ptx > PtxVersion::NEWEST
+                    || Arch::ALL
+                        .iter()
+                        .any(|&arch| since.targets.contain(target(arch))),
                 "{}",
-                need.start
+                form.syntax
             );
-            // An architecture that has the instruction exists, and the version that first knows the instruction
-            // is not older than the one that first knows the architecture.
-            let first = Arch::ALL
-                .iter()
-                .find(|a| a.level() >= need.level && a.is_specific() == (need.specific_to != 0));
-            assert!(first.is_some(), "{}", need.start);
         }
     }
 }

@@ -1,12 +1,17 @@
 //! What the tests of the driver's C interface share. They run on whatever `WARPSMITH_DEVICE` names, else on the simulator.
 #![allow(dead_code, unused_macros, unused_imports)]
 
-use std::sync::Once;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 pub use core::ffi::{c_char, c_int, c_uint, c_void};
 pub use core::ptr::{null, null_mut};
 pub use warpsmith_driver::raw::*;
 pub use warpsmith_driver::{Backend, Choice};
+
+warpsmith_driver::provide_simulator! {
+    // SAFETY: the simulator compiles each of its functions against the signature of its name.
+    unsafe { warpsmith_driver::SimulatorBackend::new(warpsmith_simulator::entry_point) }
+}
 
 /// Calls a driver function and expects success.
 macro_rules! ok {
@@ -39,6 +44,16 @@ macro_rules! get {
 }
 
 pub(crate) use {fails, get, ok};
+
+/// Lets the tests of a file take turns, each to its end, where they would get in each other's way: a capture forbids calls to its
+/// whole context, the default pool's figures are the process's, a fault ends its context. A real driver besides calls all host
+/// functions of a process on one thread, and some of its calls wait for all kernels: two tests that each wait for what stands behind
+/// the other's gate or kernel would wait for ever.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed in its turn leaves nothing behind that the others use.
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Starts the driver and makes the first device's primary context current to this thread.
 pub fn gpu() -> Backend {
@@ -148,7 +163,8 @@ impl Flag {
     }
 
     pub fn get(&self) -> u32 {
-        // SAFETY: page-locked memory of this size, which lives for the test.
-        unsafe { self.0.read_volatile() }
+        // SAFETY: page-locked memory of this size, aligned, which lives for the test; the device writes it at the same time.
+        unsafe { &*self.0.cast::<std::sync::atomic::AtomicU32>() }
+            .load(std::sync::atomic::Ordering::Acquire)
     }
 }

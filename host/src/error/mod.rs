@@ -1,17 +1,34 @@
 //! What can go wrong, in words that help: each error names the call, the driver's code, the limit and the value that broke it,
-//! and what to do. On the simulator the full report of the fault comes along.
+//! and what to do. On the simulator a fault comes along as data.
 
+mod busy;
 mod code;
+mod driver;
+mod fault;
+mod graph_update;
+mod hint;
 mod hook;
-mod kinds;
+mod limit;
+mod misuse;
+mod node;
+mod not_found;
+mod panics;
+mod ptx;
 
+pub use busy::Busy;
 pub use code::Code;
+pub use driver::DriverError;
+pub use fault::KernelFault;
+pub use graph_update::GraphUpdateError;
+pub(crate) use hint::general_hint;
 pub(crate) use hook::report_drop_error;
 pub use hook::{DropErrorHook, set_drop_error_hook};
-pub use kinds::{
-    Busy, DriverError, GraphUpdateError, HostFunctionPanic, KernelPanic, LimitError, Misuse,
-    NotFound, PtxError, Unsupported,
-};
+pub use limit::LimitError;
+pub use misuse::{Misuse, Unsupported};
+pub use node::Node;
+pub use not_found::NotFound;
+pub use panics::{HostFunctionPanic, KernelPanic};
+pub use ptx::PtxError;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -32,9 +49,12 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The driver refused a call, or reports a fault on the device.
+    /// The driver refused a call, or a GPU reports a fault.
     #[error(transparent)]
     Driver(Box<DriverError>),
+    /// A fault on the simulator.
+    #[error(transparent)]
+    Fault(Box<KernelFault>),
     /// A launch or a request exceeds a limit of the kernel or the device.
     #[error(transparent)]
     Limit(Box<LimitError>),
@@ -78,6 +98,7 @@ impl Error {
     pub fn code(&self) -> Option<Code> {
         match self {
             Error::Driver(error) => Some(error.code),
+            Error::Fault(fault) => Some(fault.code),
             Error::Limit(error) => Some(error.code),
             Error::Ptx(error) => Some(error.code),
             Error::NotFound(_) => Some(Code::NOT_FOUND),
@@ -89,12 +110,17 @@ impl Error {
         }
     }
 
-    /// The simulator's report of the fault: kernel, block, thread, source line, the access and what it missed.
-    pub fn report(&self) -> Option<&str> {
+    /// The fault on the simulator, if this is one: kernel, block, thread, source locations, the access, the other side of a race.
+    pub fn fault(&self) -> Option<&KernelFault> {
         match self {
-            Error::Driver(error) => error.report.as_deref(),
+            Error::Fault(fault) => Some(fault),
             _ => None,
         }
+    }
+
+    /// The fault on the simulator in words.
+    pub fn report(&self) -> Option<&str> {
+        self.fault().map(KernelFault::report)
     }
 
     /// What to do about it, where that is more than the message says.
@@ -120,9 +146,12 @@ impl Error {
 
     /// Says in the error what was being done.
     pub(crate) fn while_doing(mut self, context: impl FnOnce() -> String) -> Error {
-        if let Error::Driver(error) = &mut self {
-            error.context.get_or_insert_with(context);
-        }
+        let known = match &mut self {
+            Error::Driver(error) => &mut error.context,
+            Error::Fault(fault) => &mut fault.context,
+            _ => return self,
+        };
+        known.get_or_insert_with(context);
         self
     }
 
@@ -148,40 +177,6 @@ impl Error {
             needs: needs.into(),
         }))
     }
-}
-
-/// What to do about a code, where there is something general to say.
-pub(crate) fn general_hint(code: Code) -> Option<String> {
-    let hint = match code {
-        Code::OUT_OF_MEMORY => {
-            "free buffers or use smaller ones; `gpu.memory_info()` says what is left"
-        }
-        Code::NO_DEVICE => "set WARPSMITH_DEVICE=simulator to run without a GPU",
-        Code::LAUNCH_OUT_OF_RESOURCES => {
-            "use smaller blocks, or bound the registers with `launch_bounds`"
-        }
-        Code::ILLEGAL_ADDRESS
-        | Code::MISALIGNED_ADDRESS
-        | Code::LAUNCH_FAILED
-        | Code::INVALID_ADDRESS_SPACE => {
-            "the context is lost: start the process anew; run it with WARPSMITH_DEVICE=simulator to see kernel, thread and line"
-        }
-        Code::CONTEXT_IS_DESTROYED => {
-            "an earlier fault destroyed the context; look at the first error"
-        }
-        Code::INVALID_CLUSTER_SIZE => {
-            "8 blocks are portable; 16 need `kernel.set_non_portable_cluster(true)`; the grid must be a multiple of the cluster"
-        }
-        Code::COOPERATIVE_LAUNCH_TOO_LARGE => {
-            "`kernel.max_cooperative_blocks(..)` says how many blocks fit at once"
-        }
-        Code::STREAM_CAPTURE_INVALIDATED => "look at the first error inside the capture",
-        Code::NOT_SUPPORTED => {
-            "the driver or the device is too old for this, or the simulator does not have it"
-        }
-        _ => return None,
-    };
-    Some(hint.into())
 }
 
 #[cfg(test)]
@@ -228,7 +223,6 @@ mod tests {
             code: Code(9999),
             context: None,
             hint: None,
-            report: None,
         };
         assert_eq!(error.to_string(), "cuFoo: unknown driver code 9999");
     }

@@ -1,43 +1,62 @@
 //! Adding nodes to a graph or to the body of a conditional node.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use warpsmith_device::launch::{Kernel, SafeKernel};
+use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
+use warpsmith_driver::raw;
 
-use super::{Contents, Node, check_same, next_number, null_node};
-use crate::context::GpuInner;
-use crate::error::{Code, Error, Result};
+use super::contents::{Contents, MemoryId, MemoryUse, next_number, null_node};
+use super::single_node_capture::capture_one_node;
+use crate::driver_call::call;
+use crate::error::{Code, Error, Node, Result};
 use crate::gpu::Gpu;
-use crate::host_function::{Repeated, run_repeated};
-use crate::launch::kernel::{KernelInner, TypedKernel, UntypedKernel};
-use crate::launch::{Arguments, Grid, LaunchAttributes, Packer, UNKNOWN, check};
-use crate::memory::allocation::Allocation;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::launch::{
+    Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
+    UntypedKernel, check,
+};
 use crate::memory::copy::Pattern;
-use crate::memory::uses::{Access, Entries};
+use crate::memory::size::length_mismatch;
 use crate::memory::view::RawView;
-use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer, length_mismatch};
-use crate::raw::{self, call};
+use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer};
+use crate::order::access::AccessKind;
+use crate::order::entries::Entries;
+use crate::stream::host_function::{Repeated, run_repeated};
 
 /// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.
 ///
 /// Each method adds one node. Its edges: after every earlier node that uses the same memory in a conflicting way, and whatever
 /// [`depend`](Self::depend) adds.
-pub struct GraphBuilder {
-    pub(crate) gpu: Arc<GpuInner>,
+///
+/// `'body` tells the builders of different bodies apart; that of a [`Graph`](crate::Graph) has `'static`.
+pub struct GraphBuilder<'body> {
+    pub(crate) gpu: Arc<OpenDevice>,
     pub(crate) raw: raw::CUgraph,
     pub(crate) number: u64,
     pub(crate) contents: Contents,
-    /// The uses of memory, by the allocation's address. The contents keep the allocations, so no address is used twice.
-    uses: HashMap<u64, Entries<Node>>,
+    /// The uses of memory. The contents keep the memory, so no id is used twice.
+    uses: HashMap<MemoryId, Entries<Node>>,
     /// Nodes of which it is not known what they use: every new node follows them.
     pub(super) before_all: Vec<Node>,
-    pub(super) in_body: bool,
+    position: BuilderPosition,
+    /// Invariant: builders of different bodies have different types, so that safe code cannot swap them.
+    brand: PhantomData<fn(&'body ()) -> &'body ()>,
     pub(super) unused_conditions: Vec<u64>,
 }
 
-impl GraphBuilder {
-    pub(crate) fn new(gpu: &Arc<GpuInner>, raw: raw::CUgraph) -> GraphBuilder {
+/// What a builder adds nodes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BuilderPosition {
+    /// A graph.
+    Graph,
+    /// The body of a conditional node, which cannot hold every type of node.
+    Body,
+}
+
+impl<'body> GraphBuilder<'body> {
+    pub(crate) fn new(gpu: &Arc<OpenDevice>, raw: raw::CUgraph) -> GraphBuilder<'body> {
         GraphBuilder {
             gpu: gpu.clone(),
             raw,
@@ -45,7 +64,8 @@ impl GraphBuilder {
             contents: Contents::default(),
             uses: HashMap::new(),
             before_all: Vec::new(),
-            in_body: false,
+            position: BuilderPosition::Graph,
+            brand: PhantomData,
             unused_conditions: Vec::new(),
         }
     }
@@ -81,7 +101,7 @@ impl GraphBuilder {
     {
         let mut packer = Packer::new(0);
         arguments.pack(&mut packer);
-        self.add_kernel(&kernel.inner, &K::ATTRIBUTES, grid, &mut packer)
+        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
     }
 
     /// Adds the launch of any kernel.
@@ -101,7 +121,7 @@ impl GraphBuilder {
     {
         let mut packer = Packer::new(0);
         arguments.pack(&mut packer);
-        self.add_kernel(&kernel.inner, &K::ATTRIBUTES, grid, &mut packer)
+        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
     }
 
     /// Adds the launch of a kernel of foreign PTX.
@@ -120,25 +140,28 @@ impl GraphBuilder {
     {
         let mut packer = Packer::new(0);
         arguments.pack(&mut packer);
-        self.add_kernel(&kernel.inner, &UNKNOWN, grid, &mut packer)
+        self.add_kernel(&kernel.function, &UNKNOWN, grid, &mut packer)
     }
 
     fn add_kernel(
         &mut self,
-        kernel: &Arc<KernelInner>,
-        attributes: &warpsmith_device::launch::KernelAttributes,
+        kernel: &Arc<Function>,
+        attributes: &KernelAttributes,
         grid: Grid,
         packer: &mut Packer<'_>,
     ) -> Result<Node> {
-        check_same("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
+        check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
         check(kernel, attributes, &grid, packer)?;
         let uses: Vec<_> = packer
             .uses()
             .iter()
-            .map(|used| (used.allocation.clone(), used.access))
+            .map(|used| MemoryUse {
+                memory: used.allocation.clone(),
+                access: used.access,
+            })
             .collect();
         let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
-            func: kernel.function,
+            func: kernel.raw(),
             gridDimX: grid.blocks.x,
             gridDimY: grid.blocks.y,
             gridDimZ: grid.blocks.z,
@@ -150,7 +173,8 @@ impl GraphBuilder {
             ..Default::default()
         };
         let node = self.add(&uses, |node, graph, before, count| {
-            // SAFETY: dependencies and parameters outlive the call, which copies them.
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies the parameters; they are
+            // those of the entry, by the caller of `add_kernel`, and the contents keep the function and the memory among them.
             unsafe {
                 call!(cuGraphAddKernelNode_v2(
                     node,
@@ -161,9 +185,13 @@ impl GraphBuilder {
                 ))
             }
         })?;
+        // Before anything can fail: the node is in the graph.
+        self.contents
+            .launches
+            .push(Arc::new(GraphLaunch::new(kernel, grid)));
         let launch = LaunchAttributes::new(&grid);
         for attribute in &launch.list[..launch.count as usize] {
-            // SAFETY: the node was just made; the value outlives the call.
+            // SAFETY: the driver has made the node above, and copies the value, which outlives the call.
             unsafe {
                 call!(cuGraphKernelNodeSetAttribute(
                     node.raw(),
@@ -173,7 +201,6 @@ impl GraphBuilder {
             }
             .map_err(|error| error.while_doing(|| format!("kernel `{}`", kernel.name)))?;
         }
-        self.contents.kernels.push((kernel.clone(), grid));
         Ok(node)
     }
 
@@ -213,10 +240,7 @@ impl GraphBuilder {
         data: &[T],
         to: &mut D,
     ) -> Result<Node> {
-        let mut pinned = Gpu {
-            inner: self.gpu.clone(),
-        }
-        .pinned(data.len())?;
+        let mut pinned = Gpu::from(&self.gpu).pinned(data.len())?;
         pinned.host_mut()?.copy_from_slice(data);
         self.copy_from_host(&pinned, to)
     }
@@ -232,11 +256,17 @@ impl GraphBuilder {
             return self.empty();
         }
         for allocation in [source, destination] {
-            check_same("cuGraphAddMemcpyNode", &self.gpu, &allocation.gpu)?;
+            check_same_device("cuGraphAddMemcpyNode", &self.gpu, &allocation.gpu)?;
         }
         let uses = [
-            (source.clone(), from.access(false)),
-            (destination.clone(), to.access(true)),
+            MemoryUse {
+                memory: source.clone(),
+                access: from.access(AccessKind::Read),
+            },
+            MemoryUse {
+                memory: destination.clone(),
+                access: to.access(AccessKind::Write),
+            },
         ];
         let mut copy = raw::CUDA_MEMCPY3D {
             WidthInBytes: to.bytes,
@@ -244,23 +274,24 @@ impl GraphBuilder {
             Depth: 1,
             ..Default::default()
         };
-        if source.is_pinned() {
+        if source.is_for_copies_only() {
             copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.srcHost = from.address as *const _;
         } else {
             copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
             copy.srcDevice = from.address;
         }
-        if destination.is_pinned() {
+        if destination.is_for_copies_only() {
             copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
             copy.dstHost = to.address as *mut _;
         } else {
             copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
             copy.dstDevice = to.address;
         }
-        let context = self.gpu.raw_context;
+        let context = self.gpu.context().raw();
         self.add(&uses, |node, graph, before, count| {
-            // SAFETY: dependencies and parameters outlive the call; both ranges are kept by the graph.
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies `copy`, whose ranges have
+            // `to.bytes` bytes each (compared above); the contents keep their allocations.
             unsafe {
                 call!(cuGraphAddMemcpyNode(
                     node, graph, before, count, &copy, context
@@ -281,7 +312,7 @@ impl GraphBuilder {
         let Some(allocation) = to.allocation.filter(|_| to.bytes > 0) else {
             return self.empty();
         };
-        check_same(CALL, &self.gpu, &allocation.gpu)?;
+        check_same_device(CALL, &self.gpu, &allocation.gpu)?;
         let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
             return Err(Error::misuse(
                 CALL,
@@ -291,10 +322,13 @@ impl GraphBuilder {
             ));
         };
         self.add(
-            &[(allocation.clone(), to.access(true))],
+            &[MemoryUse {
+                memory: allocation.clone(),
+                access: to.access(AccessKind::Write),
+            }],
             |node, graph, before, count| {
                 // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
-                record(node, graph, before, count, |stream| pattern.set(to, stream))
+                capture_one_node(node, graph, before, count, |stream| pattern.set(to, stream))
             },
         )
     }
@@ -303,24 +337,24 @@ impl GraphBuilder {
     // covers: GRAPH-05
     pub fn host(&mut self, function: impl Fn() + Send + Sync + 'static) -> Result<Node> {
         self.outside_of_bodies("a host function")?;
-        let value = Arc::new(Repeated::new(&self.gpu, function));
+        let value = Arc::new(Repeated::new(self.gpu.reports(), function));
         let parameters = raw::CUDA_HOST_NODE_PARAMS {
             fn_: Some(run_repeated),
             userData: Arc::as_ptr(&value).cast_mut().cast(),
         };
-        let node = self.add(&[], |node, graph, before, count| {
-            // SAFETY: dependencies and parameters outlive the call; the contents keep the function.
-            unsafe { call!(cuGraphAddHostNode(node, graph, before, count, &parameters)) }
-        })?;
         self.contents.values.push(value);
-        Ok(node)
+        self.add(&[], |node, graph, before, count| {
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies `parameters`; `userData` is
+            // the `Repeated` that `run_repeated` asks for, which the contents keep since the line before.
+            unsafe { call!(cuGraphAddHostNode(node, graph, before, count, &parameters)) }
+        })
     }
 
     /// Adds a node that does nothing, as a joint of edges.
     // covers: GRAPH-08
     pub fn empty(&mut self) -> Result<Node> {
         self.add(&[], |node, graph, before, count| {
-            // SAFETY: the dependencies outlive the call.
+            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`.
             unsafe { call!(cuGraphAddEmptyNode(node, graph, before, count)) }
         })
     }
@@ -349,13 +383,13 @@ impl GraphBuilder {
 
     pub(super) fn add_edge(&self, before: Node, after: Node) -> Result<()> {
         let (from, to) = (before.raw(), after.raw());
-        // SAFETY: both nodes are this graph's, and alive: no method removes nodes.
+        // SAFETY: both nodes are this graph's: `depend` compares the graphs, the others pass their own. No method removes nodes.
         unsafe { call!(cuGraphAddDependencies(self.raw, &from, &to, 1)) }
             .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))
     }
 
     fn outside_of_bodies(&self, what: &str) -> Result<()> {
-        if !self.in_body {
+        if self.position == BuilderPosition::Graph {
             return Ok(());
         }
         // covers: COND-08
@@ -370,7 +404,7 @@ impl GraphBuilder {
     /// Adds a node after all that it must follow.
     fn add(
         &mut self,
-        uses: &[(Arc<Allocation>, Access)],
+        uses: &[MemoryUse],
         make: impl FnOnce(
             *mut raw::CUgraphNode,
             raw::CUgraph,
@@ -382,9 +416,9 @@ impl GraphBuilder {
         // The node has no name yet; none of the earlier ones has this.
         let new = Node::new(null_node(), self.number);
         let mut before = self.before_all.clone();
-        for (allocation, access) in uses {
-            if let Some(entries) = self.uses.get(&allocation.base) {
-                for node in entries.before(&new, access) {
+        for used in uses {
+            if let Some(entries) = self.uses.get(&MemoryId::of(&*used.memory)) {
+                for node in entries.before(&new, &used.access) {
                     if !before.contains(&node) {
                         before.push(node);
                     }
@@ -395,97 +429,39 @@ impl GraphBuilder {
         let mut node = null_node();
         make(&mut node, self.raw, before.as_ptr(), before.len())?;
         let node = Node::new(node, self.number);
-        for (allocation, access) in uses {
-            self.follow(node, allocation, *access);
+        for used in uses {
+            self.note_use(node, used);
         }
-        for (allocation, access) in uses {
-            self.contents.uses(allocation, *access);
+        for used in uses {
+            self.contents.add_use(used);
         }
         Ok(node)
     }
 
     /// Notes a node's use; gives the nodes that it must follow.
-    pub(super) fn follow(
-        &mut self,
-        node: Node,
-        allocation: &Arc<Allocation>,
-        access: Access,
-    ) -> Vec<Node> {
-        {
-            let _order = self.gpu.order();
-            allocation.join_graph();
-        }
-        let entries = self.uses.entry(allocation.base).or_default();
-        let before = entries.before(&node, &access);
-        entries.add(&node, access);
+    pub(super) fn note_use(&mut self, node: Node, used: &MemoryUse) -> Vec<Node> {
+        used.memory.history().join_graph(&self.gpu.lock_order());
+        let entries = self.uses.entry(MemoryId::of(&*used.memory)).or_default();
+        let before = entries.before(&node, &used.access);
+        entries.add(&node, used.access);
         before
+    }
+
+    pub(super) fn set_position(&mut self, position: BuilderPosition) {
+        self.position = position;
     }
 
     pub(crate) fn raw_nodes(&self) -> Result<Vec<raw::CUgraphNode>> {
         self.gpu.bind()?;
         let mut count = 0;
-        // SAFETY: asks for the number only.
+        // SAFETY: with a null array the driver writes the number of nodes to `count` only; `self` keeps the graph.
         unsafe { call!(cuGraphGetNodes(self.raw, std::ptr::null_mut(), &mut count)) }?;
         let mut nodes = vec![null_node(); count];
         if count > 0 {
-            // SAFETY: room for `count` nodes.
+            // SAFETY: `nodes` has room for `count` nodes; `self` keeps the graph.
             unsafe { call!(cuGraphGetNodes(self.raw, nodes.as_mut_ptr(), &mut count)) }?;
             nodes.truncate(count);
         }
         Ok(nodes)
     }
-}
-
-/// Adds the one node that `enqueue` makes in a captured stream.
-fn record(
-    node: *mut raw::CUgraphNode,
-    graph: raw::CUgraph,
-    before: *const raw::CUgraphNode,
-    count: usize,
-    enqueue: impl FnOnce(raw::CUstream) -> Result<()>,
-) -> Result<()> {
-    let relaxed = raw::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-    let flags = raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0;
-    let mut stream = std::ptr::null_mut();
-    // SAFETY: the result outlives the call.
-    unsafe { call!(cuStreamCreate(&mut stream, flags)) }?;
-    // SAFETY: graph, dependencies and stream are alive; no dependency has edge data.
-    let begun = unsafe {
-        call!(cuStreamBeginCaptureToGraph(
-            stream,
-            graph,
-            before,
-            std::ptr::null(),
-            count,
-            relaxed
-        ))
-    };
-    let recorded = begun.and_then(|()| {
-        let enqueued = enqueue(stream);
-        let mut status = raw::CUstreamCaptureStatus(0);
-        let (mut number, mut frontier, mut length) = (0, std::ptr::null(), 0);
-        let (mut same, mut data) = (std::ptr::null_mut(), std::ptr::null());
-        // SAFETY: all results outlive the call.
-        let asked = unsafe {
-            call!(cuStreamGetCaptureInfo_v3(
-                stream,
-                &mut status,
-                &mut number,
-                &mut same,
-                &mut frontier,
-                &mut data,
-                &mut length
-            ))
-        };
-        if enqueued.is_ok() && asked.is_ok() && length > 0 {
-            // SAFETY: the frontier holds `length` nodes until the next call on the stream; `node` is the caller's.
-            unsafe { *node = *frontier };
-        }
-        // SAFETY: the stream is captured; the graph that comes back is the one that went in.
-        let ended = unsafe { call!(cuStreamEndCapture(stream, &mut same)) };
-        enqueued.and(asked).and(ended)
-    });
-    // SAFETY: made above.
-    let destroyed = unsafe { call!(cuStreamDestroy_v2(stream)) };
-    recorded.and(destroyed)
 }

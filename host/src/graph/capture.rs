@@ -11,19 +11,24 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use warpsmith_driver::raw;
+
 use super::builder::GraphBuilder;
-use super::{Contents, Graph, next_number};
-use crate::context::{GpuInner, lock};
+use super::contents::{Contents, MemoryId, MemoryUse, next_number};
+use super::description::Graph;
+use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
-use crate::launch::Grid;
-use crate::launch::kernel::KernelInner;
-use crate::memory::allocation::Allocation;
-use crate::memory::uses::{Access, Entries};
-use crate::raw::{self, call};
-use crate::stream::{Stream, StreamInner};
+use crate::gpu::open_device::check_same_device;
+use crate::order::access::Access;
+use crate::order::capture::{CaptureRecorder, RecordedLaunch};
+use crate::order::entries::Entries;
+use crate::order::history::OrderedMemory;
+use crate::order::order_lock::OrderGuard;
+use crate::order::stream_handle::StreamHandle;
+use crate::stream::Stream;
+use crate::sync::lock;
 
 /// A capture under way. It is also its stream: what is enqueued goes into the graph.
 pub struct Capture<'scope, 'env: 'scope> {
@@ -35,45 +40,45 @@ pub struct Capture<'scope, 'env: 'scope> {
 }
 
 /// What all streams of a capture share.
-pub(crate) struct CaptureState {
-    pub(crate) number: u64,
+struct CaptureState {
+    number: u64,
     recorded: Mutex<Recorded>,
 }
 
 #[derive(Default)]
 struct Recorded {
-    /// By the allocation's address; the contents keep the allocations, so no address is used twice.
-    uses: HashMap<u64, Entries<Arc<StreamInner>>>,
+    /// The uses of memory. The contents keep the memory, so no id is used twice.
+    uses: HashMap<MemoryId, Entries<Arc<StreamHandle>>>,
     contents: Contents,
     /// The streams besides the first.
-    forks: Vec<Arc<StreamInner>>,
+    forks: Vec<Arc<StreamHandle>>,
 }
 
-impl CaptureState {
-    /// Puts a use in order within the capture. The caller holds the order lock.
-    pub(crate) fn order(
+impl CaptureRecorder for CaptureState {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn order_use(
         &self,
-        allocation: &Arc<Allocation>,
-        stream: &Arc<StreamInner>,
+        guard: &OrderGuard<'_>,
+        memory: Arc<dyn OrderedMemory>,
+        stream: &Arc<StreamHandle>,
         access: Access,
     ) -> Result<()> {
         let mut recorded = lock(&self.recorded);
-        let entries = recorded.uses.entry(allocation.base).or_default();
+        let entries = recorded.uses.entry(MemoryId::of(&*memory)).or_default();
         for other in entries.before(stream, &access) {
-            stream.follow_captured(&other)?;
+            stream.follow_captured(guard, &other)?;
         }
         entries.add(stream, access);
-        recorded.contents.uses(allocation, access);
-        allocation.join_graph();
+        memory.history().join_graph(guard);
+        recorded.contents.add_use(&MemoryUse { memory, access });
         Ok(())
     }
 
-    /// Keeps a kernel for the graph.
-    pub(crate) fn keep(&self, kernel: &Arc<KernelInner>, grid: Grid) {
-        lock(&self.recorded)
-            .contents
-            .kernels
-            .push((kernel.clone(), grid));
+    fn keep_launch(&self, launch: Arc<dyn RecordedLaunch>) {
+        lock(&self.recorded).contents.launches.push(launch);
     }
 }
 
@@ -110,27 +115,27 @@ impl Stream {
     where
         F: for<'scope> FnOnce(&'scope Capture<'scope, 'env>) -> Result<()>,
     {
-        let gpu = &self.inner.gpu;
+        let gpu = &self.gpu;
         gpu.bind()?;
         let state = Arc::new(CaptureState {
             number: next_number(),
             recorded: Mutex::default(),
         });
         {
-            let _order = gpu.order();
-            self.inner.enter_capture(&state)?;
-            // SAFETY: the stream is alive.
+            let guard = gpu.lock_order();
+            self.handle.enter_capture(&guard, state.number)?;
+            // SAFETY: `self` owns the stream.
             let begun = unsafe {
                 call!(cuStreamBeginCapture_v2(
-                    self.inner.raw,
+                    self.handle.raw(),
                     raw::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED
                 ))
             };
             if begun.is_err() {
-                self.inner.leave_capture();
+                self.handle.leave_capture(&guard);
                 begun?;
             }
-            gpu.captures.fetch_add(1, Ordering::AcqRel);
+            gpu.order().add_capture(&guard, state.clone());
         }
         let result = {
             let capture = Capture {
@@ -156,28 +161,28 @@ impl Stream {
     }
 
     fn end_capture(&self, state: &Arc<CaptureState>) -> Result<Graph> {
-        let gpu: &Arc<GpuInner> = &self.inner.gpu;
+        let gpu = &self.gpu;
         gpu.bind()?;
         let recorded = std::mem::take(&mut *lock(&state.recorded));
         let mut handle = std::ptr::null_mut();
         let ended = {
-            let _order = gpu.order();
+            let guard = gpu.lock_order();
             // What was forked and not joined is joined here: the graph is complete when all of it is.
             let joined: Result<()> = recorded
                 .forks
                 .iter()
-                .try_for_each(|fork| self.inner.follow_captured(fork));
-            // SAFETY: the result outlives the call; the stream is alive.
-            let ended = unsafe { call!(cuStreamEndCapture(self.inner.raw, &mut handle)) };
-            for stream in recorded.forks.iter().chain([&self.inner]) {
-                stream.leave_capture();
+                .try_for_each(|fork| self.handle.follow_captured(&guard, fork));
+            // SAFETY: the driver writes one handle to `handle`, which outlives the call; `self` owns the stream.
+            let ended = unsafe { call!(cuStreamEndCapture(self.handle.raw(), &mut handle)) };
+            for stream in recorded.forks.iter().chain([&self.handle]) {
+                stream.leave_capture(&guard);
             }
-            gpu.captures.fetch_sub(1, Ordering::AcqRel);
+            gpu.order().remove_capture(&guard, state.number);
             ended.and(joined)
         };
         if handle.is_null() {
             ended?;
-            return Err(raw::failed(
+            return Err(driver_call::failed(
                 "cuStreamEndCapture",
                 Code::STREAM_CAPTURE_INVALIDATED,
             ));
@@ -202,14 +207,14 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     ///
     /// The stream is part of a capture already, or of another device.
     pub fn fork(&'scope self, stream: &'scope mut Stream) -> Result<&'scope Stream> {
-        let gpu = &self.origin.inner.gpu;
-        super::check_same("cuStreamWaitEvent", gpu, &stream.inner.gpu)?;
-        stream.inner.refuse_capture("Capture::fork")?;
+        let gpu = &self.origin.gpu;
+        check_same_device("cuStreamWaitEvent", gpu, &stream.gpu)?;
+        stream.handle.refuse_capture("Capture::fork")?;
         gpu.bind()?;
-        let _order = gpu.order();
-        stream.inner.enter_capture(&self.state)?;
-        lock(&self.state.recorded).forks.push(stream.inner.clone());
-        stream.inner.follow_captured(&self.origin.inner)?;
+        let guard = gpu.lock_order();
+        stream.handle.enter_capture(&guard, self.state.number)?;
+        lock(&self.state.recorded).forks.push(stream.handle.clone());
+        stream.handle.follow_captured(&guard, &self.origin.handle)?;
         Ok(stream)
     }
 
@@ -219,11 +224,7 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     ///
     /// The stream is not part of this capture.
     pub fn join(&self, stream: &Stream) -> Result<()> {
-        let mine = stream
-            .inner
-            .capture()
-            .is_some_and(|capture| Arc::ptr_eq(&capture, &self.state));
-        if !mine {
+        if stream.handle.capture_number() != Some(self.state.number) {
             return Err(Error::misuse(
                 "Capture::join",
                 Code::STREAM_CAPTURE_UNMATCHED,
@@ -231,10 +232,10 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
                 "bring it in by `fork` first",
             ));
         }
-        let gpu = &self.origin.inner.gpu;
+        let gpu = &self.origin.gpu;
         gpu.bind()?;
-        let _order = gpu.order();
-        self.origin.inner.follow_captured(&stream.inner)
+        let guard = gpu.lock_order();
+        self.origin.handle.follow_captured(&guard, &stream.handle)
     }
 }
 

@@ -1,11 +1,15 @@
 //! Loops and branches that the device decides about.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use warpsmith_device::launch::Value;
 
-use super::{GraphBuilder, Node, null_node};
-use crate::error::{Code, Error, Result};
+use super::builder::{BuilderPosition, GraphBuilder};
+use super::contents::null_node;
+use crate::driver_call::call;
+use crate::error::{Code, Error, Node, Result};
 use crate::launch::{Argument, Packer};
-use crate::raw::{self, call};
+use warpsmith_driver::raw;
 
 /// A number on the device that decides whether a body runs. Kernels that take it as a `u64` set it by
 /// `cudaGraphSetConditional(handle, value)`; anything but 0 means yes.
@@ -22,19 +26,19 @@ impl Argument<Value<u64>> for Condition {
     }
 }
 
-impl GraphBuilder {
+impl GraphBuilder<'_> {
     /// A condition, to be used by one [`while_loop`](Self::while_loop) or [`if_then`](Self::if_then) of this same graph or body.
     /// Each launch begins with the value `start`.
     // covers: COND-02
     pub fn condition(&mut self, start: u32) -> Result<Condition> {
         self.gpu.bind()?;
         let mut handle = 0;
-        // SAFETY: the result outlives the call; graph and context are alive.
+        // SAFETY: the driver writes one number to `handle`, which outlives the call; `self` keeps graph and context.
         unsafe {
             call!(cuGraphConditionalHandleCreate(
                 &mut handle,
                 self.raw,
-                self.gpu.raw_context,
+                self.gpu.context().raw(),
                 start,
                 raw::CU_GRAPH_COND_ASSIGN_DEFAULT
             ))
@@ -74,7 +78,7 @@ impl GraphBuilder {
     pub fn while_loop(
         &mut self,
         condition: Condition,
-        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         self.conditional(
             condition,
@@ -88,7 +92,7 @@ impl GraphBuilder {
     pub fn if_then(
         &mut self,
         condition: Condition,
-        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         self.conditional(
             condition,
@@ -100,8 +104,8 @@ impl GraphBuilder {
     fn conditional(
         &mut self,
         condition: Condition,
-        kind: raw::CUgraphConditionalNodeType,
-        body: impl FnOnce(&mut GraphBuilder) -> Result<()>,
+        body_type: raw::CUgraphConditionalNodeType,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         const CALL: &str = "cuGraphAddNode";
         if condition.graph != self.number {
@@ -112,7 +116,7 @@ impl GraphBuilder {
                 "make it by `condition` of the builder that the node is added to",
             ));
         }
-        let Some(place) = self
+        let Some(index) = self
             .unused_conditions
             .iter()
             .position(|&handle| handle == condition.handle)
@@ -131,14 +135,14 @@ impl GraphBuilder {
         };
         parameters.__bindgen_anon_1.conditional = raw::CUDA_CONDITIONAL_NODE_PARAMS {
             handle: condition.handle,
-            type_: kind,
+            type_: body_type,
             size: 1,
             phGraph_out: std::ptr::null_mut(),
-            ctx: self.gpu.raw_context,
+            ctx: self.gpu.context().raw(),
         };
         let mut node = null_node();
         let before: Vec<raw::CUgraphNode> = self.before_all.iter().map(|node| node.raw()).collect();
-        // SAFETY: result, dependencies and parameters outlive the call.
+        // SAFETY: the driver writes to `node` and `parameters` and reads `before.len()` nodes; all outlive the call.
         unsafe {
             call!(cuGraphAddNode_v2(
                 &mut node,
@@ -149,22 +153,25 @@ impl GraphBuilder {
                 &mut parameters
             ))
         }?;
-        self.unused_conditions.swap_remove(place);
+        self.unused_conditions.swap_remove(index);
         let node = Node::new(node, self.number);
-        // SAFETY: the driver wrote the array of one body, which belongs to the node.
+        // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (1) graphs, which lives as long as
+        // the node.
         let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
         let mut builder = GraphBuilder::new(&self.gpu, inner);
-        builder.in_body = true;
-        let result = body(&mut builder);
-        // Whatever the closure says: nodes that were added will run.
+        builder.set_position(BuilderPosition::Body);
+        let result = catch_unwind(AssertUnwindSafe(|| body(&mut builder)));
+        // Whatever the closure did: nodes that were added will run, and use what they use.
         let contents = std::mem::take(&mut builder.contents);
-        for (allocation, access) in &contents.memory {
-            for before in self.follow(node, allocation, *access) {
-                self.add_edge(before, node)?;
-            }
-        }
-        self.contents.absorb(contents);
-        result?;
+        self.contents.absorb(contents.clone());
+        let ordered = contents.memory.iter().try_for_each(|used| {
+            let earlier = self.note_use(node, used);
+            earlier
+                .into_iter()
+                .try_for_each(|before| self.add_edge(before, node))
+        });
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        ordered.and(result)?;
         Ok(node)
     }
 }

@@ -1,13 +1,19 @@
 //! Graphs that are ready to launch.
 
+use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use super::{Contents, Graph, Node, check_same};
-use crate::context::{GpuInner, attention};
-use crate::error::{Busy, Code, Error, GraphUpdateError, Result};
-use crate::raw::{self, call};
-use crate::reclaim::Remains;
+use warpsmith_driver::raw;
+
+use super::contents::Contents;
+use super::description::Graph;
+use super::last_handle::LastHandle;
+use crate::context::primary::Context;
+use crate::driver_call::{self, call};
+use crate::error::{Busy, Code, Error, GraphUpdateError, Node, Result};
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::order::access::ViewScope;
+use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
@@ -33,21 +39,56 @@ use crate::stream::Stream;
 /// # }
 /// ```
 pub struct GraphExec {
-    gpu: Arc<GpuInner>,
+    gpu: Arc<OpenDevice>,
     raw: raw::CUgraphExec,
     contents: Contents,
 }
 
-// SAFETY: the driver's handles may be used from any thread, one at a time: all that uses it takes `&mut self`.
+// SAFETY: the driver's graphs may be used from any thread, but by one at a time (CUDA driver API, "graph object thread safety"):
+// all that uses `raw` takes `&mut self`.
 unsafe impl Send for GraphExec {}
-// SAFETY: as above.
+// SAFETY: nothing can be done with `&GraphExec` but to print it.
 unsafe impl Sync for GraphExec {}
 
-impl GraphExec {
-    pub(crate) fn own(gpu: Arc<GpuInner>, raw: raw::CUgraphExec, contents: Contents) -> GraphExec {
-        GraphExec { gpu, raw, contents }
+impl Graph {
+    /// Makes the graph ready to launch: a snapshot, which later changes of the graph do not touch.
+    ///
+    /// # Errors
+    ///
+    /// The driver cannot make it ready; the error says why (a condition that no node uses, for example).
+    // covers: GRAPH-23, COND-01
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        let gpu = &self.gpu;
+        gpu.bind()?;
+        let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS::default();
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the driver writes to `handle` and `parameters`, which outlive the call; `self` owns the graph.
+        let result = unsafe {
+            call!(cuGraphInstantiateWithParams(
+                &mut handle,
+                self.raw,
+                &mut parameters
+            ))
+        };
+        if let Err(error) = result {
+            let reason = match parameters.result_out.0 {
+                2 => "the graph's structure is invalid",
+                3 => "a node cannot be part of such a graph",
+                4 => "nodes belong to different devices",
+                5 => "a condition is not used by any node",
+                _ => "the driver gives no reason",
+            };
+            return Err(error.while_doing(|| reason.into()));
+        }
+        Ok(GraphExec {
+            gpu: gpu.clone(),
+            raw: handle,
+            contents: self.contents.clone(),
+        })
     }
+}
 
+impl GraphExec {
     /// Launches the graph in the stream and returns: it runs after what the stream holds and before what comes later. Within the
     /// graph only its edges give order. The memory that it uses is put in order with other streams' uses.
     ///
@@ -57,29 +98,30 @@ impl GraphExec {
     // covers: GRAPH-20, GRAPH-21
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         const CALL: &str = "cuGraphLaunch";
-        check_same(CALL, &self.gpu, &stream.inner.gpu)?;
-        stream.inner.refuse_capture(CALL)?;
+        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        stream.handle.refuse_capture(CALL)?;
         self.gpu.bind()?;
-        let _order = self.gpu.order();
+        let guard = self.gpu.lock_order();
         let open = self
             .contents
             .memory
             .iter()
-            .any(|(allocation, _)| allocation.host_accesses.load(Ordering::Acquire) != 0);
-        if open || self.gpu.attention.load(Ordering::Acquire) & attention::HOST_ACCESSES != 0 {
+            .any(|used| used.memory.history().is_open_to_host());
+        if open || self.gpu.order().launch_gate.state().has_host_accesses() {
             return Err(Error::Busy(Box::new(Busy {
                 call: CALL,
                 reason: "the host has memory open that the graph uses".into(),
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
-        for (allocation, access) in &self.contents.memory {
-            allocation.order(&stream.inner, *access, false)?;
+        for used in &self.contents.memory {
+            used.memory
+                .order_use(&guard, &stream.handle, used.access, ViewScope::Shared)?;
         }
-        // SAFETY: both are alive; what the nodes use is kept by `contents` and freed in order.
-        unsafe { call!(cuGraphLaunch(self.raw, stream.inner.raw)) }?;
-        for (kernel, grid) in &self.contents.kernels {
-            kernel.launched(grid);
+        // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
+        unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) }?;
+        for launch in &self.contents.launches {
+            launch.launched();
         }
         Ok(())
     }
@@ -91,13 +133,13 @@ impl GraphExec {
     /// [`Error::GraphUpdate`] with the reason where the shapes differ or a parameter cannot change; then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
-        check_same("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
+        check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
         self.gpu.bind()?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();
-        // SAFETY: the result outlives the call; both graphs are alive.
+        // SAFETY: the driver writes to `info`, which outlives the call; `self` and `graph` own their graphs.
         let code = unsafe { raw::cuGraphExecUpdate_v2(self.raw, graph.raw, &mut info) };
         if code.0 != 0 && Code(code.0) != Code::GRAPH_EXEC_UPDATE_FAILURE {
-            return Err(raw::failed("cuGraphExecUpdate", Code(code.0)));
+            return Err(driver_call::failed("cuGraphExecUpdate", Code(code.0)));
         }
         if code.0 != 0 || info.result.0 != 0 {
             return Err(Error::GraphUpdate(Box::new(GraphUpdateError {
@@ -136,9 +178,26 @@ impl GraphExec {
     /// Lets go of what nodes used, when no launch uses it any more. Memory goes in stream order by itself, modules wait by themselves.
     fn release(&self, contents: Contents) {
         if !contents.values.is_empty() {
+            let values = CallbackValues(contents.values);
             self.gpu
-                .retire_from_all(Remains::Value(Box::new(contents.values)));
+                .call_driver_later(|gpu| gpu.retire_from_all(Box::new(values)));
         }
+    }
+}
+
+/// What callbacks of a graph reach by pointers, until no launch can call them.
+struct CallbackValues(
+    // Kept for its drop.
+    #[allow(dead_code)] Vec<Arc<dyn Any + Send + Sync>>,
+);
+
+impl Reclaim for CallbackValues {
+    fn free_cost(&self) -> FreeCost {
+        FreeCost::None
+    }
+
+    fn free(self: Box<Self>, _context: &Context) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -150,11 +209,10 @@ impl std::fmt::Debug for GraphExec {
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        let result = self.gpu.bind().and_then(|()| {
-            // SAFETY: ours; the driver lets launches that are under way finish.
-            unsafe { call!(cuGraphExecDestroy(self.raw)) }
-        });
-        self.gpu.report_drop(result);
+        let graph = LastHandle::new(self.raw);
+        // SAFETY: `self` owns the executable graph, and `drop` runs once; the driver lets launches that are under way finish.
+        let destroy = move || unsafe { call!(cuGraphExecDestroy(graph.raw())) };
+        self.gpu.context().destroy(destroy);
         let contents = std::mem::take(&mut self.contents);
         self.release(contents);
     }

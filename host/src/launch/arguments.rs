@@ -13,12 +13,12 @@ use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Valu
 
 use crate::error::{Code, LimitError};
 use crate::memory::allocation::Allocation;
-use crate::memory::uses::Access;
 use crate::memory::view::RawView;
 use crate::memory::{
     DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
-    MatrixMut, UnifiedBuffer,
+    MatrixMut, Shape, UnifiedBuffer,
 };
+use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// The most Rust parameters of a kernel.
 pub(crate) const MOST_PARAMETERS: usize = 16;
@@ -35,7 +35,7 @@ pub struct Packer<'a> {
     /// The number that the memory's owners are compared with.
     number: u64,
     /// Some memory was not used by this stream alone.
-    pub(crate) slow: bool,
+    slow: bool,
     /// A slice for an `&T` parameter has no element.
     pub(crate) empty_reference: bool,
     of: PhantomData<&'a ()>,
@@ -46,7 +46,7 @@ pub struct Packer<'a> {
 pub(crate) struct Use<'a> {
     pub(crate) allocation: &'a Arc<Allocation>,
     pub(crate) access: Access,
-    pub(crate) whole: bool,
+    pub(crate) scope: ViewScope,
 }
 
 impl<'a> Packer<'a> {
@@ -75,21 +75,21 @@ impl<'a> Packer<'a> {
     /// A parameter of at most 8 bytes whose value is the low bytes of `word` (the device is little-endian, as the host).
     #[inline]
     fn word(&mut self, word: u64) {
-        let place = std::ptr::from_mut(self.words[self.flat].write(word));
-        self.pointers[self.flat].write(place.cast());
+        let stored = std::ptr::from_mut(self.words[self.flat].write(word));
+        self.pointers[self.flat].write(stored.cast());
         self.flat += 1;
     }
 
     /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type.
     #[inline]
-    fn memory(&mut self, view: RawView<'a>, write: bool) -> u64 {
+    fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
         match view.allocation {
             Some(allocation) => {
-                self.slow |= !allocation.is_in(self.number);
+                self.slow |= !allocation.is_owned_by(self.number);
                 self.uses[self.used].write(Use {
                     allocation,
-                    access: view.access(write),
-                    whole: view.whole,
+                    access: view.access(kind),
+                    scope: view.scope,
                 });
                 self.used += 1;
                 view.address
@@ -99,19 +99,25 @@ impl<'a> Packer<'a> {
     }
 
     #[inline]
-    fn slice(&mut self, view: RawView<'a>, write: bool) {
-        let address = self.memory(view, write);
+    fn slice(&mut self, view: RawView<'a>, kind: AccessKind) {
+        let address = self.memory(view, kind);
         self.word(address);
         self.word(view.len as u64);
     }
 
     #[inline]
-    fn matrix(&mut self, view: RawView<'a>, shape: crate::memory::Shape, write: bool) {
-        let address = self.memory(view, write);
+    fn matrix(&mut self, view: RawView<'a>, shape: Shape, kind: AccessKind) {
+        let address = self.memory(view, kind);
         self.word(address);
         self.word(shape.rows.into());
         self.word(shape.columns.into());
         self.word(shape.stride.into());
+    }
+
+    /// Whether some memory was not used by this stream alone, so that its use has to be put in order.
+    #[inline]
+    pub(crate) fn needs_ordering(&self) -> bool {
+        self.slow
     }
 
     /// The array that the driver takes. `self` must stay where it is until the call is over.
@@ -175,7 +181,7 @@ macro_rules! readable {
         impl<T: Pod> Argument<In<T>> for $kind {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                packer.slice(self.raw_view(), false);
+                packer.slice(self.raw_view(), AccessKind::Read);
             }
         }
 
@@ -184,7 +190,7 @@ macro_rules! readable {
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let view = self.raw_view();
                 packer.empty_reference |= view.len == 0;
-                let address = packer.memory(view, false);
+                let address = packer.memory(view, AccessKind::Read);
                 packer.word(address);
             }
         }
@@ -192,7 +198,7 @@ macro_rules! readable {
         impl<T: Pod> Argument<RawPtr<T>> for $kind {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                let address = packer.memory(self.raw_view(), true);
+                let address = packer.memory(self.raw_view(), AccessKind::Write);
                 packer.word(address);
             }
         }
@@ -204,14 +210,14 @@ macro_rules! writable {
         impl<T: Pod> Argument<Out<T>> for $kind {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                packer.slice(self.raw_view(), true);
+                packer.slice(self.raw_view(), AccessKind::Write);
             }
         }
 
         impl<T: Pod> Argument<RawPtr<T>> for $kind {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-                let address = packer.memory(self.raw_view(), true);
+                let address = packer.memory(self.raw_view(), AccessKind::Write);
                 packer.word(address);
             }
         }
@@ -249,14 +255,14 @@ pointers!(RawPtr);
 impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
     #[inline]
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        packer.matrix(self.elements.view(), self.shape, false);
+        packer.matrix(self.elements.view(), self.shape, AccessKind::Read);
     }
 }
 
 impl<T: Pod> Argument<OutMatrix<T>> for MatrixMut<'_, T> {
     #[inline]
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        packer.matrix(self.elements.view(), self.shape, true);
+        packer.matrix(self.elements.view(), self.shape, AccessKind::Write);
     }
 }
 

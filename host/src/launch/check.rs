@@ -4,20 +4,24 @@ use std::sync::atomic::Ordering;
 
 use warpsmith_device::launch::KernelAttributes;
 
-use super::kernel::KernelInner;
-use super::{CALL, Dim3, Grid, Packer};
+use super::arguments::Packer;
+use super::function::Function;
+use super::grid::{Dim3, Grid};
+use crate::driver_call;
 use crate::error::{Code, Error, LimitError, Result};
-use crate::raw;
+
+/// The driver's function that launches.
+pub(crate) const CALL: &str = "cuLaunchKernelEx";
 
 /// Everything that can be said about a launch without asking the driver.
 #[inline]
 pub(crate) fn check(
-    kernel: &KernelInner,
+    kernel: &Function,
     attributes: &KernelAttributes,
     grid: &Grid,
     packer: &Packer<'_>,
 ) -> Result<()> {
-    let limits = &kernel.module.gpu.limits;
+    let limits = &kernel.limits;
     let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
     let within = |extents: [u32; 3], limits: [u32; 3]| {
         (0..3).all(|i| extents[i].wrapping_sub(1) < limits[i])
@@ -26,7 +30,7 @@ pub(crate) fn check(
     let flat = blocks[2] | threads[2] == 1;
     let good = within(blocks, limits.grid)
         && within(threads, limits.block)
-        && grid.threads.count() <= kernel.max_threads.min(limits.threads).into()
+        && grid.threads.count() <= limits.function_threads.min(limits.device_threads).into()
         && grid.shared <= kernel.dynamic_shared.load(Ordering::Relaxed)
         && (attributes.launch_dimensions > 2
             || one_dimensional
@@ -48,13 +52,13 @@ pub(crate) fn check(
 // covers: MODEL-03, MODEL-06, MODEL-22
 #[cold]
 fn check_slowly(
-    kernel: &KernelInner,
+    kernel: &Function,
     attributes: &KernelAttributes,
     grid: &Grid,
     packer: &Packer<'_>,
 ) -> Result<()> {
     let gpu = &kernel.module.gpu;
-    let limits = &gpu.limits;
+    let limits = &gpu.limits();
     let fail = |code: Code, what: &'static str, value: u64, limit: u64, hint: String| {
         Err(Error::Limit(Box::new(LimitError {
             call: CALL,
@@ -133,13 +137,13 @@ fn check_slowly(
             );
         }
     }
-    if count > kernel.max_threads.into() {
+    if count > kernel.limits.function_threads.into() {
         let hint = "the kernel's registers do not allow more: bound them with `launch_bounds`, or use smaller blocks";
         return fail(
             Code::INVALID_VALUE,
             "the block's number of threads",
             count,
-            kernel.max_threads.into(),
+            kernel.limits.function_threads.into(),
             hint.into(),
         );
     }
@@ -176,11 +180,11 @@ fn check_slowly(
     Ok(())
 }
 
-fn check_cluster(kernel: &KernelInner, attributes: &KernelAttributes, grid: &Grid) -> Result<()> {
+fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) -> Result<()> {
     let Some(cluster) = grid.cluster.or(attributes.cluster.map(Dim3::from)) else {
         return Ok(());
     };
-    if !kernel.module.gpu.limits.clusters {
+    if !kernel.module.gpu.limits().clusters {
         return Err(Error::unsupported(
             "a cluster launch",
             "a device since compute capability 9.0",
@@ -248,13 +252,13 @@ fn check_cluster(kernel: &KernelInner, attributes: &KernelAttributes, grid: &Gri
 
 /// The error for a launch that the driver refused, with figures where they can be had.
 #[cold]
-pub(crate) fn launch_failed(kernel: &KernelInner, grid: &Grid, code: Code) -> Error {
+pub(crate) fn launch_failed(kernel: &Function, grid: &Grid, code: Code) -> Error {
     let threads = grid.threads.count();
     if code == Code::COOPERATIVE_LAUNCH_TOO_LARGE
         && let Ok(resident) =
             kernel.resident_blocks(u32::try_from(threads).unwrap_or(u32::MAX), grid.shared)
     {
-        let multiprocessors = kernel.module.gpu.limits.multiprocessors;
+        let multiprocessors = kernel.module.gpu.limits().multiprocessors;
         return Error::Limit(Box::new(LimitError {
             call: CALL,
             code,
@@ -282,7 +286,7 @@ pub(crate) fn launch_failed(kernel: &KernelInner, grid: &Grid, code: Code) -> Er
                     .into(),
         }));
     }
-    raw::failed(CALL, code).while_doing(|| {
+    driver_call::failed(CALL, code).while_doing(|| {
         let Dim3 { x, y, z } = grid.blocks;
         let block = grid.threads;
         format!(

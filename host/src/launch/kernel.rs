@@ -1,15 +1,14 @@
-//! Kernels of a loaded module, and what the driver knows about them.
+//! Kernels of a loaded module, with their types.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use warpsmith_device::launch::Kernel;
+use warpsmith_driver::raw::CUfunction_attribute;
 
-use super::Grid;
-use crate::error::{Code, Error, LimitError, Result};
-use crate::module::ModuleInner;
-use crate::raw::{self, CUfunction_attribute, call};
+use super::function::{Function, FunctionAttributes, Occupancy};
+use super::grid::Grid;
+use crate::error::Result;
 
 /// A kernel whose parameters the compiler checks. Cheap to clone; keeps its module alive.
 ///
@@ -28,303 +27,40 @@ use crate::raw::{self, CUfunction_attribute, call};
 /// # }
 /// ```
 pub struct TypedKernel<K> {
-    pub(crate) inner: Arc<KernelInner>,
+    pub(crate) function: Arc<Function>,
     of: PhantomData<fn() -> K>,
 }
 
 /// A kernel of foreign PTX, whose parameters are what the caller says they are: `P` is a tuple of the markers of
 /// [`warpsmith_device::launch`]. See [`Module::untyped_kernel`](crate::Module::untyped_kernel).
 pub struct UntypedKernel<P> {
-    pub(crate) inner: Arc<KernelInner>,
+    pub(crate) function: Arc<Function>,
     of: PhantomData<fn() -> P>,
-}
-
-pub(crate) struct KernelInner {
-    pub(crate) module: Arc<ModuleInner>,
-    pub(crate) function: raw::CUfunction,
-    pub(crate) name: String,
-    pub(crate) max_threads: u32,
-    pub(crate) static_shared: u32,
-    /// Dynamic shared memory that a launch may ask for as things are.
-    pub(crate) dynamic_shared: AtomicU32,
-    /// The kernel's number in the module's panic slot.
-    number: u32,
-}
-
-// SAFETY: the driver's handles may be used from any thread.
-unsafe impl Send for KernelInner {}
-// SAFETY: as above.
-unsafe impl Sync for KernelInner {}
-
-/// What a kernel needs and what bounds its launches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FunctionAttributes {
-    /// Threads in a block, at most, given the kernel's registers and bounds.
-    pub max_threads_per_block: u32,
-    /// Bytes of static shared memory.
-    pub static_shared_bytes: u32,
-    /// Bytes of dynamic shared memory that a launch may ask for; a launch raises this by itself as far as the device goes.
-    pub max_dynamic_shared_bytes: u32,
-    /// Bytes of local memory of a thread: stack and spilled registers.
-    pub local_bytes: u32,
-    /// Bytes of constant memory.
-    pub constant_bytes: u32,
-    /// Registers of a thread.
-    pub registers: u32,
-    /// The PTX's architecture, 90 for `sm_90`.
-    pub ptx_version: u32,
-    /// The compiled code's architecture.
-    pub binary_version: u32,
-}
-
-/// How much of a multiprocessor a kernel can keep busy.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Occupancy {
-    /// Blocks that are resident at a time.
-    pub blocks_per_multiprocessor: u32,
-    /// Warps that are resident at a time.
-    pub active_warps: u32,
-    /// Warps that a multiprocessor can hold.
-    pub max_warps: u32,
-    /// `active_warps / max_warps`.
-    pub fraction: f64,
-}
-
-impl KernelInner {
-    pub(crate) fn new(
-        module: Arc<ModuleInner>,
-        function: raw::CUfunction,
-        name: &str,
-    ) -> Result<Arc<KernelInner>> {
-        let number = module
-            .panics
-            .as_ref()
-            .map_or(0, |panics| panics.number(name));
-        let mut kernel = KernelInner {
-            module,
-            function,
-            name: name.into(),
-            max_threads: 0,
-            static_shared: 0,
-            dynamic_shared: AtomicU32::new(0),
-            number,
-        };
-        kernel.max_threads =
-            kernel.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-        kernel.static_shared =
-            kernel.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-        let dynamic = kernel
-            .attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
-        *kernel.dynamic_shared.get_mut() = dynamic;
-        Ok(Arc::new(kernel))
-    }
-
-    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
-        self.module.gpu.bind()?;
-        let mut value = 0;
-        // SAFETY: the result outlives the call; the module is loaded.
-        unsafe { call!(cuFuncGetAttribute(&mut value, attribute, self.function)) }
-            .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
-        Ok(value.max(0) as u32)
-    }
-
-    fn set_attribute(&self, attribute: CUfunction_attribute, value: u32) -> Result<()> {
-        self.module.gpu.bind()?;
-        let value = i32::try_from(value).unwrap_or(i32::MAX);
-        // SAFETY: the module is loaded.
-        unsafe { call!(cuFuncSetAttribute(self.function, attribute, value)) }
-            .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))
-    }
-
-    #[inline]
-    pub(crate) fn launched(&self, grid: &Grid) {
-        if let Some(panics) = &self.module.panics {
-            panics.launched(self.number, grid.blocks.array(), grid.threads.array());
-        }
-    }
-
-    /// Lets launches have this much dynamic shared memory.
-    #[cold]
-    pub(crate) fn allow_dynamic_shared(&self, bytes: u32) -> Result<()> {
-        let limit = self
-            .module
-            .gpu
-            .limits
-            .shared_optin
-            .max(self.module.gpu.limits.shared)
-            .saturating_sub(self.static_shared);
-        if bytes > limit {
-            return Err(Error::Limit(Box::new(LimitError {
-                call: "cuFuncSetAttribute",
-                code: Code::INVALID_VALUE,
-                subject: self.name.clone(),
-                what: "dynamic shared memory in bytes",
-                value: bytes.into(),
-                limit: limit.into(),
-                hint: format!(
-                    "a block of this device can have {} bytes, of which the kernel uses {} statically",
-                    self.module.gpu.limits.shared_optin, self.static_shared
-                ),
-            })));
-        }
-        self.set_attribute(
-            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            bytes,
-        )?;
-        self.dynamic_shared.fetch_max(bytes, Ordering::Release);
-        Ok(())
-    }
-
-    fn attributes(&self) -> Result<FunctionAttributes> {
-        use CUfunction_attribute as A;
-        Ok(FunctionAttributes {
-            max_threads_per_block: self.max_threads,
-            static_shared_bytes: self.static_shared,
-            max_dynamic_shared_bytes: self.dynamic_shared.load(Ordering::Acquire),
-            local_bytes: self.attribute(A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            constant_bytes: self.attribute(A::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
-            registers: self.attribute(A::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-            ptx_version: self.attribute(A::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
-            binary_version: self.attribute(A::CU_FUNC_ATTRIBUTE_BINARY_VERSION)?,
-        })
-    }
-
-    /// Resident blocks of a multiprocessor.
-    pub(crate) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> Result<u32> {
-        if dynamic_shared > self.dynamic_shared.load(Ordering::Acquire) {
-            self.allow_dynamic_shared(dynamic_shared)?;
-        }
-        self.module.gpu.bind()?;
-        let mut blocks = 0;
-        let threads = i32::try_from(block_threads).unwrap_or(i32::MAX);
-        // SAFETY: the result outlives the call; the module is loaded.
-        unsafe {
-            call!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                self.function,
-                threads,
-                dynamic_shared as usize
-            ))
-        }
-        .map_err(|error| {
-            error.while_doing(|| format!("kernel `{}` with {block_threads} threads", self.name))
-        })?;
-        Ok(blocks.max(0) as u32)
-    }
-
-    fn occupancy(&self, block_threads: u32, dynamic_shared: u32) -> Result<Occupancy> {
-        let blocks = self.resident_blocks(block_threads, dynamic_shared)?;
-        let max_warps = self.module.gpu.limits.warps_per_multiprocessor;
-        let active_warps = blocks * block_threads.div_ceil(32);
-        Ok(Occupancy {
-            blocks_per_multiprocessor: blocks,
-            active_warps,
-            max_warps,
-            fraction: f64::from(active_warps) / f64::from(max_warps.max(1)),
-        })
-    }
-
-    fn suggested_block(&self, dynamic_shared: u32) -> Result<(u32, u32)> {
-        self.module.gpu.bind()?;
-        let (mut grid, mut block) = (0, 0);
-        // SAFETY: the results outlive the call; no callback is given.
-        unsafe {
-            call!(cuOccupancyMaxPotentialBlockSize(
-                &mut grid,
-                &mut block,
-                self.function,
-                None,
-                dynamic_shared as usize,
-                0
-            ))
-        }
-        .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
-        Ok((grid.max(0) as u32, block.max(0) as u32))
-    }
-
-    pub(crate) fn max_cluster_size(&self, grid: &Grid) -> Result<u32> {
-        self.module.gpu.bind()?;
-        let config = raw::CUlaunchConfig {
-            gridDimX: grid.blocks.x,
-            gridDimY: grid.blocks.y,
-            gridDimZ: grid.blocks.z,
-            blockDimX: grid.threads.x,
-            blockDimY: grid.threads.y,
-            blockDimZ: grid.threads.z,
-            sharedMemBytes: grid.shared,
-            ..Default::default()
-        };
-        let mut size = 0;
-        // SAFETY: the result and the configuration outlive the call.
-        unsafe {
-            call!(cuOccupancyMaxPotentialClusterSize(
-                &mut size,
-                self.function,
-                &config
-            ))
-        }
-        .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
-        Ok(size.max(0) as u32)
-    }
-
-    /// Compares the entry's parameters with the launcher's, where the driver can tell.
-    // covers: DRV-14
-    pub(crate) fn check_parameters(&self, expected: usize) -> Result<()> {
-        self.module.gpu.bind()?;
-        let has = |index: usize| {
-            let (mut offset, mut size) = (0, 0);
-            // SAFETY: the results outlive the call; the module is loaded.
-            unsafe { raw::cuFuncGetParamInfo(self.function, index, &mut offset, &mut size) }
-        };
-        let unknown = |code: raw::CUresult| !matches!(Code(code.0), Code(0) | Code::INVALID_VALUE);
-        let behind = has(expected);
-        let last = if expected == 0 {
-            raw::CUresult::CUDA_SUCCESS
-        } else {
-            has(expected - 1)
-        };
-        if unknown(behind) || unknown(last) || (last.0 == 0 && behind.0 != 0) {
-            return Ok(());
-        }
-        let present = (0..)
-            .take_while(|&index| has(index).0 == 0)
-            .take(4096)
-            .count();
-        Err(Error::misuse(
-            "cuModuleGetFunction",
-            Code::INVALID_IMAGE,
-            format!(
-                "kernel `{}` has {present} parameters in the PTX, its launcher passes {expected}",
-                self.name
-            ),
-            "the PTX was not built from this source: build it again",
-        ))
-    }
 }
 
 macro_rules! kernel_methods {
     ($name:ident) => {
         impl<K> $name<K> {
-            pub(crate) fn new(inner: Arc<KernelInner>) -> Self {
+            pub(crate) fn new(function: Arc<Function>) -> Self {
                 $name {
-                    inner,
+                    function,
                     of: PhantomData,
                 }
             }
 
             /// The name of the PTX entry.
             pub fn name(&self) -> &str {
-                &self.inner.name
+                &self.function.name
             }
 
             /// The driver's handle (`CUfunction`), for calls that this crate lacks. It is valid as long as the kernel.
             pub fn as_raw(&self) -> *mut core::ffi::c_void {
-                self.inner.function.cast()
+                self.function.raw().cast()
             }
 
             /// What the kernel needs and what bounds its launches.
             pub fn attributes(&self) -> Result<FunctionAttributes> {
-                self.inner.attributes()
+                self.function.attributes()
             }
 
             /// Lets launches have more dynamic shared memory than 48 KB. A launch does this by itself; to do it beforehand keeps it
@@ -334,13 +70,13 @@ macro_rules! kernel_methods {
             ///
             /// The device's blocks cannot have that much.
             pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
-                self.inner.allow_dynamic_shared(bytes)
+                self.function.allow_dynamic_shared(bytes)
             }
 
             /// Allows clusters of more than 8 blocks, which not every device of an architecture can run.
             // covers: MODEL-09
             pub fn set_non_portable_cluster(&self, allowed: bool) -> Result<()> {
-                self.inner.set_attribute(
+                self.function.set_attribute(
                     CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
                     allowed.into(),
                 )
@@ -348,18 +84,18 @@ macro_rules! kernel_methods {
 
             /// How much of a multiprocessor blocks of this size keep busy.
             pub fn occupancy(&self, block_threads: u32, dynamic_shared: u32) -> Result<Occupancy> {
-                self.inner.occupancy(block_threads, dynamic_shared)
+                self.function.occupancy(block_threads, dynamic_shared)
             }
 
             /// The block size with the best occupancy, and how many such blocks fill the device: `(blocks, threads)`.
             pub fn suggested_block(&self, dynamic_shared: u32) -> Result<(u32, u32)> {
-                self.inner.suggested_block(dynamic_shared)
+                self.function.suggested_block(dynamic_shared)
             }
 
             /// The largest cluster that a launch of this shape can have.
             // covers: PERF-05
             pub fn max_cluster_size(&self, grid: &Grid) -> Result<u32> {
-                self.inner.max_cluster_size(grid)
+                self.function.max_cluster_size(grid)
             }
 
             /// How many blocks a cooperative grid can have.
@@ -368,15 +104,17 @@ macro_rules! kernel_methods {
                 block_threads: u32,
                 dynamic_shared: u32,
             ) -> Result<u32> {
-                let resident = self.inner.resident_blocks(block_threads, dynamic_shared)?;
-                Ok(resident * self.inner.module.gpu.limits.multiprocessors)
+                let resident = self
+                    .function
+                    .resident_blocks(block_threads, dynamic_shared)?;
+                Ok(resident * self.function.module.gpu.limits().multiprocessors)
             }
         }
 
         impl<K> Clone for $name<K> {
             fn clone(&self) -> Self {
                 $name {
-                    inner: self.inner.clone(),
+                    function: self.function.clone(),
                     of: PhantomData,
                 }
             }
@@ -384,7 +122,7 @@ macro_rules! kernel_methods {
 
         impl<K> std::fmt::Debug for $name<K> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "kernel `{}`", self.inner.name)
+                write!(f, "kernel `{}`", self.function.name)
             }
         }
     };

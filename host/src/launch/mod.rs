@@ -5,30 +5,32 @@
 //! no lock as long as each buffer is used in one stream; everything else is out of line.
 
 mod arguments;
+mod attributes;
 mod check;
+mod function;
 mod grid;
-pub(crate) mod kernel;
+mod kernel;
+mod lookup;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
+use warpsmith_driver::raw;
 
-pub(crate) use arguments::Packer;
-pub use arguments::{Argument, Arguments};
-pub(crate) use check::check;
-use check::launch_failed;
-pub use grid::{Dim3, Grid};
-use kernel::KernelInner;
-pub use kernel::{FunctionAttributes, Occupancy, TypedKernel, UntypedKernel};
-
-use crate::context::attention;
+use self::check::{CALL, launch_failed};
 use crate::error::{Busy, Code, Error, Result};
-use crate::memory::allocation::wrong_gpu;
-use crate::raw;
+use crate::gpu::open_device::wrong_device;
+use crate::order::launch_gate::LaunchMode;
 use crate::stream::Stream;
 
-const CALL: &str = "cuLaunchKernelEx";
+pub(crate) use self::arguments::Packer;
+pub use self::arguments::{Argument, Arguments};
+pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
+pub(crate) use self::check::check;
+pub(crate) use self::function::{Function, GraphLaunch};
+pub use self::function::{FunctionAttributes, Occupancy};
+pub use self::grid::{Dim3, Grid};
+pub use self::kernel::{TypedKernel, UntypedKernel};
 
 impl Stream {
     /// Launches a safe kernel and returns; it runs after everything that this stream holds already, and after whatever other streams
@@ -65,9 +67,14 @@ impl Stream {
         K: SafeKernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(self.inner.current_number());
+        let mut packer = Packer::new(self.handle.current_number());
         arguments.pack(&mut packer);
-        self.enqueue(&kernel.inner, const { &K::ATTRIBUTES }, &grid, &mut packer)
+        self.enqueue(
+            &kernel.function,
+            const { &K::ATTRIBUTES },
+            &grid,
+            &mut packer,
+        )
     }
 
     /// Launches any kernel, `unsafe fn`s too.
@@ -86,9 +93,14 @@ impl Stream {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(self.inner.current_number());
+        let mut packer = Packer::new(self.handle.current_number());
         arguments.pack(&mut packer);
-        self.enqueue(&kernel.inner, const { &K::ATTRIBUTES }, &grid, &mut packer)
+        self.enqueue(
+            &kernel.function,
+            const { &K::ATTRIBUTES },
+            &grid,
+            &mut packer,
+        )
     }
 
     /// Launches a kernel of foreign PTX.
@@ -107,51 +119,47 @@ impl Stream {
     where
         A: Arguments<P>,
     {
-        let mut packer = Packer::new(self.inner.current_number());
+        let mut packer = Packer::new(self.handle.current_number());
         arguments.pack(&mut packer);
-        self.enqueue(&kernel.inner, &UNKNOWN, &grid, &mut packer)
+        self.enqueue(&kernel.function, &UNKNOWN, &grid, &mut packer)
     }
 
     fn enqueue(
         &self,
-        kernel: &Arc<KernelInner>,
+        kernel: &Arc<Function>,
         attributes: &KernelAttributes,
         grid: &Grid,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
-        let stream = &self.inner;
-        let gpu = &stream.gpu;
+        let gpu = &self.gpu;
         if !Arc::ptr_eq(gpu, &kernel.module.gpu)
             || packer
                 .uses()
                 .iter()
                 .any(|used| !Arc::ptr_eq(gpu, &used.allocation.gpu))
         {
-            return Err(wrong_gpu(CALL));
+            return Err(wrong_device(CALL));
         }
         check(kernel, attributes, grid, packer)?;
         gpu.bind()?;
-        let attention = gpu.attention.load(Ordering::Acquire);
-        if packer.slow || attention != 0 {
-            return self.enqueue_slowly(kernel, grid, packer, attention);
+        if packer.needs_ordering() || !gpu.order().launch_gate.state().is_open() {
+            return self.enqueue_slowly(kernel, grid, packer);
         }
         self.call_driver(kernel, grid, packer)
     }
 
-    /// As [`enqueue`](Self::enqueue) where memory was used in other streams, or something else needs looking at.
+    /// As [`enqueue`](Self::enqueue) where memory was used in other streams, or the launch gate has a reason.
     #[cold]
     fn enqueue_slowly(
         &self,
-        kernel: &Arc<KernelInner>,
+        kernel: &Arc<Function>,
         grid: &Grid,
         packer: &mut Packer<'_>,
-        attention: u32,
     ) -> Result<()> {
-        let stream = &self.inner;
-        {
-            let _order = stream.gpu.order();
-            let attention = attention | stream.gpu.attention.load(Ordering::Acquire);
-            if attention & attention::HOST_ACCESSES != 0 {
+        let gate = {
+            let guard = self.gpu.lock_order();
+            let gate = self.gpu.order().launch_gate.state();
+            if gate.has_host_accesses() {
                 return Err(Error::Busy(Box::new(Busy {
                     call: CALL,
                     reason: "the host has unified memory open, and this device cannot run kernels meanwhile".into(),
@@ -159,14 +167,20 @@ impl Stream {
                 })));
             }
             for used in packer.uses() {
-                used.allocation.order(stream, used.access, used.whole)?;
+                used.allocation.order_use_or_capture(
+                    &guard,
+                    &self.handle,
+                    used.access,
+                    used.scope,
+                )?;
             }
-            if let Some(capture) = stream.capture() {
-                capture.keep(kernel, *grid);
+            if let Some(capture) = self.gpu.order().capture_of(&self.handle) {
+                capture.keep_launch(Arc::new(GraphLaunch::new(kernel, *grid)));
             }
             self.call_driver(kernel, grid, packer)?;
-        }
-        if attention & attention::BLOCKING != 0 && stream.capture().is_none() {
+            gate
+        };
+        if gate.mode() == LaunchMode::Blocking && !self.handle.is_captured() {
             return self.synchronize().map_err(|error| {
                 error.while_doing(|| format!("after launching `{}`", kernel.name))
             });
@@ -175,12 +189,7 @@ impl Stream {
     }
 
     #[inline]
-    fn call_driver(
-        &self,
-        kernel: &KernelInner,
-        grid: &Grid,
-        packer: &mut Packer<'_>,
-    ) -> Result<()> {
+    fn call_driver(&self, kernel: &Function, grid: &Grid, packer: &mut Packer<'_>) -> Result<()> {
         let mut attributes = LaunchAttributes::new(grid);
         let config = raw::CUlaunchConfig {
             gridDimX: grid.blocks.x,
@@ -190,16 +199,17 @@ impl Stream {
             blockDimY: grid.threads.y,
             blockDimZ: grid.threads.z,
             sharedMemBytes: grid.shared,
-            hStream: self.inner.raw,
+            hStream: self.handle.raw(),
             attrs: attributes.list.as_mut_ptr(),
             numAttrs: attributes.count,
         };
-        // SAFETY: configuration, attributes and parameters outlive the call; the parameters are those of the entry (by its type, or
-        // by the promise of an unsafe launch), and the memory among them is alive until its last use in a stream.
+        // SAFETY: configuration, attributes and parameters outlive the call; `kernel` keeps the function's module. The parameters are
+        // those of the entry: `Arguments` and `check_parameters` see to it for a safe launch, the caller's promise for an unsafe one.
+        // The memory among them is alive until its last use: `enqueue` put the use in order, and frees follow that order.
         let code = unsafe {
             raw::cuLaunchKernelEx(
                 &config,
-                kernel.function,
+                kernel.raw(),
                 packer.pointers(),
                 std::ptr::null_mut(),
             )
@@ -207,63 +217,7 @@ impl Stream {
         if code.0 != 0 {
             return Err(launch_failed(kernel, grid, Code(code.0)));
         }
-        kernel.launched(grid);
+        kernel.note_launch(grid);
         Ok(())
     }
 }
-
-/// For kernels about whose source nothing is known.
-pub(crate) static UNKNOWN: KernelAttributes = KernelAttributes {
-    max_threads: None,
-    exact: false,
-    min_blocks: None,
-    max_registers: None,
-    cluster: None,
-    max_cluster: None,
-    launch_dimensions: 3,
-};
-
-/// The launch's attributes in the driver's form.
-// covers: MODEL-07, MODEL-25
-pub(crate) struct LaunchAttributes {
-    pub(crate) list: [raw::CUlaunchAttribute; 2],
-    pub(crate) count: u32,
-}
-
-impl LaunchAttributes {
-    #[inline]
-    pub(crate) fn new(grid: &Grid) -> LaunchAttributes {
-        let mut attributes = LaunchAttributes {
-            list: [EMPTY, EMPTY],
-            count: 0,
-        };
-        if let Some(cluster) = grid.cluster {
-            let mut value = EMPTY.value;
-            value.clusterDim.x = cluster.x;
-            value.clusterDim.y = cluster.y;
-            value.clusterDim.z = cluster.z;
-            attributes.add(
-                raw::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                value,
-            );
-        }
-        if grid.cooperative {
-            attributes.add(
-                raw::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-                raw::CUlaunchAttributeValue { cooperative: 1 },
-            );
-        }
-        attributes
-    }
-
-    fn add(&mut self, id: raw::CUlaunchAttributeID, value: raw::CUlaunchAttributeValue) {
-        self.list[self.count as usize] = raw::CUlaunchAttribute { id, value, ..EMPTY };
-        self.count += 1;
-    }
-}
-
-const EMPTY: raw::CUlaunchAttribute = raw::CUlaunchAttribute {
-    id: raw::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE,
-    pad: [0; 4],
-    value: raw::CUlaunchAttributeValue { pad: [0; 64] },
-};

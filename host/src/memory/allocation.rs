@@ -1,96 +1,106 @@
 //! A piece of memory that the device can reach, whatever its kind, with what is known about its uses.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::uses::{Access, Attached, NOBODY, Place, Uses};
-use crate::context::{GpuInner, attention, lock};
+use warpsmith_driver::raw;
+
+use super::host_block::{HostBlock, HostMapping};
+use super::released::{MemoryKind, ReleasedMemory};
+use crate::driver_call::call;
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::host_function;
-use crate::raw::{self, call};
-use crate::reclaim::{HostBlock, Remains};
-use crate::stream::{Stream, StreamInner};
-
-/// Where memory comes from and so how it goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// From the device's default pool: freed in stream order.
-    Pool,
-    /// Pinned host memory that only copies reach, or that is mapped into the device's address space.
-    Pinned(HostBlock),
-    /// Managed memory.
-    Managed,
-}
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::history::{OrderedMemory, UseHistory};
+use crate::order::order_lock::OrderGuard;
+use crate::order::stream_handle::StreamHandle;
+use crate::stream::Stream;
+use crate::sync::lock;
 
 pub(crate) struct Allocation {
-    pub(crate) gpu: Arc<GpuInner>,
+    pub(crate) gpu: Arc<OpenDevice>,
     /// The address on the device; for pinned memory that is not mapped, on the host.
     pub(crate) base: u64,
     pub(crate) bytes: usize,
-    kind: Kind,
-    /// See [`super::uses`].
-    owner: AtomicU64,
-    uses: Mutex<Uses>,
-    /// Host accesses that are open. Only graphs ask: everything else is kept out by the borrow.
-    pub(crate) host_accesses: AtomicU32,
+    kind: MemoryKind,
+    history: UseHistory,
+    /// Changed under the device's order lock only.
+    attachment: Mutex<Attachment>,
 }
 
-// SAFETY: the memory behind the addresses is reached only through the checks of this module.
-unsafe impl Send for Allocation {}
-// SAFETY: as above; the fields are behind atomics and locks.
-unsafe impl Sync for Allocation {}
+/// Who may use managed memory on a device that cannot share it with the host.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Attachment {
+    /// Every stream.
+    #[default]
+    Everywhere,
+    /// No stream.
+    HostOnly,
+    /// The stream of this number.
+    OneStream(u64),
+}
+
+/// Host memory and where the host sees it.
+pub(crate) struct HostAllocation {
+    pub(crate) allocation: Arc<Allocation>,
+    pub(crate) pointer: *mut u8,
+}
 
 impl Allocation {
     /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
     // covers: POOL-02, POOL-09, POOL-12
     pub(crate) fn in_stream(stream: &Stream, bytes: usize) -> Result<Arc<Allocation>> {
-        let gpu = &stream.inner.gpu;
+        let gpu = &stream.gpu;
         gpu.bind()?;
-        if !gpu.limits.pools {
+        if !gpu.limits().pools {
             return Err(Error::unsupported(
                 "memory in stream order",
                 "a driver since CUDA 11.2 and a device with memory pools",
             ));
         }
         let mut base = 0;
-        // SAFETY: the result outlives the call; the stream is alive.
-        unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.inner.raw)) }
+        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream.
+        unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.handle.raw())) }
             .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
-        let allocation = Allocation::new(gpu, base, bytes, Kind::Pool);
-        lock(&allocation.uses).order(&allocation.owner, &stream.inner, Access::EVERYTHING, true)?;
-        Ok(Arc::new(allocation))
+        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Pool);
+        allocation.history.order_use(
+            &gpu.lock_order(),
+            &stream.handle,
+            Access::EVERYTHING,
+            ViewScope::Sole,
+        )?;
+        Ok(allocation)
     }
 
-    /// Pinned host memory, zeroed.
-    // covers: PINNED-01
-    pub(crate) fn pinned(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
-        let block = host_memory(&gpu.inner, bytes, false)?;
-        let allocation = Allocation::new(&gpu.inner, block.host as u64, bytes, Kind::Pinned(block));
-        Ok((Arc::new(allocation), block.host))
-    }
-
-    /// Pinned host memory in the device's address space, zeroed.
-    // covers: PINNED-05
-    pub(crate) fn mapped(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
-        let block = host_memory(&gpu.inner, bytes, true)?;
-        let allocation = Allocation::new(&gpu.inner, block.device, bytes, Kind::Pinned(block));
-        Ok((Arc::new(allocation), block.host))
+    /// Page-locked host memory, zeroed.
+    // covers: PINNED-01, PINNED-05
+    pub(crate) fn page_locked(
+        gpu: &Gpu,
+        bytes: usize,
+        mapping: HostMapping,
+    ) -> Result<HostAllocation> {
+        let block = HostBlock::zeroed(&gpu.inner, bytes, mapping)?;
+        let base = block.device.unwrap_or(block.host as u64);
+        Ok(HostAllocation {
+            allocation: Allocation::new(&gpu.inner, base, bytes, MemoryKind::Pinned(block)),
+            pointer: block.host,
+        })
     }
 
     /// Managed memory, zeroed by the device.
     // covers: UM-05
-    pub(crate) fn managed(gpu: &Gpu, bytes: usize) -> Result<(Arc<Allocation>, *mut u8)> {
-        if !gpu.inner.limits.managed {
+    pub(crate) fn managed(gpu: &Gpu, bytes: usize) -> Result<HostAllocation> {
+        let gpu = &gpu.inner;
+        if !gpu.limits().managed {
             return Err(Error::unsupported(
                 "unified memory",
                 "a device with managed memory",
             ));
         }
-        gpu.inner.bind()?;
-        gpu.inner.reclaim();
+        gpu.bind()?;
+        gpu.reclaim();
         let mut base = 0;
-        // SAFETY: the result outlives the call.
+        // SAFETY: the driver writes one address to `base`, which outlives the call.
         unsafe {
             call!(cuMemAllocManaged(
                 &mut base,
@@ -99,234 +109,146 @@ impl Allocation {
             ))
         }
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
-        let allocation = Arc::new(Allocation::new(&gpu.inner, base, bytes, Kind::Managed));
-        if !gpu.inner.limits.concurrent_managed {
-            gpu.inner
-                .attention
-                .fetch_or(attention::UNSHARED, Ordering::AcqRel);
+        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Managed);
+        if !gpu.limits().concurrent_managed {
+            gpu.order().launch_gate.require_host_access_check();
         }
-        // SAFETY: `bytes` fresh bytes; the wait makes the zeros visible to everybody, also where the host may not touch it yet.
-        unsafe {
-            call!(cuMemsetD8Async(base, 0, bytes, gpu.inner.errands))?;
-            call!(cuStreamSynchronize(gpu.inner.errands))?;
-        }
-        Ok((allocation, base as *mut u8))
+        // SAFETY: the memory was allocated above with `bytes` bytes, and nobody else has seen its address.
+        unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
+        // The wait makes the zeros visible to everybody, also where the host may not touch the memory yet.
+        gpu.context().wait_for_service_stream()?;
+        Ok(HostAllocation {
+            allocation,
+            pointer: base as *mut u8,
+        })
     }
 
-    fn new(gpu: &Arc<GpuInner>, base: u64, bytes: usize, kind: Kind) -> Allocation {
-        Allocation {
+    fn new(gpu: &Arc<OpenDevice>, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
+        Arc::new(Allocation {
             gpu: gpu.clone(),
             base,
             bytes,
             kind,
-            owner: AtomicU64::new(NOBODY),
-            uses: Mutex::new(Uses::default()),
-            host_accesses: AtomicU32::new(0),
-        }
+            history: UseHistory::default(),
+            attachment: Mutex::default(),
+        })
     }
 
     /// The fast path: every use so far was in the stream that goes by this number now.
     #[inline]
-    pub(crate) fn is_in(&self, number: u64) -> bool {
-        self.owner.load(Ordering::Relaxed) == number
+    pub(crate) fn is_owned_by(&self, number: u64) -> bool {
+        self.history.is_owned_by(number)
     }
 
-    /// Puts a use in order. The caller holds the order lock until the work is enqueued.
-    pub(crate) fn order(
+    /// Puts a use in order: in the capture that the stream is part of, or among what is really enqueued.
+    pub(crate) fn order_use_or_capture(
         self: &Arc<Self>,
-        stream: &Arc<StreamInner>,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
         access: Access,
-        whole: bool,
+        scope: ViewScope,
     ) -> Result<()> {
-        if let Some(capture) = stream.capture() {
-            return capture.order(self, stream, access);
+        match self.gpu.order().capture_of(stream) {
+            Some(capture) => capture.order_use(guard, self.clone(), stream, access),
+            None => self.order_use(guard, stream, access, scope),
         }
-        lock(&self.uses).order(&self.owner, stream, access, whole)
     }
 
-    /// Restricts managed memory on a device that cannot share it. The caller holds the order lock.
-    pub(crate) fn attach(&self, attached: Attached) {
-        lock(&self.uses).attached = attached;
-        self.owner.store(NOBODY, Ordering::Release);
+    /// Restricts managed memory on a device that cannot share it.
+    pub(crate) fn attach(&self, guard: &OrderGuard<'_>, attachment: Attachment) {
+        *lock(&self.attachment) = attachment;
+        self.history.disown(guard);
     }
 
-    /// Whether only one stream, or none, can be using it now on a device that cannot share managed memory.
-    pub(crate) fn attached(&self) -> Attached {
-        lock(&self.uses).attached
+    /// Which streams may be using it now on a device that cannot share managed memory.
+    pub(crate) fn attachment(&self) -> Attachment {
+        *lock(&self.attachment)
     }
 
-    pub(crate) fn is_pinned(&self) -> bool {
-        matches!(self.kind, Kind::Pinned(block) if block.host as u64 == self.base)
+    /// Whether it is host memory that only copies reach.
+    pub(crate) fn is_for_copies_only(&self) -> bool {
+        matches!(self.kind, MemoryKind::Pinned(block) if block.device.is_none())
     }
 
     pub(crate) fn is_managed(&self) -> bool {
-        self.kind == Kind::Managed
+        self.kind == MemoryKind::Managed
     }
 
     /// From here on views of parts are used independently of each other.
     pub(crate) fn split(&self) {
-        let _order = self.gpu.order();
-        // An error means that the context is lost; what was noted is right all the same, if coarse.
-        let _ = lock(&self.uses).fix();
-        self.owner.store(NOBODY, Ordering::Release);
+        self.history.fix_positions(&self.gpu.lock_order());
     }
 
-    /// From here on a graph may use it at any time. The caller holds the order lock.
-    pub(crate) fn join_graph(&self) {
-        lock(&self.uses).in_graphs = true;
-        self.owner.store(NOBODY, Ordering::Release);
-    }
-
-    /// Refuses while the device may use the memory; `write` asks for exclusive use. The caller holds the order lock.
+    /// Refuses while the device may use the memory in a way that conflicts with this access by the host.
     // covers: UM-06, PINNED-06
-    pub(crate) fn check_host_access(&self, call: &'static str, write: bool) -> Result<()> {
-        let mut uses = lock(&self.uses);
-        if !write && !uses.entries.writes() {
+    pub(crate) fn check_host_access(
+        &self,
+        guard: &OrderGuard<'_>,
+        call: &'static str,
+        kind: AccessKind,
+    ) -> Result<()> {
+        if !self.history.conflicts_with_host(guard, kind)? {
             return Ok(());
         }
-        for place in uses.entries.places() {
-            if !place.is_done()? {
-                return Err(Error::Busy(Box::new(Busy {
-                    call,
-                    reason: "the device may still be using this memory".into(),
-                    hint: "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`",
-                })));
-            }
-        }
-        if write {
-            uses.entries.clear();
-            self.owner.store(NOBODY, Ordering::Release);
-        }
-        Ok(())
+        Err(Error::Busy(Box::new(Busy {
+            call,
+            reason: "the device may still be using this memory".into(),
+            hint: "wait first: `stream.synchronize()`, `event.synchronize()` or `gpu.synchronize()`",
+        })))
     }
 
-    /// The stream that a use in `stream` of memory of another device would break.
-    pub(crate) fn check_gpu(&self, call: &'static str, stream: &StreamInner) -> Result<()> {
-        if Arc::ptr_eq(&self.gpu, &stream.gpu) {
-            Ok(())
+    /// # Errors
+    ///
+    /// The stream belongs to another device than the memory.
+    pub(crate) fn check_gpu(&self, call: &'static str, stream: &Stream) -> Result<()> {
+        check_same_device(call, &self.gpu, &stream.gpu)
+    }
+
+    fn check_attachment(&self, stream: &StreamHandle) -> Result<()> {
+        match self.attachment() {
+            Attachment::Everywhere => Ok(()),
+            Attachment::OneStream(number) if number == stream.number() => Ok(()),
+            Attachment::OneStream(_) | Attachment::HostOnly => Err(Error::misuse(
+                "UnifiedBuffer",
+                Code::NOT_PERMITTED,
+                "the memory is attached to the host or to another stream, and this device cannot share it",
+                "attach it to this stream or globally first",
+            )),
+        }
+    }
+}
+
+impl OrderedMemory for Allocation {
+    fn history(&self) -> &UseHistory {
+        &self.history
+    }
+
+    fn order_use(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        access: Access,
+        scope: ViewScope,
+    ) -> Result<()> {
+        self.check_attachment(stream)?;
+        // Restricted memory has no owner, so that each use comes here and is checked.
+        let scope = if self.attachment() == Attachment::Everywhere {
+            scope
         } else {
-            Err(wrong_gpu(call))
-        }
+            ViewScope::Shared
+        };
+        self.history.order_use(guard, stream, access, scope)
     }
 }
-
-#[cold]
-pub(crate) fn wrong_gpu(call: &'static str) -> Error {
-    Error::misuse(
-        call,
-        Code::INVALID_CONTEXT,
-        "the stream, the kernel and the memory are not all of one device",
-        "make them from the same `Gpu`",
-    )
-}
-
-/// Zeroed page-locked host memory, if `mapped` in the device's address space.
-pub(crate) fn host_memory(gpu: &GpuInner, bytes: usize, mapped: bool) -> Result<HostBlock> {
-    gpu.bind()?;
-    gpu.adopt_orphans();
-    let block = match gpu.spare_host_memory(bytes, mapped) {
-        Some(spare) => spare,
-        None if mapped => new_mapped(gpu, bytes)?,
-        None => {
-            // SAFETY: freed by the allocation's destructor; zeroed before anybody sees it.
-            let host =
-                unsafe { cust::memory::cuda_malloc_locked::<u8>(bytes) }.map_err(|error| {
-                    raw::cust_failed("cuMemAllocHost", error)
-                        .while_doing(|| format!("{bytes} bytes of pinned host memory"))
-                })?;
-            HostBlock {
-                host,
-                device: 0,
-                bytes,
-            }
-        }
-    };
-    // SAFETY: `bytes` bytes that nobody else has.
-    unsafe { block.host.write_bytes(0, bytes) };
-    Ok(block)
-}
-
-fn new_mapped(gpu: &GpuInner, bytes: usize) -> Result<HostBlock> {
-    let mut host = std::ptr::null_mut();
-    let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
-    // SAFETY: the result outlives the call.
-    unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }
-        .map_err(|error| error.while_doing(|| format!("{bytes} bytes of mapped host memory")))?;
-    let mut device = 0;
-    // SAFETY: just allocated with the flag that this asks for.
-    if let Err(error) = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host, 0)) } {
-        // SAFETY: nobody has seen it.
-        gpu.report_drop(unsafe { call!(cuMemFreeHost(host)) });
-        return Err(error);
-    }
-    Ok(HostBlock {
-        host: host.cast(),
-        device,
-        bytes,
-    })
-}
-
-/// What is left of an allocation when nobody has it any more: how it goes, and after which streams.
-pub(crate) struct Orphan {
-    base: u64,
-    bytes: usize,
-    kind: Kind,
-    places: Vec<Place>,
-}
-
-// SAFETY: the memory belongs to whoever frees it, on any thread.
-unsafe impl Send for Orphan {}
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let places = lock(&self.uses).entries.places();
-        let orphan = Orphan {
+        let released = ReleasedMemory {
             base: self.base,
             bytes: self.bytes,
             kind: self.kind,
-            places,
+            positions: self.history.positions(),
         };
-        if host_function::is_running() {
-            // A host function's captured buffer: this thread may not call the driver.
-            lock(&self.gpu.orphans).push(orphan);
-        } else {
-            orphan.free(&self.gpu);
-        }
-    }
-}
-
-impl Orphan {
-    fn free(self, gpu: &GpuInner) {
-        match self.kind {
-            Kind::Pool => gpu.report_drop(self.free_in_order(gpu)),
-            Kind::Pinned(block) => gpu.retire(Remains::Host(block), &self.places),
-            Kind::Managed => gpu.retire(Remains::Managed(self.base, self.bytes), &self.places),
-        }
-    }
-
-    /// Frees in the stream that used the memory; where there were several, in a stream of our own that waits for them.
-    // covers: POOL-04, POOL-07
-    fn free_in_order(&self, gpu: &GpuInner) -> Result<()> {
-        gpu.bind()?;
-        let _order = gpu.order();
-        if let [Place::Stream(only)] = &self.places[..]
-            && only.capture().is_none()
-        {
-            // SAFETY: ours; all uses came before in this stream.
-            return unsafe { call!(cuMemFreeAsync(self.base, only.raw)) };
-        }
-        for place in &self.places {
-            place.lead(gpu.errands)?;
-        }
-        // SAFETY: ours; all uses come before, by the waits.
-        unsafe { call!(cuMemFreeAsync(self.base, gpu.errands)) }
-    }
-}
-
-impl GpuInner {
-    /// Frees what was dropped where it could not be freed.
-    pub(crate) fn adopt_orphans(&self) {
-        let orphans = std::mem::take(&mut *lock(&self.orphans));
-        orphans.into_iter().for_each(|orphan| orphan.free(self));
+        self.gpu.call_driver_later(move |gpu| released.free(gpu));
     }
 }

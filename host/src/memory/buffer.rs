@@ -7,11 +7,13 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
+use super::matrix::{Matrix, MatrixMut};
+use super::size::bytes_of;
 use super::slice::{DeviceSlice, DeviceSliceMut};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
-use super::{Matrix, MatrixMut, bytes_of};
+use crate::driver_call::call;
 use crate::error::Result;
-use crate::raw::call;
+use crate::order::access::ViewScope;
 use crate::stream::Stream;
 
 /// A slice of plain values in device memory, from the device's default pool.
@@ -53,7 +55,7 @@ pub struct DeviceBuffer<T: Pod> {
 impl<T: Pod> DeviceBuffer<T> {
     /// Uninitialised.
     pub(crate) fn raw(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
-        stream.inner.refuse_capture("cuMemAllocAsync")?;
+        stream.handle.refuse_capture("cuMemAllocAsync")?;
         let bytes = bytes_of::<T>("cuMemAllocAsync", len)?;
         let allocation = if bytes == 0 {
             None
@@ -151,7 +153,7 @@ impl<T: Pod> DeviceRead for DeviceBuffer<T> {
                 .map_or(0, |allocation| allocation.base),
             bytes: self.len * size_of::<T>(),
             len: self.len,
-            whole: true,
+            scope: ViewScope::Sole,
         }
     }
 }
@@ -176,8 +178,15 @@ impl Stream {
         let buffer = DeviceBuffer::<T>::raw(self, len)?;
         let view = buffer.raw_view();
         if view.bytes > 0 {
-            // SAFETY: the range is ours and its allocation comes before in this stream.
-            unsafe { call!(cuMemsetD8Async(view.address, 0, view.bytes, self.inner.raw)) }?;
+            // SAFETY: the range is the buffer's, which nobody else has seen, and it was allocated in this stream, which `self` owns.
+            unsafe {
+                call!(cuMemsetD8Async(
+                    view.address,
+                    0,
+                    view.bytes,
+                    self.handle.raw()
+                ))
+            }?;
         }
         Ok(buffer)
     }

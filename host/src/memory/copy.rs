@@ -9,12 +9,15 @@
 
 use bytemuck::Pod;
 
+use super::buffer::DeviceBuffer;
 use super::pinned::PinnedBuffer;
+use super::size::length_mismatch;
 use super::view::{DeviceRead, DeviceWrite, RawView};
-use super::{DeviceBuffer, length_mismatch};
+use crate::driver_call::call;
 use crate::error::Result;
-use crate::raw::{self, call};
+use crate::order::access::AccessKind;
 use crate::stream::Stream;
+use warpsmith_driver::raw;
 
 impl Stream {
     /// Copies `data` to the device. Waits until it has been read, which means for the stream's earlier work;
@@ -29,7 +32,7 @@ impl Stream {
         to: &mut D,
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        self.inner.refuse_capture(CALL)?;
+        self.handle.refuse_capture(CALL)?;
         let to = to.raw_view();
         if data.len() != to.len {
             return Err(length_mismatch(CALL, data.len(), to.len));
@@ -37,14 +40,14 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, &[(to, true)], || {
+        self.in_order(CALL, &[(to, AccessKind::Write)], || {
             // SAFETY: as many bytes on both sides; the source is borrowed until the wait below.
             unsafe {
                 call!(cuMemcpyHtoDAsync_v2(
                     to.address,
                     data.as_ptr().cast(),
                     to.bytes,
-                    self.inner.raw
+                    self.handle.raw()
                 ))
             }
         })?;
@@ -71,7 +74,7 @@ impl Stream {
         data: &mut [S::Item],
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
-        self.inner.refuse_capture(CALL)?;
+        self.handle.refuse_capture(CALL)?;
         let from = from.raw_view();
         if from.len != data.len() {
             return Err(length_mismatch(CALL, from.len, data.len()));
@@ -79,14 +82,14 @@ impl Stream {
         if from.bytes == 0 {
             return self.synchronize();
         }
-        self.in_order(CALL, &[(from, false)], || {
+        self.in_order(CALL, &[(from, AccessKind::Read)], || {
             // SAFETY: as many bytes on both sides; the destination is borrowed until the wait below.
             unsafe {
                 call!(cuMemcpyDtoHAsync_v2(
                     data.as_mut_ptr().cast(),
                     from.address,
                     from.bytes,
-                    self.inner.raw
+                    self.handle.raw()
                 ))
             }
         })?;
@@ -111,17 +114,21 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, &[(from, false), (to, true)], || {
-            // SAFETY: as many bytes on both sides, both alive until their last use.
-            unsafe {
-                call!(cuMemcpyDtoDAsync_v2(
-                    to.address,
-                    from.address,
-                    to.bytes,
-                    self.inner.raw
-                ))
-            }
-        })
+        self.in_order(
+            CALL,
+            &[(from, AccessKind::Read), (to, AccessKind::Write)],
+            || {
+                // SAFETY: as many bytes on both sides, both alive until their last use.
+                unsafe {
+                    call!(cuMemcpyDtoDAsync_v2(
+                        to.address,
+                        from.address,
+                        to.bytes,
+                        self.handle.raw()
+                    ))
+                }
+            },
+        )
     }
 
     /// Sets every element to `value`.
@@ -136,13 +143,15 @@ impl Stream {
             // Wider than the driver's patterns and not a repetition of one: lay one element down by a copy, then double it.
             return self.fill_by_doubling(to, &value);
         };
-        self.in_order(CALL, &[(to, true)], || pattern.set(to, self.inner.raw))
+        self.in_order(CALL, &[(to, AccessKind::Write)], || {
+            pattern.set(to, self.handle.raw())
+        })
     }
 
     fn fill_by_doubling<T: Pod>(&self, to: RawView<'_>, value: &T) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        self.inner.refuse_capture(CALL)?;
-        self.in_order(CALL, &[(to, true)], || {
+        self.handle.refuse_capture(CALL)?;
+        self.in_order(CALL, &[(to, AccessKind::Write)], || {
             let bytes = bytemuck::bytes_of(value);
             // SAFETY: the first element; the source is borrowed until the wait below.
             unsafe {
@@ -150,7 +159,7 @@ impl Stream {
                     to.address,
                     bytes.as_ptr().cast(),
                     bytes.len(),
-                    self.inner.raw
+                    self.handle.raw()
                 ))
             }?;
             let mut done = bytes.len();
@@ -162,7 +171,7 @@ impl Stream {
                         to.address + done as u64,
                         to.address,
                         next,
-                        self.inner.raw
+                        self.handle.raw()
                     ))
                 }?;
                 done += next;
@@ -184,7 +193,7 @@ impl Stream {
         to: &mut D,
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        self.inner.refuse_capture(CALL)?;
+        self.handle.refuse_capture(CALL)?;
         let (from, to) = (from.memory.view(), to.raw_view());
         if from.len != to.len {
             return Err(length_mismatch(CALL, from.len, to.len));
@@ -192,17 +201,21 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, &[(from, false), (to, true)], || {
-            // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not write it meanwhile.
-            unsafe {
-                call!(cuMemcpyHtoDAsync_v2(
-                    to.address,
-                    from.address as *const _,
-                    to.bytes,
-                    self.inner.raw
-                ))
-            }
-        })
+        self.in_order(
+            CALL,
+            &[(from, AccessKind::Read), (to, AccessKind::Write)],
+            || {
+                // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not write it meanwhile.
+                unsafe {
+                    call!(cuMemcpyHtoDAsync_v2(
+                        to.address,
+                        from.address as *const _,
+                        to.bytes,
+                        self.handle.raw()
+                    ))
+                }
+            },
+        )
     }
 
     /// Starts a copy from the device to page-locked memory and returns. Until it is done the memory is closed to the host.
@@ -216,7 +229,7 @@ impl Stream {
         to: &mut PinnedBuffer<S::Item>,
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
-        self.inner.refuse_capture(CALL)?;
+        self.handle.refuse_capture(CALL)?;
         let (from, to) = (from.raw_view(), to.memory.view());
         if from.len != to.len {
             return Err(length_mismatch(CALL, from.len, to.len));
@@ -224,17 +237,21 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, &[(from, false), (to, true)], || {
-            // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not touch it meanwhile.
-            unsafe {
-                call!(cuMemcpyDtoHAsync_v2(
-                    to.address as *mut _,
-                    from.address,
-                    to.bytes,
-                    self.inner.raw
-                ))
-            }
-        })
+        self.in_order(
+            CALL,
+            &[(from, AccessKind::Read), (to, AccessKind::Write)],
+            || {
+                // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not touch it meanwhile.
+                unsafe {
+                    call!(cuMemcpyDtoHAsync_v2(
+                        to.address as *mut _,
+                        from.address,
+                        to.bytes,
+                        self.handle.raw()
+                    ))
+                }
+            },
+        )
     }
 
     /// A copy of the buffer in device memory.
@@ -248,26 +265,26 @@ impl Stream {
     fn in_order(
         &self,
         call: &'static str,
-        uses: &[(RawView<'_>, bool)],
+        uses: &[(RawView<'_>, AccessKind)],
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let stream = &self.inner;
-        stream.gpu.bind()?;
-        let number = stream.current_number();
+        self.gpu.bind()?;
+        let number = self.handle.current_number();
         let mut fast = true;
         for (view, _) in uses {
             if let Some(allocation) = view.allocation {
-                allocation.check_gpu(call, stream)?;
-                fast &= allocation.is_in(number);
+                allocation.check_gpu(call, self)?;
+                fast &= allocation.is_owned_by(number);
             }
         }
         if fast {
             return enqueue();
         }
-        let _order = stream.gpu.order();
-        for (view, write) in uses {
+        let guard = self.gpu.lock_order();
+        for (view, kind) in uses {
             if let Some(allocation) = view.allocation {
-                allocation.order(stream, view.access(*write), view.whole)?;
+                let access = view.access(*kind);
+                allocation.order_use_or_capture(&guard, &self.handle, access, view.scope)?;
             }
         }
         enqueue()

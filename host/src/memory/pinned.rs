@@ -3,8 +3,9 @@
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
-use super::bytes_of;
-use super::host::{HostMemory, HostRead, HostWrite};
+use super::host_block::HostMapping;
+use super::host_memory::{HostMemory, HostRead, HostWrite};
+use super::size::bytes_of;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -61,7 +62,11 @@ impl Gpu {
         let memory = if bytes == 0 {
             None
         } else {
-            Some(Allocation::pinned(self, bytes)?)
+            Some(Allocation::page_locked(
+                self,
+                bytes,
+                HostMapping::CopiesOnly,
+            )?)
         };
         Ok(PinnedBuffer {
             memory: HostMemory::new(memory, len),
@@ -74,7 +79,7 @@ impl Gpu {
         let memory = if bytes == 0 {
             None
         } else {
-            Some(Allocation::mapped(self, bytes)?)
+            Some(Allocation::page_locked(self, bytes, HostMapping::Mapped)?)
         };
         Ok(MappedBuffer {
             memory: HostMemory::new(memory, len),

@@ -6,6 +6,7 @@ use std::ops::{Bound, RangeBounds};
 use bytemuck::Pod;
 
 use super::view::{DeviceRead, DeviceWrite, RawView, sealed};
+use crate::order::access::ViewScope;
 
 /// A part of device memory for reading.
 ///
@@ -155,7 +156,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
             allocation.split();
         }
         let view = RawView {
-            whole: false,
+            scope: ViewScope::Shared,
             ..self.view
         };
         (

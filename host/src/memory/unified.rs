@@ -2,16 +2,17 @@
 
 use bytemuck::Pod;
 
-use super::allocation::Allocation;
-use super::bytes_of;
-use super::host::{HostMemory, HostRead, HostWrite};
+use super::allocation::{Allocation, Attachment};
+use super::host_memory::{HostMemory, HostRead, HostWrite};
 use super::pinned::{device_side, host_side};
-use super::uses::Attached;
+use super::size::bytes_of;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use crate::driver_call::call;
 use crate::error::Result;
 use crate::gpu::Gpu;
-use crate::raw::{self, call};
+use crate::order::access::{AccessKind, ViewScope};
 use crate::stream::Stream;
+use warpsmith_driver::raw;
 
 /// Memory with one address for host and device. It starts zeroed.
 ///
@@ -106,35 +107,38 @@ impl<T: Pod> UnifiedBuffer<T> {
             return Ok(());
         };
         let gpu = &allocation.gpu;
-        let place = |location| match location {
-            Location::Device => gpu.device,
+        let device_of = |location| match location {
+            Location::Device => gpu.context().device,
             Location::Host => raw::CU_DEVICE_CPU,
         };
         let (advice, device) = match advice {
-            Advice::ReadMostly => (raw::CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY, gpu.device),
+            Advice::ReadMostly => (
+                raw::CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY,
+                gpu.context().device,
+            ),
             Advice::NotReadMostly => (
                 raw::CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY,
-                gpu.device,
+                gpu.context().device,
             ),
             Advice::Prefer(location) => (
                 raw::CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-                place(location),
+                device_of(location),
             ),
             Advice::PreferNothing => (
                 raw::CUmem_advise::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
-                gpu.device,
+                gpu.context().device,
             ),
             Advice::AccessedBy(location) => (
                 raw::CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY,
-                place(location),
+                device_of(location),
             ),
             Advice::NotAccessedBy(location) => (
                 raw::CUmem_advise::CU_MEM_ADVISE_UNSET_ACCESSED_BY,
-                place(location),
+                device_of(location),
             ),
         };
         gpu.bind()?;
-        // SAFETY: the range is ours; advice changes no contents.
+        // SAFETY: the range is the allocation's, which `self` keeps alive; advice changes no contents.
         unsafe {
             call!(cuMemAdvise(
                 allocation.base,
@@ -155,8 +159,8 @@ impl<T: Pod> UnifiedBuffer<T> {
         let Some(allocation) = &self.memory.allocation else {
             return Ok(());
         };
-        allocation.check_gpu("cuStreamAttachMemAsync", &stream.inner)?;
-        stream.inner.refuse_capture("cuStreamAttachMemAsync")?;
+        allocation.check_gpu("cuStreamAttachMemAsync", stream)?;
+        stream.handle.refuse_capture("cuStreamAttachMemAsync")?;
         allocation.gpu.bind()?;
         let flags = match attach {
             Attach::Global => raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL,
@@ -164,23 +168,24 @@ impl<T: Pod> UnifiedBuffer<T> {
             Attach::Single => raw::CUmemAttach_flags::CU_MEM_ATTACH_SINGLE,
         };
         {
-            let _order = allocation.gpu.order();
-            allocation.check_host_access("UnifiedBuffer::attach", true)?;
-            // SAFETY: the range is ours and idle. A length of 0 means all of it.
+            let guard = allocation.gpu.lock_order();
+            allocation.check_host_access(&guard, "UnifiedBuffer::attach", AccessKind::Write)?;
+            // SAFETY: the base is the allocation's, which `self` keeps alive; a length of 0 means all of it. The check above found it idle.
             unsafe {
                 call!(cuStreamAttachMemAsync(
-                    stream.inner.raw,
+                    stream.handle.raw(),
                     allocation.base,
                     0,
                     flags.0
                 ))
             }?;
-            if !allocation.gpu.limits.concurrent_managed {
-                allocation.attach(match attach {
-                    Attach::Global => Attached::Everywhere,
-                    Attach::Host => Attached::HostOnly,
-                    Attach::Single => Attached::OneStream(stream.inner.number),
-                });
+            if !allocation.gpu.limits().concurrent_managed {
+                let attachment = match attach {
+                    Attach::Global => Attachment::Everywhere,
+                    Attach::Host => Attachment::HostOnly,
+                    Attach::Single => Attachment::OneStream(stream.handle.number()),
+                };
+                allocation.attach(&guard, attachment);
             }
         }
         stream.synchronize()
@@ -194,22 +199,24 @@ impl Stream {
         let Some(allocation) = &buffer.memory.allocation else {
             return Ok(());
         };
-        allocation.check_gpu("cuMemPrefetchAsync", &self.inner)?;
-        self.inner.refuse_capture("cuMemPrefetchAsync")?;
+        allocation.check_gpu("cuMemPrefetchAsync", self)?;
+        self.handle.refuse_capture("cuMemPrefetchAsync")?;
         allocation.gpu.bind()?;
         let device = match to {
-            Location::Device => allocation.gpu.device,
+            Location::Device => allocation.gpu.context().device,
             Location::Host => raw::CU_DEVICE_CPU,
         };
-        let _order = allocation.gpu.order();
-        allocation.order(&self.inner, buffer.raw_view().access(false), false)?;
-        // SAFETY: the range is ours; moving it changes no contents.
+        let guard = allocation.gpu.lock_order();
+        let access = buffer.raw_view().access(AccessKind::Read);
+        allocation.order_use_or_capture(&guard, &self.handle, access, ViewScope::Shared)?;
+        // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it changes
+        // no contents.
         unsafe {
             call!(cuMemPrefetchAsync(
                 allocation.base,
                 allocation.bytes,
                 device,
-                self.inner.raw
+                self.handle.raw()
             ))
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
-use super::uses::Access;
+use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// A range of an allocation. Without an allocation it is empty.
 #[derive(Clone, Copy)]
@@ -16,19 +16,18 @@ pub struct RawView<'a> {
     pub(crate) bytes: usize,
     /// Elements.
     pub(crate) len: usize,
-    /// No view of another part of the allocation exists beside this one, except for reading.
-    pub(crate) whole: bool,
+    pub(crate) scope: ViewScope,
 }
 
 impl RawView<'_> {
-    pub(crate) fn access(&self, write: bool) -> Access {
+    pub(crate) fn access(&self, kind: AccessKind) -> Access {
         let start = self
             .allocation
             .map_or(0, |allocation| self.address - allocation.base);
         Access {
             start,
             end: start + self.bytes as u64,
-            write,
+            kind,
         }
     }
 }
@@ -75,9 +74,9 @@ pub struct DevicePointer<T> {
     of: PhantomData<*mut T>,
 }
 
-// SAFETY: only a number; what it points to is the business of the unsafe code that uses it.
+// SAFETY: it is a number; whoever reaches memory by it does so in unsafe code of their own.
 unsafe impl<T> Send for DevicePointer<T> {}
-// SAFETY: as above.
+// SAFETY: it is a number that never changes; whoever reaches memory by it does so in unsafe code of their own.
 unsafe impl<T> Sync for DevicePointer<T> {}
 
 impl<T> Clone for DevicePointer<T> {

@@ -10,19 +10,19 @@
     clippy::too_many_arguments
 )]
 
-use core::ffi::{c_char, c_void};
+use core::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use warpsmith_simulator::abi::*;
+use warpsmith_abi::*;
 use warpsmith_simulator::entry_point;
 
 /// One entry point, looked up at its first call.
-struct Slot {
+struct EntryPoint {
     name: &'static str,
     address: AtomicPtr<c_void>,
 }
 
-impl Slot {
+impl EntryPoint {
     const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -54,10 +54,10 @@ macro_rules! typed {
         $(
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
-                static SLOT: Slot = Slot::new(stringify!($name));
+                static ENTRY: EntryPoint = EntryPoint::new(stringify!($name));
                 // SAFETY: the entry point of this name has this type, and the caller keeps its contract.
                 unsafe {
-                    core::mem::transmute::<*const c_void, signature::$name>(SLOT.get())($($argument),*)
+                    core::mem::transmute::<*const c_void, signature::$name>(ENTRY.get())($($argument),*)
                 }
             }
         )*
@@ -69,36 +69,27 @@ macro_rules! untyped {
         $(
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name() -> CUresult {
-                static SLOT: Slot = Slot::new(stringify!($name));
+                static ENTRY: EntryPoint = EntryPoint::new(stringify!($name));
                 // SAFETY: none of these is implemented; the stub behind the name takes no arguments.
-                unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> CUresult>(SLOT.get())() }
+                unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> CUresult>(ENTRY.get())() }
             }
         )*
     };
 }
 
-warpsmith_simulator::for_each_established_function!(typed);
-warpsmith_simulator::for_each_newer_function!(typed);
-warpsmith_simulator::for_each_per_thread_function!(typed);
-warpsmith_simulator::for_each_foreign_symbol!(untyped);
+warpsmith_abi::for_each_established_function!(typed);
+warpsmith_abi::for_each_newer_function!(typed);
+warpsmith_abi::for_each_per_thread_function!(typed);
+warpsmith_abi::for_each_foreign_symbol!(untyped);
 
-/// The simulator's own entry points are exported too: the last fault's report ...
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn warpsmithSimulatorReport(buffer: *mut c_char, size: usize) -> usize {
-    static SLOT: Slot = Slot::new("warpsmithSimulatorReport");
-    type Report = unsafe extern "C" fn(*mut c_char, usize) -> usize;
-    // SAFETY: the entry point has this type, and the caller keeps its contract.
-    unsafe { core::mem::transmute::<*const c_void, Report>(SLOT.get())(buffer, size) }
-}
+/// The simulator's own functions are exported too.
+mod own {
+    use core::ffi::{c_char, c_uint, c_void};
 
-/// ... and its settings.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn warpsmithSimulatorConfigure(
-    setting: *const c_char,
-    value: *const c_char,
-) -> u32 {
-    static SLOT: Slot = Slot::new("warpsmithSimulatorConfigure");
-    type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> u32;
-    // SAFETY: the entry point has this type, and the caller keeps its contract.
-    unsafe { core::mem::transmute::<*const c_void, Configure>(SLOT.get())(setting, value) }
+    use warpsmith_abi::CUcontext;
+    use warpsmith_abi::extension::{FaultFormat, signature};
+
+    use super::EntryPoint;
+
+    warpsmith_abi::for_each_extension_function!(typed);
 }

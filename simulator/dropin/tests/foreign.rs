@@ -1,25 +1,10 @@
 //! The drop-in as a foreign program meets it: a C program that loads `libcuda.so.1` by name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use warpsmith_testkit::process;
 
-/// The library that cargo has built for this test.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("the test has a path");
-    let folder = test.parent().expect("and a folder");
-    let places = [
-        folder.join("libwarpsmith_dropin.so"),
-        folder.join("../libwarpsmith_dropin.so"),
-    ];
-    let newest = places
-        .iter()
-        .filter(|place| place.exists())
-        .max_by_key(|place| place.metadata().and_then(|data| data.modified()).ok());
-    newest
-        .expect("cargo builds the library before its tests")
-        .clone()
-}
+mod library;
 
 fn compile(source: &Path, into: &Path) {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -38,7 +23,7 @@ fn a_foreign_program_runs_on_the_simulator() {
     // covers: DRV-18, DRV-EX01
     let folder = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(
-        library().canonicalize().unwrap(),
+        library::path().canonicalize().unwrap(),
         folder.path().join("libcuda.so.1"),
     )
     .expect("a link");

@@ -1,19 +1,20 @@
 //! Stream capture.
 
-use super::*;
-use crate::graph::{self, Information};
-use crate::state::registries;
+use super::entry::*;
+use super::graph::dependency_list;
+use crate::graph::{self, GRAPHS};
 use crate::streams;
+use crate::streams::capture::{self, CaptureInformation, Dependency, DependencyUpdate};
 
 type Mode = CUstreamCaptureMode;
 
 driver_calls! {
     Ready fn cuStreamBeginCapture(hStream: CUstream) {
-        graph::begin(&streams::find(hStream)?, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL, None)?;
+        graph::begin(&*streams::find(hStream)?, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL, None)?;
     }
 
     Ready fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode) {
-        graph::begin(&streams::find(hStream)?, mode, None)?;
+        graph::begin(&*streams::find(hStream)?, mode, None)?;
     }
 
     Ready fn cuStreamBeginCaptureToGraph(
@@ -21,10 +22,10 @@ driver_calls! {
         numDependencies: usize, mode: CUstreamCaptureMode,
     ) {
         let stream = streams::find(hStream)?;
-        let graph = registries().graphs.get(hGraph)?;
-        let after = crate::api::graph::dependencies(dependencies, dependencyData, numDependencies)?;
+        let graph = GRAPHS.get(hGraph)?;
+        let after = dependency_list(dependencies, dependencyData, numDependencies)?;
         let nodes = graph.nodes();
-        if after.iter().any(|(handle, _)| nodes.iter().all(|node| node.handle != *handle)) {
+        if after.iter().any(|before| nodes.iter().all(|node| node.handle != before.node)) {
             return Err(code::INVALID_VALUE);
         }
         graph::begin(&stream, mode, Some((graph, after)))?;
@@ -35,30 +36,30 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         phGraph.write(core::ptr::null_mut());
-        let graph = graph::end(&streams::find(hStream)?)?;
+        let graph = graph::end(&*streams::find(hStream)?)?;
         phGraph.write(graph.handle as CUgraph);
     }
 
     Ready fn cuStreamIsCapturing(hStream: CUstream, captureStatus: *mut CUstreamCaptureStatus) {
-        put(captureStatus, graph::information(&*streams::find(hStream)?)?.status)?;
+        put(captureStatus, streams::find(hStream)?.capture.information()?.status)?;
     }
 
     Ready fn cuStreamGetCaptureInfo(
         hStream: CUstream, captureStatus_out: *mut CUstreamCaptureStatus, id_out: *mut cuuint64_t,
     ) {
-        let information = graph::information(&*streams::find(hStream)?)?;
-        tell(&information, captureStatus_out, id_out, core::ptr::null_mut())?;
+        let (information, graph) = graph::information(&*streams::find(hStream)?)?;
+        tell(&information, graph, captureStatus_out, id_out, core::ptr::null_mut())?;
     }
 
     Ready fn cuStreamGetCaptureInfo_v2(
         hStream: CUstream, captureStatus_out: *mut CUstreamCaptureStatus, id_out: *mut cuuint64_t, graph_out: *mut CUgraph,
         dependencies_out: *mut *const CUgraphNode, numDependencies_out: *mut usize,
     ) {
-        let information = graph::information(&*streams::find(hStream)?)?;
-        if information.frontier.iter().any(|(_, data)| data.type_ != 0) {
+        let (information, graph) = graph::information(&*streams::find(hStream)?)?;
+        if information.frontier.iter().any(|before| before.edge.type_ != 0) {
             return Err(code::LOSSY_QUERY);
         }
-        tell(&information, captureStatus_out, id_out, graph_out)?;
+        tell(&information, graph, captureStatus_out, id_out, graph_out)?;
         lend(&information, dependencies_out, core::ptr::null_mut(), numDependencies_out);
     }
 
@@ -67,15 +68,15 @@ driver_calls! {
         dependencies_out: *mut *const CUgraphNode, edgeData_out: *mut *const CUgraphEdgeData,
         numDependencies_out: *mut usize,
     ) {
-        let information = graph::information(&*streams::find(hStream)?)?;
-        tell(&information, captureStatus_out, id_out, graph_out)?;
+        let (information, graph) = graph::information(&*streams::find(hStream)?)?;
+        tell(&information, graph, captureStatus_out, id_out, graph_out)?;
         lend(&information, dependencies_out, edgeData_out, numDependencies_out);
     }
 
     Ready fn cuStreamUpdateCaptureDependencies(
         hStream: CUstream, dependencies: *mut CUgraphNode, numDependencies: usize, flags: c_uint,
     ) {
-        let after = crate::api::graph::dependencies(dependencies, core::ptr::null(), numDependencies)?;
+        let after = dependency_list(dependencies, core::ptr::null(), numDependencies)?;
         update(hStream, &after, flags)?;
     }
 
@@ -83,7 +84,7 @@ driver_calls! {
         hStream: CUstream, dependencies: *mut CUgraphNode, dependencyData: *const CUgraphEdgeData, numDependencies: usize,
         flags: c_uint,
     ) {
-        let after = crate::api::graph::dependencies(dependencies, dependencyData, numDependencies)?;
+        let after = dependency_list(dependencies, dependencyData, numDependencies)?;
         update(hStream, &after, flags)?;
     }
 
@@ -91,34 +92,37 @@ driver_calls! {
         if mode.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        mode.write(graph::exchange_mode(mode.read())?);
+        mode.write(capture::exchange_mode(mode.read())?);
     }
 }
 
-fn update(stream: CUstream, dependencies: &[(usize, CUgraphEdgeData)], flags: c_uint) -> Result {
-    if flags > 1 {
-        return Err(code::INVALID_VALUE);
-    }
-    graph::update_frontier(&*streams::find(stream)?, dependencies, flags == 1)
+fn update(stream: CUstream, dependencies: &[Dependency], flags: c_uint) -> Result {
+    let update = match flags {
+        0 => DependencyUpdate::Add,
+        1 => DependencyUpdate::Replace,
+        _ => return Err(code::INVALID_VALUE),
+    };
+    graph::update_dependencies(&*streams::find(stream)?, dependencies, update)
 }
 
 /// # Safety
 ///
 /// The pointers are null or valid for writing.
 unsafe fn tell(
-    information: &Information,
+    information: &CaptureInformation,
+    graph: usize,
     status: *mut CUstreamCaptureStatus,
     id: *mut cuuint64_t,
-    graph: *mut CUgraph,
+    graph_out: *mut CUgraph,
 ) -> Result {
-    // SAFETY: the caller's contract.
+    // SAFETY: all three pointers are null or valid for writing by the caller's contract, and null ones are not written through.
     unsafe {
         put(status, information.status)?;
         if !id.is_null() {
-            id.write(information.id);
+            id.write(information.session.as_ref().map_or(0, |session| session.id));
         }
-        if !graph.is_null() {
-            graph.write(information.graph as CUgraph);
+        if !graph_out.is_null() {
+            graph_out.write(graph as CUgraph);
         }
     }
     Ok(())
@@ -130,7 +134,7 @@ unsafe fn tell(
 ///
 /// The pointers are null or valid for writing.
 unsafe fn lend(
-    information: &Information,
+    information: &CaptureInformation,
     nodes: *mut *const CUgraphNode,
     edges: *mut *const CUgraphEdgeData,
     count: *mut usize,
@@ -143,10 +147,14 @@ unsafe fn lend(
         lent.0 = information
             .frontier
             .iter()
-            .map(|&(node, _)| node as CUgraphNode)
+            .map(|before| before.node as CUgraphNode)
             .collect();
-        lent.1 = information.frontier.iter().map(|&(_, data)| data).collect();
-        // SAFETY: the caller's contract.
+        lent.1 = information
+            .frontier
+            .iter()
+            .map(|before| before.edge)
+            .collect();
+        // SAFETY: all three pointers are null or valid for writing by the caller's contract, and null ones are not written through.
         unsafe {
             if !nodes.is_null() {
                 nodes.write(lent.0.as_ptr());

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::device::index;
-use super::*;
+use super::entry::*;
+use crate::context::{self, CONTEXTS, Context, current, current_unchecked};
 use crate::device;
-use crate::state::{self, Context, current, current_unchecked, lock, registries};
+use crate::sync::lock;
 
 const SCHEDULING: c_uint = 7;
 const KNOWN_FLAGS: c_uint = 0xff;
 
 driver_calls! {
     Ready fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice) {
-        let context = state::primary(index(dev)?)?;
+        let context = context::primary(index(dev)?)?;
         if pctx.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -22,21 +23,21 @@ driver_calls! {
     }
 
     Ready fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) {
-        state::primary(index(dev)?)?.release()?;
+        context::primary(index(dev)?)?.release()?;
     }
 
     Ready fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) {
-        state::primary(index(dev)?)?.clear();
+        context::primary(index(dev)?)?.reset();
     }
 
     Ready fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {
-        let context = state::primary(index(dev)?)?;
+        let context = context::primary(index(dev)?)?;
         check_flags(flags)?;
         context.flags.store(flags, Relaxed);
     }
 
     Ready fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int) {
-        let context = state::primary(index(dev)?)?;
+        let context = context::primary(index(dev)?)?;
         put(flags, context.flags.load(Relaxed))?;
         put(active, c_int::from(context.is_alive()))?;
     }
@@ -62,30 +63,30 @@ driver_calls! {
     }
 
     Ready fn cuCtxDestroy_v2(ctx: CUcontext) {
-        let context = registries().contexts.get(ctx).map_err(|_| code::INVALID_CONTEXT)?;
+        let context = Context::of_handle(ctx)?;
         if context.is_primary {
             return Err(code::INVALID_CONTEXT);
         }
-        registries().contexts.remove(ctx).map_err(|_| code::INVALID_CONTEXT)?;
+        CONTEXTS.remove(ctx).map_err(|_| code::INVALID_CONTEXT)?;
         context.destroy();
         if current_unchecked().is_some_and(|top| Arc::ptr_eq(&top, &context)) {
-            state::pop()?;
+            context::pop()?;
         }
     }
 
     Ready fn cuCtxPushCurrent_v2(ctx: CUcontext) {
-        state::push(find_context(ctx)?);
+        context::push(Context::of_handle(ctx)?);
     }
 
     Ready fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) {
-        let context = state::pop()?;
+        let context = context::pop()?;
         if !pctx.is_null() {
             pctx.write(context.handle as CUcontext);
         }
     }
 
     Ready fn cuCtxSetCurrent(ctx: CUcontext) {
-        state::set_current(if ctx.is_null() { None } else { Some(find_context(ctx)?) });
+        context::set_current(if ctx.is_null() { None } else { Some(Context::of_handle(ctx)?) });
     }
 
     Ready fn cuCtxGetCurrent(pctx: *mut CUcontext) {
@@ -102,13 +103,13 @@ driver_calls! {
     }
 
     Ready fn cuCtxGetId(ctx: CUcontext, ctxId: *mut c_ulonglong) {
-        let context = if ctx.is_null() { current()? } else { find_context(ctx)? };
+        let context = if ctx.is_null() { current()? } else { Context::of_handle(ctx)? };
         put(ctxId, context.id())?;
     }
 
     Ready fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint) {
         if !ctx.is_null() {
-            find_context(ctx)?;
+            Context::of_handle(ctx)?;
         } else {
             current()?;
         }
@@ -189,14 +190,6 @@ driver_calls! {
     }
 }
 
-/// The context of a handle.
-pub(super) fn find_context(handle: CUcontext) -> Result<Arc<Context>> {
-    registries()
-        .contexts
-        .get(handle)
-        .map_err(|_| code::INVALID_CONTEXT)
-}
-
 fn check_flags(flags: c_uint) -> Result {
     let scheduling = flags & SCHEDULING;
     if flags & !KNOWN_FLAGS != 0 || !matches!(scheduling, 0 | 1 | 2 | 4) {
@@ -214,11 +207,9 @@ unsafe fn create(to: *mut CUcontext, flags: c_uint, device: CUdevice) -> Result 
     if to.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    let context = registries()
-        .contexts
-        .add(|handle| Context::created(handle, device, flags));
-    // SAFETY: not null, so valid by the caller's contract.
+    let context = CONTEXTS.add(|handle| Context::created(handle, device, flags));
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(context.handle as CUcontext) };
-    state::push(context);
+    context::push(context);
     Ok(())
 }

@@ -3,10 +3,11 @@
 //! An asynchronous copy is truly so where both ends are memory that the driver knows. With ordinary host memory small sources are copied
 //! away at once, and everything else waits, as the driver does.
 
-use super::*;
+use super::entry::*;
+use crate::context::{Context, current};
 use crate::graph;
-use crate::state::current;
-use crate::streams::{self, Operation, Transfer};
+use crate::memory::{EndMemory, Transfer};
+use crate::streams::{self, Operation};
 
 const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
 const DEVICE: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_DEVICE;
@@ -36,8 +37,8 @@ driver_calls! {
     Ready fn cuMemcpyPeer(
         dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize,
     ) {
-        super::context::find_context(dstContext)?.check()?;
-        super::context::find_context(srcContext)?.check()?;
+        Context::of_handle(dstContext)?.check()?;
+        Context::of_handle(srcContext)?.check()?;
         now(|| Transfer::linear(dstDevice as usize, DEVICE, srcDevice as usize, DEVICE, ByteCount))?;
     }
 
@@ -45,8 +46,8 @@ driver_calls! {
         dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize,
         hStream: CUstream,
     ) {
-        super::context::find_context(dstContext)?.check()?;
-        super::context::find_context(srcContext)?.check()?;
+        Context::of_handle(dstContext)?.check()?;
+        Context::of_handle(srcContext)?.check()?;
         later(hStream, || Transfer::linear(dstDevice as usize, DEVICE, srcDevice as usize, DEVICE, ByteCount))?;
     }
 
@@ -87,23 +88,15 @@ driver_calls! {
     }
 }
 
-/// # Safety
-///
-/// `pointer` is null or valid.
-pub(super) unsafe fn parameters<'a, T>(pointer: *const T) -> Result<&'a T> {
-    // SAFETY: the caller's contract.
-    unsafe { pointer.as_ref() }.ok_or(code::INVALID_VALUE)
-}
-
 /// Copies on the default stream and waits.
 fn now(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     let context = current()?;
     let stream = streams::find(core::ptr::null_mut())?;
-    graph::refuse_synchronous(&stream, &context)?;
+    stream.capture.refuse_synchronisation()?;
     let transfer = transfer()?;
     if transfer.bytes() > 0 {
-        stream.perform_now(Operation::Copy(transfer))?;
-        context.drain_output();
+        stream.execute_and_wait(Operation::Copy(transfer))?;
+        context.flush_output();
     }
     Ok(())
 }
@@ -114,19 +107,19 @@ fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Resul
     if transfer.bytes() == 0 {
         return Ok(());
     }
-    let pageable = [transfer.from.place, transfer.to.place].contains(&streams::Place::Pageable);
-    if graph::is_capturing(&stream) || !pageable {
-        stream.perform(Operation::Copy(transfer))?;
+    let pageable = [transfer.from.memory, transfer.to.memory].contains(&EndMemory::Pageable);
+    if stream.capture.is_capturing() || !pageable {
+        graph::perform(&stream, Operation::Copy(transfer))?;
         return Ok(());
     }
-    if transfer.to.place == streams::Place::Known && transfer.bytes() <= STAGED {
+    if transfer.to.memory == EndMemory::Known && transfer.bytes() <= STAGED {
         // SAFETY: the source is the caller's host memory, valid during the call.
         let staged = unsafe { transfer.stage() };
-        stream.perform(Operation::StagedCopy(transfer, staged.into()))?;
+        graph::perform(&stream, Operation::StagedCopy(transfer, staged.into()))?;
         return Ok(());
     }
-    if let Some(mark) = stream.perform(Operation::Copy(transfer))? {
-        mark.wait();
+    if let Some(point) = graph::perform(&stream, Operation::Copy(transfer))? {
+        point.wait();
     }
     stream.context().map(drop)
 }

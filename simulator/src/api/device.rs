@@ -1,6 +1,6 @@
 //! Devices and what they report.
 
-use super::*;
+use super::entry::*;
 use crate::device;
 
 driver_calls! {

@@ -1,6 +1,6 @@
 //! Names and descriptions of error codes.
 
-use super::*;
+use super::entry::*;
 
 driver_calls! {
     Early fn cuGetErrorName(error: CUresult, pStr: *mut *const c_char) {
@@ -23,7 +23,7 @@ unsafe fn describe(
     choose: fn(Texts) -> *const c_char,
 ) -> Result {
     let found = code::describe(error);
-    // SAFETY: the caller's contract.
+    // SAFETY: `to` is null or valid for writing by the caller's contract.
     unsafe { put(to, found.map_or(core::ptr::null(), choose)) }?;
     found.map(drop).ok_or(code::INVALID_VALUE)
 }

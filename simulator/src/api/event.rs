@@ -1,11 +1,9 @@
 //! Events.
 
-use std::sync::Arc;
-
-use super::*;
-use crate::graph;
-use crate::state::{current, registries};
-use crate::streams::{self, Event, Recording};
+use super::entry::*;
+use crate::context::{Context, current};
+use crate::graph::{self, EventUse};
+use crate::streams::{self, EVENTS, Event, Recording};
 
 const KNOWN_FLAGS: c_uint = 7;
 
@@ -17,12 +15,12 @@ driver_calls! {
         if phEvent.is_null() || Flags & !KNOWN_FLAGS != 0 || (interprocess && !untimed) {
             return Err(code::INVALID_VALUE);
         }
-        let event = registries().events.add(|handle| Event::new(handle, context.id(), Flags));
+        let event = context.add_to(&EVENTS, |handle| Event::new(handle, context.id(), Flags));
         phEvent.write(event.handle as CUevent);
     }
 
     Ready fn cuEventDestroy_v2(hEvent: CUevent) {
-        registries().events.remove(hEvent)?;
+        EVENTS.remove(hEvent)?;
     }
 
     Ready fn cuEventRecord(hEvent: CUevent, hStream: CUstream) {
@@ -34,7 +32,7 @@ driver_calls! {
     }
 
     Ready fn cuEventQuery(hEvent: CUevent) {
-        let event = registries().events.get(hEvent)?;
+        let event = EVENTS.get(hEvent)?;
         check_context(&event)?;
         if !event.query()? {
             return Err(code::NOT_READY);
@@ -43,7 +41,7 @@ driver_calls! {
     }
 
     Ready fn cuEventSynchronize(hEvent: CUevent) {
-        let event = registries().events.get(hEvent)?;
+        let event = EVENTS.get(hEvent)?;
         check_context(&event)?;
         event.synchronize()?;
         synchronised(&event)?;
@@ -63,13 +61,13 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let stream = streams::find(hStream)?;
-        let event = registries().events.get(hEvent)?;
-        if graph::wait_event(&stream, &event, Flags & external != 0)? {
+        let event = EVENTS.get(hEvent)?;
+        if graph::wait_event(&stream, &event, event_use(Flags & external))? {
             return Ok(());
         }
-        graph::refuse_implicit(&stream, &*stream.context()?)?;
-        if let Recording::Real(mark, _) = event.recording() {
-            stream.wait_for(mark)?;
+        stream.capture.refuse_implicit_dependency()?;
+        if let Recording::Recorded(recorded) = event.recording() {
+            stream.wait_for(recorded.point)?;
         }
     }
 }
@@ -80,22 +78,19 @@ fn record(event: CUevent, stream: CUstream, flags: c_uint) -> Result {
         return Err(code::INVALID_VALUE);
     }
     let stream = streams::find(stream)?;
-    let event = registries().events.get(event)?;
+    let event = EVENTS.get(event)?;
     if event.context != stream.context_id {
         return Err(code::INVALID_HANDLE);
     }
-    if graph::record_event(&stream, &event, flags & external != 0)? {
+    if graph::record_event(&stream, &event, event_use(flags & external))? {
         return Ok(());
     }
-    graph::refuse_implicit(&stream, &*stream.context()?)?;
+    stream.capture.refuse_implicit_dependency()?;
     stream.record(&event)
 }
 
 fn elapsed(start: CUevent, end: CUevent) -> Result<f32> {
-    let (start, end) = (
-        registries().events.get(start)?,
-        registries().events.get(end)?,
-    );
+    let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
     if start.context != end.context {
         return Err(code::INVALID_HANDLE);
     }
@@ -103,21 +98,19 @@ fn elapsed(start: CUevent, end: CUevent) -> Result<f32> {
     end.elapsed_since(&start)
 }
 
-fn check_context(event: &Arc<Event>) -> Result {
-    registries()
-        .contexts
-        .get(event.context as usize as CUcontext)
-        .map_err(|_| code::CONTEXT_IS_DESTROYED)?
-        .check()
+fn check_context(event: &Event) -> Result {
+    Context::of_id(event.context)?.check()
 }
 
 /// An event's completion shows what came before it: output of kernels, frees into pools, and errors.
-fn synchronised(event: &Arc<Event>) -> Result {
-    let context = registries()
-        .contexts
-        .get(event.context as usize as CUcontext)
-        .map_err(|_| code::CONTEXT_IS_DESTROYED)?;
-    context.drain_output();
-    crate::pool::after_synchronisation(context.device);
-    context.check()
+fn synchronised(event: &Event) -> Result {
+    Context::of_id(event.context)?.after_synchronisation()
+}
+
+fn event_use(external: c_uint) -> EventUse {
+    if external == 0 {
+        EventUse::Internal
+    } else {
+        EventUse::External
+    }
 }

@@ -1,7 +1,9 @@
 //! Fills with values of 1, 2 and 4 bytes.
 
-use super::*;
-use crate::streams::{self, Fill, Operation};
+use super::entry::*;
+use crate::graph;
+use crate::memory::Fill;
+use crate::streams::{self, Operation};
 
 macro_rules! fills {
     ($($plain:ident, $asynchronous:ident, $flat:ident, $flat_asynchronous:ident: $value:ty, $element:literal;)*) => {
@@ -54,6 +56,6 @@ fn fill(
         height,
     }
     .check()?;
-    stream.perform(Operation::Fill(fill))?;
+    graph::perform(&stream, Operation::Fill(fill))?;
     Ok(())
 }

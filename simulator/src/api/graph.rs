@@ -1,12 +1,14 @@
 //! Graphs: creation, edges, queries, user objects, DOT.
 
 use core::ffi::CStr;
-use std::sync::Arc;
 
-use super::*;
-use crate::graph::{self, Edge, Graph, Node, PLAIN_EDGE, UserObject};
-use crate::state::registries;
-use crate::streams::Operation;
+use super::entry::*;
+use crate::context::Context;
+use crate::graph::{
+    self, Edge, GRAPHS, Graph, NODES, NodeOperation, PLAIN_EDGE, ReferencesLeft, USER_OBJECTS,
+    UserObject,
+};
+use crate::streams::capture::Dependency;
 
 driver_calls! {
     Ready fn cuGraphCreate(phGraph: *mut CUgraph, flags: c_uint) {
@@ -17,71 +19,69 @@ driver_calls! {
     }
 
     Ready fn cuGraphDestroy(hGraph: CUgraph) {
-        let graph = registries().graphs.get(hGraph)?;
+        let graph = GRAPHS.get(hGraph)?;
         if graph.owned {
             // Child graphs and conditional bodies end with their node.
             return Err(code::INVALID_VALUE);
         }
-        registries().graphs.remove(hGraph)?;
+        GRAPHS.remove(hGraph)?;
         graph.clear();
     }
 
     Ready fn cuGraphClone(phGraphClone: *mut CUgraph, originalGraph: CUgraph) {
-        let original = registries().graphs.get(originalGraph)?;
+        let original = GRAPHS.get(originalGraph)?;
         if phGraphClone.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let (copy, map) = original.duplicate(false);
-        super::graph_nodes::remember_clone(&copy, map);
-        phGraphClone.write(copy.handle as CUgraph);
+        phGraphClone.write(graph::clone_graph(&original).handle as CUgraph);
     }
 
     Ready fn cuGraphNodeFindInClone(phNode: *mut CUgraphNode, hOriginalNode: CUgraphNode, hClonedGraph: CUgraph) {
-        let graph = registries().graphs.get(hClonedGraph)?;
-        let node = super::graph_nodes::find_in_clone(&graph, hOriginalNode as usize).ok_or(code::INVALID_VALUE)?;
+        let graph = GRAPHS.get(hClonedGraph)?;
+        let node = graph::find_in_clone(&graph, hOriginalNode as usize).ok_or(code::INVALID_VALUE)?;
         put(phNode, node as CUgraphNode)?;
     }
 
     Ready fn cuGraphDestroyNode(hNode: CUgraphNode) {
-        let node = registries().nodes.get(hNode)?;
-        registries().graphs.get(node.graph as CUgraph)?.remove(&node);
+        let node = NODES.get(hNode)?;
+        GRAPHS.get(node.graph as CUgraph)?.remove(&node);
     }
 
     Ready fn cuGraphNodeGetType(hNode: CUgraphNode, r#type: *mut CUgraphNodeType) {
-        put(r#type, registries().nodes.get(hNode)?.kind())?;
+        put(r#type, NODES.get(hNode)?.operation().node_type())?;
     }
 
     Ready fn cuGraphAddDependencies(hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, numDependencies: usize) {
-        registries().graphs.get(hGraph)?.connect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
+        GRAPHS.get(hGraph)?.connect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
     }
 
     Ready fn cuGraphAddDependencies_v2(
         hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edgeData: *const CUgraphEdgeData,
         numDependencies: usize,
     ) {
-        registries().graphs.get(hGraph)?.connect(&edges(from, to, edgeData, numDependencies)?)?;
+        GRAPHS.get(hGraph)?.connect(&edges(from, to, edgeData, numDependencies)?)?;
     }
 
     Ready fn cuGraphRemoveDependencies(
         hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, numDependencies: usize,
     ) {
-        registries().graphs.get(hGraph)?.disconnect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
+        GRAPHS.get(hGraph)?.disconnect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
     }
 
     Ready fn cuGraphRemoveDependencies_v2(
         hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edgeData: *const CUgraphEdgeData,
         numDependencies: usize,
     ) {
-        registries().graphs.get(hGraph)?.disconnect(&edges(from, to, edgeData, numDependencies)?)?;
+        GRAPHS.get(hGraph)?.disconnect(&edges(from, to, edgeData, numDependencies)?)?;
     }
 
     Ready fn cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize) {
-        let all = registries().graphs.get(hGraph)?.nodes();
+        let all = GRAPHS.get(hGraph)?.nodes();
         list(&all.iter().map(|node| node.handle as CUgraphNode).collect::<Vec<_>>(), nodes, numNodes)?;
     }
 
     Ready fn cuGraphGetRootNodes(hGraph: CUgraph, rootNodes: *mut CUgraphNode, numRootNodes: *mut usize) {
-        let graph = registries().graphs.get(hGraph)?;
+        let graph = GRAPHS.get(hGraph)?;
         let edges = graph.edges();
         let roots = graph.nodes().into_iter().map(|node| node.handle);
         let roots = roots.filter(|&handle| edges.iter().all(|edge| edge.to != handle));
@@ -89,13 +89,13 @@ driver_calls! {
     }
 
     Ready fn cuGraphGetEdges(hGraph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, numEdges: *mut usize) {
-        list_edges(&registries().graphs.get(hGraph)?.edges(), from, to, core::ptr::null_mut(), numEdges)?;
+        list_edges(&GRAPHS.get(hGraph)?.edges(), from, to, core::ptr::null_mut(), numEdges)?;
     }
 
     Ready fn cuGraphGetEdges_v2(
         hGraph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, edgeData: *mut CUgraphEdgeData, numEdges: *mut usize,
     ) {
-        list_edges(&registries().graphs.get(hGraph)?.edges(), from, to, edgeData, numEdges)?;
+        list_edges(&GRAPHS.get(hGraph)?.edges(), from, to, edgeData, numEdges)?;
     }
 
     Ready fn cuGraphNodeGetDependencies(hNode: CUgraphNode, dependencies: *mut CUgraphNode, numDependencies: *mut usize) {
@@ -125,8 +125,8 @@ driver_calls! {
     }
 
     Ready fn cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: *mut CUgraph) {
-        match registries().nodes.get(hNode)?.operation() {
-            Operation::Child(child) => put(phGraph, child.handle as CUgraph)?,
+        match NODES.get(hNode)?.operation() {
+            NodeOperation::Child(child) => put(phGraph, child.handle as CUgraph)?,
             _ => return Err(code::INVALID_VALUE),
         }
     }
@@ -134,19 +134,19 @@ driver_calls! {
     Ready fn cuGraphConditionalHandleCreate(
         pHandle_out: *mut CUgraphConditionalHandle, hGraph: CUgraph, ctx: CUcontext, defaultLaunchValue: c_uint, flags: c_uint,
     ) {
-        let graph = registries().graphs.get(hGraph)?;
+        let graph = GRAPHS.get(hGraph)?;
         if !ctx.is_null() {
-            super::context::find_context(ctx)?;
+            Context::of_handle(ctx)?;
         }
         if pHandle_out.is_null() || flags > CU_GRAPH_COND_ASSIGN_DEFAULT {
             return Err(code::INVALID_VALUE);
         }
         let assign = flags == CU_GRAPH_COND_ASSIGN_DEFAULT;
-        pHandle_out.write(graph::create_condition(&graph, defaultLaunchValue, assign));
+        pHandle_out.write(graph.create_condition(defaultLaunchValue, assign));
     }
 
     Ready fn cuGraphDebugDotPrint(hGraph: CUgraph, path: *const c_char, flags: c_uint) {
-        let graph = registries().graphs.get(hGraph)?;
+        let graph = GRAPHS.get(hGraph)?;
         if path.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -161,7 +161,7 @@ driver_calls! {
         if object_out.is_null() || destroy.is_none() || initialRefcount == 0 || flags != no_sync {
             return Err(code::INVALID_VALUE);
         }
-        let object = registries().objects.add(|handle| UserObject::new(handle, ptr, destroy));
+        let object = USER_OBJECTS.add(|handle| UserObject::new(handle, ptr, destroy));
         object.retain(initialRefcount as usize);
         object_out.write(object.handle as CUuserObject);
     }
@@ -170,7 +170,7 @@ driver_calls! {
         if count == 0 {
             return Err(code::INVALID_VALUE);
         }
-        registries().objects.get(object)?.retain(count as usize);
+        USER_OBJECTS.get(object)?.retain(count as usize);
     }
 
     Ready fn cuUserObjectRelease(object: CUuserObject, count: c_uint) {
@@ -178,8 +178,8 @@ driver_calls! {
     }
 
     Ready fn cuGraphRetainUserObject(graph: CUgraph, object: CUuserObject, count: c_uint, flags: c_uint) {
-        let graph = registries().graphs.get(graph)?;
-        let found = registries().objects.get(object)?;
+        let graph = GRAPHS.get(graph)?;
+        let found = USER_OBJECTS.get(object)?;
         let move_in = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
         if count == 0 || flags & !move_in != 0 {
             return Err(code::INVALID_VALUE);
@@ -191,7 +191,7 @@ driver_calls! {
     }
 
     Ready fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: c_uint) {
-        let graph = registries().graphs.get(graph)?;
+        let graph = GRAPHS.get(graph)?;
         let held = graph.objects().into_iter().find(|held| held.handle == object as usize).ok_or(code::INVALID_VALUE)?;
         if !graph.remove_object(&held, count as usize) {
             return Err(code::INVALID_VALUE);
@@ -201,10 +201,9 @@ driver_calls! {
 
 /// Takes references of the program's; an object of which it has none left is known to its graphs alone.
 fn release(object: CUuserObject, count: c_uint) -> Result {
-    let found: Arc<UserObject> = registries().objects.get(object)?;
-    match found.release(count as usize) {
-        Some(false) => Ok(()),
-        Some(true) => registries().objects.remove(object).map(drop),
+    match USER_OBJECTS.get(object)?.release(count as usize) {
+        Some(ReferencesLeft::Some) => Ok(()),
+        Some(ReferencesLeft::None) => USER_OBJECTS.remove(object).map(drop),
         None => Err(code::INVALID_VALUE),
     }
 }
@@ -212,24 +211,24 @@ fn release(object: CUuserObject, count: c_uint) -> Result {
 /// # Safety
 ///
 /// The arrays are null or valid for `count` entries.
-pub(super) unsafe fn dependencies(
+pub(super) unsafe fn dependency_list(
     nodes: *const CUgraphNode,
     data: *const CUgraphEdgeData,
     count: usize,
-) -> Result<Vec<(usize, CUgraphEdgeData)>> {
+) -> Result<Vec<Dependency>> {
     if nodes.is_null() && count > 0 {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the arrays are valid for `count` entries by the caller's contract, and `data` was just found not to be null.
     let entry = |i| unsafe {
-        (
-            nodes.add(i).read() as usize,
-            if data.is_null() {
+        Dependency {
+            node: nodes.add(i).read() as usize,
+            edge: if data.is_null() {
                 PLAIN_EDGE
             } else {
                 data.add(i).read()
             },
-        )
+        }
     };
     Ok((0..count).map(entry).collect())
 }
@@ -246,7 +245,7 @@ unsafe fn edges(
     if (from.is_null() || to.is_null()) && count > 0 {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the arrays are not null, so valid for `count` entries by the caller's contract.
     let entry = |i| unsafe {
         Edge {
             from: from.add(i).read() as usize,
@@ -262,8 +261,8 @@ unsafe fn edges(
 }
 
 fn edges_at(node: CUgraphNode, end: fn(&Edge) -> usize) -> Result<Vec<Edge>> {
-    let node: Arc<Node> = registries().nodes.get(node)?;
-    let graph = registries().graphs.get(node.graph as CUgraph)?;
+    let node = NODES.get(node)?;
+    let graph = GRAPHS.get(node.graph as CUgraph)?;
     Ok(graph
         .edges()
         .into_iter()
@@ -280,7 +279,7 @@ unsafe fn list<T: Copy>(from: &[T], to: *mut T, count: *mut usize) -> Result {
     if count.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `count` is not null, and `to` is null or valid for `*count` entries by the caller's contract.
     unsafe {
         if !to.is_null() {
             let room = count.read();
@@ -309,7 +308,8 @@ unsafe fn list_edges(
     if data.is_null() && edges.iter().any(|edge| !edge.is_plain()) {
         return Err(code::LOSSY_QUERY);
     }
-    // SAFETY: the caller's contract; each list gets the caller's room anew.
+    // SAFETY: `count` is not null, and each array is null or valid for `*count` entries by the caller's contract; the count is restored
+    // for each list.
     unsafe {
         let room = count.read();
         let froms: Vec<CUgraphNode> = edges.iter().map(|edge| edge.from as CUgraphNode).collect();

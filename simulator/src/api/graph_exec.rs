@@ -1,9 +1,11 @@
 //! Executable graphs: instantiation, launch, updates of the whole and of single nodes.
 
-use super::*;
-use crate::graph::{self, Exec, Problem};
-use crate::state::{current, registries};
-use crate::streams::{self, Operation, Transfer};
+use super::entry::*;
+use super::nodes;
+use crate::context::current;
+use crate::graph::{self, EXECS, Exec, GRAPHS, Problem, Refusal};
+use crate::memory::Transfer;
+use crate::streams::{self, EVENTS, Operation};
 
 const KNOWN_FLAGS: u64 = 15;
 const DEVICE_LAUNCH: u64 = 4;
@@ -45,24 +47,24 @@ driver_calls! {
 
     Ready fn cuGraphExecDestroy(hGraphExec: CUgraphExec) {
         // A launch that is running holds what it needs.
-        registries().execs.remove(hGraphExec)?;
+        EXECS.remove(hGraphExec)?;
     }
 
     Ready fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, flags: *mut cuuint64_t) {
-        put(flags, registries().execs.get(hGraphExec)?.flags)?;
+        put(flags, EXECS.get(hGraphExec)?.flags)?;
     }
 
     Ready fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) {
-        registries().execs.get(hGraph)?;
-        super::stream::issue_nothing(&streams::find(hStream)?)?;
+        EXECS.get(hGraph)?;
+        graph::perform(&*streams::find(hStream)?, Operation::Empty)?;
     }
 
     Ready fn cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) {
-        let exec = registries().execs.get(hGraphExec)?;
+        let exec = EXECS.get(hGraphExec)?;
         let stream = streams::find(hStream)?;
         // A launch cannot be captured: nodes of a graph are what a capture holds, not executable graphs.
-        graph::unsupported_while_capturing(&stream)?;
-        graph::refuse_implicit(&stream, &*stream.context()?)?;
+        stream.capture.refuse_if_capturing()?;
+        stream.capture.refuse_implicit_dependency()?;
         if exec.context != stream.context_id {
             return Err(code::INVALID_HANDLE);
         }
@@ -73,43 +75,43 @@ driver_calls! {
         hGraphExec: CUgraphExec, hGraph: CUgraph, hErrorNode_out: *mut CUgraphNode,
         updateResult_out: *mut CUgraphExecUpdateResult,
     ) {
-        let (outcome, node, _) = update(hGraphExec, hGraph)?;
-        put(updateResult_out, outcome)?;
-        put(hErrorNode_out, node as CUgraphNode)?;
-        refused(outcome)?;
+        let refusal = update(hGraphExec, hGraph)?;
+        put(updateResult_out, outcome_of(&refusal))?;
+        put(hErrorNode_out, refusal.map_or(0, |refusal| refusal.node) as CUgraphNode)?;
+        check(&refusal)?;
     }
 
     Ready fn cuGraphExecUpdate_v2(
         hGraphExec: CUgraphExec, hGraph: CUgraph, resultInfo: *mut CUgraphExecUpdateResultInfo,
     ) {
-        let (outcome, node, from) = update(hGraphExec, hGraph)?;
+        let refusal = update(hGraphExec, hGraph)?;
         put(resultInfo, CUgraphExecUpdateResultInfo {
-            result: outcome,
-            errorNode: node as CUgraphNode,
-            errorFromNode: from as CUgraphNode,
+            result: outcome_of(&refusal),
+            errorNode: refusal.map_or(0, |refusal| refusal.node) as CUgraphNode,
+            errorFromNode: refusal.map_or(0, |refusal| refusal.compared_with) as CUgraphNode,
         })?;
-        refused(outcome)?;
+        check(&refusal)?;
     }
 
     Ready fn cuGraphExecKernelNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        let parameters = super::copy::parameters(nodeParams)?;
-        set(hGraphExec, hNode, |old| super::graph_nodes::kernel(parameters, Some(old)))?;
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecKernelNodeSetParams_v2(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
-        let parameters = super::copy::parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
-        set(hGraphExec, hNode, |old| super::graph_nodes::kernel(parameters, Some(old)))?;
+        let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecMemcpyNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
     ) {
         let _ = ctx;
-        let copy = Transfer::three_dimensional(super::copy::parameters(copyParams)?)?;
+        let copy = Transfer::three_dimensional(parameters(copyParams)?)?;
         set(hGraphExec, hNode, |_| Ok(Operation::Copy(copy)))?;
     }
 
@@ -117,49 +119,49 @@ driver_calls! {
         hGraphExec: CUgraphExec, hNode: CUgraphNode, memsetParams: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext,
     ) {
         let _ = ctx;
-        let parameters = super::copy::parameters(memsetParams)?;
-        set(hGraphExec, hNode, |_| super::graph_nodes::memset(parameters))?;
+        let parameters = parameters(memsetParams)?;
+        set(hGraphExec, hNode, |_| nodes::memory::memset(parameters))?;
     }
 
     Ready fn cuGraphExecHostNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_HOST_NODE_PARAMS,
     ) {
-        let parameters = super::copy::parameters(nodeParams)?;
-        set(hGraphExec, hNode, |_| super::graph_nodes::host(parameters))?;
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| nodes::host::host(parameters))?;
     }
 
     Ready fn cuGraphExecChildGraphNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, childGraph: CUgraph) {
-        let exec = registries().execs.get(hGraphExec)?;
-        let child = registries().graphs.get(childGraph)?;
+        let exec = EXECS.get(hGraphExec)?;
+        let child = GRAPHS.get(childGraph)?;
         exec.set_child(hNode as usize, &child)?;
     }
 
     Ready fn cuGraphExecEventRecordNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
-        let event = registries().events.get(event)?;
+        let event = EVENTS.get(event)?;
         set(hGraphExec, hNode, |_| Ok(Operation::EventRecord(event)))?;
     }
 
     Ready fn cuGraphExecEventWaitNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
-        let event = registries().events.get(event)?;
+        let event = EVENTS.get(event)?;
         set(hGraphExec, hNode, |_| Ok(Operation::EventWait(event)))?;
     }
 
     Ready fn cuGraphExecNodeSetParams(hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) {
-        let given = super::copy::parameters(nodeParams)?;
+        let given = parameters(nodeParams)?;
         if given.type_ == CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH {
-            let child = registries().graphs.get(given.__bindgen_anon_1.graph.graph)?;
-            registries().execs.get(hGraphExec)?.set_child(hNode as usize, &child)?;
+            let child = GRAPHS.get(given.__bindgen_anon_1.graph.graph)?;
+            EXECS.get(hGraphExec)?.set_child(hNode as usize, &child)?;
         } else {
-            set(hGraphExec, hNode, |old| super::graph_nodes::from_any(given, old))?;
+            set(hGraphExec, hNode, |old| nodes::any::from_any(given, Some(old)))?;
         }
     }
 
     Ready fn cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: c_uint) {
-        registries().execs.get(hGraphExec)?.set_enabled(hNode as usize, isEnabled != 0)?;
+        EXECS.get(hGraphExec)?.set_enabled(hNode as usize, isEnabled != 0)?;
     }
 
     Ready fn cuGraphNodeGetEnabled(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: *mut c_uint) {
-        put(isEnabled, c_uint::from(registries().execs.get(hGraphExec)?.is_enabled(hNode as usize)?))?;
+        put(isEnabled, c_uint::from(EXECS.get(hGraphExec)?.is_enabled(hNode as usize)?))?;
     }
 }
 
@@ -172,7 +174,7 @@ unsafe fn instantiate(
     flags: u64,
 ) -> Result<core::result::Result<(), Problem>> {
     let context = current()?;
-    let graph = registries().graphs.get(graph)?;
+    let graph = GRAPHS.get(graph)?;
     if to.is_null() || flags & !KNOWN_FLAGS != 0 || graph.owned {
         return Err(code::INVALID_VALUE);
     }
@@ -187,17 +189,17 @@ unsafe fn instantiate(
         Ok(plan) => plan,
         Err(problem) => return Ok(Err(problem)),
     };
-    let exec = registries()
-        .execs
-        .add(|handle| Exec::new(handle, context.id(), flags, plan, graph.objects()));
-    // SAFETY: not null, so valid by the caller's contract.
+    let exec = context.add_to(&EXECS, |handle| {
+        Exec::new(handle, context.id(), flags, plan, graph.objects())
+    });
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };
     Ok(Ok(()))
 }
 
 /// # Safety
 ///
-/// Pointers are null or valid for what they are for.
+/// `to` and `error_node` are null or valid for writing; `log` is null or valid for writing `size` bytes.
 unsafe fn instantiate_with_log(
     to: *mut CUgraphExec,
     graph: CUgraph,
@@ -205,7 +207,8 @@ unsafe fn instantiate_with_log(
     log: *mut c_char,
     size: usize,
 ) -> Result {
-    // SAFETY: the caller's contract.
+    // SAFETY: `to` and `error_node` are null or valid for writing and `log` is null or has `size` bytes by the caller's contract; at
+    // most `size` bytes are written, the last of which is the terminating zero.
     unsafe {
         let outcome = instantiate(to, graph, 0)?;
         if !log.is_null() && size > 0 {
@@ -224,23 +227,23 @@ unsafe fn instantiate_with_log(
     }
 }
 
-type Outcome = CUgraphExecUpdateResult;
-
-fn update(exec: CUgraphExec, graph: CUgraph) -> Result<(Outcome, usize, usize)> {
-    let (exec, graph) = (
-        registries().execs.get(exec)?,
-        registries().graphs.get(graph)?,
-    );
-    Ok(graph::update(&exec, &graph)
-        .err()
-        .unwrap_or((Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS, 0, 0)))
+/// Updates an executable graph; why it is refused, if it is.
+fn update(exec: CUgraphExec, graph: CUgraph) -> Result<Option<Refusal>> {
+    let (exec, graph) = (EXECS.get(exec)?, GRAPHS.get(graph)?);
+    Ok(exec.update(&graph).err())
 }
 
-fn refused(outcome: Outcome) -> Result {
-    if outcome == Outcome::CU_GRAPH_EXEC_UPDATE_SUCCESS {
-        Ok(())
-    } else {
-        Err(code::GRAPH_EXEC_UPDATE_FAILURE)
+fn outcome_of(refusal: &Option<Refusal>) -> CUgraphExecUpdateResult {
+    refusal.map_or(
+        CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
+        |refusal| refusal.outcome,
+    )
+}
+
+fn check(refusal: &Option<Refusal>) -> Result {
+    match refusal {
+        None => Ok(()),
+        Some(_) => Err(code::GRAPH_EXEC_UPDATE_FAILURE),
     }
 }
 
@@ -250,8 +253,5 @@ fn set(
     node: CUgraphNode,
     make: impl FnOnce(&Operation) -> Result<Operation>,
 ) -> Result {
-    registries()
-        .execs
-        .get(exec)?
-        .set_operation(node as usize, make)
+    EXECS.get(exec)?.set_operation(node as usize, make)
 }

@@ -1,16 +1,11 @@
 //! Launches: what a grid may look like, and how its parameters come together.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
-use super::function::{max_threads, resident_blocks};
-use super::*;
-use crate::device;
-use crate::module::Function;
-use crate::state::registries;
-use crate::streams::{self, HostCall, Launch, Operation};
-
-type Limit = CUdevice_attribute;
+use super::entry::*;
+use crate::graph;
+use crate::module::{FUNCTIONS, Function};
+use crate::streams::{self, HostCall, Launch, LaunchShape, Operation};
 
 driver_calls! {
     Ready fn cuLaunchKernel(
@@ -18,11 +13,11 @@ driver_calls! {
         blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
-        let shape = Shape {
+        let shape = LaunchShape {
             grid: [gridDimX, gridDimY, gridDimZ],
             block: [blockDimX, blockDimY, blockDimZ],
-            shared: sharedMemBytes,
-            ..Shape::default()
+            dynamic_shared: sharedMemBytes,
+            ..LaunchShape::default()
         };
         launch(f, shape, hStream, kernelParams, extra)?;
     }
@@ -31,12 +26,12 @@ driver_calls! {
         f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint,
         blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, kernelParams: *mut *mut c_void,
     ) {
-        let shape = Shape {
+        let shape = LaunchShape {
             grid: [gridDimX, gridDimY, gridDimZ],
             block: [blockDimX, blockDimY, blockDimZ],
-            shared: sharedMemBytes,
+            dynamic_shared: sharedMemBytes,
             cooperative: true,
-            ..Shape::default()
+            ..LaunchShape::default()
         };
         launch(f, shape, hStream, kernelParams, core::ptr::null_mut())?;
     }
@@ -47,7 +42,7 @@ driver_calls! {
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let shape = settings_of(&*config)?;
+        let shape = shape_of(&*config)?;
         launch(f, shape, (*config).hStream, kernelParams, extra)?;
     }
 
@@ -55,18 +50,8 @@ driver_calls! {
         if r#fn.is_none() {
             return Err(code::INVALID_VALUE);
         }
-        streams::find(hStream)?.perform(Operation::Host(HostCall { function: r#fn, data: userData }))?;
+        graph::perform(&*streams::find(hStream)?, Operation::Host(HostCall { function: r#fn, data: userData }))?;
     }
-}
-
-/// The shape of a launch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shape {
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    pub(super) cluster: [u32; 3],
-    pub(super) shared: u32,
-    pub(super) cooperative: bool,
 }
 
 /// The shape that a launch configuration with attributes describes.
@@ -74,18 +59,18 @@ pub(super) struct Shape {
 /// # Safety
 ///
 /// The attribute array is valid.
-pub(super) unsafe fn settings_of(config: &CUlaunchConfig) -> Result<Shape> {
-    let mut shape = Shape {
+pub(super) unsafe fn shape_of(config: &CUlaunchConfig) -> Result<LaunchShape> {
+    let mut shape = LaunchShape {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
-        shared: config.sharedMemBytes,
-        ..Shape::default()
+        dynamic_shared: config.sharedMemBytes,
+        ..LaunchShape::default()
     };
     if config.numAttrs > 0 && config.attrs.is_null() {
         return Err(code::INVALID_VALUE);
     }
     for index in 0..config.numAttrs as usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: the array is not null, so valid for `numAttrs` entries by the caller's contract, with values of the attributes' types.
         unsafe { apply(&mut shape, &*config.attrs.add(index)) }?;
     }
     Ok(shape)
@@ -96,10 +81,10 @@ pub(super) unsafe fn settings_of(config: &CUlaunchConfig) -> Result<Shape> {
 /// # Safety
 ///
 /// The value is one of the attribute's type.
-pub(super) unsafe fn apply(shape: &mut Shape, attribute: &CUlaunchAttribute) -> Result {
+pub(super) unsafe fn apply(shape: &mut LaunchShape, attribute: &CUlaunchAttribute) -> Result {
     match attribute.id {
         CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-            // SAFETY: the caller's contract.
+            // SAFETY: the value is one of this attribute's type by the caller's contract.
             let size = unsafe { attribute.value.clusterDim };
             shape.cluster = [size.x, size.y, size.z];
             if shape.cluster.contains(&0) {
@@ -107,7 +92,7 @@ pub(super) unsafe fn apply(shape: &mut Shape, attribute: &CUlaunchAttribute) -> 
             }
         }
         CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-            // SAFETY: the caller's contract.
+            // SAFETY: the value is one of this attribute's type by the caller's contract.
             shape.cooperative = unsafe { attribute.value.cooperative } != 0;
         }
         // Hints, and permissions to overlap that need not be used.
@@ -123,83 +108,6 @@ pub(super) unsafe fn apply(shape: &mut Shape, attribute: &CUlaunchAttribute) -> 
         _ => return Err(code::NOT_SUPPORTED),
     }
     Ok(())
-}
-
-/// Checks a shape against the device and the kernel, with the codes that the driver answers.
-pub(super) fn check(function: &Function, shape: Shape) -> Result<Shape> {
-    let device = device::profile(function.device);
-    let kernel = &function.kernel;
-    let within = |sizes: [u32; 3], limits: [Limit; 3]| {
-        sizes
-            .iter()
-            .zip(limits)
-            .all(|(&size, limit)| size > 0 && size <= device.limit(limit))
-    };
-    let grid = [
-        Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-        Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-        Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
-    ];
-    let block = [
-        Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-        Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-        Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-    ];
-    let threads: u32 = shape.block.iter().map(|&size| size.min(4096)).product();
-    if !within(shape.grid, grid)
-        || !within(shape.block, block)
-        || threads > device.limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
-    {
-        return Err(code::INVALID_VALUE);
-    }
-    if let Some(bound) = kernel.max_threads {
-        let exactly_wrong = kernel.exact_threads && bound != shape.block;
-        if exactly_wrong || threads > bound.iter().product() {
-            return Err(code::INVALID_VALUE);
-        }
-    } else if threads > max_threads(function) {
-        return Err(code::LAUNCH_OUT_OF_RESOURCES);
-    }
-    if i64::from(shape.shared) > i64::from(function.max_dynamic_shared.load(Relaxed)) {
-        return Err(code::INVALID_VALUE);
-    }
-    // A set size may leave dimensions open; those are 1.
-    let required = function.required_cluster();
-    let required = (required != [0; 3]).then(|| required.map(|size| size.max(1)));
-    let cluster = match (required, shape.cluster) {
-        (Some(fixed), [0, 0, 0]) => fixed,
-        (Some(fixed), asked) if fixed != asked => return Err(code::INVALID_CLUSTER_SIZE),
-        (_, [0, 0, 0]) => [1, 1, 1],
-        (_, asked) => asked,
-    };
-    let size = cluster
-        .iter()
-        .try_fold(1u32, |all, &one| all.checked_mul(one))
-        .filter(|&size| size > 0)
-        .ok_or(code::INVALID_CLUSTER_SIZE)?;
-    let most = if function.non_portable_cluster.load(Relaxed) != 0 {
-        16
-    } else {
-        8
-    };
-    if size > most
-        || shape
-            .grid
-            .iter()
-            .zip(cluster)
-            .any(|(grid, cluster)| grid % cluster != 0)
-    {
-        return Err(code::INVALID_CLUSTER_SIZE);
-    }
-    if shape.cooperative {
-        let blocks: u64 = shape.grid.iter().map(|&size| u64::from(size)).product();
-        let resident = resident_blocks(function, threads, shape.shared as usize);
-        let processors = device.limit(Limit::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-        if blocks > u64::from(resident) * u64::from(processors) {
-            return Err(code::COOPERATIVE_LAUNCH_TOO_LARGE);
-        }
-    }
-    Ok(Shape { cluster, ..shape })
 }
 
 /// Copies the parameters out of the caller's hands.
@@ -218,7 +126,8 @@ pub(super) unsafe fn parameters(
     if !params.is_null() && !extra.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `extra` is a valid list, or `params` has a valid pointer for each parameter, by the caller's contract; what is copied fits
+    // the buffer, as `given <= size` and each parameter lies inside of `parameter_bytes`.
     unsafe {
         if !extra.is_null() {
             let (from, given) = packed(extra)?;
@@ -249,7 +158,7 @@ pub(super) unsafe fn parameters(
 unsafe fn packed(extra: *mut *mut c_void) -> Result<(*const u8, usize)> {
     let (mut buffer, mut size) = (core::ptr::null(), 0);
     let mut at = extra;
-    // SAFETY: the caller's contract.
+    // SAFETY: the list ends with the end key and each other key is followed by its value by the caller's contract.
     unsafe {
         loop {
             match at.read() as usize {
@@ -278,21 +187,17 @@ unsafe fn packed(extra: *mut *mut c_void) -> Result<(*const u8, usize)> {
 /// As for [`parameters`].
 pub(super) unsafe fn prepare(
     function: Arc<Function>,
-    shape: Shape,
+    shape: LaunchShape,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result<Launch> {
-    let shape = check(&function, shape)?;
-    // SAFETY: the caller's contract.
+    let shape = shape.check(&function)?;
+    // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let parameters = unsafe { parameters(&function, params, extra) }?;
     Ok(Launch {
-        grid: shape.grid,
-        block: shape.block,
-        cluster: shape.cluster,
-        shared: shape.shared,
-        cooperative: shape.cooperative,
-        parameters,
         function,
+        shape,
+        parameters,
     })
 }
 
@@ -301,18 +206,18 @@ pub(super) unsafe fn prepare(
 /// As for [`parameters`].
 unsafe fn launch(
     f: CUfunction,
-    shape: Shape,
+    shape: LaunchShape,
     stream: CUstream,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result {
-    let function = registries().functions.get(f)?;
+    let function = FUNCTIONS.get(f)?;
     let stream = streams::find(stream)?;
     if function.context != stream.context_id {
         return Err(code::INVALID_HANDLE);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let launch = unsafe { prepare(function, shape, params, extra) }?;
-    stream.perform(Operation::Kernel(launch))?;
+    graph::perform(&stream, Operation::Kernel(launch))?;
     Ok(())
 }

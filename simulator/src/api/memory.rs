@@ -1,8 +1,9 @@
 //! Allocation: device, managed and page-locked host memory.
 
-use super::*;
-use crate::memory::{Kind, Memory, Registered, State};
-use crate::state::{Context, current, device_memory};
+use super::entry::*;
+use crate::context::{Context, current};
+use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo, RegisteredRange};
+use crate::streams::capture;
 
 const KNOWN_HOST_FLAGS: c_uint =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
@@ -19,7 +20,7 @@ driver_calls! {
     }
 
     Ready fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) {
-        let base = allocate(&*current()?, dptr.is_null(), bytesize, Kind::Device, "cuMemAlloc")?;
+        let base = allocate(&*current()?, dptr.is_null(), bytesize, AllocationKind::Device, "cuMemAlloc")?;
         put(dptr, base as CUdeviceptr)?;
     }
 
@@ -32,7 +33,7 @@ driver_calls! {
         }
         let pitch = WidthInBytes.checked_next_multiple_of(512).ok_or(code::INVALID_VALUE)?;
         let bytes = pitch.checked_mul(Height).ok_or(code::OUT_OF_MEMORY)?;
-        let base = allocate(&context, dptr.is_null(), bytes, Kind::Device, "cuMemAllocPitch")?;
+        let base = allocate(&context, dptr.is_null(), bytes, AllocationKind::Device, "cuMemAllocPitch")?;
         put(pPitch, pitch)?;
         put(dptr, base as CUdeviceptr)?;
     }
@@ -42,7 +43,7 @@ driver_calls! {
         if !matches!(flags, 1 | 2) {
             return Err(code::INVALID_VALUE);
         }
-        let base = allocate(&context, dptr.is_null(), bytesize, Kind::Managed, "cuMemAllocManaged")?;
+        let base = allocate(&context, dptr.is_null(), bytesize, AllocationKind::Managed, "cuMemAllocManaged")?;
         put(dptr, base as CUdeviceptr)?;
     }
 
@@ -51,15 +52,15 @@ driver_calls! {
         if dptr == 0 {
             return Ok(());
         }
-        crate::graph::guard_unsafe_call()?;
-        let wanted = |kind| matches!(kind, Kind::Device | Kind::Managed | Kind::Pool(_));
-        device_memory::free(&context, dptr as usize, wanted, "cuMemFree")?;
+        capture::refuse_unsafe_call()?;
+        let wanted = |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_));
+        context.free(dptr as usize, wanted, "cuMemFree")?;
     }
 
     Ready fn cuMemGetAddressRange_v2(pbase: *mut CUdeviceptr, psize: *mut usize, dptr: CUdeviceptr) {
         current()?;
         let info = Memory::global().find(dptr as usize).ok_or(code::NOT_FOUND)?;
-        if info.state == State::Freed || !info.holds(dptr as usize, 1) {
+        if info.state == AllocationState::Freed || !info.holds(dptr as usize, 1) {
             return Err(code::NOT_FOUND);
         }
         if !pbase.is_null() {
@@ -71,7 +72,7 @@ driver_calls! {
     }
 
     Ready fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) {
-        let kind = Kind::Pinned(CU_MEMHOSTALLOC_DEVICEMAP);
+        let kind = AllocationKind::Pinned(CU_MEMHOSTALLOC_DEVICEMAP);
         let base = allocate(&*current()?, pp.is_null(), bytesize, kind, "cuMemAllocHost")?;
         put(pp, base as *mut c_void)?;
     }
@@ -81,7 +82,7 @@ driver_calls! {
         if Flags & !KNOWN_HOST_FLAGS != 0 {
             return Err(code::INVALID_VALUE);
         }
-        let base = allocate(&context, pp.is_null(), bytesize, Kind::Pinned(Flags | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc")?;
+        let base = allocate(&context, pp.is_null(), bytesize, AllocationKind::Pinned(Flags | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc")?;
         put(pp, base as *mut c_void)?;
     }
 
@@ -90,7 +91,7 @@ driver_calls! {
         if p.is_null() {
             return Ok(());
         }
-        device_memory::free(&context, p as usize, |kind| matches!(kind, Kind::Pinned(_)), "cuMemFreeHost")?;
+        context.free(p as usize, |kind| matches!(kind, AllocationKind::Pinned(_)), "cuMemFreeHost")?;
     }
 
     Ready fn cuMemHostGetDevicePointer_v2(pdptr: *mut CUdeviceptr, p: *mut c_void, Flags: c_uint) {
@@ -114,7 +115,7 @@ driver_calls! {
         if (p as usize).checked_add(bytesize).is_none() {
             return Err(code::INVALID_VALUE);
         }
-        let range = Registered { len: bytesize, flags: Flags, context: context.id() };
+        let range = RegisteredRange { len: bytesize, flags: Flags, context: context.id() };
         if !Memory::global().register(p as usize, range) {
             return Err(code::HOST_MEMORY_ALREADY_REGISTERED);
         }
@@ -122,7 +123,7 @@ driver_calls! {
 
     Ready fn cuMemHostUnregister(p: *mut c_void) {
         let context = current()?;
-        device_memory::settle(&context);
+        context.queues.wait_all();
         if !Memory::global().unregister(p as usize) {
             return Err(code::HOST_MEMORY_NOT_REGISTERED);
         }
@@ -133,29 +134,17 @@ fn allocate(
     context: &Context,
     no_result: bool,
     bytes: usize,
-    kind: Kind,
+    kind: AllocationKind,
     by: &'static str,
 ) -> Result<usize> {
-    crate::graph::guard_unsafe_call()?;
+    capture::refuse_unsafe_call()?;
     if no_result || bytes == 0 {
         return Err(code::INVALID_VALUE);
     }
-    device_memory::allocate(context, bytes, kind, by)
+    context.allocate(bytes, kind, by)
 }
 
 /// The flags of page-locked memory at an address.
 fn pinned_flags(address: usize) -> Option<u32> {
-    let memory = Memory::global();
-    match memory.detail(address) {
-        Some((info, detail)) if info.state == State::Live && info.holds(address, 1) => {
-            match detail.kind {
-                Kind::Pinned(flags) => Some(flags),
-                _ => None,
-            }
-        }
-        Some(_) => None,
-        None => memory
-            .registered_range(address)
-            .map(|(_, range)| range.flags),
-    }
+    PointerInfo::of(address)?.pinned_flags()
 }

@@ -1,13 +1,12 @@
 //! Modules: loading with JIT options and logs, functions and variables by name; libraries, which are modules without a context.
 
 use core::ffi::CStr;
-use std::ffi::CString;
-use std::sync::atomic::{AtomicI32, AtomicU32};
-use std::sync::{Arc, Mutex};
 
-use super::*;
-use crate::module::{self, Function, Log, Module};
-use crate::state::{Context, current, lock, registries};
+use super::entry::*;
+use crate::context::current;
+use crate::module::{self, MODULES, Module};
+use crate::settings;
+use crate::streams::capture;
 
 driver_calls! {
     Ready fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) {
@@ -38,48 +37,40 @@ driver_calls! {
     }
 
     Ready fn cuModuleUnload(hmod: CUmodule) {
-        let context = current()?;
-        let module = registries().modules.get(hmod)?;
-        crate::state::device_memory::settle(&context);
-        context.drain_output();
-        registries().modules.remove(hmod)?;
-        registries().functions.drain(|function| function.module == module.handle);
-        for &base in &module.variables {
-            crate::state::device_memory::release(base, "cuModuleUnload");
-        }
+        Module::unload(&*current()?, hmod)?;
     }
 
     Ready fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char) {
         let context = current()?;
-        let module = registries().modules.get(hmod)?;
+        let module = MODULES.get(hmod)?;
         if name.is_null() || hfunc.is_null() {
             return Err(code::INVALID_VALUE);
         }
         let name = CStr::from_ptr(name).to_str().map_err(|_| code::NOT_FOUND)?;
-        hfunc.write(function(&context, &module, name)?.handle as CUfunction);
+        hfunc.write(module.function(&context, name)?.handle as CUfunction);
     }
 
     Ready fn cuModuleGetFunctionCount(count: *mut c_uint, r#mod: CUmodule) {
-        let module = registries().modules.get(r#mod)?;
+        let module = MODULES.get(r#mod)?;
         put(count, module.code.kernels().count() as c_uint)?;
     }
 
     Ready fn cuModuleEnumerateFunctions(functions: *mut CUfunction, numFunctions: c_uint, r#mod: CUmodule) {
         let context = current()?;
-        let module = registries().modules.get(r#mod)?;
+        let module = MODULES.get(r#mod)?;
         if functions.is_null() {
             return Err(code::INVALID_VALUE);
         }
         let mut names: Vec<_> = module.code.kernels().map(|kernel| kernel.name.clone()).collect();
         names.sort();
         for (index, name) in names.iter().take(numFunctions as usize).enumerate() {
-            functions.add(index).write(function(&context, &module, name)?.handle as CUfunction);
+            functions.add(index).write(module.function(&context, name)?.handle as CUfunction);
         }
     }
 
     Ready fn cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char) {
         current()?;
-        let module = registries().modules.get(hmod)?;
+        let module = MODULES.get(hmod)?;
         if name.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -94,8 +85,7 @@ driver_calls! {
     }
 
     Ready fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) {
-        let eager = std::env::var("CUDA_MODULE_LOADING").is_ok_and(|value| value == "EAGER");
-        put(mode, if eager {
+        put(mode, if settings::process().eager_loading {
             CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING
         } else {
             CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING
@@ -103,31 +93,11 @@ driver_calls! {
     }
 }
 
-/// The function of a name; the same handle each time.
-fn function(context: &Context, module: &Module, name: &str) -> Result<Arc<Function>> {
-    let mut functions = lock(&module.functions);
-    if let Some(function) = functions.get(name) {
-        return Ok(Arc::clone(function));
-    }
-    let kernel = Arc::clone(module.code.kernel(name).ok_or(code::NOT_FOUND)?);
-    let function = registries().functions.add(|handle| Function {
-        handle,
-        module: module.handle,
-        context: module.context,
-        device: context.device,
-        target: module::parse_target(&module.code.target).map_or(0, |(number, _)| number),
-        c_name: CString::new(kernel.name.as_str()).unwrap_or_default(),
-        // Static and dynamic shared memory together stay below 48 KiB until the program says otherwise.
-        max_dynamic_shared: AtomicI32::new((49152 - kernel.static_shared.min(49152)) as i32),
-        carveout: AtomicI32::new(-1),
-        non_portable_cluster: AtomicI32::new(0),
-        cluster_scheduling: AtomicI32::new(0),
-        set_cluster: Mutex::new([0; 3]),
-        cache_config: AtomicU32::new(0),
-        kernel,
-    });
-    functions.insert(name.to_owned(), Arc::clone(&function));
-    Ok(function)
+/// The log of one load.
+#[derive(Default)]
+struct LoadLog {
+    errors: String,
+    remarks: String,
 }
 
 /// The options of a JIT compilation: two parallel arrays of the caller's.
@@ -158,7 +128,7 @@ impl JitOptions<'_> {
         if keys.is_null() || values.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: neither array is null, so both are valid for `count` entries by the caller's contract.
         unsafe {
             Ok(Self {
                 keys: core::slice::from_raw_parts(keys, count as usize),
@@ -185,7 +155,7 @@ impl JitOptions<'_> {
             return;
         }
         let count = text.len().min(room - 1);
-        // SAFETY: `count + 1 <= room`, and the caller's contract.
+        // SAFETY: the buffer is not null, so `room` bytes large by the caller's contract, and `count + 1 <= room`.
         unsafe {
             core::ptr::copy_nonoverlapping(text.as_ptr(), to, count);
             to.add(count).write(0);
@@ -206,11 +176,11 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
     if to.is_null() || image.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    crate::graph::guard_unsafe_call()?;
+    capture::refuse_unsafe_call()?;
     let start = std::time::Instant::now();
-    // SAFETY: the caller's contract.
-    let outcome = unsafe { ptx_text(image) }.and_then(|ptx| module::load(&context, &ptx));
-    let mut log = Log::default();
+    // SAFETY: `image` is not null, so a C string or a binary by the caller's contract.
+    let outcome = unsafe { module::ptx_text(image) }.and_then(|ptx| module::load(&context, &ptx));
+    let mut log = LoadLog::default();
     let verbose = options
         .index(CUjit_option::CU_JIT_LOG_VERBOSE)
         .is_some_and(|index| !options.values[index].is_null());
@@ -228,7 +198,7 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
         Ok(_) => {}
         Err(failure) => log.errors.clone_from(&failure.text),
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the log buffers are as large as their size options say by the caller's contract.
     unsafe {
         use CUjit_option as Option;
         options.write_log(
@@ -249,7 +219,7 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
     }
     match outcome {
         Ok(module) => {
-            // SAFETY: not null, so valid by the caller's contract.
+            // SAFETY: not null, so valid for writing by the caller's contract.
             unsafe { to.write(module.handle as CUmodule) };
             Ok(())
         }
@@ -261,50 +231,6 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
                 crate::report::remark(&failure.text);
             }
             Err(failure.code)
-        }
-    }
-}
-
-/// # Safety
-///
-/// `image` is a C string, or starts with the magic number of a binary.
-unsafe fn ptx_text(image: *const c_void) -> core::result::Result<String, module::Failure> {
-    const ELF: [u8; 4] = *b"\x7fELF";
-    const FATBIN: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
-    const FATBIN_WRAPPER: [u8; 4] = [0xb1, 0x43, 0x62, 0x46];
-    let refuse = |code, text: &str| {
-        Err(module::Failure {
-            code,
-            text: text.to_owned(),
-        })
-    };
-    let mut magic = [0u8; 4];
-    for (index, byte) in magic.iter_mut().enumerate() {
-        // SAFETY: a C string is read up to its end, a binary up to its magic number's.
-        *byte = unsafe { image.cast::<u8>().add(index).read() };
-        if *byte == 0 {
-            break;
-        }
-    }
-    match magic {
-        ELF => refuse(
-            code::NO_BINARY_FOR_GPU,
-            "the image is a cubin; the simulator executes PTX only",
-        ),
-        FATBIN | FATBIN_WRAPPER => refuse(
-            code::NO_BINARY_FOR_GPU,
-            "the image is a fat binary; the simulator takes PTX text only",
-        ),
-        _ => {
-            // SAFETY: no binary, so a C string by the caller's contract.
-            let text = unsafe { CStr::from_ptr(image.cast()) };
-            match text.to_str() {
-                Ok(text) => Ok(text.to_owned()),
-                Err(_) => refuse(
-                    code::INVALID_IMAGE,
-                    "the image is neither PTX text nor a known binary",
-                ),
-            }
         }
     }
 }

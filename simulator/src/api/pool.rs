@@ -1,13 +1,11 @@
 //! Stream-ordered allocation and memory pools.
 
-use std::sync::Arc;
-
 use super::device::index;
-use super::*;
+use super::entry::*;
+use crate::context::current;
 use crate::graph;
-use crate::memory::{Kind, Memory, State};
-use crate::pool::{self, Pool};
-use crate::state::{current, registries};
+use crate::memory::pool::{self, POOLS, Pool};
+use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::streams::{self, Operation, Stream};
 
 driver_calls! {
@@ -19,7 +17,7 @@ driver_calls! {
 
     Ready fn cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: CUmemoryPool, hStream: CUstream) {
         let stream = streams::find(hStream)?;
-        let pool = registries().pools.get(pool)?;
+        let pool = POOLS.get(pool)?;
         put(dptr, allocate(&stream, &pool, bytesize, dptr.is_null())? as CUdeviceptr)?;
     }
 
@@ -29,11 +27,11 @@ driver_calls! {
             return Ok(());
         }
         let (info, detail) = Memory::global().detail(dptr as usize).ok_or(code::INVALID_VALUE)?;
-        let freeable = matches!(detail.kind, Kind::Device | Kind::Pool(_));
-        if info.base != dptr as usize || info.state == State::Freed || !freeable {
+        let freeable = matches!(detail.kind, AllocationKind::Device | AllocationKind::Pool(_));
+        if info.base != dptr as usize || info.state == AllocationState::Freed || !freeable {
             return Err(code::INVALID_VALUE);
         }
-        stream.perform(Operation::Free(info.base))?;
+        graph::perform(&stream, Operation::Free(info.base))?;
     }
 
     Ready fn cuDeviceGetDefaultMemPool(pool_out: *mut CUmemoryPool, dev: CUdevice) {
@@ -45,11 +43,11 @@ driver_calls! {
     }
 
     Ready fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) {
-        pool::set_current(index(dev)?, registries().pools.get(pool)?)?;
+        pool::set_current(index(dev)?, POOLS.get(pool)?)?;
     }
 
     Ready fn cuMemPoolCreate(pool: *mut CUmemoryPool, poolProps: *const CUmemPoolProps) {
-        let properties = super::copy::parameters(poolProps)?;
+        let properties = parameters(poolProps)?;
         let pinned = properties.allocType == CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
         let on_device = properties.location.type_ == CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
         if pool.is_null() || !pinned || properties.reserved.iter().any(|&byte| byte != 0) {
@@ -59,27 +57,22 @@ driver_calls! {
             return Err(code::NOT_SUPPORTED);
         }
         let device = index(properties.location.__bindgen_anon_1.id)?;
-        crate::pool::default_of(device)?;
-        let made = registries().pools.add(|handle| Pool::new(handle, device, false, properties.maxSize));
+        pool::default_of(device)?;
+        let made = POOLS.add(|handle| Pool::new(handle, device, false, properties.maxSize));
         pool.write(made.handle as CUmemoryPool);
     }
 
     Ready fn cuMemPoolDestroy(pool: CUmemoryPool) {
-        let found = registries().pools.get(pool)?;
-        if found.is_default {
-            return Err(code::INVALID_VALUE);
-        }
-        crate::pool::keep_orphan(registries().pools.remove(pool)?);
-        crate::pool::destroy(&found)?;
+        pool::destroy(pool)?;
     }
 
     Ready fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) {
-        registries().pools.get(pool)?.trim(minBytesToKeep);
+        POOLS.get(pool)?.trim(minBytesToKeep);
     }
 
     Ready fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void) {
-        let answer = registries().pools.get(pool)?.attribute(attr)?;
-        if crate::pool::is_int(attr) {
+        let answer = POOLS.get(pool)?.attribute(attr)?;
+        if pool::is_int(attr) {
             put(value.cast::<c_int>(), answer as c_int)?;
         } else {
             put(value.cast::<u64>(), answer)?;
@@ -87,16 +80,16 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void) {
-        let pool = registries().pools.get(pool)?;
+        let pool = POOLS.get(pool)?;
         if value.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let value = if crate::pool::is_int(attr) { value.cast::<c_int>().read() as u64 } else { value.cast::<u64>().read() };
+        let value = if pool::is_int(attr) { value.cast::<c_int>().read() as u64 } else { value.cast::<u64>().read() };
         pool.set_attribute(attr, value)?;
     }
 
     Ready fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize) {
-        let pool = registries().pools.get(pool)?;
+        let pool = POOLS.get(pool)?;
         if map.is_null() && count > 0 {
             return Err(code::INVALID_VALUE);
         }
@@ -111,14 +104,14 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, memPool: CUmemoryPool, location: *mut CUmemLocation) {
-        registries().pools.get(memPool)?;
-        index(super::copy::parameters(location)?.__bindgen_anon_1.id)?;
+        POOLS.get(memPool)?;
+        index(parameters(location)?.__bindgen_anon_1.id)?;
         // All simulated devices reach all memory.
         put(flags, CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE)?;
     }
 }
 
-fn allocate(stream: &Arc<Stream>, pool: &Pool, bytes: usize, no_result: bool) -> Result<usize> {
+fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Result<usize> {
     let context = stream.context()?;
     if no_result {
         return Err(code::INVALID_VALUE);
@@ -131,17 +124,17 @@ fn allocate(stream: &Arc<Stream>, pool: &Pool, bytes: usize, no_result: bool) ->
         // Frees that are still under way may make room, unless the stream must not be waited for.
         Err(error)
             if error == code::OUT_OF_MEMORY
-                && !graph::is_capturing(stream)
+                && !stream.capture.is_capturing()
                 && current().is_ok() =>
         {
-            streams::settle(&context);
+            context.queues.wait_all();
             pool::after_synchronisation(context.device);
             pool.allocate(context.id(), bytes)?
         }
         other => other?,
     };
-    if graph::is_capturing(stream) {
-        stream.perform(Operation::Allocate { address, bytes })?;
+    if stream.capture.is_capturing() {
+        graph::perform(stream, Operation::Allocate { address, bytes })?;
     }
     Ok(address)
 }

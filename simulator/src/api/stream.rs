@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::*;
+use super::entry::*;
+use super::managed;
+use crate::context::{Context, current};
 use crate::device;
-use crate::graph;
-use crate::state::{current, registries};
-use crate::streams::{self, HostCall, Operation, Stream};
+use crate::streams::capture;
+use crate::streams::{self, HostCall, STREAMS, Stream, call_host_function};
 
 driver_calls! {
     Ready fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) {
@@ -18,23 +19,23 @@ driver_calls! {
     }
 
     Ready fn cuStreamDestroy_v2(hStream: CUstream) {
-        let stream = registries().streams.get(hStream)?;
-        if graph::is_capturing(&stream) {
+        let stream = STREAMS.get(hStream)?;
+        if stream.capture.is_capturing() {
             // A stream that disappears from its capture cannot be joined any more.
-            let _ = graph::unsupported_while_capturing(&stream);
+            let _ = stream.capture.refuse_if_capturing();
         }
-        registries().streams.remove(hStream)?;
+        STREAMS.remove(hStream)?;
     }
 
     Ready fn cuStreamSynchronize(hStream: CUstream) {
         let stream = streams::find(hStream)?;
-        graph::refuse_synchronous(&stream, &*stream.context()?)?;
+        stream.capture.refuse_synchronisation()?;
         stream.synchronize()?;
     }
 
     Ready fn cuStreamQuery(hStream: CUstream) {
         let stream = streams::find(hStream)?;
-        graph::refuse_synchronous(&stream, &*stream.context()?)?;
+        stream.capture.refuse_synchronisation()?;
         if !stream.query()? {
             return Err(code::NOT_READY);
         }
@@ -72,41 +73,38 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let stream = streams::find(hStream)?;
-        graph::unsupported_while_capturing(&stream)?;
+        stream.capture.refuse_if_capturing()?;
         let context = stream.context()?;
         let worker = Arc::clone(&context);
         let (handle, data) = (hStream as usize, HostCall { function: None, data: userData });
         // Other than a host function, a callback is called in an error state too, and told of it.
-        stream.issue_with(&context, Vec::new(), Box::new(move || {
+        stream.submit(&context, Vec::new(), Box::new(move || {
             let status = worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
             let data = data;
             // SAFETY: the program promised with the call that the callback may be called with its data.
-            super::as_host_function(|| unsafe { callback(handle as CUstream, status, data.data) });
+            call_host_function(|| unsafe { callback(handle as CUstream, status, data.data) });
         }));
     }
 
     Ready fn cuStreamAttachMemAsync(hStream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) {
         let stream = streams::find(hStream)?;
-        graph::unsupported_while_capturing(&stream)?;
-        super::managed::attach(&stream, dptr as usize, length, flags)?;
+        stream.capture.refuse_if_capturing()?;
+        managed::attach(&stream, dptr as usize, length, flags)?;
     }
 
     Ready fn cuCtxSynchronize() {
         let context = current()?;
-        graph::refuse_waiting_for_context(&context)?;
-        streams::settle(&context);
-        context.drain_output();
-        crate::pool::after_synchronisation(context.device);
-        context.check()?;
+        capture::refuse_waiting_for_context(context.id())?;
+        context.queues.wait_all();
+        context.after_synchronisation()?;
     }
 
     Ready fn cuCtxSynchronize_v2(ctx: CUcontext) {
-        let context = super::context::find_context(ctx)?;
+        let context = Context::of_handle(ctx)?;
         context.check()?;
-        graph::refuse_waiting_for_context(&context)?;
-        streams::settle(&context);
-        context.drain_output();
-        context.check()?;
+        capture::refuse_waiting_for_context(context.id())?;
+        context.queues.wait_all();
+        context.after_synchronisation()?;
     }
 }
 
@@ -120,15 +118,10 @@ unsafe fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Result {
     }
     let (least, greatest) = device::profile(context.device).priorities;
     let priority = priority.clamp(greatest, least);
-    let stream = registries()
-        .streams
-        .add(|handle| Stream::new(handle, &context, flags, priority));
-    // SAFETY: not null, so valid by the caller's contract.
+    let stream = context.add_to(&STREAMS, |handle| {
+        Stream::new(handle, &context, flags, priority)
+    });
+    // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(stream.handle as CUstream) };
     Ok(())
-}
-
-/// Issues an operation that frees or allocates nothing and takes no time: for calls whose order alone matters.
-pub(super) fn issue_nothing(stream: &Arc<Stream>) -> Result {
-    stream.perform(Operation::Empty).map(drop)
 }

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::abi::*;
+use crate::sync::lock;
 
 fn refuse(name: &'static str) -> CUresult {
     static NAMED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut named = NAMED
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    if named.insert(name) {
+    if lock(&NAMED).insert(name) {
         eprintln!(
             "warpsmith simulator: {name} is not implemented; it answers CUDA_ERROR_NOT_SUPPORTED"
         );
@@ -54,19 +52,19 @@ macro_rules! untyped {
 
 mod established {
     use super::*;
-    crate::for_each_established_function!(typed);
+    warpsmith_abi::for_each_established_function!(typed);
 }
 mod newer {
     use super::*;
-    crate::for_each_newer_function!(typed);
+    warpsmith_abi::for_each_newer_function!(typed);
 }
 mod per_thread {
     use super::*;
-    crate::for_each_per_thread_function!(typed);
+    warpsmith_abi::for_each_per_thread_function!(typed);
 }
 mod foreign {
     use super::*;
-    crate::for_each_foreign_symbol!(untyped);
+    warpsmith_abi::for_each_foreign_symbol!(untyped);
 }
 
 pub(super) fn find(name: &str) -> Option<*const c_void> {

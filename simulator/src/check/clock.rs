@@ -6,27 +6,93 @@ use std::sync::Arc;
 /// A thread of the cluster, counted through all blocks.
 pub(super) type Thread = u16;
 
-/// What one thread knows.
-#[derive(Clone, Debug)]
-struct State {
-    /// Its block, its warp (counted through all blocks) and its lane.
-    home: (u16, u16, u16),
-    /// Its current epoch: what its accesses are recorded with.
+/// Where strong accesses meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Location {
+    /// An offset in the shared memory of the cluster.
+    Shared(u32),
+    /// An address in global memory.
+    Global(u64),
+}
+
+/// What a thread knows, or each thread of a warp.
+#[derive(Clone, Debug, Default)]
+struct Knowledge {
+    /// The current epoch: what accesses are recorded with.
     now: u32,
-    /// It has seen all accesses of the cluster with a lower epoch ...
+    /// All accesses of the cluster with a lower epoch are ordered before ...
     cluster: u32,
-    /// ... all of its block with a lower epoch than this ...
+    /// ... all of the block with a lower epoch than this ...
     block: u32,
-    /// ... all of its warp ...
+    /// ... all of the warp ...
     warp: u32,
-    /// ... of single lanes of its warp ...
-    lanes: [u32; 32],
     /// ... and of any thread.
     each: Option<Arc<[u32]>>,
-    /// What fences made ready to be published by the next strong write.
-    released: Option<Box<Gathering>>,
-    /// What strong reads have met, to be seen after the next fence.
-    acquired: Option<Arc<[u32]>>,
+}
+
+/// What one lane of a diverged warp knows.
+#[derive(Clone, Debug)]
+struct LaneClock {
+    knowledge: Knowledge,
+    /// What it knows of single lanes of its warp.
+    lanes: [u32; 32],
+}
+
+/// What the threads of a warp know.
+#[derive(Clone, Debug)]
+enum WarpClock {
+    /// All the same: since the last barrier they have synchronised together only.
+    Uniform(Knowledge),
+    /// Lane by lane.
+    Diverged(Box<[LaneClock; 32]>),
+}
+
+impl WarpClock {
+    fn lane(&self, lane: u32) -> &Knowledge {
+        match self {
+            WarpClock::Uniform(knowledge) => knowledge,
+            WarpClock::Diverged(lanes) => &lanes[lane as usize].knowledge,
+        }
+    }
+
+    fn diverge(&mut self) -> &mut [LaneClock; 32] {
+        if let WarpClock::Uniform(knowledge) = self {
+            let lane = LaneClock {
+                knowledge: std::mem::take(knowledge),
+                lanes: [0; 32],
+            };
+            *self = WarpClock::Diverged(Box::new(std::array::from_fn(|_| lane.clone())));
+        }
+        match self {
+            WarpClock::Diverged(lanes) => lanes,
+            WarpClock::Uniform(_) => unreachable!("it has just diverged"),
+        }
+    }
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    block: u16,
+    /// Counted through all blocks.
+    warp: u16,
+    lane: u8,
+}
+
+/// Lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+struct Lanes {
+    /// The thread of lane 0.
+    first: Thread,
+    mask: u32,
+}
+
+impl Lanes {
+    fn threads(self) -> impl Iterator<Item = Thread> {
+        (0..32)
+            .filter(move |lane| self.mask >> lane & 1 != 0)
+            .map(move |lane| self.first + lane)
+    }
 }
 
 /// Threads that have arrived at a barrier, and what they knew.
@@ -35,9 +101,37 @@ struct Gathering {
     cluster: u32,
     block: u32,
     each: Option<Arc<[u32]>>,
-    /// Explicit entries that the whole group learns.
-    entries: Vec<(Thread, u32)>,
-    waiting: Vec<Thread>,
+    /// What the whole group learns: the accesses of these threads with lower epochs.
+    entries: Vec<(Lanes, u32)>,
+    waiting: Vec<Lanes>,
+    /// Threads that have arrived and released.
+    released: u32,
+    /// The lowest epoch that they entered.
+    lowest: u32,
+}
+
+impl Gathering {
+    /// Nobody has arrived; what was allocated stays.
+    fn clear(&mut self) {
+        (self.cluster, self.block, self.released, self.lowest) = (0, 0, 0, 0);
+        self.each = None;
+        self.entries.clear();
+        self.waiting.clear();
+    }
+
+    /// Number of threads that wait.
+    fn waiting(&self) -> u32 {
+        self.waiting.iter().map(|w| w.mask.count_ones()).sum()
+    }
+}
+
+/// What fences and strong accesses of a thread have prepared.
+#[derive(Debug, Default)]
+struct Prepared {
+    /// What fences made ready to be published by the next strong write.
+    released: Option<Gathering>,
+    /// What strong reads have met, to be seen after the next fence.
+    acquired: Option<Arc<[u32]>>,
 }
 
 /// The clocks of a cluster.
@@ -46,13 +140,18 @@ pub(super) struct Clocks {
     /// The last epoch given out.
     clock: u32,
     block_threads: u32,
-    states: Vec<State>,
+    /// Where each thread is.
+    positions: Vec<Position>,
+    /// The warps of all blocks.
+    warps: Vec<WarpClock>,
     /// Exited threads of each block.
     exited: Vec<u32>,
     /// The barriers of each block, sixteen each, then the cluster's.
     barriers: Vec<Gathering>,
+    /// By thread, of those that have used fences or strong accesses.
+    prepared: HashMap<Thread, Prepared>,
     /// What was released at an address (an atomic variable, an mbarrier).
-    locations: HashMap<u64, Arc<[u32]>>,
+    locations: HashMap<Location, Arc<[u32]>>,
 }
 
 fn join(a: &mut Option<Arc<[u32]>>, b: &Option<Arc<[u32]>>) {
@@ -70,30 +169,22 @@ fn join(a: &mut Option<Arc<[u32]>>, b: &Option<Arc<[u32]>>) {
 impl Clocks {
     pub fn new(blocks: u32, block_threads: u32) -> Clocks {
         let warps = block_threads.div_ceil(32);
-        let state = |thread: u32| {
+        let position = |thread: u32| {
             let (block, inside) = (thread / block_threads, thread % block_threads);
-            State {
-                home: (
-                    block as u16,
-                    (block * warps + inside / 32) as u16,
-                    (inside % 32) as u16,
-                ),
-                now: 0,
-                cluster: 0,
-                block: 0,
-                warp: 0,
-                lanes: [0; 32],
-                each: None,
-                released: None,
-                acquired: None,
+            Position {
+                block: block as u16,
+                warp: (block * warps + inside / 32) as u16,
+                lane: (inside % 32) as u8,
             }
         };
         Clocks {
             clock: 0,
             block_threads,
-            states: (0..blocks * block_threads).map(state).collect(),
+            positions: (0..blocks * block_threads).map(position).collect(),
+            warps: vec![WarpClock::Uniform(Knowledge::default()); (blocks * warps) as usize],
             exited: vec![0; blocks as usize],
             barriers: vec![Gathering::default(); blocks as usize * 16 + 1],
+            prepared: HashMap::new(),
             locations: HashMap::new(),
         }
     }
@@ -106,25 +197,34 @@ impl Clocks {
             self.clock = 0;
         }
         self.clock += 1;
-        for state in &mut self.states {
-            state.now = self.clock;
-            state.cluster = self.clock;
-            (state.block, state.warp, state.lanes) = (0, 0, [0; 32]);
-            (state.each, state.released, state.acquired) = (None, None, None);
+        for warp in &mut self.warps {
+            *warp = WarpClock::Uniform(Knowledge {
+                now: self.clock,
+                cluster: self.clock,
+                ..Knowledge::default()
+            });
         }
         self.exited.fill(0);
-        self.barriers.fill(Gathering::default());
+        self.barriers.iter_mut().for_each(Gathering::clear);
+        self.prepared.clear();
         self.locations.clear();
         wrapped
     }
 
+    /// Number of blocks.
+    #[inline]
+    pub fn blocks(&self) -> u32 {
+        self.exited.len() as u32
+    }
+
     /// The thread of a lane.
+    #[inline]
     pub fn thread(&self, block: u32, warp: u32, lane: u32) -> Thread {
         (block * self.block_threads + warp * 32 + lane) as Thread
     }
 
     /// The block, warp and lane of a thread.
-    pub fn place(&self, thread: Thread) -> (u32, u32, u32) {
+    pub fn position(&self, thread: Thread) -> (u32, u32, u32) {
         let (block, inside) = (
             u32::from(thread) / self.block_threads,
             u32::from(thread) % self.block_threads,
@@ -132,27 +232,75 @@ impl Clocks {
         (block, inside / 32, inside % 32)
     }
 
+    fn warp_index(&self, block: u32, warp: u32) -> usize {
+        (block * self.block_threads.div_ceil(32) + warp) as usize
+    }
+
+    fn lane_clock(&mut self, thread: Thread) -> &mut LaneClock {
+        let position = self.positions[usize::from(thread)];
+        &mut self.warps[usize::from(position.warp)].diverge()[usize::from(position.lane)]
+    }
+
+    /// Adds to what a thread knows of each other thread.
+    fn learn(&mut self, thread: Thread, each: &Option<Arc<[u32]>>) {
+        if each.is_some() {
+            join(&mut self.lane_clock(thread).knowledge.each, each);
+        }
+    }
+
+    /// Whether these are all lanes of the warp, and all know the same.
+    #[inline]
+    pub fn is_uniform(&self, block: u32, warp: u32, mask: u32) -> bool {
+        mask.count_ones() == self.warp_size(warp)
+            && matches!(
+                self.warps[self.warp_index(block, warp)],
+                WarpClock::Uniform(_)
+            )
+    }
+
+    /// The current epoch of all threads of a warp, unless they have different ones.
+    #[inline]
+    pub fn warp_now(&self, block: u32, warp: u32) -> Option<u32> {
+        match &self.warps[self.warp_index(block, warp)] {
+            WarpClock::Uniform(knowledge) => Some(knowledge.now),
+            WarpClock::Diverged(_) => None,
+        }
+    }
+
     /// The thread's current epoch.
+    #[inline]
     pub fn now(&self, thread: Thread) -> u32 {
-        self.states[usize::from(thread)].now
+        let position = self.positions[usize::from(thread)];
+        self.warps[usize::from(position.warp)]
+            .lane(position.lane.into())
+            .now
     }
 
     /// Whether `thread` has seen what `other` did in `epoch`.
     #[inline]
     pub fn seen(&self, thread: Thread, other: Thread, epoch: u32) -> bool {
-        let state = &self.states[usize::from(thread)];
-        if epoch < state.cluster || thread == other {
+        let own = self.positions[usize::from(thread)];
+        let clock = &self.warps[usize::from(own.warp)];
+        let knowledge = clock.lane(own.lane.into());
+        if epoch < knowledge.cluster || thread == other {
             return true;
         }
-        let (block, warp, _) = state.home;
-        let (other_block, other_warp, lane) = self.states[usize::from(other)].home;
-        if block == other_block
-            && (epoch < state.block
-                || warp == other_warp && epoch < state.warp.max(state.lanes[usize::from(lane)]))
-        {
+        let others = self.positions[usize::from(other)];
+        if own.block == others.block && epoch < knowledge.block {
             return true;
         }
-        state
+        if own.warp == others.warp {
+            let known = match clock {
+                WarpClock::Uniform(_) => 0,
+                WarpClock::Diverged(lanes) => {
+                    lanes[usize::from(own.lane)].lanes[usize::from(others.lane)]
+                }
+            };
+            if epoch < knowledge.warp.max(known) {
+                return true;
+            }
+        }
+        knowledge
             .each
             .as_ref()
             .is_some_and(|each| epoch < each[usize::from(other)])
@@ -161,19 +309,21 @@ impl Clocks {
     /// Whether `thread` has seen what any thread of the block of `other` did in `epoch`, as far as that is quickly told.
     #[inline]
     pub fn seen_block(&self, thread: Thread, other: Thread, epoch: u32) -> bool {
-        let state = &self.states[usize::from(thread)];
-        epoch < state.cluster
-            || epoch < state.block && state.home.0 == self.states[usize::from(other)].home.0
+        let own = self.positions[usize::from(thread)];
+        let knowledge = self.warps[usize::from(own.warp)].lane(own.lane.into());
+        epoch < knowledge.cluster
+            || epoch < knowledge.block && own.block == self.positions[usize::from(other)].block
     }
 
-    fn lanes(&self, block: u32, warp: u32, mask: u32) -> impl Iterator<Item = Thread> + use<> {
-        let first = self.thread(block, warp, 0);
-        (0..32)
-            .filter(move |lane| mask >> lane & 1 != 0)
-            .map(move |lane| first + lane)
+    fn lanes(&self, block: u32, warp: u32, mask: u32) -> Lanes {
+        Lanes {
+            first: self.thread(block, warp, 0),
+            mask,
+        }
     }
 
     /// Number of threads in a warp of a block.
+    #[inline]
     fn warp_size(&self, warp: u32) -> u32 {
         (self.block_threads - warp * 32).min(32)
     }
@@ -182,22 +332,40 @@ impl Clocks {
     fn gather(&mut self, into: &mut Gathering, block: u32, warp: u32, mask: u32) {
         self.clock += 1;
         let clock = self.clock;
-        let whole = mask.count_ones() == self.warp_size(warp);
-        for thread in self.lanes(block, warp, mask) {
-            let state = &mut self.states[usize::from(thread)];
-            state.now = clock;
-            into.cluster = into.cluster.max(state.cluster);
-            into.block = into.block.max(state.block);
-            join(&mut into.each, &state.each);
-            into.entries.push((thread, clock));
-            if !whole {
-                // What it knows of lanes that are not here.
-                let first = thread - u16::try_from(self.place(thread).2).unwrap_or(0);
-                let state = &self.states[usize::from(thread)];
-                for lane in 0..self.warp_size(warp) as u16 {
-                    let known = state.warp.max(state.lanes[usize::from(lane)]);
-                    if known > state.block.max(state.cluster) {
-                        into.entries.push((first + lane, known));
+        let size = self.warp_size(warp);
+        let whole = mask.count_ones() == size;
+        let lanes = self.lanes(block, warp, mask);
+        let index = self.warp_index(block, warp);
+        if into.released == 0 {
+            into.lowest = clock;
+        }
+        into.released += mask.count_ones();
+        into.entries.push((lanes, clock));
+        match &mut self.warps[index] {
+            WarpClock::Uniform(knowledge) if whole => {
+                knowledge.now = clock;
+                into.cluster = into.cluster.max(knowledge.cluster);
+                into.block = into.block.max(knowledge.block);
+                join(&mut into.each, &knowledge.each);
+            }
+            warp => {
+                let clocks = warp.diverge();
+                for thread in lanes.threads() {
+                    let own = &mut clocks[usize::from(thread - lanes.first)];
+                    let knowledge = &mut own.knowledge;
+                    knowledge.now = clock;
+                    into.cluster = into.cluster.max(knowledge.cluster);
+                    into.block = into.block.max(knowledge.block);
+                    join(&mut into.each, &knowledge.each);
+                    if !whole {
+                        // What it knows of lanes that are not here.
+                        for lane in 0..size {
+                            let known = knowledge.warp.max(own.lanes[lane as usize]);
+                            if known > knowledge.block.max(knowledge.cluster) {
+                                let mask = 1 << lane;
+                                into.entries.push((Lanes { mask, ..lanes }, known));
+                            }
+                        }
                     }
                 }
             }
@@ -209,11 +377,13 @@ impl Clocks {
     fn spell_out(&self, gathered: &Gathering, from_block: Option<u32>) -> Arc<[u32]> {
         let mut each = match &gathered.each {
             Some(each) => each.to_vec(),
-            None => vec![0; self.states.len()],
+            None => vec![0; self.positions.len()],
         };
-        for &(thread, epoch) in &gathered.entries {
-            let entry = &mut each[usize::from(thread)];
-            *entry = epoch.max(*entry);
+        for &(lanes, epoch) in &gathered.entries {
+            for thread in lanes.threads() {
+                let entry = &mut each[usize::from(thread)];
+                *entry = epoch.max(*entry);
+            }
         }
         if let Some(block) = from_block {
             let first = (block * self.block_threads) as usize;
@@ -230,34 +400,50 @@ impl Clocks {
         let mut gathered = std::mem::take(&mut self.barriers[index]);
         self.gather(&mut gathered, block, warp, mask);
         if waits {
-            gathered.waiting.extend(self.lanes(block, warp, mask));
+            gathered.waiting.push(self.lanes(block, warp, mask));
         }
         self.barriers[index] = gathered;
     }
 
+    /// Whether all threads of the block that have not exited wait at the barrier.
+    pub fn all_wait(&self, block: u32, id: u32) -> bool {
+        let gathered = &self.barriers[(block * 16 + id) as usize];
+        gathered.waiting() + self.exited[block as usize] >= self.block_threads
+    }
+
     /// A barrier of a block is complete: those who wait have seen what all who arrived had done.
     pub fn complete(&mut self, block: u32, id: u32) {
-        let gathered = std::mem::take(&mut self.barriers[(block * 16 + id) as usize]);
+        let index = (block * 16 + id) as usize;
+        let all = self.all_wait(block, id);
+        let mut gathered = std::mem::take(&mut self.barriers[index]);
         self.clock += 1;
         let clock = self.clock;
-        let whole =
-            gathered.waiting.len() as u32 + self.exited[block as usize] >= self.block_threads;
-        let each = if whole {
-            gathered.each.clone()
+        if all {
+            // Lanes that do not wait have exited: the others of their warp know the same again.
+            let alone = self.exited.len() == 1;
+            let first = self.warp_index(block, 0);
+            let warps = self.block_threads.div_ceil(32) as usize;
+            for warp in &mut self.warps[first..first + warps] {
+                *warp = WarpClock::Uniform(Knowledge {
+                    now: clock,
+                    cluster: gathered.cluster,
+                    block: clock,
+                    warp: 0,
+                    each: if alone { None } else { gathered.each.clone() },
+                });
+            }
         } else {
-            Some(self.spell_out(&gathered, None))
-        };
-        for &thread in &gathered.waiting {
-            let state = &mut self.states[usize::from(thread)];
-            state.now = clock;
-            state.cluster = gathered.cluster;
-            state.block = if whole { clock } else { gathered.block };
-            if whole && self.exited.len() == 1 {
-                state.each = None;
-            } else {
-                join(&mut state.each, &each);
+            let each = Some(self.spell_out(&gathered, None));
+            for thread in gathered.waiting.iter().flat_map(|lanes| lanes.threads()) {
+                let knowledge = &mut self.lane_clock(thread).knowledge;
+                knowledge.now = clock;
+                knowledge.cluster = gathered.cluster;
+                knowledge.block = gathered.block;
+                join(&mut knowledge.each, &each);
             }
         }
+        gathered.clear();
+        self.barriers[index] = gathered;
     }
 
     /// Lanes arrive at the cluster's barrier; `releases` unless it is `.relaxed`.
@@ -275,73 +461,102 @@ impl Clocks {
                 own.each
             };
             join(&mut gathered.each, &each);
+            if gathered.released == 0 {
+                gathered.lowest = own.lowest;
+            }
+            gathered.released += own.released;
             gathered.entries.extend(own.entries);
         }
-        gathered.waiting.extend(self.lanes(block, warp, mask));
+        gathered.waiting.push(self.lanes(block, warp, mask));
         self.barriers[index] = gathered;
     }
 
     /// The cluster's barrier is complete. Since threads go on past their arrival, what everybody has seen of each is what it had
-    /// done when it arrived.
-    pub fn cluster_complete(&mut self) {
+    /// done when it arrived. Gives the epoch below which everybody has seen everything.
+    pub fn cluster_complete(&mut self) -> u32 {
         let index = self.barriers.len() - 1;
-        let gathered = std::mem::take(&mut self.barriers[index]);
-        let released = gathered.entries.len() as u32 + self.exited.iter().sum::<u32>();
-        let whole = released >= self.states.len() as u32;
-        let floor = if whole {
-            gathered.entries.iter().map(|e| e.1).min().unwrap_or(0)
+        let mut gathered = std::mem::take(&mut self.barriers[index]);
+        let released = gathered.released + self.exited.iter().sum::<u32>();
+        let floor = if released >= self.positions.len() as u32 {
+            gathered.lowest
         } else {
             gathered.cluster
         };
         let each = Some(self.spell_out(&gathered, None));
         let mut pruned = None;
-        for &thread in &gathered.waiting {
-            let state = &mut self.states[usize::from(thread)];
-            state.cluster = state.cluster.max(floor);
+        let mut learn = |knowledge: &mut Knowledge| {
+            knowledge.cluster = knowledge.cluster.max(floor);
             // Most often all threads share one vector of which nothing is left to say.
-            if let Some(old) = &state.each {
+            if let Some(old) = &knowledge.each {
                 let address = Arc::as_ptr(old).cast::<u32>();
                 if pruned != Some(address) && old.iter().all(|&epoch| epoch <= floor) {
                     pruned = Some(address);
                 }
                 if pruned == Some(address) {
-                    state.each = None;
+                    knowledge.each = None;
                 }
             }
-            join(&mut state.each, &each);
+            join(&mut knowledge.each, &each);
+        };
+        for &lanes in &gathered.waiting {
+            let position = self.positions[usize::from(lanes.first)];
+            let size = self.block_threads - u32::from(lanes.first) % self.block_threads;
+            let whole = lanes.mask.count_ones() == size.min(32);
+            match &mut self.warps[usize::from(position.warp)] {
+                WarpClock::Uniform(knowledge) if whole => learn(knowledge),
+                warp => {
+                    let clocks = warp.diverge();
+                    for lane in (0..32).filter(|lane| lanes.mask >> lane & 1 != 0) {
+                        learn(&mut clocks[lane].knowledge);
+                    }
+                }
+            }
         }
+        gathered.clear();
+        self.barriers[index] = gathered;
+        floor
     }
 
     /// `bar.warp.sync`: the lanes have seen what each of them had done.
     pub fn warp_sync(&mut self, block: u32, warp: u32, mask: u32) {
+        let index = self.warp_index(block, warp);
+        let whole = mask.count_ones() == self.warp_size(warp);
+        if whole && let WarpClock::Uniform(knowledge) = &mut self.warps[index] {
+            self.clock += 1;
+            (knowledge.now, knowledge.warp) = (self.clock, self.clock);
+            return;
+        }
         let mut gathered = Gathering::default();
         self.gather(&mut gathered, block, warp, mask);
         let clock = self.clock;
-        let whole = mask.count_ones() == self.warp_size(warp);
+        if whole {
+            self.warps[index] = WarpClock::Uniform(Knowledge {
+                now: clock,
+                cluster: gathered.cluster,
+                block: gathered.block,
+                warp: clock,
+                each: gathered.each,
+            });
+            return;
+        }
+        let clocks = self.warps[index].diverge();
+        let lanes = (0..32).filter(|lane| mask >> lane & 1 != 0);
         let mut known = [0; 32];
-        if !whole {
-            for thread in self.lanes(block, warp, mask) {
-                let state = &self.states[usize::from(thread)];
-                for (known, lane) in known.iter_mut().zip(state.lanes) {
-                    *known = lane.max(state.warp).max(*known);
-                }
-            }
-            for (lane, known) in known.iter_mut().enumerate() {
-                if mask >> lane & 1 != 0 {
-                    *known = clock;
-                }
+        for lane in lanes.clone() {
+            let own = &clocks[lane];
+            for (known, lane) in known.iter_mut().zip(own.lanes) {
+                *known = lane.max(own.knowledge.warp).max(*known);
             }
         }
-        for thread in self.lanes(block, warp, mask) {
-            let state = &mut self.states[usize::from(thread)];
-            state.cluster = gathered.cluster;
-            state.block = gathered.block;
-            join(&mut state.each, &gathered.each);
-            if whole {
-                state.warp = clock;
-            } else {
-                state.lanes = known;
-            }
+        for lane in lanes.clone() {
+            known[lane] = clock;
+        }
+        for lane in lanes {
+            let own = &mut clocks[lane];
+            own.knowledge.cluster = gathered.cluster;
+            own.knowledge.block = gathered.block;
+            join(&mut own.knowledge.each, &gathered.each);
+            own.lanes = known;
         }
     }
 
@@ -352,7 +567,7 @@ impl Clocks {
 
     /// What a thread knows now; it moves on to a fresh epoch.
     fn snapshot(&mut self, thread: Thread) -> Gathering {
-        let (block, warp, lane) = self.place(thread);
+        let (block, warp, lane) = self.position(thread);
         let mut gathered = Gathering::default();
         self.gather(&mut gathered, block, warp, 1 << lane);
         gathered
@@ -360,27 +575,34 @@ impl Clocks {
 
     /// A fence by one thread: releases for later strong writes, and acquires what earlier strong reads met.
     pub fn fence(&mut self, thread: Thread) {
-        let state = &mut self.states[usize::from(thread)];
-        let acquired = state.acquired.take();
-        join(&mut state.each, &acquired);
-        self.states[usize::from(thread)].released = Some(Box::new(self.snapshot(thread)));
+        let acquired = self
+            .prepared
+            .get_mut(&thread)
+            .and_then(|prepared| prepared.acquired.take());
+        self.learn(thread, &acquired);
+        let released = self.snapshot(thread);
+        self.prepared.entry(thread).or_default().released = Some(released);
     }
 
     /// A strong write (or the writing half of an atomic operation, if `update`) to a location. With `releases` it is a
     /// release of its own; otherwise it publishes what the last fence made ready.
-    pub fn publish(&mut self, thread: Thread, location: u64, releases: bool, update: bool) {
+    pub fn publish(&mut self, thread: Thread, location: Location, releases: bool, update: bool) {
         let own = releases.then(|| self.snapshot(thread));
-        let released = own
-            .as_ref()
-            .or(self.states[usize::from(thread)].released.as_deref());
+        let released = own.as_ref().or_else(|| {
+            let prepared = self.prepared.get(&thread)?;
+            prepared.released.as_ref()
+        });
         let published = released.map(|gathered| {
-            let mut each = self.spell_out(gathered, Some(self.place(thread).0));
+            let mut each = self.spell_out(gathered, Some(self.position(thread).0));
             if let Some(each) = Arc::get_mut(&mut each) {
                 each.iter_mut()
                     .for_each(|entry| *entry = gathered.cluster.max(*entry));
             }
             each
         });
+        if published.is_none() && self.locations.is_empty() {
+            return;
+        }
         // An update continues the release sequence that it found; a plain write begins anew.
         let mut joined = if update {
             self.locations.get(&location).cloned()
@@ -396,19 +618,16 @@ impl Clocks {
 
     /// A strong read of a location: with `acquires` the thread has seen what was released there, otherwise it will have
     /// after its next fence.
-    pub fn observe(&mut self, thread: Thread, location: u64, acquires: bool) {
+    pub fn observe(&mut self, thread: Thread, location: Location, acquires: bool) {
         let Some(clock) = self.locations.get(&location) else {
             return;
         };
         let clock = Some(clock.clone());
-        let state = &mut self.states[usize::from(thread)];
-        join(
-            if acquires {
-                &mut state.each
-            } else {
-                &mut state.acquired
-            },
-            &clock,
-        );
+        if acquires {
+            self.learn(thread, &clock);
+        } else {
+            let prepared = self.prepared.entry(thread).or_default();
+            join(&mut prepared.acquired, &clock);
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! The checks of shared memory: data races by happens-before, and reads of bytes that nobody wrote.
+//! The checks of shared memory: data races by happens-before, and reads of uninitialised bytes.
 //!
 //! Nothing here knows about instructions or registers. The engine tells a [`SharedMemory`] of a cluster what its warps do
-//! (accesses, barriers, fences, atomics), and gets [`Finding`]s back, which name both sides by thread and by *site*, a
+//! (accesses in the words of `warpsmith_isa::effect`, barriers, fences), and gets [`Finding`]s back, which name both accesses by thread and by *site*, a
 //! number that the engine gave to the instruction.
 //!
 //! # The algorithm
@@ -19,21 +19,35 @@
 //!   races with what it finds there unless that was seen, or both are *strong* (atomic, volatile, relaxed ...): those are
 //!   allowed to meet. A weak write must not push a strong one out, nor the other way round: forgetting the plain
 //!   initialisation of a histogram, once atomics have touched it, would hide the commonest race there is.
-//! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes.
+//! * Most accesses are checked by less: a stamp for each cell says who has touched it since the block's last barrier (`stamps`).
+//!   If that is nobody or the same thread, or all of them read, there is no race, and the access is only noted (`interval`).
+//!   This is the idea of FastTrack's epochs once more: the barrier orders all that was noted before all that follows, so the
+//!   notes can be forgotten there. Whatever stamps do not decide goes to the shadow, after the notes so far; both ways give
+//!   the same findings (`comparison`).
+//! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes. Where the values are
+//!   not known when the write is issued, as those of an asynchronous copy, no two are taken to be the same.
 //!
 //! Ordering comes from `bar`, `barrier.cluster`, `bar.warp.sync`, mbarriers, and from fences with atomics (release and acquire
 //! patterns), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
 //! order in which the hardware happens to run them promises nothing.
 
+mod access;
 mod clock;
+mod interval;
+mod pattern;
 mod shadow;
 mod shared;
-mod valid;
+mod stamps;
+mod validity;
 
-pub use shared::{Access, Finding, Kind, SharedMemory, Side, Values};
+pub use access::{Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values};
+pub use shared::SharedMemory;
 
 #[cfg(test)]
 mod tests;
 
 #[cfg(test)]
 mod oracle;
+
+#[cfg(test)]
+mod comparison;

@@ -1,11 +1,18 @@
 //! The checker against plain vector clocks and a full history of accesses, on random programs.
 
-use super::*;
+use std::collections::HashMap;
+
 use proptest::prelude::*;
+use warpsmith_isa::effect::{AccessKind, Order};
+
+use super::tests::{ATOMIC, READ, STRONG_READ, STRONG_WRITE, WRITE, access_by, class};
+use super::*;
 
 const WARPS: u32 = 2;
 const THREADS: usize = 64;
 const BLOCKS: usize = 2;
+/// Few where they are interpreted.
+const CASES: u32 = if cfg!(miri) { 5 } else { 1500 };
 const ALL: usize = THREADS * BLOCKS;
 
 #[derive(Clone, Debug)]
@@ -14,7 +21,7 @@ enum Step {
         block: u32,
         warp: u32,
         mask: u32,
-        kind: Kind,
+        class: AccessClass,
         word: u32,
         spread: bool,
     },
@@ -40,11 +47,27 @@ enum Step {
         block: u32,
         warp: u32,
         lane: u32,
-        kind: Kind,
-        acquires: bool,
-        releases: bool,
+        kind: AccessKind,
+        order: Order,
         location: u64,
     },
+}
+
+impl Step {
+    /// The same in a cluster of so many blocks.
+    fn within(&self, blocks: u32) -> Step {
+        let mut step = self.clone();
+        match &mut step {
+            Step::Access { block, .. }
+            | Step::Barrier { block }
+            | Step::Named { block, .. }
+            | Step::WarpSync { block, .. }
+            | Step::Fence { block, .. }
+            | Step::Flag { block, .. } => *block %= blocks,
+            Step::ClusterBarrier => {}
+        }
+        step
+    }
 }
 
 fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
@@ -55,38 +78,62 @@ fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
         Just(0x8000_0001),
         any::<u32>().prop_map(|m| m | 2)
     ];
-    let plain = prop_oneof![Just(Kind::Read), Just(Kind::Write)];
-    let any_kind = prop_oneof![
-        Just(Kind::Read),
-        Just(Kind::Write),
-        Just(Kind::Atomic),
-        Just(Kind::StrongRead),
-        Just(Kind::StrongWrite)
+    let plain = prop_oneof![Just(READ), Just(WRITE)];
+    let any_class = prop_oneof![
+        Just(READ),
+        Just(WRITE),
+        Just(ATOMIC),
+        Just(STRONG_READ),
+        Just(STRONG_WRITE),
+        Just(class(AccessKind::Atomic, Order::AcquireRelease)),
+        Just(class(AccessKind::Read, Order::Acquire)),
+        Just(class(AccessKind::Write, Order::Release))
     ];
-    let kind = if strong {
-        any_kind.boxed()
+    let class = if strong {
+        any_class.boxed()
     } else {
         plain.boxed()
     };
     let flag = prop_oneof![
-        Just(Kind::Atomic),
-        Just(Kind::StrongRead),
-        Just(Kind::StrongWrite)
+        Just(AccessKind::Atomic),
+        Just(AccessKind::Read),
+        Just(AccessKind::Write)
+    ];
+    let order = prop_oneof![
+        Just(Order::Relaxed),
+        Just(Order::Acquire),
+        Just(Order::Release),
+        Just(Order::AcquireRelease)
     ];
     let place = (0..BLOCKS as u32, 0..WARPS);
     let step = prop_oneof![
-        8 => (place.clone(), mask.clone(), kind, 0..200u32, any::<bool>()).prop_map(|((block, warp), mask, kind, word, spread)|
-            Step::Access { block, warp, mask, kind, word: if spread { word / 64 * 64 } else { word % 3 }, spread }),
+        8 => (place.clone(), mask.clone(), class, 0..200u32, any::<bool>()).prop_map(|((block, warp), mask, class, word, spread)|
+            Step::Access { block, warp, mask, class, word: if spread { word / 64 * 64 } else { word % 3 }, spread }),
         2 => (0..BLOCKS as u32).prop_map(|block| Step::Barrier { block }),
         1 => (0..BLOCKS as u32, any::<bool>()).prop_map(|(block, first_waits)| Step::Named { block, first_waits }),
         3 => (place.clone(), mask).prop_map(|((block, warp), mask)| Step::WarpSync { block, warp, mask }),
         1 => Just(Step::ClusterBarrier),
         2 => (place.clone(), 0..32u32).prop_map(|((block, warp), lane)| Step::Fence { block, warp, lane }),
-        3 => (place, 0..3u32, flag, any::<bool>(), any::<bool>(), 0..2u64).prop_map(
-            |((block, warp), lane, kind, acquires, releases, location)|
-            Step::Flag { block, warp, lane, kind, acquires, releases, location }),
+        3 => (place, 0..3u32, flag, order, 0..2u64).prop_map(
+            |((block, warp), lane, kind, order, location)|
+            Step::Flag { block, warp, lane, kind, order, location }),
     ];
     proptest::collection::vec(step, 1..60)
+}
+
+/// Where strong accesses meet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Flag {
+    Word(u32),
+    Global(u64),
+}
+
+/// An access as the oracle remembers it.
+struct Recorded {
+    thread: usize,
+    epoch: u32,
+    class: AccessClass,
+    word: u32,
 }
 
 /// Vector clocks without any compression.
@@ -94,8 +141,8 @@ struct Oracle {
     clocks: Vec<[u32; ALL]>,
     released: Vec<[u32; ALL]>,
     acquired: Vec<[u32; ALL]>,
-    locations: [[u32; ALL]; 2],
-    history: Vec<(usize, u32, Kind, u32)>,
+    locations: HashMap<Flag, [u32; ALL]>,
+    history: Vec<Recorded>,
 }
 
 fn merge(a: &mut [u32; ALL], b: &[u32; ALL]) {
@@ -111,7 +158,7 @@ impl Oracle {
             clocks,
             released: vec![[0; ALL]; ALL],
             acquired: vec![[0; ALL]; ALL],
-            locations: [[0; ALL]; 2],
+            locations: HashMap::new(),
             history: Vec::new(),
         }
     }
@@ -126,19 +173,49 @@ impl Oracle {
     }
 
     /// Whether the access races with an earlier one; if not, it is remembered.
-    fn access(&mut self, thread: usize, kind: Kind, word: u32) -> bool {
-        let strong = |k: Kind| !matches!(k, Kind::Read | Kind::Write);
-        let reads = |k: Kind| matches!(k, Kind::Read | Kind::StrongRead);
+    fn access(&mut self, thread: usize, class: AccessClass, word: u32) -> bool {
         let clock = self.clocks[thread];
-        let races = self.history.iter().any(|&(other, epoch, before, place)| {
-            place == word
-                && !(reads(kind) && reads(before))
-                && !(strong(kind) && strong(before))
-                && other != thread
-                && epoch > clock[other]
+        let races = self.history.iter().any(|other| {
+            other.word == word
+                && (class.kind.writes() || other.class.kind.writes())
+                && !(class.is_strong() && other.class.is_strong())
+                && other.thread != thread
+                && other.epoch > clock[other.thread]
         });
-        self.history.push((thread, clock[thread], kind, word));
+        self.history.push(Recorded {
+            thread,
+            epoch: clock[thread],
+            class,
+            word,
+        });
         races
+    }
+
+    /// What a strong access orders.
+    fn synchronise(&mut self, thread: usize, flag: Flag, kind: AccessKind, order: Order) {
+        let location = self.locations.entry(flag).or_insert([0; ALL]);
+        if kind.reads() {
+            let seen = if order.acquires() {
+                &mut self.clocks[thread]
+            } else {
+                &mut self.acquired[thread]
+            };
+            merge(seen, location);
+        }
+        if kind.writes() {
+            let published = if order.releases() {
+                &self.clocks[thread]
+            } else {
+                &self.released[thread]
+            };
+            if kind == AccessKind::Write {
+                *location = [0; ALL];
+            }
+            merge(location, published);
+            if order.releases() {
+                self.clocks[thread][thread] += 1;
+            }
+        }
     }
 }
 
@@ -151,17 +228,17 @@ fn threads(block: u32, warp: u32, mask: u32) -> Vec<usize> {
 }
 
 /// Runs a program on both until the first race: (oracle found it at, checker found it at).
-fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
-    let mut shared = SharedMemory::new(BLOCKS as u32, THREADS as u32, 1024, true, false);
+fn run(steps: &[Step], blocks: u32) -> (Option<usize>, Option<usize>) {
+    let mut shared = SharedMemory::new(blocks, THREADS as u32, 2048 / blocks, true, false);
     shared.start();
     let mut oracle = Oracle::new();
     for (at, step) in steps.iter().enumerate() {
-        match *step {
+        match step.within(blocks) {
             Step::Access {
                 block,
                 warp,
                 mask,
-                kind,
+                class,
                 word,
                 spread,
             } => {
@@ -169,20 +246,21 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
                     std::array::from_fn(|lane| (word + if spread { lane as u32 } else { 0 }) * 4);
                 let access = Access {
                     block,
-                    warp,
-                    mask,
-                    offsets: &offsets,
-                    size: 4,
-                    kind,
-                    site: at as u32,
+                    ..access_by(warp, mask, &offsets, 4, class, at as u32)
                 };
                 let found = shared.access(&access, &()).is_some();
                 let mut expected = false;
                 for thread in threads(block, warp, mask) {
-                    expected |= oracle.access(thread, kind, offsets[thread % 32] / 4);
+                    expected |= oracle.access(thread, class, offsets[thread % 32] / 4);
                 }
                 if found || expected {
                     return (expected.then_some(at), found.then_some(at));
+                }
+                if class.is_strong() {
+                    for thread in threads(block, warp, mask) {
+                        let flag = Flag::Word(offsets[thread % 32] / 4);
+                        oracle.synchronise(thread, flag, class.kind, class.order);
+                    }
                 }
             }
             Step::Barrier { block } => {
@@ -208,11 +286,11 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
                 oracle.sync(&lanes, &lanes);
             }
             Step::ClusterBarrier => {
-                for block in 0..BLOCKS as u32 {
+                for block in 0..blocks {
                     (0..WARPS).for_each(|warp| shared.cluster_arrive(block, warp, !0, true));
                 }
                 shared.cluster_complete();
-                let all: Vec<usize> = (0..ALL).collect();
+                let all: Vec<usize> = (0..THREADS * blocks as usize).collect();
                 oracle.sync(&all, &all);
             }
             Step::Fence { block, warp, lane } => {
@@ -228,38 +306,19 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
                 warp,
                 lane,
                 kind,
-                acquires,
-                releases,
+                order,
                 location,
             } => {
-                shared.synchronise(block, warp, lane, location, kind, acquires, releases);
+                shared.synchronise_globally(&GlobalSynchronisation {
+                    block,
+                    warp,
+                    mask: 1 << lane,
+                    addresses: &[location; 32],
+                    kind,
+                    order,
+                });
                 let thread = threads(block, warp, 1 << lane)[0];
-                let place = location as usize;
-                if kind != Kind::StrongWrite {
-                    let seen = oracle.locations[place];
-                    merge(
-                        if acquires {
-                            &mut oracle.clocks[thread]
-                        } else {
-                            &mut oracle.acquired[thread]
-                        },
-                        &seen,
-                    );
-                }
-                if kind != Kind::StrongRead {
-                    let published = if releases {
-                        oracle.clocks[thread]
-                    } else {
-                        oracle.released[thread]
-                    };
-                    if kind == Kind::StrongWrite {
-                        oracle.locations[place] = [0; ALL];
-                    }
-                    merge(&mut oracle.locations[place], &published);
-                    if releases {
-                        oracle.clocks[thread][thread] += 1;
-                    }
-                }
+                oracle.synchronise(thread, Flag::Global(location), kind, order);
             }
         }
     }
@@ -267,19 +326,23 @@ fn run(steps: &[Step]) -> (Option<usize>, Option<usize>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) })]
 
     /// With plain accesses only, the first race is found exactly where it is.
     #[test]
     fn finds_the_first_race(steps in steps(false)) {
-        let (expected, found) = run(&steps);
-        prop_assert_eq!(found, expected);
+        for blocks in 1..=BLOCKS as u32 {
+            let (expected, found) = run(&steps, blocks);
+            prop_assert_eq!(found, expected);
+        }
     }
 
     /// With atomics too, nothing is reported that is no race. (Of unordered atomics only the last is remembered.)
     #[test]
     fn reports_only_races(steps in steps(true)) {
-        let (expected, found) = run(&steps);
-        prop_assert!(found.is_none() || found == expected);
+        for blocks in 1..=BLOCKS as u32 {
+            let (expected, found) = run(&steps, blocks);
+            prop_assert!(found.is_none() || found == expected);
+        }
     }
 }

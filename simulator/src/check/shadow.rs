@@ -1,57 +1,89 @@
 //! Shadow memory: what is remembered of each word, or of each byte once a kernel makes narrower accesses.
 
+use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+
+use super::access::{AccessClass, Site};
 use super::clock::{Clocks, Thread};
 
-/// An instruction, numbered by the engine.
-pub type Site = u32;
-
 /// A write, or `epoch` 0 for none.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Write {
     epoch: u32,
     site: Site,
     thread: Thread,
+    class: AccessClass,
 }
 
+impl Write {
+    const NONE: Write = Write {
+        epoch: 0,
+        site: 0,
+        thread: 0,
+        class: NO_CLASS,
+    };
+}
+
+/// Of no access.
+const NO_CLASS: AccessClass = AccessClass {
+    kind: AccessKind::Read,
+    order: Order::Weak,
+    scope: Scope::Block,
+    proxy: Proxy::Generic,
+};
+
 /// Reads by lanes of one warp in one epoch; `epoch` 0 for none.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Reads {
     epoch: u32,
     site: Site,
     mask: u32,
     /// The thread of the warp's lane 0.
     first: Thread,
-    strong: bool,
+    class: AccessClass,
 }
 
 /// What is known of a word or byte.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Cell {
     weak: Write,
     strong: Write,
     reads: Reads,
-    /// Where further reads are, in `Shadow::more`, plus one.
-    more: u32,
+    /// Where reads by further warps are, in `Shadow::further_reads`, plus one.
+    further_reads: u32,
 }
 
-/// The other side of a race.
+impl Cell {
+    const UNTOUCHED: Cell = Cell {
+        weak: Write::NONE,
+        strong: Write::NONE,
+        reads: Reads {
+            epoch: 0,
+            site: 0,
+            mask: 0,
+            first: 0,
+            class: NO_CLASS,
+        },
+        further_reads: 0,
+    };
+}
+
+/// The earlier access of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Previous {
+pub(super) struct EarlierAccess {
     pub thread: Thread,
     pub site: Site,
-    pub write: bool,
-    pub strong: bool,
+    pub class: AccessClass,
 }
 
 /// One lane's access to one cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct LaneAccess {
     pub thread: Thread,
     pub lane: u32,
     pub site: Site,
-    pub read: bool,
-    pub write: bool,
-    pub strong: bool,
+    pub class: AccessClass,
+    /// The thread's epoch when it was made.
+    pub epoch: u32,
 }
 
 /// The shadow of a cluster's shared memory.
@@ -61,7 +93,7 @@ pub(super) struct Shadow {
     /// Bytes that a cell stands for: 4, 2 or 1.
     grain: u32,
     cells: Vec<Cell>,
-    more: Vec<Vec<Reads>>,
+    further_reads: Vec<Vec<Reads>>,
 }
 
 impl Shadow {
@@ -69,27 +101,30 @@ impl Shadow {
         Shadow {
             bytes,
             grain: 4,
-            cells: vec![Cell::default(); bytes.div_ceil(4) as usize],
-            more: Vec::new(),
+            cells: vec![Cell::UNTOUCHED; bytes.div_ceil(4) as usize],
+            further_reads: Vec::new(),
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.cells.fill(Cell::default());
-        self.more.clear();
+        self.cells.fill(Cell::UNTOUCHED);
+        self.further_reads.clear();
     }
 
-    /// The cells of an access; makes the cells narrower first if the access asks for it.
-    pub fn range(&mut self, offset: u32, size: u32) -> std::ops::Range<u32> {
-        let need = if size == 0 {
-            4
-        } else {
-            1 << (offset | size).trailing_zeros().min(2)
-        };
-        if need < self.grain {
-            self.refine(need);
+    /// The width of cells that an access asks for, if they are to be made narrower.
+    #[inline]
+    pub fn narrower(&self, offset: u32, size: u32) -> Option<u32> {
+        if size == 0 {
+            return None;
         }
+        let need = 1 << (offset | size).trailing_zeros().min(2);
+        (need < self.grain).then_some(need)
+    }
+
+    /// The cells of an access that asks for none narrower.
+    #[inline]
+    pub fn range(&self, offset: u32, size: u32) -> std::ops::Range<u32> {
         let end = (offset + size).min(self.bytes);
         offset / self.grain..end.div_ceil(self.grain)
     }
@@ -99,15 +134,17 @@ impl Shadow {
         cell * self.grain
     }
 
-    fn refine(&mut self, grain: u32) {
+    /// Makes cells as narrow as `grain` bytes.
+    pub fn refine(&mut self, grain: u32) {
         let times = (self.grain / grain) as usize;
         let mut cells = Vec::with_capacity(self.cells.len() * times);
         for cell in &self.cells {
             for part in 0..times {
                 let mut copy = *cell;
-                if cell.more != 0 && part > 0 {
-                    self.more.push(self.more[cell.more as usize - 1].clone());
-                    copy.more = self.more.len() as u32;
+                if cell.further_reads != 0 && part > 0 {
+                    self.further_reads
+                        .push(self.further_reads[cell.further_reads as usize - 1].clone());
+                    copy.further_reads = self.further_reads.len() as u32;
                 }
                 cells.push(copy);
             }
@@ -118,38 +155,36 @@ impl Shadow {
 
     /// Finds what an access races with, without recording it.
     #[inline]
-    pub fn conflict(&self, clocks: &Clocks, cell: u32, touch: &Touch) -> Option<Previous> {
+    pub fn conflict(&self, clocks: &Clocks, cell: u32, own: &LaneAccess) -> Option<EarlierAccess> {
         let cell = &self.cells[cell as usize];
-        let unseen = |write: &Write| {
-            write.epoch != 0 && !clocks.seen(touch.thread, write.thread, write.epoch)
-        };
+        let unseen =
+            |write: &Write| write.epoch != 0 && !clocks.seen(own.thread, write.thread, write.epoch);
         if unseen(&cell.weak) {
-            return Some(previous(&cell.weak, false));
+            return Some(earlier(&cell.weak));
         }
-        if !touch.strong && unseen(&cell.strong) {
-            return Some(previous(&cell.strong, true));
+        if !own.class.is_strong() && unseen(&cell.strong) {
+            return Some(earlier(&cell.strong));
         }
-        if touch.write {
+        if own.class.kind.writes() {
             let more = self
-                .more
-                .get((cell.more as usize).wrapping_sub(1))
+                .further_reads
+                .get((cell.further_reads as usize).wrapping_sub(1))
                 .map_or(&[][..], |reads| reads);
             for reads in std::iter::once(&cell.reads).chain(more) {
                 if reads.epoch == 0
-                    || reads.strong && touch.strong
-                    || clocks.seen_block(touch.thread, reads.first, reads.epoch)
+                    || reads.class.is_strong() && own.class.is_strong()
+                    || clocks.seen_block(own.thread, reads.first, reads.epoch)
                 {
                     continue;
                 }
                 let mut rest = reads.mask;
                 while rest != 0 {
                     let thread = reads.first + rest.trailing_zeros() as Thread;
-                    if !clocks.seen(touch.thread, thread, reads.epoch) {
-                        return Some(Previous {
+                    if !clocks.seen(own.thread, thread, reads.epoch) {
+                        return Some(EarlierAccess {
                             thread,
                             site: reads.site,
-                            write: false,
-                            strong: reads.strong,
+                            class: reads.class,
                         });
                     }
                     rest &= rest - 1;
@@ -161,58 +196,61 @@ impl Shadow {
 
     /// Records an access.
     #[inline]
-    pub fn record(&mut self, clocks: &Clocks, index: u32, touch: &Touch) {
+    pub fn record(&mut self, clocks: &Clocks, index: u32, own: &LaneAccess) {
         let cell = &mut self.cells[index as usize];
-        let epoch = clocks.now(touch.thread);
-        if touch.read {
-            let first = touch.thread - touch.lane as Thread;
-            let own = Reads {
+        let epoch = own.epoch;
+        // An atomic operation is remembered as a write, which conflicts with all that its read conflicts with.
+        if own.class.kind == AccessKind::Read {
+            let first = own.thread - own.lane as Thread;
+            let new = Reads {
                 epoch,
-                site: touch.site,
-                mask: 1 << touch.lane,
+                site: own.site,
+                mask: 1 << own.lane,
                 first,
-                strong: touch.strong,
+                class: own.class,
             };
             let fits = |reads: &Reads| {
-                (reads.epoch, reads.first, reads.strong) == (epoch, first, touch.strong)
+                (reads.epoch, reads.first, reads.class.is_strong())
+                    == (epoch, first, own.class.is_strong())
             };
             if fits(&cell.reads) {
-                cell.reads.mask |= own.mask;
+                cell.reads.mask |= new.mask;
             } else {
                 let covered = |reads: &Reads| {
                     reads.epoch == 0
-                        || clocks.seen_block(touch.thread, reads.first, reads.epoch)
-                        || reads.strong >= touch.strong
+                        || clocks.seen_block(own.thread, reads.first, reads.epoch)
+                        || reads.class.is_strong() >= own.class.is_strong()
                             && lanes(reads)
-                                .all(|thread| clocks.seen(touch.thread, thread, reads.epoch))
+                                .all(|thread| clocks.seen(own.thread, thread, reads.epoch))
                 };
                 if covered(&cell.reads) {
-                    cell.reads = own;
+                    cell.reads = new;
                 } else {
-                    if cell.more == 0 {
-                        self.more.push(Vec::new());
-                        cell.more = self.more.len() as u32;
+                    if cell.further_reads == 0 {
+                        self.further_reads.push(Vec::new());
+                        cell.further_reads = self.further_reads.len() as u32;
                     }
-                    let more = &mut self.more[cell.more as usize - 1];
+                    let more = &mut self.further_reads[cell.further_reads as usize - 1];
                     if let Some(reads) = more.iter_mut().find(|reads| fits(reads)) {
-                        reads.mask |= own.mask;
+                        reads.mask |= new.mask;
                     } else {
                         more.retain(|reads| !covered(reads));
-                        more.push(own);
+                        more.push(new);
                     }
                 }
             }
         }
-        if touch.write {
-            let own = Write {
+        if own.class.kind.writes() {
+            let new = Write {
                 epoch,
-                site: touch.site,
-                thread: touch.thread,
+                site: own.site,
+                thread: own.thread,
+                class: own.class,
             };
-            if touch.strong {
-                cell.strong = own;
+            if own.class.is_strong() {
+                cell.strong = new;
             } else {
-                cell.weak = own;
+                cell.weak = new;
             }
         }
     }
@@ -225,11 +263,10 @@ fn lanes(reads: &Reads) -> impl Iterator<Item = Thread> + use<> {
         .map(move |lane| first + lane)
 }
 
-fn previous(write: &Write, strong: bool) -> Previous {
-    Previous {
+fn earlier(write: &Write) -> EarlierAccess {
+    EarlierAccess {
         thread: write.thread,
         site: write.site,
-        write: true,
-        strong,
+        class: write.class,
     }
 }

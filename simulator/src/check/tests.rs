@@ -1,8 +1,49 @@
 //! The checker on the programs it is for, and on their correct twins.
 
+use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+
 use super::*;
 
 const THREADS: u32 = 128;
+
+pub(super) const READ: AccessClass = class(AccessKind::Read, Order::Weak);
+pub(super) const WRITE: AccessClass = class(AccessKind::Write, Order::Weak);
+pub(super) const STRONG_READ: AccessClass = class(AccessKind::Read, Order::Relaxed);
+pub(super) const STRONG_WRITE: AccessClass = class(AccessKind::Write, Order::Relaxed);
+pub(super) const ATOMIC: AccessClass = class(AccessKind::Atomic, Order::Relaxed);
+
+/// By the generic proxy, at the scope of the block.
+pub(super) const fn class(kind: AccessKind, order: Order) -> AccessClass {
+    AccessClass {
+        kind,
+        order,
+        scope: Scope::Block,
+        proxy: Proxy::Generic,
+    }
+}
+
+/// An access by lanes of a warp of the first block.
+pub(super) fn access_by(
+    warp: u32,
+    mask: u32,
+    offsets: &[u32; 32],
+    size: u32,
+    class: AccessClass,
+    site: Site,
+) -> Access<'_> {
+    Access {
+        block: 0,
+        warp,
+        mask,
+        offsets,
+        size,
+        kind: class.kind,
+        order: class.order,
+        scope: class.scope,
+        proxy: class.proxy,
+        site,
+    }
+}
 
 /// A block of four warps (or a cluster of them) with 4 KiB of shared memory.
 struct Machine {
@@ -13,7 +54,7 @@ impl Machine {
     fn new(blocks: u32) -> Machine {
         let mut shared = SharedMemory::new(blocks, THREADS, 4096, true, true);
         shared.start();
-        shared.assume_written(0, 4096 * blocks);
+        shared.assume_initialised(0, 4096 * blocks);
         Machine { shared }
     }
 
@@ -22,28 +63,25 @@ impl Machine {
         block: u32,
         warp: u32,
         mask: u32,
-        kind: Kind,
-        place: impl Fn(u32) -> u32,
+        class: AccessClass,
+        offset: impl Fn(u32) -> u32,
     ) -> Option<Finding> {
-        let offsets = std::array::from_fn(|lane| place(warp * 32 + lane as u32));
-        let site = 100 * (kind as u32 + 1) + warp;
-        self.shared.access(
-            &Access {
-                block,
-                warp,
-                mask,
-                offsets: &offsets,
-                size: 4,
-                kind,
-                site,
-            },
-            &(),
-        )
+        let offsets = std::array::from_fn(|lane| offset(warp * 32 + lane as u32));
+        let number = [READ, WRITE, STRONG_READ, STRONG_WRITE]
+            .iter()
+            .position(|&known| known == class)
+            .unwrap_or(4) as u32;
+        let site = 100 * (number + 1) + warp;
+        let access = Access {
+            block,
+            ..access_by(warp, mask, &offsets, 4, class, site)
+        };
+        self.shared.access(&access, &())
     }
 
     /// All four warps.
-    fn all(&mut self, kind: Kind, place: impl Fn(u32) -> u32 + Copy) -> Option<Finding> {
-        (0..4).find_map(|warp| self.access(0, warp, !0, kind, place))
+    fn all(&mut self, class: AccessClass, offset: impl Fn(u32) -> u32 + Copy) -> Option<Finding> {
+        (0..4).find_map(|warp| self.access(0, warp, !0, class, offset))
     }
 
     fn barrier(&mut self) {
@@ -54,14 +92,14 @@ impl Machine {
     }
 }
 
-fn race(finding: Option<Finding>) -> (Side, Side, u32) {
+fn race(finding: Option<Finding>) -> (ThreadAccess, ThreadAccess, u32) {
     match finding {
         Some(Finding::Race {
-            now,
-            before,
+            access,
+            earlier,
             offset,
             ..
-        }) => (now, before, offset),
+        }) => (access, earlier, offset),
         other => panic!("expected a race, found {other:?}"),
     }
 }
@@ -72,27 +110,27 @@ fn race(finding: Option<Finding>) -> (Side, Side, u32) {
 fn a_missing_barrier_is_a_race() {
     let reversed = |t: u32| (THREADS - 1 - t) * 4;
     let mut machine = Machine::new(1);
-    assert_eq!(machine.all(Kind::Write, |t| t * 4), None);
-    let (now, before, offset) = race(machine.all(Kind::Read, reversed));
-    assert_eq!((now.thread, now.kind), (0, Kind::Read));
+    assert_eq!(machine.all(WRITE, |t| t * 4), None);
+    let (access, earlier, offset) = race(machine.all(READ, reversed));
+    assert_eq!((access.thread, access.class), (0, READ));
     assert_eq!(
-        (before.thread, before.kind, before.site),
-        (127, Kind::Write, 203)
+        (earlier.thread, earlier.class, earlier.site),
+        (127, WRITE, 203)
     );
     assert_eq!(offset, 508);
 
     let mut machine = Machine::new(1);
-    assert_eq!(machine.all(Kind::Write, |t| t * 4), None);
+    assert_eq!(machine.all(WRITE, |t| t * 4), None);
     machine.barrier();
-    assert_eq!(machine.all(Kind::Read, reversed), None);
+    assert_eq!(machine.all(READ, reversed), None);
     // The next round writes what others may still be reading.
-    let (now, before, _) = race(machine.all(Kind::Write, |t| t * 4));
+    let (access, earlier, _) = race(machine.all(WRITE, |t| t * 4));
     assert_eq!(
-        (now.thread, before.thread, before.kind),
-        (0, 127, Kind::Read)
+        (access.thread, earlier.thread, earlier.class),
+        (0, 127, READ)
     );
     machine.barrier();
-    assert_eq!(machine.all(Kind::Write, |t| t * 4), None);
+    assert_eq!(machine.all(WRITE, |t| t * 4), None);
 }
 
 #[test]
@@ -101,7 +139,7 @@ fn many_readers_are_all_remembered() {
     for straggler in 0..4 {
         let mut machine = Machine::new(1);
         for warp in 0..4 {
-            assert_eq!(machine.access(0, warp, !0, Kind::Read, |_| 0), None);
+            assert_eq!(machine.access(0, warp, !0, READ, |_| 0), None);
         }
         // All warps but one meet at a named barrier with warp `writer`.
         for warp in (0..4).filter(|&w| w != straggler) {
@@ -109,8 +147,8 @@ fn many_readers_are_all_remembered() {
         }
         machine.shared.complete(0, 1);
         let writer = (straggler + 1) % 4;
-        let (_, before, _) = race(machine.access(0, writer, 1, Kind::Write, |_| 0));
-        assert_eq!(before.thread / 32, straggler);
+        let (_, earlier, _) = race(machine.access(0, writer, 1, WRITE, |_| 0));
+        assert_eq!(earlier.thread / 32, straggler);
     }
 }
 
@@ -121,44 +159,44 @@ fn many_readers_are_all_remembered() {
 fn lanes_of_a_warp_need_a_warp_barrier() {
     let neighbour = |t: u32| (t ^ 1) * 4;
     let mut machine = Machine::new(1);
-    assert_eq!(machine.access(0, 2, !0, Kind::Write, |t| t * 4), None);
-    let (now, before, _) = race(machine.access(0, 2, !0, Kind::Read, neighbour));
-    assert_eq!((now.thread, before.thread), (64, 65));
+    assert_eq!(machine.access(0, 2, !0, WRITE, |t| t * 4), None);
+    let (access, earlier, _) = race(machine.access(0, 2, !0, READ, neighbour));
+    assert_eq!((access.thread, earlier.thread), (64, 65));
 
     let mut machine = Machine::new(1);
-    assert_eq!(machine.access(0, 2, !0, Kind::Write, |t| t * 4), None);
+    assert_eq!(machine.access(0, 2, !0, WRITE, |t| t * 4), None);
     machine.shared.warp_sync(0, 2, !0);
-    assert_eq!(machine.access(0, 2, !0, Kind::Read, neighbour), None);
+    assert_eq!(machine.access(0, 2, !0, READ, neighbour), None);
     // Only half of the warp synchronises: that half may exchange, the other not.
     machine.shared.warp_sync(0, 2, !0);
-    assert_eq!(machine.access(0, 2, !0, Kind::Write, |t| t * 4), None);
+    assert_eq!(machine.access(0, 2, !0, WRITE, |t| t * 4), None);
     machine.shared.warp_sync(0, 2, 0xffff);
-    assert_eq!(machine.access(0, 2, 0xffff, Kind::Read, neighbour), None);
-    race(machine.access(0, 2, 0xffff_0000, Kind::Read, neighbour));
+    assert_eq!(machine.access(0, 2, 0xffff, READ, neighbour), None);
+    race(machine.access(0, 2, 0xffff_0000, READ, neighbour));
     // A synchronised half does not order anything for another warp.
-    race(machine.access(0, 1, 1, Kind::Read, |_| 64 * 4));
+    race(machine.access(0, 1, 1, READ, |_| 64 * 4));
 }
 
 #[test]
 fn atomics_meet_atomics_but_not_plain_accesses() {
     let mut machine = Machine::new(1);
-    assert_eq!(machine.access(0, 0, 1, Kind::Write, |_| 16), None);
+    assert_eq!(machine.access(0, 0, 1, WRITE, |_| 16), None);
     // Without a barrier after the initialisation: found, and found again after other atomics have been there.
-    assert_eq!(machine.access(0, 0, 1, Kind::Atomic, |_| 16), None);
-    let (now, before, _) = race(machine.access(0, 3, 1, Kind::Atomic, |_| 16));
+    assert_eq!(machine.access(0, 0, 1, ATOMIC, |_| 16), None);
+    let (access, earlier, _) = race(machine.access(0, 3, 1, ATOMIC, |_| 16));
     assert_eq!(
-        (now.kind, before.kind, before.thread),
-        (Kind::Atomic, Kind::Write, 0)
+        (access.class, earlier.class, earlier.thread),
+        (ATOMIC, WRITE, 0)
     );
     machine.barrier();
-    assert_eq!(machine.all(Kind::Atomic, |t| t % 8 * 4), None);
-    assert_eq!(machine.all(Kind::StrongRead, |t| t % 8 * 4), None);
-    assert_eq!(machine.all(Kind::StrongWrite, |t| t % 8 * 4), None);
-    let (now, before, _) = race(machine.access(0, 1, 1, Kind::Read, |_| 0));
-    assert_eq!((now.kind, before.kind), (Kind::Read, Kind::Atomic));
+    assert_eq!(machine.all(ATOMIC, |t| t % 8 * 4), None);
+    assert_eq!(machine.all(STRONG_READ, |t| t % 8 * 4), None);
+    assert_eq!(machine.all(STRONG_WRITE, |t| t % 8 * 4), None);
+    let (access, earlier, _) = race(machine.access(0, 1, 1, READ, |_| 0));
+    assert_eq!((access.class, earlier.class), (READ, STRONG_WRITE));
     machine.barrier();
-    assert_eq!(machine.all(Kind::Read, |t| t % 8 * 4), None);
-    race(machine.access(0, 1, 1, Kind::Atomic, |_| 0));
+    assert_eq!(machine.all(READ, |t| t % 8 * 4), None);
+    race(machine.access(0, 1, 1, ATOMIC, |_| 0));
 }
 
 #[test]
@@ -172,25 +210,14 @@ fn one_instruction_can_race_with_itself() {
             (self.0)(lane) == (self.0)(other)
         }
     }
-    let access = |kind, values: &dyn Values| {
+    let access = |class, values: &dyn Values| {
         let mut shared = Machine::new(1).shared;
-        shared.access(
-            &Access {
-                block: 0,
-                warp: 0,
-                mask: !0,
-                offsets: &[8; 32],
-                size: 4,
-                kind,
-                site: 7,
-            },
-            values,
-        )
+        shared.access(&access_by(0, !0, &[8; 32], 4, class, 7), values)
     };
-    assert_eq!(access(Kind::Write, &Written(|_| 1)), None);
-    let (now, before, _) = race(access(Kind::Write, &Written(|lane| lane as u32 / 16)));
-    assert_eq!((now.thread, before.thread), (16, 15));
-    assert_eq!(access(Kind::Atomic, &Written(|lane| lane as u32)), None);
+    assert_eq!(access(WRITE, &Written(|_| 1)), None);
+    let (later, earlier, _) = race(access(WRITE, &Written(|lane| lane as u32 / 16)));
+    assert_eq!((later.thread, earlier.thread), (16, 15));
+    assert_eq!(access(ATOMIC, &Written(|lane| lane as u32)), None);
 }
 
 #[test]
@@ -206,18 +233,7 @@ fn writing_the_same_value_again_is_harmless() {
     }
     let mut shared = Machine::new(1).shared;
     let mut write = |warp, values: &dyn Values| {
-        shared.access(
-            &Access {
-                block: 0,
-                warp,
-                mask: 1,
-                offsets: &[8; 32],
-                size: 4,
-                kind: Kind::Write,
-                site: 7,
-            },
-            values,
-        )
+        shared.access(&access_by(warp, 1, &[8; 32], 4, WRITE, 7), values)
     };
     assert_eq!(write(0, &()), None);
     assert_eq!(write(1, &Same), None);
@@ -228,39 +244,33 @@ fn writing_the_same_value_again_is_harmless() {
 fn named_barriers_order_producers_and_consumers() {
     let mut machine = Machine::new(1);
     // Warp 0 produces and only arrives; warps 1 and 2 wait; warp 3 is not part of it.
-    assert_eq!(machine.access(0, 0, !0, Kind::Write, |t| t * 4), None);
+    assert_eq!(machine.access(0, 0, !0, WRITE, |t| t * 4), None);
     machine.shared.arrive(0, 5, 1, !0, true);
     machine.shared.arrive(0, 5, 0, !0, false);
     // What the producer does after arriving is not covered.
-    assert_eq!(
-        machine.access(0, 0, !0, Kind::Write, |t| 2048 + t * 4),
-        None
-    );
+    assert_eq!(machine.access(0, 0, !0, WRITE, |t| 2048 + t * 4), None);
     machine.shared.arrive(0, 5, 2, !0, true);
     machine.shared.complete(0, 5);
-    assert_eq!(machine.access(0, 1, !0, Kind::Read, |t| (t - 32) * 4), None);
-    assert_eq!(machine.access(0, 2, !0, Kind::Read, |t| (t - 64) * 4), None);
-    race(machine.access(0, 3, !0, Kind::Read, |t| (t - 96) * 4));
-    race(machine.access(0, 1, !0, Kind::Read, |t| 2048 + (t - 32) * 4));
+    assert_eq!(machine.access(0, 1, !0, READ, |t| (t - 32) * 4), None);
+    assert_eq!(machine.access(0, 2, !0, READ, |t| (t - 64) * 4), None);
+    race(machine.access(0, 3, !0, READ, |t| (t - 96) * 4));
+    race(machine.access(0, 1, !0, READ, |t| 2048 + (t - 32) * 4));
     // The consumers released nothing to the producer that did not wait.
-    race(machine.access(0, 0, !0, Kind::Write, |t| t * 4));
+    race(machine.access(0, 0, !0, WRITE, |t| t * 4));
 }
 
 #[test]
 fn half_a_warp_passes_on_what_it_learned_from_the_other_half() {
     for synchronised in [true, false] {
         let mut machine = Machine::new(1);
-        assert_eq!(
-            machine.access(0, 1, 0xffff_0000, Kind::Write, |t| t * 4),
-            None
-        );
+        assert_eq!(machine.access(0, 1, 0xffff_0000, WRITE, |t| t * 4), None);
         if synchronised {
             machine.shared.warp_sync(0, 1, !0);
         }
         machine.shared.arrive(0, 2, 1, 0xffff, false);
         machine.shared.arrive(0, 2, 0, !0, true);
         machine.shared.complete(0, 2);
-        let found = machine.access(0, 0, 0xffff_0000, Kind::Read, |t| (t + 32) * 4);
+        let found = machine.access(0, 0, 0xffff_0000, READ, |t| (t + 32) * 4);
         assert_eq!(found.is_none(), synchronised);
     }
 }
@@ -269,23 +279,17 @@ fn half_a_warp_passes_on_what_it_learned_from_the_other_half() {
 #[test]
 fn locks_order_what_they_protect() {
     let lock = |machine: &mut Machine, warp: u32, fences: bool| {
-        assert_eq!(machine.access(0, warp, 1, Kind::Atomic, |_| 0), None);
-        machine
-            .shared
-            .synchronise(0, warp, 0, 0, Kind::Atomic, false, false);
+        assert_eq!(machine.access(0, warp, 1, ATOMIC, |_| 0), None);
         if fences {
             machine.shared.fence(0, warp, 0);
         }
         let found = machine
-            .access(0, warp, 1, Kind::Read, |_| 64)
-            .or_else(|| machine.access(0, warp, 1, Kind::Write, |_| 64));
+            .access(0, warp, 1, READ, |_| 64)
+            .or_else(|| machine.access(0, warp, 1, WRITE, |_| 64));
         if fences {
             machine.shared.fence(0, warp, 0);
         }
-        assert_eq!(machine.access(0, warp, 1, Kind::Atomic, |_| 0), None);
-        machine
-            .shared
-            .synchronise(0, warp, 0, 0, Kind::Atomic, false, false);
+        assert_eq!(machine.access(0, warp, 1, ATOMIC, |_| 0), None);
         found
     };
     let mut machine = Machine::new(1);
@@ -300,23 +304,19 @@ fn locks_order_what_they_protect() {
 // covers: FENCE-05
 #[test]
 fn flags_need_both_sides() {
-    for (release, acquire, ordered) in [
-        (true, true, true),
-        (true, false, false),
-        (false, true, false),
+    let release = class(AccessKind::Write, Order::Release);
+    let acquire = class(AccessKind::Read, Order::Acquire);
+    for (write, read, ordered) in [
+        (release, acquire, true),
+        (release, STRONG_READ, false),
+        (STRONG_WRITE, acquire, false),
     ] {
         let mut machine = Machine::new(1);
-        assert_eq!(machine.access(0, 0, 1, Kind::Write, |_| 64), None);
-        assert_eq!(machine.access(0, 0, 1, Kind::StrongWrite, |_| 0), None);
-        machine
-            .shared
-            .synchronise(0, 0, 0, 0, Kind::StrongWrite, false, release);
-        assert_eq!(machine.access(0, 3, 1, Kind::StrongRead, |_| 0), None);
-        machine
-            .shared
-            .synchronise(0, 3, 0, 0, Kind::StrongRead, acquire, false);
-        let found = machine.access(0, 3, 1, Kind::Read, |_| 64);
-        assert_eq!(found.is_none(), ordered, "{release} {acquire} {found:?}");
+        assert_eq!(machine.access(0, 0, 1, WRITE, |_| 64), None);
+        assert_eq!(machine.access(0, 0, 1, write, |_| 0), None);
+        assert_eq!(machine.access(0, 3, 1, read, |_| 0), None);
+        let found = machine.access(0, 3, 1, READ, |_| 64);
+        assert_eq!(found.is_none(), ordered, "{write} {read} {found:?}");
     }
 }
 
@@ -338,24 +338,18 @@ fn clusters_need_the_clusters_barrier() {
     };
     for releases in [true, false] {
         let mut machine = Machine::new(2);
-        assert_eq!(
-            machine.access(1, 0, !0, Kind::Write, |t| 4096 + t * 4),
-            None
-        );
+        assert_eq!(machine.access(1, 0, !0, WRITE, |t| 4096 + t * 4), None);
         block_barrier(&mut machine, 1);
         barrier(&mut machine, releases);
-        let found = machine.access(0, 3, !0, Kind::Read, |t| 4096 + (t - 96) * 4);
+        let found = machine.access(0, 3, !0, READ, |t| 4096 + (t - 96) * 4);
         assert_eq!(found.is_none(), releases);
     }
     // A barrier of one block says nothing to the other.
     let mut machine = Machine::new(2);
-    assert_eq!(
-        machine.access(1, 0, !0, Kind::Write, |t| 4096 + t * 4),
-        None
-    );
+    assert_eq!(machine.access(1, 0, !0, WRITE, |t| 4096 + t * 4), None);
     block_barrier(&mut machine, 1);
     block_barrier(&mut machine, 0);
-    let finding = machine.access(0, 3, !0, Kind::Read, |t| 4096 + (t - 96) * 4);
+    let finding = machine.access(0, 3, !0, READ, |t| 4096 + (t - 96) * 4);
     assert!(
         matches!(
             finding,
@@ -370,145 +364,107 @@ fn clusters_need_the_clusters_barrier() {
     // Round after round, reads of the last round against writes of the next.
     let mut machine = Machine::new(2);
     for _ in 0..3 {
-        assert_eq!(
-            machine.access(1, 0, !0, Kind::Write, |t| 4096 + t * 4),
-            None
-        );
+        assert_eq!(machine.access(1, 0, !0, WRITE, |t| 4096 + t * 4), None);
         barrier(&mut machine, true);
         assert_eq!(
-            machine.access(0, 3, !0, Kind::Read, |t| 4096 + (t - 96) * 4),
+            machine.access(0, 3, !0, READ, |t| 4096 + (t - 96) * 4),
             None
         );
         barrier(&mut machine, true);
     }
     assert_eq!(
-        machine.access(0, 3, !0, Kind::Read, |t| 4096 + (t - 96) * 4),
+        machine.access(0, 3, !0, READ, |t| 4096 + (t - 96) * 4),
         None
     );
-    race(machine.access(1, 0, !0, Kind::Write, |t| 4096 + t * 4));
+    race(machine.access(1, 0, !0, WRITE, |t| 4096 + t * 4));
 }
 
 #[test]
 fn exited_threads_are_not_waited_for() {
     let mut machine = Machine::new(1);
-    assert_eq!(machine.access(0, 3, !0, Kind::Write, |t| t * 4), None);
+    assert_eq!(machine.access(0, 3, !0, WRITE, |t| t * 4), None);
     machine.shared.exit(0, !0);
     for warp in 0..3 {
         machine.shared.arrive(0, 0, warp, !0, true);
     }
     machine.shared.complete(0, 0);
-    assert_eq!(machine.access(0, 0, !0, Kind::Read, |t| (96 + t) * 4), None);
+    assert_eq!(machine.access(0, 0, !0, READ, |t| (96 + t) * 4), None);
 }
 
 #[test]
 fn narrow_accesses_are_told_apart() {
     let mut shared = Machine::new(1).shared;
-    let mut access = |warp, size, offset: u32, kind| {
+    let mut access = |warp, size, offset: u32, class| {
         let offsets = std::array::from_fn(|lane| offset + lane as u32 * size);
-        shared.access(
-            &Access {
-                block: 0,
-                warp,
-                mask: 1,
-                offsets: &offsets,
-                size,
-                kind,
-                site: 1,
-            },
-            &(),
-        )
+        shared.access(&access_by(warp, 1, &offsets, size, class, 1), &())
     };
-    assert_eq!(access(0, 4, 0, Kind::Write), None);
-    assert_eq!(access(0, 1, 8, Kind::Write), None);
-    assert_eq!(access(1, 1, 9, Kind::Write), None);
-    assert_eq!(access(2, 2, 10, Kind::Write), None);
+    assert_eq!(access(0, 4, 0, WRITE), None);
+    assert_eq!(access(0, 1, 8, WRITE), None);
+    assert_eq!(access(1, 1, 9, WRITE), None);
+    assert_eq!(access(2, 2, 10, WRITE), None);
     // The word written before the cells became narrower is still known.
-    let (.., offset) = race(access(3, 1, 3, Kind::Read));
+    let (.., offset) = race(access(3, 1, 3, READ));
     assert_eq!(offset, 3);
-    let (_, before, offset) = race(access(3, 4, 8, Kind::Read));
-    assert_eq!((before.thread, offset), (0, 8));
-    let (_, before, _) = race(access(0, 16, 0, Kind::Write));
-    assert_eq!(before.thread, 32);
+    let (_, earlier, offset) = race(access(3, 4, 8, READ));
+    assert_eq!((earlier.thread, offset), (0, 8));
+    let (_, earlier, _) = race(access(0, 16, 0, WRITE));
+    assert_eq!(earlier.thread, 32);
 }
 
 #[test]
-fn unwritten_bytes_are_found() {
+fn uninitialised_bytes_are_found() {
     let mut shared = SharedMemory::new(2, 32, 256, false, true);
     shared.start();
-    let mut access = |block, offset: u32, size, kind| {
+    let mut access = |block, offset: u32, size, class| {
         let offsets = std::array::from_fn(|lane| offset + lane as u32 * size);
         shared.access(
             &Access {
                 block,
-                warp: 0,
-                mask: 3,
-                offsets: &offsets,
-                size,
-                kind,
-                site: 9,
+                ..access_by(0, 3, &offsets, size, class, 9)
             },
             &(),
         )
     };
-    let side = |block, thread, kind| Side {
+    let by = |block, thread, class| ThreadAccess {
         block,
         thread,
         site: 9,
-        kind,
+        class,
     };
-    assert_eq!(access(0, 0, 8, Kind::Write), None);
-    assert_eq!(access(0, 0, 8, Kind::Read), None);
+    assert_eq!(access(0, 0, 8, WRITE), None);
+    assert_eq!(access(0, 0, 8, READ), None);
     let expected = Finding::Uninitialised {
-        now: side(0, 1, Kind::Read),
+        access: by(0, 1, READ),
         block: 0,
         offset: 16,
         size: 8,
     };
-    assert_eq!(access(0, 8, 8, Kind::Read), Some(expected));
+    assert_eq!(access(0, 8, 8, READ), Some(expected));
     // In the second block's memory, reached through the cluster.
     let expected = Finding::Uninitialised {
-        now: side(0, 0, Kind::Atomic),
+        access: by(0, 0, ATOMIC),
         block: 1,
         offset: 60,
         size: 4,
     };
-    assert_eq!(access(0, 256 + 60, 4, Kind::Atomic), Some(expected));
+    assert_eq!(access(0, 256 + 60, 4, ATOMIC), Some(expected));
     // A word of which one byte is written passes: padding.
-    assert_eq!(access(0, 100, 1, Kind::Write), None);
-    assert_eq!(access(0, 100, 1, Kind::Read), None);
-    assert!(access(0, 96, 4, Kind::Read).is_some());
+    assert_eq!(access(0, 100, 1, WRITE), None);
+    assert_eq!(access(0, 100, 1, READ), None);
+    assert!(access(0, 96, 4, READ).is_some());
     let offsets = [100; 32];
-    let word = Access {
-        block: 0,
-        warp: 0,
-        mask: 1,
-        offsets: &offsets,
-        size: 4,
-        kind: Kind::Read,
-        site: 9,
-    };
+    let word = access_by(0, 1, &offsets, 4, READ, 9);
     assert_eq!(shared.access(&word, &()), None);
     // With races looked for as well, the report waits: a write before the next barrier makes it a race.
     for writes in [false, true] {
         let mut both = SharedMemory::new(1, 64, 256, true, true);
         both.start();
         let offsets = [8; 32];
-        let access = |warp, kind| Access {
-            block: 0,
-            warp,
-            mask: 1,
-            offsets: &offsets,
-            size: 4,
-            kind,
-            site: 3,
-        };
-        assert_eq!(both.access(&access(0, Kind::Read), &()), None);
+        let access = |warp, class| access_by(warp, 1, &offsets, 4, class, 3);
+        assert_eq!(both.access(&access(0, READ), &()), None);
         assert_eq!(both.overdue(false), None);
         if writes {
-            assert_eq!(
-                race(both.access(&access(1, Kind::Write), &())).1.kind,
-                Kind::Read
-            );
+            assert_eq!(race(both.access(&access(1, WRITE), &())).1.class, READ);
         }
         (0..2).for_each(|warp| both.arrive(0, 0, warp, !0, true));
         both.complete(0, 0);
@@ -521,4 +477,63 @@ fn unwritten_bytes_are_found() {
     // A new cluster starts with nothing.
     shared.start();
     assert!(shared.access(&word, &()).is_some());
+}
+
+/// Writes whose values are not known when they are issued are never taken to write the same.
+#[test]
+fn asynchronous_writes_to_the_same_bytes_race() {
+    for proxy in [Proxy::Generic, Proxy::Async] {
+        let copy = AccessClass { proxy, ..WRITE };
+        let mut machine = Machine::new(1);
+        assert_eq!(machine.access(0, 0, 1, copy, |_| 16), None);
+        let (access, earlier, offset) = race(machine.access(0, 1, 1, copy, |_| 16));
+        assert_eq!((access.thread, earlier.thread, offset), (32, 0, 16));
+        assert_eq!((access.class, earlier.class), (copy, copy));
+        // Lanes of one instruction, too.
+        race(machine.access(0, 2, 3, copy, |_| 32));
+    }
+}
+
+/// Whatever kind of access carries a release or an acquire, and however wide it is, it synchronises.
+#[test]
+fn every_kind_of_access_can_release_and_acquire() {
+    let kinds = [AccessKind::Write, AccessKind::Atomic];
+    for (kind, size) in kinds
+        .into_iter()
+        .flat_map(|kind| [4, 8, 16].map(|size| (kind, size)))
+    {
+        for (releases, acquires) in [(true, true), (true, false), (false, true)] {
+            let order = |on, order| if on { order } else { Order::Relaxed };
+            let release = class(kind, order(releases, Order::Release));
+            let mut machine = Machine::new(1);
+            assert_eq!(machine.access(0, 0, 1, WRITE, |_| 64), None);
+            let flag = access_by(0, 1, &[0; 32], size, release, 1);
+            assert_eq!(machine.shared.access(&flag, &()), None);
+            let acquire = class(AccessKind::Atomic, order(acquires, Order::AcquireRelease));
+            let flag = access_by(3, 1, &[0; 32], size, acquire, 2);
+            assert_eq!(machine.shared.access(&flag, &()), None);
+            let found = machine.access(0, 3, 1, READ, |_| 64);
+            assert_eq!(found.is_none(), releases && acquires, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_in_global_memory_orders_shared_memory() {
+    for (order, ordered) in [(Order::AcquireRelease, true), (Order::Relaxed, false)] {
+        let mut machine = Machine::new(1);
+        assert_eq!(machine.access(0, 0, 1, WRITE, |_| 64), None);
+        for warp in [0, 3] {
+            machine.shared.synchronise_globally(&GlobalSynchronisation {
+                block: 0,
+                warp,
+                mask: 1,
+                addresses: &[0x7000; 32],
+                kind: AccessKind::Atomic,
+                order,
+            });
+        }
+        let found = machine.access(0, 3, 1, READ, |_| 64);
+        assert_eq!(found.is_none(), ordered, "{found:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::abi::CUdevice_attribute as Attribute;
 
-use super::Profile;
+use super::profile::Profile;
 
 /// The profile of an NVIDIA H200.
 pub(super) static PROFILE: Profile = Profile {

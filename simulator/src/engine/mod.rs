@@ -9,16 +9,18 @@
     reason = "the loops are over the lanes of several registers at once"
 )]
 
+mod access;
 mod environment;
 mod exec;
 mod fault;
+mod isa;
 mod lower;
 mod memory;
 mod module;
-mod ops;
 mod program;
 mod report;
 mod run;
+mod source;
 
 pub use environment::{
     AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,

@@ -1,12 +1,13 @@
 //! Lowered code: what the interpreter runs.
 
 use super::exec::warp::Inst;
-use super::fault::SourceLocation;
+use super::fault::{Frame, SourceLocation};
 use super::memory::Aligned;
+use super::source::SourceEntry;
 
-/// A place in a frame: an offset, and bytes for each lane (0: a predicate).
+/// Registers that a call passes: an offset in the frame (or the constants), and bytes for each lane (0: a predicate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Passed {
     pub offset: u32,
     pub bytes: u32,
 }
@@ -18,8 +19,8 @@ pub(crate) struct CallSite {
     pub callee: Option<u32>,
     /// The runtime function's name, if it is one.
     pub runtime: Option<String>,
-    pub arguments: Vec<Place>,
-    pub results: Vec<Place>,
+    pub arguments: Vec<Passed>,
+    pub results: Vec<Passed>,
 }
 
 /// A function.
@@ -39,8 +40,8 @@ pub(crate) struct Function {
     pub local_bytes: u32,
     pub local_align: u32,
     pub calls: Vec<CallSite>,
-    pub formals: Vec<Place>,
-    pub returns: Vec<Place>,
+    pub formals: Vec<Passed>,
+    pub returns: Vec<Passed>,
     /// For each instruction: its `.loc` (index into the program's locations + 1, or 0) and its PTX line.
     pub places: Vec<(u32, u32)>,
     /// For each instruction: its name, as an index into `names`.
@@ -49,6 +50,14 @@ pub(crate) struct Function {
 }
 
 impl Function {
+    /// Whether it takes and gives what a call site passes.
+    pub fn takes(&self, site: &CallSite) -> bool {
+        let fits = |given: &[Passed], own: &[Passed]| {
+            given.len() == own.len() && given.iter().zip(own).all(|(a, b)| a.bytes == b.bytes)
+        };
+        fits(&site.arguments, &self.formals) && fits(&site.results, &self.returns)
+    }
+
     /// The name of an instruction.
     pub fn instruction_name(&self, pc: u32) -> &str {
         let number = self.name_of.get(pc as usize).copied().unwrap_or(0);
@@ -72,7 +81,7 @@ pub(crate) struct SharedVariable {
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub functions: Vec<Function>,
-    pub locations: Vec<SourceLocation>,
+    pub locations: Vec<SourceEntry>,
     pub shared: Vec<SharedVariable>,
 }
 
@@ -82,16 +91,19 @@ const SITE_BITS: u32 = 20;
 impl Program {
     /// A number for an instruction of one of the program's functions.
     #[inline]
-    pub fn site(&self, function: *const Function, pc: u32) -> u32 {
-        let bytes = function.addr().wrapping_sub(self.functions.as_ptr().addr());
-        let number = bytes / size_of::<Function>();
-        (number as u32) << SITE_BITS | pc & ((1 << SITE_BITS) - 1)
+    pub fn site(function: u32, pc: u32) -> u32 {
+        function << SITE_BITS | pc & ((1 << SITE_BITS) - 1)
     }
 
-    /// The source place of a site.
-    pub fn site_location(&self, site: u32) -> Option<SourceLocation> {
+    /// The name of an instruction.
+    pub fn instruction_name(&self, function: u32, pc: u32) -> &str {
+        self.functions[function as usize].instruction_name(pc)
+    }
+
+    /// The function and the source location of a site.
+    pub fn site_frame(&self, site: u32) -> Option<Frame> {
         let function = self.functions.get((site >> SITE_BITS) as usize)?;
-        self.location(function, site & ((1 << SITE_BITS) - 1))
+        Some(self.frame(function, site & ((1 << SITE_BITS) - 1)))
     }
 
     /// Bytes of local memory that a function and its deepest chain of calls need; recursion counts once, and what an
@@ -132,17 +144,31 @@ impl Program {
         )
     }
 
-    /// The source place of an instruction.
-    pub fn location(&self, function: &Function, pc: u32) -> Option<SourceLocation> {
-        let &(location, ptx_line) = function.places.get(pc as usize)?;
-        let mut found = match location {
-            0 => SourceLocation {
-                line: ptx_line,
-                ..SourceLocation::default()
+    /// A function and the source location of one of its instructions, with the calls that were inlined around it.
+    pub fn frame(&self, function: &Function, pc: u32) -> Frame {
+        let Some(&(number, ptx_line)) = function.places.get(pc as usize) else {
+            return Frame {
+                function: function.name.clone(),
+                ..Frame::default()
+            };
+        };
+        let entry = match number {
+            0 => SourceEntry {
+                location: SourceLocation {
+                    line: ptx_line,
+                    ..SourceLocation::default()
+                },
+                inlined: Vec::new(),
             },
             n => self.locations[n as usize - 1].clone(),
         };
-        found.ptx_line = ptx_line;
-        Some(found)
+        Frame {
+            function: function.name.clone(),
+            location: Some(SourceLocation {
+                ptx_line,
+                ..entry.location
+            }),
+            inlined: entry.inlined,
+        }
     }
 }

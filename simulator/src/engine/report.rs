@@ -3,12 +3,17 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use super::exec::block::Cluster;
-use super::exec::schedule::Wait;
+use super::exec::resident::Resident;
+use super::exec::wait::Wait;
 use super::exec::warp::{RawFault, Warp};
+use super::fault::{
+    Fault, FaultDetails, FaultKind, FaultOrigin, Frame, SourceLocation, WaitingThreads,
+};
 use super::program::Program;
 use super::run::Pool;
-use super::{Fault, FaultKind};
+
+/// How many callers a report names.
+const MAX_CALLERS: usize = 16;
 
 impl Pool<'_> {
     /// Keeps the first fault, and stops everybody.
@@ -18,86 +23,70 @@ impl Pool<'_> {
         first.get_or_insert(fault);
     }
 
-    /// Makes a warp's fault presentable.
-    pub(super) fn present(&self, warp: &Warp, fault: Option<Box<RawFault>>) -> Box<Fault> {
+    /// Makes a fault of the warp of this number presentable.
+    pub(super) fn present(
+        &self,
+        resident: &Resident<'_>,
+        warp: usize,
+        fault: Option<Box<RawFault>>,
+    ) -> Box<Fault> {
         let fault = fault.unwrap_or_else(|| {
             let message = "an instruction failed without saying why".to_owned();
             Box::new(RawFault {
                 kind: FaultKind::IllegalInstruction,
                 lane: 0,
                 message,
-                notes: Vec::new(),
+                details: FaultDetails::default(),
             })
         });
-        let program = &self.kernel.program;
-        let mut notes = fault.notes;
-        notes.extend(warp.backtrace(program));
-        Box::new(Fault {
-            kind: fault.kind,
-            message: fault.message,
+        let warp = &resident.warps[warp];
+        let origin = FaultOrigin {
             kernel: self.kernel.name.clone(),
-            block: warp.block().index,
+            block: resident.cluster.blocks[warp.block as usize].index,
             thread: self.grid.thread_index(warp.index, fault.lane),
-            location: program.location(warp.function(), warp.pc),
-            notes,
-        })
+            frames: source_frames(warp, self.grid.program),
+        };
+        Box::new(fault.details.into_fault(fault.kind, fault.message, origin))
     }
 
     /// No warp of the cluster can go on: says who waits where.
-    pub(super) fn deadlock(&self, cluster: &mut Cluster) -> Box<Fault> {
-        let program = &self.kernel.program;
-        let mut places: Vec<(String, u32, [u32; 3], [u32; 3])> = Vec::new();
+    pub(super) fn deadlock(&self, resident: &mut Resident<'_>) -> Box<Fault> {
+        let program = self.grid.program;
+        let mut waiting: Vec<WaitingThreads> = Vec::new();
         let mut first: Option<(usize, u32, u32, u32)> = None;
         let mut barriers = 0;
-        for (index, warp) in cluster.warps.iter().enumerate() {
+        for (index, warp) in resident.warps.iter().enumerate() {
             for group in &warp.groups {
                 let frame = &warp.frames[group.frame as usize];
-                // SAFETY: functions live as long as the module, which the launch holds.
-                let function = unsafe { &*frame.function };
-                // A group that goes on behind its instruction waits at the one before.
-                let behind = matches!(
-                    group.wait,
-                    Wait::Barrier { .. } | Wait::Cluster { .. } | Wait::WarpBarrier { .. }
-                );
-                let pc = group.pc - u32::from(behind);
-                first.get_or_insert((index, group.mask.trailing_zeros(), group.frame, pc));
+                let function = &program.functions[frame.function as usize];
+                let pc = group.pc - u32::from(group.wait.goes_on_behind());
+                let lane = group.mask.trailing_zeros();
+                first.get_or_insert((index, lane, group.frame, pc));
                 barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
-                let what = match group.wait {
-                    Wait::Barrier { id, .. } => format!("barrier {id}"),
-                    Wait::Cluster { .. } => "the cluster's barrier".into(),
-                    Wait::Lanes { members } | Wait::WarpBarrier { members } => {
-                        format!(
-                            "lanes {members:#010x} of its warp, in {}",
-                            function.instruction_name(pc)
-                        )
-                    }
-                    Wait::Ready => "memory to change".into(),
-                };
-                let place = program
-                    .location(function, pc)
-                    .map_or(String::new(), |l| format!(" at {l}"));
-                let text = format!("{what}{place}");
+                let what = group.wait.describe(function.instruction_name(pc));
+                let location = program.frame(function, pc).location;
                 let threads = group.mask.count_ones();
-                let (block, thread) = (
-                    warp.block().index,
-                    self.grid
-                        .thread_index(warp.index, group.mask.trailing_zeros()),
-                );
-                match places.iter_mut().find(|(other, ..)| *other == text) {
-                    Some((_, count, ..)) => *count += threads,
-                    None => places.push((text, threads, block, thread)),
+                // Threads count as one group where their lines read the same.
+                let shown = |location: &Option<SourceLocation>| {
+                    location.as_ref().map(SourceLocation::to_string)
+                };
+                let same = |other: &&mut WaitingThreads| {
+                    other.what == what && shown(&other.location) == shown(&location)
+                };
+                match waiting.iter_mut().find(same) {
+                    Some(known) => known.count += threads,
+                    None => waiting.push(WaitingThreads {
+                        block: resident.cluster.blocks[warp.block as usize].index,
+                        thread: self.grid.thread_index(warp.index, lane),
+                        count: threads,
+                        what,
+                        location,
+                    }),
                 }
             }
         }
         let mut notes = Vec::new();
-        for (place, count, [bx, by, bz], [tx, ty, tz]) in places {
-            let who = format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})");
-            notes.push(match count {
-                1 => format!("1 thread waits for {place}: {who}"),
-                _ => format!("{count} threads wait for {place}, the first: {who}"),
-            });
-        }
-        let exited: u32 = cluster
+        let exited: u32 = resident
             .warps
             .iter()
             .map(|w| (w.exists & !w.live).count_ones())
@@ -105,7 +94,7 @@ impl Pool<'_> {
         if exited > 0 {
             notes.push(format!("{exited} threads have exited"));
         }
-        let polls = cluster
+        let polls = resident
             .warps
             .iter()
             .flat_map(|w| &w.groups)
@@ -127,43 +116,38 @@ impl Pool<'_> {
             )
         };
         let (index, lane, frame, pc) = first.unwrap_or((0, 0, 0, 0));
-        let warp = &mut *cluster.warps[index];
-        warp.enter_frame(frame);
+        let warp = &mut resident.warps[index];
+        warp.enter_frame(program, frame);
         warp.pc = pc;
         self.present(
-            warp,
+            resident,
+            index,
             Some(Box::new(RawFault {
                 kind,
                 lane,
                 message: message.into(),
-                notes,
+                details: FaultDetails {
+                    waiting,
+                    notes,
+                    ..FaultDetails::default()
+                },
             })),
         )
     }
 }
 
-impl Warp {
-    /// The name of the current instruction.
-    pub(crate) fn instruction_name(&self) -> String {
-        self.function().instruction_name(self.pc).to_owned()
+/// The functions that a warp is in, the innermost first, with the present location in each.
+fn source_frames(warp: &Warp, program: &Program) -> Vec<Frame> {
+    let mut frames = vec![program.frame(warp.function_of(program), warp.pc)];
+    let mut frame = &warp.frames[warp.frame as usize];
+    while let Some(caller) = warp
+        .frames
+        .get(frame.parent as usize)
+        .filter(|_| frames.len() <= MAX_CALLERS)
+    {
+        let function = &program.functions[caller.function as usize];
+        frames.push(program.frame(function, frame.return_pc - 1));
+        frame = caller;
     }
-
-    /// Lines for the calls that led here.
-    fn backtrace(&self, program: &Program) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut frame = &self.frames[self.frame as usize];
-        while let Some(caller) = self
-            .frames
-            .get(frame.parent as usize)
-            .filter(|_| lines.len() < 16)
-        {
-            // SAFETY: functions live as long as the module, which the launch holds.
-            let function = unsafe { &*caller.function };
-            let place = program.location(function, frame.return_pc - 1);
-            let place = place.map_or(String::new(), |l| format!(" at {l}"));
-            lines.push(format!("called from {}{place}", function.name));
-            frame = caller;
-        }
-        lines
-    }
+    frames
 }

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::exec::block::Cluster;
-use super::exec::warp::{Cached, EXTENTS, RawFault, Stop, Warp};
-use super::program::{Function, Program};
-use super::{Checks, DeviceMemory, Environment, Fault, FaultKind, Kernel, Runtime};
+use super::access::finding;
+use super::exec::grid::Grid;
+use super::exec::resident::{Resident, Turn};
+use super::exec::warp::RawFault;
+use super::fault::{FaultDetails, FaultOrigin};
+use super::{Environment, Fault, FaultKind, Kernel, Runtime};
 
 /// One launch. The caller has checked the device's limits (threads per block, grid dimensions, shared memory);
 /// `run` checks again whatever would be unsafe to believe.
@@ -38,88 +40,17 @@ pub struct Statistics {
     pub warp_instructions: u64,
 }
 
-/// A grid while it runs. The lifetime is erased inside warps; [`run`] outlives them all.
-pub(crate) struct Grid<'a> {
-    pub entry: *const Function,
-    pub program: *const Program,
-    /// Number of the kernel's function in the program.
-    pub entry_number: u32,
-    /// Where dynamic shared memory starts.
-    pub dynamic_base: u32,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub cluster: [u32; 3],
-    /// Clusters in each dimension.
-    pub clusters: [u32; 3],
-    pub cluster_blocks: u32,
-    /// Threads of a block.
-    pub threads: u32,
-    /// Warps of a block.
-    pub warps: u32,
-    pub dynamic_shared: u32,
-    /// All shared memory of a block.
-    pub shared_bytes: u32,
-    pub params: &'a [u8],
-    pub memory: &'a dyn DeviceMemory,
-    pub runtime: &'a dyn Runtime,
-    pub checks: Checks,
-    /// Indices of the lanes of each warp.
-    pub thread_indices: Vec<[[u32; 32]; 3]>,
-    /// Bytes of local memory a thread may use.
-    pub local_limit: u32,
-    /// Addresses of constant memory.
-    pub constants: (u64, u64),
-    /// Number of the launch.
-    pub number: u64,
-    /// Seed of the choices of the scheduler; 0 for none.
-    pub seed: u64,
-    /// The address of a cooperative launch's workspace, whose second word is the grid's barrier; 0 in other launches.
-    pub workspace: u64,
-}
-
-// SAFETY: the pointers are to the module's code, which nobody changes and the launch keeps alive.
-unsafe impl Send for Grid<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Grid<'_> {}
-
-impl Grid<'_> {
-    /// The module's code.
-    pub fn program(&self) -> &Program {
-        // SAFETY: the launch keeps the module alive.
-        unsafe { &*self.program }
-    }
-
-    /// The cluster that is started as the `number`th. With a seed, neighbours change places; not more, because programs
-    /// may count on blocks being started roughly in order, as a device does.
-    fn shuffled(&self, number: u64, total: u64) -> u64 {
-        if self.seed == 0 || (number | 3) >= total {
-            number
-        } else {
-            number ^ (self.seed & 3)
-        }
-    }
-
-    /// The index of a thread.
-    pub fn thread_index(&self, warp: u32, lane: u32) -> [u32; 3] {
-        let linear = warp * 32 + lane;
-        let [x, y, _] = self.block;
-        [linear % x, linear / x % y, linear / x / y]
-    }
-}
-
 /// Counts launches.
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
 fn refused(launch: &Launch, message: impl Into<String>) -> Box<Fault> {
-    Box::new(Fault {
-        kind: FaultKind::InvalidLaunch,
-        message: message.into(),
+    let origin = FaultOrigin {
         kernel: launch.kernel.name.clone(),
         block: [0; 3],
         thread: [0; 3],
-        location: None,
-        notes: Vec::new(),
-    })
+        frames: Vec::new(),
+    };
+    Box::new(Fault::in_kernel(FaultKind::InvalidLaunch, message, origin))
 }
 
 fn volume(dimensions: [u32; 3]) -> Option<u64> {
@@ -159,8 +90,6 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
             format!("{shared_bytes} bytes of shared memory for a block"),
         ));
     }
-    let program: &Program = &kernel.program;
-    let entry = &program.functions[kernel.entry as usize];
     let [x, y, _] = launch.block;
     let warps = (threads as u32).div_ceil(32);
     let thread_indices = (0..warps)
@@ -176,9 +105,8 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         })
         .collect();
     Ok(Grid {
-        entry,
-        program,
-        entry_number: kernel.entry,
+        program: &kernel.program,
+        entry: kernel.entry,
         dynamic_base: kernel.dynamic_shared_base,
         grid: launch.grid,
         block: launch.block,
@@ -208,10 +136,8 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
 
 /// What the workers of a grid share.
 pub(super) struct Pool<'a> {
-    pub(super) grid: &'a Grid<'static>,
+    pub(super) grid: &'a Grid<'a>,
     pub(super) kernel: &'a Kernel,
-    /// Clusters in the grid.
-    total: u64,
     /// The next cluster to be started.
     next: AtomicU64,
     pub(super) stop: AtomicBool,
@@ -272,8 +198,7 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
     let mut grid = prepare(launch, environment)?;
     let workspace = Workspace::of(launch, environment)?;
     grid.workspace = workspace.address;
-    let total =
-        u64::from(grid.clusters[0]) * u64::from(grid.clusters[1]) * u64::from(grid.clusters[2]);
+    let total = grid.total();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if environment.threads == 0 {
         cores
@@ -283,12 +208,9 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
     let workers = workers
         .min(usize::try_from(total).unwrap_or(usize::MAX))
         .max(1);
-    // SAFETY: the grid, and all it borrows, outlives the workers and their warps, which end before this function does.
-    let grid_static: &Grid<'static> = unsafe { &*std::ptr::from_ref(&grid).cast() };
     let pool = Pool {
-        grid: grid_static,
+        grid: &grid,
         kernel: launch.kernel,
-        total,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         cancel: environment.cancel,
@@ -332,34 +254,34 @@ fn patience() -> Duration {
     })
 }
 
-/// What became of a cluster in its turn.
+/// How a cluster goes on after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum Outcome {
     Done,
     /// Some warps go on; true if all that run are spinning.
     Running(bool),
     Stopped,
 }
 
-impl Pool<'_> {
+impl<'a> Pool<'a> {
     fn work(&self) {
-        let mut resident: Vec<Box<Cluster>> = Vec::new();
+        let mut resident: Vec<Resident<'a>> = Vec::new();
         // Finished clusters are started again with another number, which spares their memory.
-        let mut idle: Vec<Box<Cluster>> = Vec::new();
+        let mut idle: Vec<Resident<'a>> = Vec::new();
+        let total = self.grid.total();
         let mut wanted = 1;
         if self.cooperative {
-            wanted =
-                usize::try_from(self.total.div_ceil(self.workers as u64)).unwrap_or(usize::MAX);
+            wanted = usize::try_from(total.div_ceil(self.workers as u64)).unwrap_or(usize::MAX);
         }
         loop {
             while resident.len() < wanted {
                 let number = self.next.fetch_add(1, Ordering::Relaxed);
-                if number >= self.total {
+                if number >= total {
                     break;
                 }
-                let number = self.grid.shuffled(number, self.total);
-                let mut cluster = idle.pop().unwrap_or_else(|| Cluster::new(self.grid));
-                cluster.start(self.grid, number);
+                let number = self.grid.shuffled(number);
+                let mut cluster = idle.pop().unwrap_or_else(|| Resident::new(self.grid));
+                cluster.start(number);
                 resident.push(cluster);
             }
             if resident.is_empty() {
@@ -372,12 +294,12 @@ impl Pool<'_> {
                     return;
                 }
                 match self.turn(&mut resident[index]) {
-                    Turn::Stopped => return,
-                    Turn::Running(spins) => {
+                    Outcome::Stopped => return,
+                    Outcome::Running(spins) => {
                         spinning &= spins;
                         index += 1;
                     }
-                    Turn::Done => {
+                    Outcome::Done => {
                         spinning = false;
                         idle.push(resident.swap_remove(index));
                     }
@@ -405,55 +327,33 @@ impl Pool<'_> {
         }
     }
 
-    fn turn(&self, cluster: &mut Cluster) -> Turn {
-        let mut running = false;
-        let mut spins = true;
-        let mut done = true;
+    fn turn(&self, resident: &mut Resident<'a>) -> Outcome {
         let mut executed = 0;
-        let count = cluster.warps.len();
-        let first = cluster.choose(self.grid.seed, count);
-        for turn in 0..count {
-            let warp = &mut *cluster.warps[(first + turn) % count];
-            if warp.live == 0 {
-                continue;
-            }
-            self.refresh(warp);
-            let (before, changes) = (warp.count, warp.changes);
-            // SAFETY: the cluster was started, and the grid lives.
-            let stop = unsafe { warp.run() };
-            executed += warp.count - before;
-            match stop {
-                Stop::Done => {}
-                Stop::Blocked => done = false,
-                Stop::Yield(spinning) => {
-                    running = true;
-                    spins &= spinning && warp.changes == changes;
-                    done = false;
-                }
-                Stop::Fault => {
-                    let fault = warp.fault.take();
-                    // What follows a read of unwritten memory is less telling than the read.
-                    let race = fault
-                        .as_ref()
-                        .is_some_and(|fault| fault.kind == FaultKind::Race);
-                    let fault = self.present(warp, fault);
-                    let earlier = if race {
-                        None
-                    } else {
-                        self.held_back(cluster, true)
-                    };
-                    self.report(earlier.unwrap_or(fault));
-                    return Turn::Stopped;
-                }
-            }
-        }
+        let turn = resident.turn(&mut executed);
         self.instructions.fetch_add(executed, Ordering::Relaxed);
-        if let Some(fault) = self.held_back(cluster, done) {
+        let fault = match turn {
+            Turn::Fault { warp } => {
+                let fault = resident.warps[warp].fault.take();
+                // What follows a read of uninitialised memory is less telling than the read.
+                let race = fault
+                    .as_ref()
+                    .is_some_and(|fault| fault.kind == FaultKind::Race);
+                let fault = self.present(resident, warp, fault);
+                let earlier = if race {
+                    None
+                } else {
+                    self.held_back(resident, true)
+                };
+                Some(earlier.unwrap_or(fault))
+            }
+            _ => self.held_back(resident, turn == Turn::Done),
+        };
+        if let Some(fault) = fault {
             self.report(fault);
-            return Turn::Stopped;
+            return Outcome::Stopped;
         }
-        if done {
-            return Turn::Done;
+        if turn == Turn::Done {
+            return Outcome::Done;
         }
         if let Some(cancel) = self.cancel
             && cancel.load(Ordering::Relaxed)
@@ -462,40 +362,28 @@ impl Pool<'_> {
                 kind: FaultKind::Cancelled,
                 lane: 0,
                 message: "the launch was cancelled".into(),
-                notes: Vec::new(),
+                details: FaultDetails::default(),
             };
-            let warp = cluster
-                .warps
-                .iter()
-                .find(|w| w.live != 0)
-                .unwrap_or(&cluster.warps[0]);
-            self.report(self.present(warp, Some(Box::new(fault))));
-            return Turn::Stopped;
+            let warp = resident.warps.iter().position(|w| w.live != 0).unwrap_or(0);
+            self.report(self.present(resident, warp, Some(Box::new(fault))));
+            return Outcome::Stopped;
         }
-        if !running && executed == 0 {
-            self.report(self.deadlock(cluster));
-            return Turn::Stopped;
+        match turn {
+            Turn::Running { spinning } => Outcome::Running(spinning),
+            _ => {
+                self.report(self.deadlock(resident));
+                Outcome::Stopped
+            }
         }
-        Turn::Running(running && spins)
     }
 
-    /// A read of unwritten shared memory that the checker has held back, if it is time.
-    fn held_back(&self, cluster: &mut Cluster, ended: bool) -> Option<Box<Fault>> {
-        let finding = cluster.checker.as_mut()?.overdue(ended)?;
-        Some(super::ops::watch::fault(
-            cluster,
-            self.grid,
+    /// A read of uninitialised shared memory that the checker has held back, if it is time.
+    fn held_back(&self, resident: &mut Resident<'_>, ended: bool) -> Option<Box<Fault>> {
+        let finding = resident.cluster.checker.as_mut()?.overdue(ended)?;
+        Some(finding::fault(
+            &resident.cluster,
             &self.kernel.name,
             &finding,
         ))
-    }
-
-    /// Forgets extents when the memory has changed.
-    fn refresh(&self, warp: &mut Warp) {
-        let generation = self.grid.memory.generation().load(Ordering::Acquire);
-        if warp.generation != generation {
-            warp.generation = generation;
-            warp.extents = [Cached::default(); EXTENTS];
-        }
     }
 }

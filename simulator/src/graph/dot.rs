@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::template::{Graph, Node};
+use super::template::{Graph, Node, NodeOperation};
 use crate::streams::Operation;
 
 /// The DOT text: one line a node, one line an edge, child graphs and bodies as clusters.
@@ -47,19 +47,20 @@ fn cluster(text: &mut String, graph: &Graph, title: &str, verbose: bool) {
     }
     text.push_str("}\n");
     for node in &nodes {
-        let inner = match node.operation() {
-            Operation::Child(child) => vec![child],
-            Operation::Conditional(conditional) => conditional.bodies,
-            _ => continue,
-        };
-        inner
-            .iter()
-            .for_each(|inner| cluster(text, inner, "body", verbose));
+        for inner in node.operation().inner_graphs() {
+            cluster(text, inner, "body", verbose);
+        }
     }
 }
 
 fn label(node: &Node, verbose: bool) -> String {
-    let operation = node.operation();
+    let operation = match node.operation() {
+        NodeOperation::Single(operation) => operation,
+        NodeOperation::Child(child) => return format!("GRAPH\\n{} nodes", child.nodes().len()),
+        NodeOperation::Conditional(conditional) => {
+            return format!("CONDITIONAL\\n{:?}", conditional.kind).to_uppercase();
+        }
+    };
     let name = match &operation {
         Operation::Empty => "EMPTY".to_owned(),
         Operation::Kernel(launch) => launch.function.kernel.name.replace('"', "'"),
@@ -67,12 +68,8 @@ fn label(node: &Node, verbose: bool) -> String {
         Operation::StagedCopy(copy, _) => format!("MEMCPY\\n{} bytes", copy.bytes()),
         Operation::Fill(fill) => format!("MEMSET\\n{} x {} elements", fill.width, fill.height),
         Operation::Host(_) => "HOST".to_owned(),
-        Operation::Child(child) => format!("GRAPH\\n{} nodes", child.nodes().len()),
         Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
         Operation::EventWait(_) => "EVENT_WAIT".to_owned(),
-        Operation::Conditional(conditional) => {
-            format!("CONDITIONAL\\n{:?}", conditional.kind).to_uppercase()
-        }
         Operation::Allocate { bytes, .. } => format!("MEM_ALLOC\\n{bytes} bytes"),
         Operation::Free(_) => "MEM_FREE".to_owned(),
     };
@@ -80,7 +77,7 @@ fn label(node: &Node, verbose: bool) -> String {
         Operation::Kernel(launch) if verbose => {
             format!(
                 "{name}\\ngrid {:?}\\nblock {:?}\\n{} bytes shared",
-                launch.grid, launch.block, launch.shared
+                launch.shape.grid, launch.shape.block, launch.shape.dynamic_shared
             )
         }
         Operation::Fill(fill) if verbose => format!(

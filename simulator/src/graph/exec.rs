@@ -1,36 +1,43 @@
-//! Executable graphs: launching a plan, with independent branches at the same time.
+//! Executable graphs: a plan that can be launched, updated, and changed node by node.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
 
-use super::UserObject;
-use super::conditional::{self, ConditionalKind};
+use super::merge::{Refusal, forbidden, merge};
+use super::objects::UserObject;
 use super::plan::{Action, Plan, Step, compile};
-use super::template::{Graph, kind_of};
-use super::update::{forbidden, merge};
-use crate::report;
-use crate::settings;
-use crate::state::{Context, Result, code, lock};
-use crate::streams::{Mark, Operation, Recording, Stream};
+use super::run::{EventRecords, run};
+use super::template::{Graph, node_type_of};
+use crate::abi::CUgraphExecUpdateResult;
+use crate::device_runtime::conditions;
+use crate::error::{Result, code};
+use crate::registry::{ContextBound, Registry};
+use crate::streams::{Operation, Stream};
+use crate::sync::lock;
+use crate::work::CompletionPoint;
 
-/// How many branches of a graph run at the same time.
-const BRANCHES: usize = 8;
+/// All executable graphs.
+pub(crate) static EXECS: Registry<Exec> = Registry::new();
+
+impl ContextBound for Exec {
+    fn context(&self) -> u64 {
+        self.context
+    }
+}
 
 /// An executable graph.
 pub(crate) struct Exec {
     pub(crate) handle: usize,
     pub(crate) context: u64,
     pub(crate) flags: u64,
-    state: Mutex<State>,
+    state: Mutex<ExecState>,
 }
 
-struct State {
+struct ExecState {
     plan: Arc<Plan>,
     /// Held as long as this, and every launch, lasts.
     objects: Arc<Vec<Arc<UserObject>>>,
     /// An executable graph never overlaps itself: a launch waits for the one before.
-    last: Option<Mark>,
+    last: Option<CompletionPoint>,
 }
 
 impl Exec {
@@ -41,7 +48,7 @@ impl Exec {
         plan: Plan,
         objects: Vec<Arc<UserObject>>,
     ) -> Self {
-        let state = State {
+        let state = ExecState {
             plan: Arc::new(plan),
             objects: Arc::new(objects),
             last: None,
@@ -54,17 +61,17 @@ impl Exec {
         }
     }
 
-    pub(crate) fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&lock(&self.state).plan)
-    }
-
-    /// Replaces plan and objects from the next launch on.
-    pub(crate) fn replace(&self, plan: Plan, objects: Option<Vec<Arc<UserObject>>>) {
+    /// Takes over all parameters of a graph of the same shape, and its user objects, from the next launch on.
+    pub(crate) fn update(&self, graph: &Graph) -> core::result::Result<(), Refusal> {
+        let fresh = compile(graph).map_err(|problem| Refusal {
+            outcome: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR,
+            node: problem.node,
+            compared_with: 0,
+        })?;
         let mut state = lock(&self.state);
-        state.plan = Arc::new(plan);
-        if let Some(objects) = objects {
-            state.objects = Arc::new(objects);
-        }
+        state.plan = Arc::new(merge(&state.plan, fresh)?);
+        state.objects = Arc::new(graph.objects());
+        Ok(())
     }
 
     /// Changes one step from the next launch on. Launches that are running or queued keep what they had.
@@ -84,14 +91,14 @@ impl Exec {
         make: impl FnOnce(&Operation) -> Result<Operation>,
     ) -> Result {
         self.edit(origin, |step| {
-            let Action::Do(old) = &step.action else {
+            let Action::Single(old) = &step.action else {
                 return Err(code::INVALID_VALUE);
             };
             let new = make(old)?;
-            if kind_of(&new) != kind_of(old) || forbidden(old, &new).is_some() {
+            if node_type_of(&new) != node_type_of(old) || forbidden(old, &new).is_some() {
                 return Err(code::INVALID_VALUE);
             }
-            step.action = Action::Do(new);
+            step.action = Action::Single(new);
             Ok(())
         })
     }
@@ -126,33 +133,33 @@ impl Exec {
         })
     }
 
-    pub(crate) fn launch(&self, stream: &Arc<Stream>) -> Result {
+    /// Launches the graph in a stream, after its launch before: an executable graph never overlaps itself.
+    pub(crate) fn launch(&self, stream: &Stream) -> Result {
         let context = stream.context()?;
         let mut state = lock(&self.state);
         let (plan, objects) = (Arc::clone(&state.plan), Arc::clone(&state.objects));
-        let mut records = Records::default();
-        promise_records(&plan, &mut records);
+        let records = EventRecords::promise(&plan);
         let worker = Arc::clone(&context);
         let after = state.last.take().into_iter().collect();
         let work = Box::new(move || {
             if worker.check().is_ok() {
                 for &(handle, default) in &plan.defaults {
-                    conditional::set_condition(handle, default);
+                    conditions::set(handle, default);
                 }
                 run(&plan, &worker, &records);
             }
-            // Records that were not reached, because of an error, must not keep anybody waiting.
-            records.points.values().for_each(fulfil);
+            // Events that were not reached because of an error are completed too, so that waits for them end.
+            records.complete_all();
             drop(objects);
         });
-        state.last = Some(stream.issue_with(&context, after, work));
+        state.last = Some(stream.submit(&context, after, work));
         Ok(())
     }
 }
 
 fn check_switchable(step: &Step) -> Result {
     match &step.action {
-        Action::Do(
+        Action::Single(
             Operation::Kernel(_)
             | Operation::Copy(_)
             | Operation::StagedCopy(..)
@@ -169,7 +176,7 @@ fn find(plan: &mut Plan, origin: usize) -> Option<&mut Step> {
     }
     for step in &mut plan.nodes {
         let inner: Vec<&mut Arc<Plan>> = match &mut step.action {
-            Action::Do(_) => continue,
+            Action::Single(_) => continue,
             Action::Child(child) => vec![child],
             Action::Conditional { bodies, .. } => bodies.iter_mut().collect(),
         };
@@ -186,208 +193,11 @@ fn contains(plan: &Plan, origin: usize) -> bool {
     plan.nodes.iter().any(|step| {
         step.origin == origin
             || match &step.action {
-                Action::Do(_) => false,
+                Action::Single(_) => false,
                 Action::Child(child) => contains(child, origin),
                 Action::Conditional { bodies, .. } => {
                     bodies.iter().any(|body| contains(body, origin))
                 }
             }
     })
-}
-
-/// The events that a launch records.
-#[derive(Default)]
-struct Records {
-    /// For each event record node, the point that this launch's recording stands for.
-    points: HashMap<usize, (Mark, Arc<OnceLock<Instant>>)>,
-    /// What each of these events stood for before the launch: a wait node of the same graph means that.
-    before: HashMap<usize, Recording>,
-}
-
-/// Records all events of a plan as points that are still to come.
-fn promise_records(plan: &Plan, records: &mut Records) {
-    for step in &plan.nodes {
-        match &step.action {
-            Action::Do(Operation::EventRecord(event)) => {
-                let point = (Mark::promise(), Arc::default());
-                records
-                    .before
-                    .entry(event.handle)
-                    .or_insert_with(|| event.recording());
-                event.record(Recording::Real(point.0.clone(), Arc::clone(&point.1)));
-                records.points.insert(step.origin, point);
-            }
-            Action::Child(child) => promise_records(child, records),
-            _ => {}
-        }
-    }
-}
-
-fn fulfil((mark, time): &(Mark, Arc<OnceLock<Instant>>)) {
-    let _ = time.set(Instant::now());
-    mark.fulfil();
-}
-
-/// What the workers of one run share.
-struct Run<'a> {
-    plan: &'a Plan,
-    context: &'a Context,
-    records: &'a Records,
-    /// For each step, those that come after it.
-    next: Vec<Vec<usize>>,
-    progress: Mutex<Progress>,
-    seed: u64,
-}
-
-struct Progress {
-    /// For each step, how many it still waits for.
-    missing: Vec<usize>,
-    ready: VecDeque<usize>,
-    workers: usize,
-    picks: u64,
-}
-
-fn run(plan: &Plan, context: &Context, records: &Records) {
-    let mut next = vec![Vec::new(); plan.nodes.len()];
-    for (number, step) in plan.nodes.iter().enumerate() {
-        step.after
-            .iter()
-            .for_each(|&before| next[before].push(number));
-    }
-    let missing: Vec<usize> = plan.nodes.iter().map(|step| step.after.len()).collect();
-    let ready = (0..plan.nodes.len())
-        .filter(|&number| missing[number] == 0)
-        .collect();
-    let progress = Mutex::new(Progress {
-        missing,
-        ready,
-        workers: 1,
-        picks: 0,
-    });
-    let run = Run {
-        plan,
-        context,
-        records,
-        next,
-        progress,
-        seed: settings::get().seed,
-    };
-    std::thread::scope(|scope| run.work(scope));
-}
-
-impl<'a> Run<'a> {
-    /// Executes steps as they become ready; calls helpers while there is more than one.
-    fn work<'scope>(&'scope self, scope: &'scope std::thread::Scope<'scope, 'a>) {
-        loop {
-            let number = {
-                let mut progress = lock(&self.progress);
-                while progress.ready.len() > 1 && progress.workers < BRANCHES {
-                    progress.workers += 1;
-                    let index = self.pick(&mut progress);
-                    let number = progress.ready.remove(index);
-                    scope.spawn(move || {
-                        number.into_iter().for_each(|number| self.step(number));
-                        self.work(scope);
-                    });
-                }
-                let index = self.pick(&mut progress);
-                match progress.ready.remove(index) {
-                    Some(number) => number,
-                    None => {
-                        progress.workers -= 1;
-                        return;
-                    }
-                }
-            };
-            self.step(number);
-        }
-    }
-
-    /// Which of the ready steps comes next: nothing orders them, so the seed may.
-    fn pick(&self, progress: &mut Progress) -> usize {
-        if self.seed == 0 || progress.ready.is_empty() {
-            return 0;
-        }
-        progress.picks += 1;
-        let mixed = (self.seed ^ progress.picks).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((mixed >> 32) as usize) % progress.ready.len()
-    }
-
-    fn step(&self, number: usize) {
-        let step = &self.plan.nodes[number];
-        if step.enabled && self.context.check().is_ok() {
-            self.act(step);
-        }
-        let mut progress = lock(&self.progress);
-        for &after in &self.next[number] {
-            progress.missing[after] -= 1;
-            if progress.missing[after] == 0 {
-                progress.ready.push_back(after);
-            }
-        }
-    }
-
-    fn act(&self, step: &Step) {
-        match &step.action {
-            Action::Do(Operation::EventRecord(_)) => {
-                self.records
-                    .points
-                    .get(&step.origin)
-                    .into_iter()
-                    .for_each(fulfil);
-            }
-            Action::Do(Operation::EventWait(event)) => {
-                let recording = self.records.before.get(&event.handle).cloned();
-                if let Recording::Real(mark, _) = recording.unwrap_or_else(|| event.recording()) {
-                    mark.wait();
-                }
-            }
-            Action::Do(operation) => {
-                let _ = operation.execute(self.context);
-            }
-            Action::Child(plan) => run(plan, self.context, self.records),
-            Action::Conditional {
-                handle,
-                kind,
-                bodies,
-            } => self.decide(*handle, *kind, bodies),
-        }
-    }
-
-    fn decide(&self, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
-        let value = || {
-            conditional::value(handle).or_else(|| {
-                report::fault(&format!("conditional handle {handle:#x} was tested before anybody set it; it has no default value"));
-                self.context.spoil(code::LAUNCH_FAILED);
-                None
-            })
-        };
-        let chosen = match (kind, value()) {
-            (_, None) => return,
-            (ConditionalKind::If, Some(value)) => usize::from(value == 0),
-            (ConditionalKind::Switch, Some(value)) => value as usize,
-            (ConditionalKind::While, Some(_)) => return self.repeat(bodies, value),
-        };
-        if let Some(body) = bodies.get(chosen) {
-            run(body, self.context, self.records);
-        }
-    }
-
-    fn repeat(&self, bodies: &[Arc<Plan>], value: impl Fn() -> Option<u32>) {
-        let most = settings::get().iterations;
-        let mut passes = 0;
-        while value().is_some_and(|value| value != 0) && self.context.check().is_ok() {
-            if passes == most || self.context.is_cancelled() {
-                report::fault(&format!(
-                    "a conditional while node did not end within {most} passes: nobody sets its value to 0"
-                ));
-                self.context.spoil(code::LAUNCH_TIMEOUT);
-                return;
-            }
-            bodies
-                .iter()
-                .for_each(|body| run(body, self.context, self.records));
-            passes += 1;
-        }
-    }
 }

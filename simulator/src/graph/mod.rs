@@ -1,29 +1,38 @@
 //! Graphs: nodes with operations, edges between them, and what can be done with the whole: capture, instantiate, update, launch.
 //!
-//! A [`Graph`] is a template that may be edited; an executable graph ([`Exec`]) holds a [`plan::Plan`] compiled from it, which later edits
-//! do not touch.
+//! | file | what |
+//! | --- | --- |
+//! | `edge`, `objects` | edges; user objects |
+//! | `template` | [`Graph`]: a template that may be edited |
+//! | `clones` | which node of a clone stands for which original |
+//! | `capture` | captures as the source of graphs |
+//! | `dot` | a graph as a picture |
+//! | `plan` | a snapshot of a graph with its nodes numbered |
+//! | `merge` | what may change in a plan |
+//! | `run` | running a plan |
+//! | `exec` | [`Exec`]: an executable graph, which later edits of the template do not touch |
 
 mod capture;
-mod conditional;
+mod clones;
 mod dot;
+mod edge;
 mod exec;
+mod merge;
 mod objects;
 mod plan;
+mod run;
 mod template;
-mod update;
 
 pub(crate) use capture::{
-    CapturedEvent, Information, StreamCapture, append_if_capturing, begin, end, exchange_mode,
-    guard_unsafe_call, information, is_capturing, record_event, refuse_implicit,
-    refuse_synchronous, refuse_waiting_for_context, unsupported_while_capturing, update_frontier,
-    wait_event,
+    EventUse, begin, end, information, perform, record_event, update_dependencies, wait_event,
 };
-pub(crate) use conditional::{
-    Conditional, ConditionalKind, create_condition, set_condition, take_condition,
-};
+pub(crate) use clones::{clone_graph, find_in_clone};
 pub(crate) use dot::print as print_dot;
-pub(crate) use exec::Exec;
-pub(crate) use objects::UserObject;
+pub(crate) use edge::{Edge, PLAIN_EDGE};
+pub(crate) use exec::{EXECS, Exec};
+pub(crate) use merge::Refusal;
+pub(crate) use objects::{ReferencesLeft, USER_OBJECTS, UserObject};
 pub(crate) use plan::{Problem, compile};
-pub(crate) use template::{Edge, Graph, Node, PLAIN_EDGE};
-pub(crate) use update::update;
+pub(crate) use template::{
+    Conditional, ConditionalKind, GRAPHS, Graph, NODES, Node, NodeOperation,
+};

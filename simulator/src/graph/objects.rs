@@ -4,15 +4,33 @@ use core::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
 use crate::abi::CUhostFn;
-use crate::state::lock;
+use crate::registry::Registry;
 use crate::streams::HostCall;
+use crate::sync::lock;
+
+/// All user objects of which the program owns references.
+pub(crate) static USER_OBJECTS: Registry<UserObject> = Registry::new();
 
 /// A user object. Graphs hold it by `Arc`; the program's own references are counted and stand for one `Arc` together.
 pub(crate) struct UserObject {
     pub(crate) handle: usize,
     destroy: HostCall,
-    /// References that the program owns, and the `Arc` that they keep.
-    owned: Mutex<(usize, Option<Arc<UserObject>>)>,
+    owned: Mutex<OwnedReferences>,
+}
+
+/// The references that the program owns.
+#[derive(Default)]
+struct OwnedReferences {
+    count: usize,
+    /// Keeps the object while `count` is not 0.
+    keeper: Option<Arc<UserObject>>,
+}
+
+/// What is left after the program has given references back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReferencesLeft {
+    Some,
+    None,
 }
 
 impl UserObject {
@@ -30,20 +48,24 @@ impl UserObject {
     /// Adds references that the program owns.
     pub(crate) fn retain(self: &Arc<Self>, count: usize) {
         let mut owned = lock(&self.owned);
-        owned.0 += count;
-        owned.1.get_or_insert_with(|| Arc::clone(self));
+        owned.count += count;
+        owned.keeper.get_or_insert_with(|| Arc::clone(self));
     }
 
-    /// Takes references of the program's away; `false` if it owns fewer. `last` is set when none is left.
-    pub(crate) fn release(&self, count: usize) -> Option<bool> {
+    /// Takes references of the program's away; `None`, and nothing done, if it owns fewer.
+    pub(crate) fn release(&self, count: usize) -> Option<ReferencesLeft> {
         let mut owned = lock(&self.owned);
-        owned.0 = owned.0.checked_sub(count)?;
-        let keeper = if owned.0 == 0 { owned.1.take() } else { None };
-        let last = keeper.is_some();
+        owned.count = owned.count.checked_sub(count)?;
+        if owned.count > 0 {
+            return Some(ReferencesLeft::Some);
+        }
+        let keeper = owned.keeper.take();
         // The lock must be free before the object can go.
         drop(owned);
-        drop(keeper);
-        Some(last)
+        Some(match keeper {
+            Some(_) => ReferencesLeft::None,
+            None => ReferencesLeft::Some,
+        })
     }
 }
 

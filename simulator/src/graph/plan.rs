@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::conditional::{self, ConditionalKind};
-use super::template::{Graph, kind_of};
+use super::template::{ConditionalKind, Graph, NodeOperation, node_type_of};
 use crate::abi::{CUgraphInstantiateResult, CUgraphNodeType, CUresult};
-use crate::state::code;
+use crate::device_runtime::conditions;
+use crate::error::code;
+use crate::memory::EndMemory;
 use crate::streams::Operation;
 
 /// A snapshot of a graph.
@@ -25,13 +26,14 @@ pub(crate) struct Step {
     pub(crate) action: Action,
     /// The steps that come before.
     pub(crate) after: Vec<usize>,
-    /// A disabled step does nothing but keep its place.
+    /// A disabled step does nothing, but steps after it still wait for those before it.
     pub(crate) enabled: bool,
 }
 
+/// What a step does.
 #[derive(Clone)]
 pub(crate) enum Action {
-    Do(Operation),
+    Single(Operation),
     Child(Arc<Plan>),
     Conditional {
         handle: u64,
@@ -41,9 +43,10 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    pub(crate) fn kind(&self) -> CUgraphNodeType {
+    /// The type of the step's node as the driver names it.
+    pub(crate) fn node_type(&self) -> CUgraphNodeType {
         match self {
-            Self::Do(operation) => kind_of(operation),
+            Self::Single(operation) => node_type_of(operation),
             Self::Child(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
             Self::Conditional { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
         }
@@ -90,10 +93,10 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
             ));
         }
         let action = match operation {
-            Operation::Child(child) => {
+            NodeOperation::Child(child) => {
                 Action::Child(Arc::new(compile_as(&child, conditional_body)?))
             }
-            Operation::Conditional(node) => Action::Conditional {
+            NodeOperation::Conditional(node) => Action::Conditional {
                 handle: node.handle,
                 kind: node.kind,
                 bodies: node
@@ -102,7 +105,7 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
                     .map(|body| compile_as(body, true).map(Arc::new))
                     .collect::<Result<_, _>>()?,
             },
-            other => Action::Do(other),
+            NodeOperation::Single(operation) => Action::Single(operation),
         };
         steps.push(Step {
             origin: node.handle,
@@ -116,11 +119,11 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
     }
     let mut defaults = Vec::new();
     for handle in graph.conditions() {
-        if !conditional::is_taken(handle) {
+        if !conditions::has_node(handle) {
             let result = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
             return Err(problem(result, 0));
         }
-        if let Some((default, true)) = conditional::default_of(handle) {
+        if let Some(default) = conditions::launch_default(handle) {
             defaults.push((handle, default));
         }
     }
@@ -131,15 +134,16 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
 }
 
 /// A conditional body runs without the host: no host functions, events or allocations, and copies only where the device reaches.
-fn allowed_in_body(operation: &Operation) -> bool {
-    use crate::streams::Place;
+fn allowed_in_body(operation: &NodeOperation) -> bool {
     match operation {
-        Operation::Kernel(_)
-        | Operation::Empty
-        | Operation::Fill(_)
-        | Operation::Child(_)
-        | Operation::Conditional(_) => true,
-        Operation::Copy(copy) => copy.places() == (Place::Known, Place::Known),
-        _ => false,
+        NodeOperation::Child(_)
+        | NodeOperation::Conditional(_)
+        | NodeOperation::Single(Operation::Kernel(_) | Operation::Empty | Operation::Fill(_)) => {
+            true
+        }
+        NodeOperation::Single(Operation::Copy(copy)) => {
+            copy.memory_kinds() == (EndMemory::Known, EndMemory::Known)
+        }
+        NodeOperation::Single(_) => false,
     }
 }

@@ -1,32 +1,34 @@
-//! The editable graph.
+//! The editable graph: nodes, what they do, and the edges between them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use super::UserObject;
-use super::conditional::{Conditional, copy_condition};
+use super::edge::{Edge, reaches};
+use super::objects::UserObject;
 use crate::abi::{CUgraphEdgeData, CUgraphNodeType};
-use crate::state::{Registry, Result, code, lock, registries};
+use crate::device_runtime::conditions;
+use crate::error::{Result, code};
+use crate::registry::Registry;
 use crate::streams::Operation;
+use crate::streams::capture::Dependency;
+use crate::sync::lock;
 
-/// An edge's data when nobody gave any: a full dependency.
-pub(crate) const PLAIN_EDGE: CUgraphEdgeData = CUgraphEdgeData {
-    from_port: 0,
-    to_port: 0,
-    type_: 0,
-    reserved: [0; 5],
-};
+/// All graphs, also those that belong to a node.
+pub(crate) static GRAPHS: Registry<Graph> = Registry::new();
+
+/// All nodes of all graphs.
+pub(crate) static NODES: Registry<Node> = Registry::new();
 
 /// A graph.
 pub(crate) struct Graph {
     pub(crate) handle: usize,
     /// It belongs to a node (a child graph or a conditional body) and ends with it.
     pub(crate) owned: bool,
-    body: Mutex<Body>,
+    body: Mutex<GraphBody>,
 }
 
 #[derive(Default)]
-struct Body {
+struct GraphBody {
     nodes: Vec<Arc<Node>>,
     edges: Vec<Edge>,
     /// Conditional handles created on this graph, in order.
@@ -38,38 +40,85 @@ struct Body {
 pub(crate) struct Node {
     pub(crate) handle: usize,
     pub(crate) graph: usize,
-    operation: Mutex<Operation>,
+    operation: Mutex<NodeOperation>,
 }
 
-/// An edge between two nodes, by their handles.
-#[derive(Clone, Copy)]
-pub(crate) struct Edge {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) data: CUgraphEdgeData,
+/// What a node does.
+#[derive(Clone)]
+pub(crate) enum NodeOperation {
+    /// What a stream can do too.
+    Single(Operation),
+    /// A graph as one node; the graph belongs to the node.
+    Child(Arc<Graph>),
+    Conditional(Conditional),
 }
 
-impl Edge {
-    pub(crate) fn is_plain(&self) -> bool {
-        self.data.from_port == 0 && self.data.to_port == 0 && self.data.type_ == 0
+/// A conditional node's operation.
+#[derive(Clone)]
+pub(crate) struct Conditional {
+    /// The conditional handle.
+    pub(crate) handle: u64,
+    pub(crate) kind: ConditionalKind,
+    pub(crate) bodies: Vec<Arc<Graph>>,
+}
+
+/// What a conditional node does with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConditionalKind {
+    /// First body if the value is not zero, second body (if any) otherwise.
+    If,
+    /// The body as long as the value is not zero.
+    While,
+    /// The body of that number.
+    Switch,
+}
+
+impl From<Operation> for NodeOperation {
+    fn from(operation: Operation) -> Self {
+        Self::Single(operation)
+    }
+}
+
+impl NodeOperation {
+    /// The node's type as the driver names it.
+    pub(crate) fn node_type(&self) -> CUgraphNodeType {
+        match self {
+            Self::Single(operation) => node_type_of(operation),
+            Self::Child(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+            Self::Conditional(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+        }
+    }
+
+    /// The graphs that belong to the node.
+    pub(crate) fn inner_graphs(&self) -> &[Arc<Graph>] {
+        match self {
+            Self::Single(_) => &[],
+            Self::Child(child) => std::slice::from_ref(child),
+            Self::Conditional(conditional) => &conditional.bodies,
+        }
     }
 }
 
 impl Node {
-    pub(crate) fn operation(&self) -> Operation {
+    pub(crate) fn operation(&self) -> NodeOperation {
         lock(&self.operation).clone()
     }
 
-    pub(crate) fn set_operation(&self, operation: Operation) {
+    pub(crate) fn set_operation(&self, operation: NodeOperation) {
         *lock(&self.operation) = operation;
     }
 
-    pub(crate) fn kind(&self) -> CUgraphNodeType {
-        kind_of(&self.operation())
+    /// The operation of a node that a stream could execute too.
+    pub(crate) fn single_operation(&self) -> Option<Operation> {
+        match self.operation() {
+            NodeOperation::Single(operation) => Some(operation),
+            NodeOperation::Child(_) | NodeOperation::Conditional(_) => None,
+        }
     }
 }
 
-pub(crate) fn kind_of(operation: &Operation) -> CUgraphNodeType {
+/// The node type of a single operation.
+pub(crate) fn node_type_of(operation: &Operation) -> CUgraphNodeType {
     match operation {
         Operation::Kernel(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
         Operation::Copy(_) | Operation::StagedCopy(..) => {
@@ -77,20 +126,18 @@ pub(crate) fn kind_of(operation: &Operation) -> CUgraphNodeType {
         }
         Operation::Fill(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
         Operation::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
-        Operation::Child(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
         Operation::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
         Operation::EventWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
         Operation::EventRecord(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
         Operation::Allocate { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
         Operation::Free(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
-        Operation::Conditional(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
     }
 }
 
 impl Graph {
     /// A fresh, empty graph.
     pub(crate) fn create(owned: bool) -> Arc<Self> {
-        registries().graphs.add(|handle| Self {
+        GRAPHS.add(|handle| Self {
             handle,
             owned,
             body: Mutex::default(),
@@ -113,8 +160,11 @@ impl Graph {
         lock(&self.body).objects.clone()
     }
 
-    pub(crate) fn add_condition(&self, handle: u64) {
+    /// Makes a conditional handle for a node of this graph.
+    pub(crate) fn create_condition(&self, default: u32, assign_default: bool) -> u64 {
+        let handle = conditions::create(default, assign_default);
         lock(&self.body).conditions.push(handle);
+        handle
     }
 
     pub(crate) fn add_object(&self, object: &Arc<UserObject>, count: usize) {
@@ -150,27 +200,28 @@ impl Graph {
     /// Adds a node after others.
     pub(crate) fn add(
         &self,
-        dependencies: &[(usize, CUgraphEdgeData)],
-        operation: Operation,
+        dependencies: &[Dependency],
+        operation: NodeOperation,
     ) -> Result<Arc<Node>> {
         let mut body = lock(&self.body);
         let mut seen = HashSet::new();
-        for &(from, data) in dependencies {
+        for dependency in dependencies {
+            let from = dependency.node;
             if !body.nodes.iter().any(|node| node.handle == from) || !seen.insert(from) {
                 return Err(code::INVALID_VALUE);
             }
-            check_edge(&body, from, &operation, data)?;
+            check_edge(&body, from, &operation, dependency.edge)?;
         }
-        let node = registries().nodes.add(|handle| Node {
+        let node = NODES.add(|handle| Node {
             handle,
             graph: self.handle,
             operation: Mutex::new(operation),
         });
         body.edges
-            .extend(dependencies.iter().map(|&(from, data)| Edge {
-                from,
+            .extend(dependencies.iter().map(|dependency| Edge {
+                from: dependency.node,
                 to: node.handle,
-                data,
+                data: dependency.edge,
             }));
         body.nodes.push(Arc::clone(&node));
         Ok(node)
@@ -234,34 +285,34 @@ impl Graph {
         let copy = Graph::create(owned);
         let body = lock(&self.body);
         let mut map = HashMap::new();
-        let conditions: HashMap<u64, u64> = body
+        let copied_conditions: HashMap<u64, u64> = body
             .conditions
             .iter()
-            .map(|&old| (old, copy_condition(old)))
+            .map(|&old| (old, conditions::duplicate(old)))
             .collect();
         let mut target = lock(&copy.body);
         for node in &body.nodes {
             let operation = match node.operation() {
-                Operation::Child(child) => Operation::Child(child.duplicate(true).0),
-                Operation::Conditional(conditional) => {
+                NodeOperation::Child(child) => NodeOperation::Child(child.duplicate(true).0),
+                NodeOperation::Conditional(conditional) => {
                     let bodies = conditional
                         .bodies
                         .iter()
                         .map(|body| body.duplicate(true).0)
                         .collect();
-                    let handle = conditions
+                    let handle = copied_conditions
                         .get(&conditional.handle)
                         .copied()
                         .unwrap_or(conditional.handle);
-                    Operation::Conditional(Conditional {
+                    NodeOperation::Conditional(Conditional {
                         handle,
                         bodies,
                         ..conditional
                     })
                 }
-                other => other,
+                single => single,
             };
-            let new = registries().nodes.add(|handle| Node {
+            let new = NODES.add(|handle| Node {
                 handle,
                 graph: copy.handle,
                 operation: Mutex::new(operation),
@@ -278,7 +329,11 @@ impl Graph {
                 data: edge.data,
             })
             .collect();
-        target.conditions = body.conditions.iter().map(|old| conditions[old]).collect();
+        target.conditions = body
+            .conditions
+            .iter()
+            .map(|old| copied_conditions[old])
+            .collect();
         target.objects.clone_from(&body.objects);
         drop(target);
         (copy, map)
@@ -293,26 +348,23 @@ impl Graph {
     }
 }
 
+/// Ends a node's handle and the graphs that belong to it.
 fn release_node(node: &Node) {
-    let nodes: &Registry<Node> = &registries().nodes;
-    let _ = nodes.remove(node.handle as *mut ());
-    let bodies = match node.operation() {
-        Operation::Child(child) => vec![child],
-        Operation::Conditional(conditional) => conditional.bodies,
-        _ => return,
-    };
-    for graph in bodies {
-        let _ = registries().graphs.remove(graph.handle as *mut ());
+    let _ = NODES.remove(node.handle as *mut ());
+    for graph in node.operation().inner_graphs() {
+        let _ = GRAPHS.remove(graph.handle as *mut ());
         graph.clear();
     }
 }
 
 /// Only kernels have outgoing ports besides the default one, only towards kernels, and nothing has further incoming ports.
-fn check_edge(body: &Body, from: usize, to: &Operation, data: CUgraphEdgeData) -> Result {
+fn check_edge(body: &GraphBody, from: usize, to: &NodeOperation, data: CUgraphEdgeData) -> Result {
     if data.reserved != [0; 5] || data.to_port != 0 {
         return Err(code::INVALID_VALUE);
     }
-    let is_kernel = |operation: &Operation| matches!(operation, Operation::Kernel(_));
+    let is_kernel = |operation: &NodeOperation| {
+        matches!(operation, NodeOperation::Single(Operation::Kernel(_)))
+    };
     let from_kernel = body
         .nodes
         .iter()
@@ -322,20 +374,4 @@ fn check_edge(body: &Body, from: usize, to: &Operation, data: CUgraphEdgeData) -
         (1, 1 | 2) if from_kernel && is_kernel(to) => Ok(()),
         _ => Err(code::INVALID_VALUE),
     }
-}
-
-fn reaches(edges: &[Edge], from: usize, to: usize) -> bool {
-    let mut open = vec![from];
-    let mut seen = HashSet::new();
-    while let Some(node) = open.pop() {
-        for edge in edges.iter().filter(|edge| edge.from == node) {
-            if edge.to == to {
-                return true;
-            }
-            if seen.insert(edge.to) {
-                open.push(edge.to);
-            }
-        }
-    }
-    false
 }

@@ -1,10 +1,12 @@
 //! One large reservation of address space, handed out by pages, and the table that tells for each page which allocation it is of.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+
+use crate::sync::lock;
 
 pub(super) const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
@@ -15,10 +17,10 @@ pub(super) struct Arena {
     len: usize,
     /// One entry a page: 0, or the slot of the allocation.
     pages: &'static [AtomicU32],
-    room: Mutex<Room>,
+    free: Mutex<FreeSpace>,
 }
 
-struct Room {
+struct FreeSpace {
     /// Everything from here on has never been handed out.
     next: usize,
     /// Spans that were freed, oldest first; used again only when nothing else is left.
@@ -37,7 +39,7 @@ impl Arena {
             // SAFETY: the mapping is fresh, zeroed, page-aligned, never unmapped, and `AtomicU32` is valid as zeros.
             let pages =
                 unsafe { std::slice::from_raw_parts(table as *const AtomicU32, len / PAGE) };
-            let room = Mutex::new(Room {
+            let free = Mutex::new(FreeSpace {
                 next: base + HUGE,
                 freed: VecDeque::new(),
             });
@@ -45,7 +47,7 @@ impl Arena {
                 base,
                 len,
                 pages,
-                room,
+                free,
             };
         }
         panic!("the system grants not even a gigabyte of address space");
@@ -74,17 +76,17 @@ impl Arena {
         }
     }
 
-    /// Takes room for `len` bytes and a gap behind them.
+    /// Takes address space for `len` bytes and a gap behind them.
     pub(super) fn take(&self, len: usize) -> Option<usize> {
         let span = span(len)?;
         let align = if len >= HUGE / 2 { HUGE } else { PAGE };
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let base = room.next.checked_next_multiple_of(align)?;
+        let mut space = lock(&self.free);
+        let base = space.next.checked_next_multiple_of(align)?;
         if let Some(end) = base.checked_add(span)
             && end <= self.base + self.len
         {
-            room.next = end;
-            drop(room);
+            space.next = end;
+            drop(space);
             if len >= HUGE {
                 // First touches then cost a five-hundredth of the faults. A hint: it may fail, and nothing depends on it.
                 // SAFETY: the pages were just taken from the arena, and the advice changes no contents.
@@ -98,16 +100,16 @@ impl Arena {
             }
             return Some(base);
         }
-        let index = room
+        let index = space
             .freed
             .iter()
             .position(|&(base, free)| free >= span && base % align == 0)?;
-        let (base, free) = room.freed.remove(index)?;
+        let (base, free) = space.freed.remove(index)?;
         for page in self.range(base, free) {
             page.store(0, Ordering::Release);
         }
         if free > span {
-            room.freed.push_back((base + span, free - span));
+            space.freed.push_back((base + span, free - span));
         }
         Some(base)
     }
@@ -118,28 +120,20 @@ impl Arena {
         }
     }
 
-    /// Takes memory back. The page table goes on naming the freed allocation.
+    /// Takes memory back. The page table still names the freed allocation.
     pub(super) fn give_back(&self, base: usize, len: usize) {
         let pages = len.next_multiple_of(PAGE);
-        // SAFETY: the pages lie in the arena, and nobody holds a reference to memory of the simulated device: kernels and
+        // SAFETY: the pages lie in the arena, and there is no reference to memory of the simulated device (`guest`): kernels and
         // copies use raw pointers, and read zeros from now on.
         let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
         if let Some(span) = span(len) {
-            self.room
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .freed
-                .push_back((base, span));
+            lock(&self.free).freed.push_back((base, span));
         }
     }
 
     /// Takes a freed span out of what may be handed out again.
     pub(super) fn keep(&self, base: usize) {
-        self.room
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .freed
-            .retain(|&(start, _)| start != base);
+        lock(&self.free).freed.retain(|&(start, _)| start != base);
     }
 
     fn range(&self, base: usize, len: usize) -> &[AtomicU32] {
@@ -156,7 +150,7 @@ fn span(len: usize) -> Option<usize> {
 
 fn map(len: usize) -> Option<usize> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: an anonymous mapping at an address of the system's choice touches nobody's memory.
+    // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
     let address = unsafe {
         mmap_anonymous(
             std::ptr::null_mut(),

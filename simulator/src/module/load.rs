@@ -1,41 +1,32 @@
-//! Loading: what kind of image it is, the JIT options that matter here, and the log that tells what is wrong with it.
+//! Loading PTX text into a context.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::Module;
+use super::loaded::Module;
+use super::target::{NEWEST_PTX, version_directive, wrong_target};
 use crate::abi::CUresult;
-use crate::device;
+use crate::context::Context;
 use crate::engine;
-use crate::memory::{Kind, Memory};
-use crate::state::{Context, code, device_memory, registries};
-
-/// The log of one load: errors, and remarks.
-#[derive(Default)]
-pub(crate) struct Log {
-    pub(crate) errors: String,
-    pub(crate) remarks: String,
-}
+use crate::error::code;
+use crate::memory::{self, AllocationKind, Memory, guest};
+use crate::settings;
 
 /// Why a module was not loaded.
-pub(crate) struct Failure {
+pub(crate) struct LoadFailure {
     pub(crate) code: CUresult,
     pub(crate) text: String,
 }
 
-fn failure(code: CUresult, text: impl Into<String>) -> Failure {
-    Failure {
+fn failure(code: CUresult, text: impl Into<String>) -> LoadFailure {
+    LoadFailure {
         code,
         text: text.into(),
     }
 }
 
 /// Loads PTX into a context.
-pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Failure> {
-    let disabled = ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"]
-        .into_iter()
-        .find_map(switch);
-    if disabled == Some(true) {
+pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, LoadFailure> {
+    if settings::process().disable_jit {
         let text = "PTX cannot be loaded: CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set";
         return Err(failure(code::JIT_COMPILATION_DISABLED, text));
     }
@@ -55,23 +46,23 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
         );
         return Err(failure(code::UNSUPPORTED_PTX_VERSION, text));
     }
-    let mut placed = Vec::new();
+    let mut variables = Vec::new();
     let mut out_of_memory = false;
     let loaded = engine::Module::load(ptx, &mut |variable| {
         let kind = if variable.managed {
-            Kind::Managed
+            AllocationKind::Managed
         } else {
-            Kind::Global
+            AllocationKind::Global
         };
         let by = format!("variable {}", variable.name);
-        let address = device_memory::allocate(context, (variable.size as usize).max(1), kind, by);
+        let address = context.allocate((variable.size as usize).max(1), kind, by);
         out_of_memory |= address.is_err();
-        placed.push(address.ok()?);
+        variables.push(address.ok()?);
         address.ok().map(|address| address as u64)
     });
-    let fail = |failure: Failure| {
-        for &base in &placed {
-            device_memory::release(base, "a module load that failed");
+    let fail = |failure: LoadFailure| {
+        for &base in &variables {
+            memory::release(base, "a module load that failed");
         }
         Err(failure)
     };
@@ -96,70 +87,8 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Fai
     }
     for variable in loaded.globals() {
         debug_assert!(Memory::global().is_live(variable.address as usize, variable.image.len()));
-        // SAFETY: the engine keeps the address that it was given, whose allocation has the variable's size.
-        unsafe {
-            core::ptr::copy_nonoverlapping(
-                variable.image.as_ptr(),
-                variable.address as *mut u8,
-                variable.image.len(),
-            );
-        }
+        // SAFETY: the engine keeps the address that it was given above, whose allocation has the variable's size.
+        unsafe { guest::write(variable.address as usize, &variable.image) };
     }
-    Ok(registries().modules.add(|handle| Module {
-        handle,
-        context: context.id(),
-        code: loaded,
-        variables: placed,
-        functions: Mutex::new(HashMap::new()),
-    }))
-}
-
-/// The newest PTX that a driver of the simulated version takes.
-const NEWEST_PTX: (u32, u32) = (9, 0);
-
-fn version_directive(ptx: &str) -> Option<(u32, u32)> {
-    let line = ptx
-        .lines()
-        .map(str::trim)
-        .find(|line| line.starts_with(".version"))?;
-    let (major, minor) = line.strip_prefix(".version")?.trim().split_once('.')?;
-    let digits = |text: &str| {
-        text.chars()
-            .take_while(char::is_ascii_digit)
-            .collect::<String>()
-            .parse()
-            .ok()
-    };
-    Some((digits(major)?, digits(minor)?))
-}
-
-/// A target's number and suffix: (90, "a") for `sm_90a`.
-pub(crate) fn parse_target(target: &str) -> Option<(u32, &str)> {
-    let rest = target.trim().strip_prefix("sm_")?;
-    let digits = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    Some((rest[..digits].parse().ok()?, &rest[digits..]))
-}
-
-/// PTX runs on devices of its target's capability and newer ones; `a` only on exactly that, `f` only in the family.
-fn wrong_target(target: &str, index: usize) -> Option<String> {
-    let (number, suffix) = parse_target(target)?;
-    let (major, minor) = device::compute_capability(index);
-    let have = major * 10 + minor;
-    let fits = match suffix {
-        "a" => have == number,
-        "f" => have / 10 == number / 10 && have >= number,
-        _ => have >= number,
-    };
-    (!fits).then(|| {
-        format!("the PTX is for {target}, and the device has compute capability {major}.{minor}")
-    })
-}
-
-fn switch(name: &str) -> Option<bool> {
-    std::env::var(name)
-        .ok()
-        .filter(|value| !value.is_empty())
-        .map(|value| value != "0")
+    Ok(Module::add(context, loaded, variables))
 }

@@ -1,6 +1,8 @@
 //! The syntax tree of a PTX module. It borrows names from the text.
 
-/// A place in the text.
+use std::collections::HashMap;
+
+/// A position in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Line, from 1.
@@ -20,6 +22,8 @@ pub struct Module<'a> {
     pub address_size: u32,
     /// `.file`: number and name.
     pub files: Vec<(u32, String)>,
+    /// The strings of the debug information.
+    pub debug_strings: DebugStrings<'a>,
     /// Module-scope variables in order.
     pub variables: Vec<Variable<'a>>,
     /// Functions and entries with bodies or without.
@@ -126,7 +130,7 @@ pub enum Initializer<'a> {
     Masked {
         /// Which bits, such as 0xFF00.
         mask: u64,
-        /// The symbol, as above.
+        /// The symbol.
         symbol: Box<Initializer<'a>>,
     },
     /// `{ .. }`
@@ -196,7 +200,7 @@ pub enum Statement<'a> {
     /// `{ .. }`
     Block(Vec<Statement<'a>>),
     /// `.loc`
-    Location(Location),
+    Location(Location<'a>),
     /// `NAME: .branchtargets ..;`
     BranchTargets(&'a str, Vec<(&'a str, Position)>),
     /// `NAME: .calltargets ..;`
@@ -212,17 +216,62 @@ pub enum Statement<'a> {
     },
 }
 
-/// `.loc`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Location {
+/// A position in a source file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SourcePoint {
     /// Number of the file.
     pub file: u32,
     /// Line.
     pub line: u32,
     /// Column.
     pub column: u32,
-    /// `inlined_at`: the place of the call.
-    pub inlined_at: Option<(u32, u32, u32)>,
+}
+
+/// `.loc`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Location<'a> {
+    /// The position.
+    pub point: SourcePoint,
+    /// `function_name`: the name of the function that was inlined here.
+    pub function_name: Option<DebugString<'a>>,
+    /// `inlined_at`: the position of the call. An earlier `.loc` names it.
+    pub inlined_at: Option<SourcePoint>,
+}
+
+/// A string in the section `.debug_str`: a label and an offset in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DebugString<'a> {
+    /// The label.
+    pub label: &'a str,
+    /// Bytes after the label.
+    pub offset: u32,
+}
+
+/// The section `.debug_str`.
+#[derive(Clone, Debug, Default)]
+pub struct DebugStrings<'a> {
+    bytes: Vec<u8>,
+    /// For each label, where its bytes start.
+    labels: HashMap<&'a str, usize>,
+}
+
+impl<'a> DebugStrings<'a> {
+    /// Lets a label stand for what is pushed from now on.
+    pub fn start(&mut self, label: &'a str) {
+        self.labels.insert(label, self.bytes.len());
+    }
+
+    /// Appends a byte.
+    pub fn push(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// The text of a string, without its terminating zero.
+    pub fn get(&self, string: DebugString<'_>) -> Option<String> {
+        let start = self.labels.get(string.label)? + string.offset as usize;
+        let text = self.bytes.get(start..)?.split(|&byte| byte == 0).next()?;
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
 }
 
 /// An instruction.
@@ -252,7 +301,7 @@ impl Instruction<'_> {
     }
 }
 
-/// An operand with its place.
+/// An operand with its position.
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
     /// Where.

@@ -1,61 +1,9 @@
-//! Constants and constant expressions.
+//! Constant expressions.
 
-use super::ast::Float;
-use super::lexer::{Kind, Token};
+use super::error::{Error, Result};
+use super::lexer::TokenKind;
+use super::number::{Number, number};
 use super::parser::Parser;
-use super::{Error, Result};
-
-/// A parsed number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
-    /// An integer.
-    Int(i128),
-    /// A floating-point constant.
-    Float(Float),
-}
-
-/// Reads one number token.
-pub fn number(token: &Token) -> Result<Number> {
-    let text = token.text;
-    let bad = || Error::new(token.at, format!("`{text}` is not a number"));
-    let lower = text.to_ascii_lowercase();
-    let digits = lower.trim_end_matches('u');
-    let int = |digits: &str, radix| {
-        u64::from_str_radix(digits, radix)
-            .map(|v| Number::Int(i128::from(v)))
-            .map_err(|_| bad())
-    };
-    if let Some(hex) = digits.strip_prefix("0x") {
-        return int(hex, 16);
-    }
-    if let Some(hex) = lower.strip_prefix("0f") {
-        let bits = u32::from_str_radix(hex, 16).map_err(|_| bad())?;
-        return if hex.len() == 8 {
-            Ok(Number::Float(Float::Single(bits)))
-        } else {
-            Err(bad())
-        };
-    }
-    if let Some(hex) = lower.strip_prefix("0d") {
-        let bits = u64::from_str_radix(hex, 16).map_err(|_| bad())?;
-        return if hex.len() == 16 {
-            Ok(Number::Float(Float::Double(bits)))
-        } else {
-            Err(bad())
-        };
-    }
-    if let Some(binary) = digits.strip_prefix("0b") {
-        return int(binary, 2);
-    }
-    if digits.bytes().all(|b| b.is_ascii_digit()) {
-        let octal = digits.len() > 1 && digits.starts_with('0');
-        return int(digits, if octal { 8 } else { 10 });
-    }
-    lower
-        .parse()
-        .map(|v| Number::Float(Float::Decimal(v)))
-        .map_err(|_| bad())
-}
 
 impl<'a> Parser<'a> {
     /// A constant expression of integers.
@@ -75,16 +23,16 @@ impl<'a> Parser<'a> {
         loop {
             let operator = self.token();
             let level = match (operator.kind, operator.text) {
-                (Kind::Punctuation, "||") => 1,
-                (Kind::Punctuation, "&&") => 2,
-                (Kind::Punctuation, "|") => 3,
-                (Kind::Punctuation, "^") => 4,
-                (Kind::Punctuation, "&") => 5,
-                (Kind::Punctuation, "==" | "!=") => 6,
-                (Kind::Punctuation, "<" | ">" | "<=" | ">=") => 7,
-                (Kind::Punctuation, "<<" | ">>") => 8,
-                (Kind::Punctuation, "+" | "-") => 9,
-                (Kind::Punctuation, "*" | "/" | "%") => 10,
+                (TokenKind::Punctuation, "||") => 1,
+                (TokenKind::Punctuation, "&&") => 2,
+                (TokenKind::Punctuation, "|") => 3,
+                (TokenKind::Punctuation, "^") => 4,
+                (TokenKind::Punctuation, "&") => 5,
+                (TokenKind::Punctuation, "==" | "!=") => 6,
+                (TokenKind::Punctuation, "<" | ">" | "<=" | ">=") => 7,
+                (TokenKind::Punctuation, "<<" | ">>") => 8,
+                (TokenKind::Punctuation, "+" | "-") => 9,
+                (TokenKind::Punctuation, "*" | "/" | "%") => 10,
                 _ => return Ok(left),
             };
             if level <= least {
@@ -133,26 +81,26 @@ impl<'a> Parser<'a> {
     fn unary(&mut self) -> Result<i128> {
         let token = self.token();
         match (token.kind, token.text) {
-            (Kind::Punctuation, "-") => {
+            (TokenKind::Punctuation, "-") => {
                 self.advance();
                 Ok(-self.unary()?)
             }
-            (Kind::Punctuation, "+") => {
+            (TokenKind::Punctuation, "+") => {
                 self.advance();
                 self.unary()
             }
-            (Kind::Punctuation, "~") => {
+            (TokenKind::Punctuation, "~") => {
                 self.advance();
                 Ok(!self.unary()?)
             }
-            (Kind::Punctuation, "!") => {
+            (TokenKind::Punctuation, "!") => {
                 self.advance();
                 Ok(i128::from(self.unary()? == 0))
             }
-            (Kind::Punctuation, "(") => {
+            (TokenKind::Punctuation, "(") => {
                 self.advance();
                 let cast = self.token();
-                if cast.kind == Kind::Dotted && matches!(cast.text, "s64" | "u64") {
+                if cast.kind == TokenKind::Dotted && matches!(cast.text, "s64" | "u64") {
                     self.advance();
                     self.expect(")")?;
                     let value = self.unary()?;
@@ -168,14 +116,14 @@ impl<'a> Parser<'a> {
                 self.expect(")")?;
                 Ok(value)
             }
-            (Kind::Number, _) => match number(&token)? {
+            (TokenKind::Number, _) => match number(&token)? {
                 Number::Int(value) => {
                     self.advance();
                     Ok(value)
                 }
                 Number::Float(_) => Err(self.unexpected("an integer")),
             },
-            (Kind::Name, "WARP_SZ") => {
+            (TokenKind::Name, "WARP_SZ") => {
                 self.advance();
                 Ok(32)
             }

@@ -1,10 +1,10 @@
 //! Variables, registers, parameters and initialisers.
 
 use super::ast::{Initializer, Linkage, Space, Type, Variable};
-use super::constant::{Number, number};
-use super::lexer::Kind;
+use super::error::{Error, Result};
+use super::lexer::TokenKind;
+use super::number::{Number, number};
 use super::parser::Parser;
-use super::{Error, Result};
 
 /// The type of this name, if it is one.
 pub fn type_named(name: &str) -> Option<Type<'_>> {
@@ -46,13 +46,13 @@ impl<'a> Parser<'a> {
     pub fn variable(&mut self, linkage: Linkage) -> Result<Variable<'a>> {
         let start = self.token();
         let space = match (start.kind, start.text) {
-            (Kind::Dotted, "reg") => Space::Register,
-            (Kind::Dotted, "global") => Space::Global,
-            (Kind::Dotted, "const") => Space::Const,
-            (Kind::Dotted, "shared") => Space::Shared,
-            (Kind::Dotted, "local") => Space::Local,
-            (Kind::Dotted, "param") => Space::Parameter,
-            (Kind::Dotted, "tex") => {
+            (TokenKind::Dotted, "reg") => Space::Register,
+            (TokenKind::Dotted, "global") => Space::Global,
+            (TokenKind::Dotted, "const") => Space::Const,
+            (TokenKind::Dotted, "shared") => Space::Shared,
+            (TokenKind::Dotted, "local") => Space::Local,
+            (TokenKind::Dotted, "param") => Space::Parameter,
+            (TokenKind::Dotted, "tex") => {
                 return Err(Error::new(
                     start.at,
                     "texture references (`.tex`) are not supported",
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         let mut managed = false;
         let ty = loop {
             let token = self.token();
-            if token.kind != Kind::Dotted {
+            if token.kind != TokenKind::Dotted {
                 return Err(self.unexpected("a type"));
             }
             self.advance();
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
         };
         // `.ptr .space .align N` of kernel parameters only informs.
         let mut pointer = false;
-        while self.token().kind == Kind::Dotted {
+        while self.token().kind == TokenKind::Dotted {
             let token = self.advance();
             match token.text {
                 "ptr" => pointer = true,
@@ -141,11 +141,11 @@ impl<'a> Parser<'a> {
         loop {
             let token = self.advance();
             match (token.kind, token.text) {
-                (Kind::Dotted, "managed") => managed = true,
-                (Kind::Dotted, "unified") => {
+                (TokenKind::Dotted, "managed") => managed = true,
+                (TokenKind::Dotted, "unified") => {
                     self.expect("(")?;
                     while !self.accept(")") {
-                        if self.advance().kind == Kind::End {
+                        if self.advance().kind == TokenKind::End {
                             return Err(self.unexpected("`)`"));
                         }
                     }
@@ -218,9 +218,9 @@ impl<'a> Parser<'a> {
             return Ok(Initializer::Float(value, at));
         }
         // `0xFF(symbol)` takes one byte of an address.
-        if token.kind == Kind::Number
+        if token.kind == TokenKind::Number
             && self.token_after(1).text == "("
-            && self.token_after(1).kind == Kind::Punctuation
+            && self.token_after(1).kind == TokenKind::Punctuation
         {
             let Number::Int(mask) = number(&token)? else {
                 return Err(self.unexpected("an integer"));
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
                 symbol: Box::new(symbol),
             });
         }
-        if token.kind == Kind::Name && token.text != "WARP_SZ" {
+        if token.kind == TokenKind::Name && token.text != "WARP_SZ" {
             return self.symbol();
         }
         Ok(Initializer::Int(self.constant_int()?, at))
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
             };
             let flip = self.accept("-");
             let token = self.token();
-            let value = if token.kind == Kind::Number {
+            let value = if token.kind == TokenKind::Number {
                 match number(&token)? {
                     Number::Int(value) => {
                         self.advance();

@@ -1,12 +1,11 @@
 //! Functions: heads, performance directives, statements, instructions and operands.
 
 use super::ast::{
-    AddressBase, Function, Instruction, Linkage, Location, Module, Operand, OperandKind, Statement,
-    Variable,
+    AddressBase, Function, Instruction, Linkage, Module, Operand, OperandKind, Statement, Variable,
 };
-use super::lexer::{Kind, Token};
+use super::error::{Error, Result};
+use super::lexer::{Token, TokenKind};
 use super::parser::Parser;
-use super::{Error, Result};
 
 impl<'a> Parser<'a> {
     /// `.entry` or `.func` with all that belongs to it.
@@ -41,7 +40,7 @@ impl<'a> Parser<'a> {
         if entry && !function.returns.is_empty() {
             return Err(Error::new(at, "an entry returns nothing"));
         }
-        while self.token().kind == Kind::Dotted {
+        while self.token().kind == TokenKind::Dotted {
             self.performance(&mut function)?;
         }
         if self.accept(";") {
@@ -61,9 +60,9 @@ impl<'a> Parser<'a> {
             while depth > 0 {
                 let token = self.advance();
                 match (token.kind, token.text) {
-                    (Kind::End, _) => return Err(self.unexpected("`)`")),
-                    (Kind::Punctuation, "(") => depth += 1,
-                    (Kind::Punctuation, ")") => depth -= 1,
+                    (TokenKind::End, _) => return Err(self.unexpected("`)`")),
+                    (TokenKind::Punctuation, "(") => depth += 1,
+                    (TokenKind::Punctuation, ")") => depth -= 1,
                     _ => {}
                 }
             }
@@ -132,20 +131,20 @@ impl<'a> Parser<'a> {
         loop {
             let token = self.token();
             match (token.kind, token.text) {
-                (Kind::End, _) => return Err(Error::new(open, "this block has no end")),
-                (Kind::Punctuation, "}") => break,
-                (Kind::Punctuation, "{") => all.push(Statement::Block(self.block(module)?)),
-                (Kind::Punctuation, ";") => {
+                (TokenKind::End, _) => return Err(Error::new(open, "this block has no end")),
+                (TokenKind::Punctuation, "}") => break,
+                (TokenKind::Punctuation, "{") => all.push(Statement::Block(self.block(module)?)),
+                (TokenKind::Punctuation, ";") => {
                     self.advance();
                 }
-                (Kind::Dotted, "loc") => all.push(Statement::Location(self.location()?)),
-                (Kind::Dotted, "file") => {
+                (TokenKind::Dotted, "loc") => all.push(Statement::Location(self.location()?)),
+                (TokenKind::Dotted, "file") => {
                     let file = self.file()?;
                     module.files.push(file);
                 }
-                (Kind::Dotted, "pragma") => self.pragma()?,
-                (Kind::Dotted, "section") => self.section()?,
-                (Kind::Dotted, "extern") => {
+                (TokenKind::Dotted, "pragma") => self.pragma()?,
+                (TokenKind::Dotted, "section") => self.section(module)?,
+                (TokenKind::Dotted, "extern") => {
                     self.advance();
                     all.extend(
                         self.variables(Linkage::Extern)?
@@ -153,15 +152,15 @@ impl<'a> Parser<'a> {
                             .map(Statement::Variable),
                     );
                 }
-                (Kind::Dotted, "reg" | "local" | "shared" | "param" | "global" | "const") => {
+                (TokenKind::Dotted, "reg" | "local" | "shared" | "param" | "global" | "const") => {
                     all.extend(
                         self.variables(Linkage::Private)?
                             .into_iter()
                             .map(Statement::Variable),
                     );
                 }
-                (Kind::Name, _) if self.token_after(1).text == ":" => self.label(&mut all)?,
-                (Kind::Name, _) | (Kind::Punctuation, "@") => {
+                (TokenKind::Name, _) if self.token_after(1).text == ":" => self.label(&mut all)?,
+                (TokenKind::Name, _) | (TokenKind::Punctuation, "@") => {
                     all.push(Statement::Instruction(self.instruction()?))
                 }
                 _ => return Err(self.unexpected("a declaration, a label or an instruction")),
@@ -191,7 +190,7 @@ impl<'a> Parser<'a> {
             } else {
                 Vec::new()
             };
-            while self.token().kind == Kind::Dotted {
+            while self.token().kind == TokenKind::Dotted {
                 let token = self.advance();
                 match token.text {
                     "noreturn" => {}
@@ -227,44 +226,6 @@ impl<'a> Parser<'a> {
         Ok(names)
     }
 
-    /// `.loc file line column [, function_name label [+ n]] [, inlined_at file line column]`
-    pub fn location(&mut self) -> Result<Location> {
-        self.advance();
-        let file = self.integer("the number of a file")?;
-        let line = self.integer("a line")?;
-        let column = self.integer("a column")?;
-        let mut location = Location {
-            file,
-            line,
-            column,
-            inlined_at: None,
-        };
-        while self.is(",") {
-            self.advance();
-            let (word, at) = self.name("`function_name` or `inlined_at`")?;
-            match word {
-                "function_name" => {
-                    self.name("a label")?;
-                    self.trailing_offset()?;
-                }
-                "inlined_at" => {
-                    location.inlined_at = Some((
-                        self.integer("a file")?,
-                        self.integer("a line")?,
-                        self.integer("a column")?,
-                    ));
-                }
-                _ => {
-                    return Err(Error::new(
-                        at,
-                        format!("`{word}` does not belong to `.loc`"),
-                    ));
-                }
-            }
-        }
-        Ok(location)
-    }
-
     fn instruction(&mut self) -> Result<Instruction<'a>> {
         let at = self.at();
         let guard = if self.accept("@") {
@@ -276,7 +237,7 @@ impl<'a> Parser<'a> {
         };
         let (opcode, _) = self.name("an instruction")?;
         let mut modifiers = Vec::new();
-        while self.token().kind == Kind::Dotted {
+        while self.token().kind == TokenKind::Dotted {
             modifiers.push(self.advance().text);
         }
         let mut operands = Vec::new();
@@ -331,30 +292,30 @@ impl<'a> Parser<'a> {
         let token = self.token();
         let at = token.at;
         let kind = match (token.kind, token.text) {
-            (Kind::Punctuation, "{") => {
+            (TokenKind::Punctuation, "{") => {
                 self.advance();
                 OperandKind::Vector(self.operand_list("}")?)
             }
-            (Kind::Punctuation, "[") => self.address()?,
-            (Kind::Punctuation, "!") if self.token_after(1).kind == Kind::Name => {
+            (TokenKind::Punctuation, "[") => self.address()?,
+            (TokenKind::Punctuation, "!") if self.token_after(1).kind == TokenKind::Name => {
                 self.advance();
                 OperandKind::Not(self.name("a predicate")?.0)
             }
-            (Kind::Punctuation, "-") if self.token_after(1).kind == Kind::Name => {
+            (TokenKind::Punctuation, "-") if self.token_after(1).kind == TokenKind::Name => {
                 self.advance();
                 OperandKind::Negated(self.name("a register")?.0)
             }
-            (Kind::Punctuation, "(") if self.is_operand_list() => {
+            (TokenKind::Punctuation, "(") if self.is_operand_list() => {
                 self.advance();
                 OperandKind::List(self.operand_list(")")?)
             }
-            (Kind::Name, "_") => {
+            (TokenKind::Name, "_") => {
                 self.advance();
                 OperandKind::Sink
             }
-            (Kind::Name, name) if name != "WARP_SZ" => {
+            (TokenKind::Name, name) if name != "WARP_SZ" => {
                 self.advance();
-                if self.token().kind == Kind::Dotted {
+                if self.token().kind == TokenKind::Dotted {
                     OperandKind::Component(name, self.advance().text)
                 } else if self.is("+") || self.is("-") {
                     OperandKind::Offset(name, self.trailing_offset()?)
@@ -366,11 +327,11 @@ impl<'a> Parser<'a> {
                 Some(value) => OperandKind::Float(value),
                 None => match token {
                     Token {
-                        kind: Kind::Number | Kind::Name,
+                        kind: TokenKind::Number | TokenKind::Name,
                         ..
                     } => OperandKind::Int(self.constant_int()?),
                     Token {
-                        kind: Kind::Punctuation,
+                        kind: TokenKind::Punctuation,
                         text: "-" | "+" | "~" | "!" | "(",
                         ..
                     } => OperandKind::Int(self.constant_int()?),
@@ -386,16 +347,18 @@ impl<'a> Parser<'a> {
         let next = self.token_after(1);
         let after = self.token_after(2);
         match next.kind {
-            Kind::Name => next.text != "WARP_SZ",
-            Kind::Number => matches!(after.text, "," | ")"),
-            Kind::Punctuation => next.text == ")",
+            TokenKind::Name => next.text != "WARP_SZ",
+            TokenKind::Number => matches!(after.text, "," | ")"),
+            TokenKind::Punctuation => next.text == ")",
             _ => false,
         }
     }
 
     fn address(&mut self) -> Result<OperandKind<'a>> {
         self.expect("[")?;
-        let (base, offset) = if self.token().kind == Kind::Name && self.token().text != "WARP_SZ" {
+        let (base, offset) = if self.token().kind == TokenKind::Name
+            && self.token().text != "WARP_SZ"
+        {
             let (name, _) = self.name("a register or variable")?;
             (AddressBase::Name(name), self.trailing_offset()?)
         } else {

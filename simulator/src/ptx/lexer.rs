@@ -1,11 +1,11 @@
-//! The lexer: text to tokens with their places.
+//! The lexer: text to tokens with their positions.
 
 use super::ast::Position;
-use super::{Error, Result};
+use super::error::{Error, Result};
 
 /// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A name; may start with `%`, `$`, `_`.
     Name,
     /// `.name`, with `::` parts; the text excludes the dot.
@@ -24,10 +24,10 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'a> {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Its text.
     pub text: &'a str,
-    /// Its place.
+    /// Its position.
     pub at: Position,
 }
 
@@ -35,15 +35,15 @@ impl Token<'_> {
     /// The token as an error message shows it.
     pub fn describe(&self) -> String {
         match self.kind {
-            Kind::End => "the end of the text".into(),
-            Kind::Dotted => format!("`.{}`", self.text),
-            Kind::String => format!("the string \"{}\"", self.text),
+            TokenKind::End => "the end of the text".into(),
+            TokenKind::Dotted => format!("`.{}`", self.text),
+            TokenKind::String => format!("the string \"{}\"", self.text),
             _ => format!("`{}`", self.text),
         }
     }
 }
 
-/// Splits a text into tokens; the last one is [`Kind::End`].
+/// Splits a text into tokens; the last one is [`TokenKind::End`].
 pub fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     let mut lexer = Lexer {
         text,
@@ -57,7 +57,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     loop {
         let token = lexer.next()?;
         tokens.push(token);
-        if token.kind == Kind::End {
+        if token.kind == TokenKind::End {
             return Ok(tokens);
         }
     }
@@ -136,7 +136,7 @@ impl<'a> Lexer<'a> {
         let first = self.peek(0);
         if start >= self.bytes.len() {
             return Ok(Token {
-                kind: Kind::End,
+                kind: TokenKind::End,
                 text: "",
                 at,
             });
@@ -149,20 +149,20 @@ impl<'a> Lexer<'a> {
                     self.offset += 2;
                     self.words();
                 }
-                (Kind::Dotted, start + 1)
+                (TokenKind::Dotted, start + 1)
             }
             b'0'..=b'9' => {
                 self.number();
-                (Kind::Number, start)
+                (TokenKind::Number, start)
             }
             b'%' if is_word(self.peek(1)) => {
                 self.offset += 1;
                 self.words();
-                (Kind::Name, start)
+                (TokenKind::Name, start)
             }
             _ if is_word(first) => {
                 self.words();
-                (Kind::Name, start)
+                (TokenKind::Name, start)
             }
             b'"' => {
                 self.offset += 1;
@@ -175,7 +175,7 @@ impl<'a> Lexer<'a> {
                 let text = self.text.get(start + 1..self.offset).unwrap_or("");
                 self.offset += 1;
                 return Ok(Token {
-                    kind: Kind::String,
+                    kind: TokenKind::String,
                     text,
                     at,
                 });
@@ -196,7 +196,7 @@ impl<'a> Lexer<'a> {
                         format!("the character {character:?} does not belong to PTX"),
                     ));
                 }
-                (Kind::Punctuation, start)
+                (TokenKind::Punctuation, start)
             }
         };
         Ok(Token {

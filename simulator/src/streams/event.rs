@@ -1,12 +1,23 @@
-//! Events: a point in a stream that others wait for, and its time.
+//! Events: a point in a stream that other streams and the host wait for, and its time.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use super::Mark;
+use super::capture::CapturedEvent;
 use crate::abi::CUevent_flags;
-use crate::graph::CapturedEvent;
-use crate::state::{Result, code, lock};
+use crate::error::{Result, code};
+use crate::registry::{ContextBound, Registry};
+use crate::sync::lock;
+use crate::work::CompletionPoint;
+
+/// All events.
+pub(crate) static EVENTS: Registry<Event> = Registry::new();
+
+impl ContextBound for Event {
+    fn context(&self) -> u64 {
+        self.context
+    }
+}
 
 /// An event.
 pub(crate) struct Event {
@@ -22,10 +33,34 @@ pub(crate) enum Recording {
     /// Never recorded: complete, and nothing waits for it.
     #[default]
     Never,
-    /// In a stream; the time appears when the stream gets there.
-    Real(Mark, Arc<OnceLock<Instant>>),
-    /// In a capturing stream: a set of nodes.
+    /// In a stream that executes.
+    Recorded(EventPoint),
+    /// In a captured stream: a set of nodes.
     Captured(CapturedEvent),
+}
+
+/// A point in a stream, and when it was reached.
+#[derive(Clone)]
+pub(crate) struct EventPoint {
+    pub(crate) point: CompletionPoint,
+    /// Set before `point` is reached.
+    pub(crate) time: Arc<OnceLock<Instant>>,
+}
+
+impl EventPoint {
+    /// A point that is reached when [`EventPoint::complete`] is called.
+    pub(crate) fn pending() -> Self {
+        Self {
+            point: CompletionPoint::pending(),
+            time: Arc::default(),
+        }
+    }
+
+    /// Completes a point made by [`EventPoint::pending`], now.
+    pub(crate) fn complete(&self) {
+        let _ = self.time.set(Instant::now());
+        self.point.complete();
+    }
 }
 
 impl Event {
@@ -54,19 +89,19 @@ impl Event {
     pub(crate) fn query(&self) -> Result<bool> {
         match self.recording() {
             Recording::Never => Ok(true),
-            Recording::Real(mark, _) => Ok(mark.done()),
-            Recording::Captured(captured) => Err(captured.misused()),
+            Recording::Recorded(recorded) => Ok(recorded.point.is_reached()),
+            Recording::Captured(captured) => Err(captured.refuse_use()),
         }
     }
 
     pub(crate) fn synchronize(&self) -> Result {
         match self.recording() {
             Recording::Never => Ok(()),
-            Recording::Real(mark, _) => {
-                mark.wait();
+            Recording::Recorded(recorded) => {
+                recorded.point.wait();
                 Ok(())
             }
-            Recording::Captured(captured) => Err(captured.misused()),
+            Recording::Captured(captured) => Err(captured.refuse_use()),
         }
     }
 
@@ -77,11 +112,11 @@ impl Event {
         }
         let time = |event: &Event| match event.recording() {
             Recording::Never => Err(code::INVALID_HANDLE),
-            Recording::Real(mark, time) if mark.done() => {
-                time.get().copied().ok_or(code::INVALID_HANDLE)
+            Recording::Recorded(recorded) if recorded.point.is_reached() => {
+                recorded.time.get().copied().ok_or(code::INVALID_HANDLE)
             }
-            Recording::Real(..) => Err(code::NOT_READY),
-            Recording::Captured(captured) => Err(captured.misused()),
+            Recording::Recorded(_) => Err(code::NOT_READY),
+            Recording::Captured(captured) => Err(captured.refuse_use()),
         };
         let (from, to) = (time(start)?, time(self)?);
         Ok(match to.checked_duration_since(from) {

@@ -1,16 +1,26 @@
-//! Streams: what a program enqueues, in order, on lanes that progress at the same time; events; and the default streams.
+//! Streams: what a program enqueues, in order, on queues that progress at the same time; events; and the default streams.
 //!
-//! The legacy default stream waits for all blocking streams of its context and they for it; a non-blocking stream takes no part in
-//! that. What a stream does is an [`Operation`], which it executes, or, while it captures, appends to a graph.
+//! | file | what |
+//! | --- | --- |
+//! | `capture` | which streams are being captured, and what a capture forbids |
+//! | `event` | events and what they were last recorded as |
+//! | `host_call` | calls of the program's functions |
+//! | `launch` | kernel launches and the limits of their shapes |
+//! | `operation` | what a stream or a graph node does |
+//! | `stream` | a stream |
+//! | `default` | the default streams, and what a stream handle means |
 
+pub(crate) mod capture;
+mod default;
 mod event;
-mod lane;
+mod host_call;
+mod launch;
 mod operation;
 mod stream;
-mod transfer;
 
-pub(crate) use event::{Event, Recording};
-pub(crate) use lane::{Lane, Mark};
-pub(crate) use operation::{HostCall, Launch, Operation};
-pub(crate) use stream::{PerThreadDefault, Stream, find, settle};
-pub(crate) use transfer::{Fill, Place, Transfer};
+pub(crate) use default::{PerThreadDefault, find};
+pub(crate) use event::{EVENTS, Event, EventPoint, Recording};
+pub(crate) use host_call::{HostCall, call_host_function, in_host_function};
+pub(crate) use launch::{Launch, LaunchShape};
+pub(crate) use operation::Operation;
+pub(crate) use stream::{STREAMS, Stream};

@@ -1,247 +1,149 @@
-//! A stream: a lane, what it belongs to, and whether it is capturing.
+//! A stream: a queue, the context it belongs to, and its part in captures.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use super::{Event, Lane, Mark, Operation, Recording};
-use crate::abi::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUstream, CUstream_flags};
-use crate::graph::{self, StreamCapture};
+use super::capture::CaptureSlot;
+use super::event::{Event, EventPoint, Recording};
+use super::operation::Operation;
+use crate::abi::{CU_STREAM_LEGACY, CUstream_flags};
+use crate::context::Context;
+use crate::error::{Result, code};
+use crate::registry::{ContextBound, Registry};
 use crate::settings;
-use crate::state::{Context, Result, code, current, lock, registries};
+use crate::work::{CompletionPoint, QueueRole, Work, WorkQueue};
+
+/// All streams that the program has created.
+pub(crate) static STREAMS: Registry<Stream> = Registry::new();
 
 /// A stream.
 pub(crate) struct Stream {
     pub(crate) handle: usize,
     context: Weak<Context>,
     pub(crate) context_id: u64,
-    pub(crate) lane: Arc<Lane>,
+    queue: Arc<WorkQueue>,
+    role: QueueRole,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    pub(crate) is_legacy: bool,
-    /// The capture that this stream takes part in, and where it stands in the graph.
-    pub(crate) capture: Mutex<Option<StreamCapture>>,
+    /// Its part in captures.
+    pub(crate) capture: Arc<CaptureSlot>,
+}
+
+impl ContextBound for Stream {
+    fn context(&self) -> u64 {
+        self.context_id
+    }
 }
 
 impl Stream {
+    /// A stream with a queue of its own, or the legacy default stream with the context's legacy queue.
     pub(crate) fn new(handle: usize, context: &Arc<Context>, flags: u32, priority: i32) -> Self {
-        let lane = Lane::new();
-        let stream = Self {
+        let role = if handle == CU_STREAM_LEGACY as usize {
+            QueueRole::Legacy
+        } else if flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0 {
+            QueueRole::Blocking
+        } else {
+            QueueRole::NonBlocking
+        };
+        let is_blocking = role != QueueRole::NonBlocking;
+        Self {
             handle,
             context: Arc::downgrade(context),
             context_id: context.id(),
-            lane: Arc::clone(&lane),
+            queue: context.queues.add(role),
+            role,
             flags,
             priority,
-            is_legacy: handle == CU_STREAM_LEGACY as usize,
-            capture: Mutex::new(None),
-        };
-        let mut lanes = lock(&context.lanes);
-        // Lanes that nobody else holds belong to destroyed streams.
-        lanes.retain(|(lane, _)| Arc::strong_count(lane) > 1 || !lane.is_idle());
-        lanes.push((lane, stream.is_blocking() && !stream.is_legacy));
-        drop(lanes);
-        stream
+            capture: CaptureSlot::new(context.id(), role == QueueRole::Legacy, is_blocking),
+        }
     }
 
+    /// The stream's context, if it is fit for use.
     pub(crate) fn context(&self) -> Result<Arc<Context>> {
         let context = self.context.upgrade().ok_or(code::CONTEXT_IS_DESTROYED)?;
         context.check()?;
         Ok(context)
     }
 
-    /// Whether the stream and the legacy default stream wait for each other.
-    pub(crate) fn is_blocking(&self) -> bool {
-        self.flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0
+    /// Whether the context still exists.
+    pub(super) fn has_context(&self) -> bool {
+        self.context.strong_count() > 0
     }
 
-    /// Executes an operation in the stream's order, or appends it to the graph that the stream captures. `None` in the latter case.
-    pub(crate) fn perform(self: &Arc<Self>, operation: Operation) -> Result<Option<Mark>> {
-        let context = self.context()?;
-        if graph::append_if_capturing(self, &operation)? {
-            return Ok(None);
-        }
-        graph::refuse_implicit(self, &context)?;
+    /// Whether this is the legacy default stream.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.role == QueueRole::Legacy
+    }
+
+    /// Executes an operation in the stream's order; `context` is the stream's. Where the stream may be captured, `graph::perform` is to be called instead.
+    pub(crate) fn enqueue(
+        &self,
+        context: &Arc<Context>,
+        operation: Operation,
+    ) -> Result<CompletionPoint> {
+        self.capture.refuse_implicit_dependency()?;
         let kernel = matches!(operation, Operation::Kernel(_));
-        let mark = self.issue(&context, operation);
+        let worker = Arc::clone(context);
+        let work = Box::new(move || operation.execute_unless_failed(&worker));
+        let point = self.submit(context, Vec::new(), work);
         if kernel && settings::get().launch_blocking {
-            mark.wait();
+            point.wait();
             context.check()?;
         }
-        Ok(Some(mark))
+        Ok(point)
     }
 
     /// Executes an operation in the stream's order and waits for it.
-    pub(crate) fn perform_now(self: &Arc<Self>, operation: Operation) -> Result {
+    pub(crate) fn execute_and_wait(&self, operation: Operation) -> Result {
         let context = self.context()?;
-        graph::refuse_synchronous(self, &context)?;
-        let _order = lock(&context.order);
-        let after = self.predecessors(&context);
+        self.capture.refuse_synchronisation()?;
         let worker = Arc::clone(&context);
-        drop(_order);
-        self.lane
-            .run(after, Box::new(move || execute(&worker, &operation)));
+        let work = Box::new(move || operation.execute_unless_failed(&worker));
+        context.queues.run(&self.queue, self.role, work);
         context.check()
     }
 
-    /// Puts an operation into the lane.
-    pub(crate) fn issue(&self, context: &Arc<Context>, operation: Operation) -> Mark {
-        let worker = Arc::clone(context);
-        self.issue_with(
-            context,
-            Vec::new(),
-            Box::new(move || execute(&worker, &operation)),
-        )
-    }
-
-    /// Puts any work into the lane, after further marks. The work sees to a spoilt context itself.
-    pub(crate) fn issue_with(
+    /// Puts any work into the stream's queue, after further points. The work itself looks at the context's sticky error.
+    pub(crate) fn submit(
         &self,
-        context: &Arc<Context>,
-        mut after: Vec<Mark>,
-        work: Box<dyn FnOnce() + Send>,
-    ) -> Mark {
-        let _order = lock(&context.order);
-        after.extend(self.predecessors(context));
-        self.lane.submit(after, work)
+        context: &Context,
+        after: Vec<CompletionPoint>,
+        work: Work,
+    ) -> CompletionPoint {
+        context.queues.submit(&self.queue, self.role, after, work)
     }
 
-    /// Records an event here. The time is taken even in a spoilt context, so that waits end.
-    pub(crate) fn record(self: &Arc<Self>, event: &Event) -> Result {
+    /// Records an event here. The time is taken even in a context with a sticky error, so that waits end.
+    pub(crate) fn record(&self, event: &Event) -> Result {
         let context = self.context()?;
         let time: Arc<OnceLock<Instant>> = Arc::default();
         let clock = Arc::clone(&time);
-        let mark = self.issue_with(
-            &context,
-            Vec::new(),
-            Box::new(move || _ = clock.set(Instant::now())),
-        );
-        event.record(Recording::Real(mark, time));
+        let work = Box::new(move || _ = clock.set(Instant::now()));
+        let point = self.submit(&context, Vec::new(), work);
+        event.record(Recording::Recorded(EventPoint { point, time }));
         Ok(())
     }
 
-    /// Lets later work wait for a mark.
-    pub(crate) fn wait_for(&self, mark: Mark) -> Result {
+    /// Lets later work wait for a point.
+    pub(crate) fn wait_for(&self, point: CompletionPoint) -> Result {
         let context = self.context()?;
-        self.issue_with(&context, vec![mark], Box::new(|| ()));
+        self.submit(&context, vec![point], Box::new(|| ()));
         Ok(())
     }
 
-    /// The mark after everything issued so far; for the legacy stream that includes all blocking streams.
-    pub(crate) fn marks(&self, context: &Context) -> Vec<Mark> {
-        let _order = lock(&context.order);
-        let mut marks = self.predecessors(context);
-        marks.push(self.lane.mark());
-        marks
-    }
-
+    /// Waits for everything submitted so far; for the legacy stream that includes all blocking streams.
     pub(crate) fn synchronize(&self) -> Result {
         let context = self.context()?;
-        for mark in self.marks(&context) {
-            mark.wait();
+        for point in context.queues.ends(&self.queue, self.role) {
+            point.wait();
         }
-        context.drain_output();
-        crate::pool::after_synchronisation(context.device);
-        context.check()
+        context.after_synchronisation()
     }
 
+    /// Whether everything submitted so far is completed.
     pub(crate) fn query(&self) -> Result<bool> {
         let context = self.context()?;
-        Ok(self.marks(&context).iter().all(Mark::done))
-    }
-
-    /// What the next item waits for by the rules of the default streams.
-    fn predecessors(&self, context: &Context) -> Vec<Mark> {
-        let lanes = lock(&context.lanes);
-        if self.is_legacy {
-            return lanes
-                .iter()
-                .filter(|(_, blocking)| *blocking)
-                .map(|(lane, _)| lane.mark())
-                .filter(|m| !m.done())
-                .collect();
-        }
-        if !self.is_blocking() {
-            return Vec::new();
-        }
-        let legacy = lock(&context.legacy)
-            .as_ref()
-            .map(|legacy| legacy.lane.mark());
-        legacy.filter(|mark| !mark.done()).into_iter().collect()
-    }
-}
-
-fn execute(context: &Context, operation: &Operation) {
-    if context.check().is_ok() {
-        let _ = operation.execute(context);
-    }
-}
-
-thread_local! {
-    static PER_THREAD: Cell<u32> = const { Cell::new(0) };
-    /// This thread's own default streams, by context.
-    static DEFAULTS: RefCell<HashMap<(u64, u64), Arc<Stream>>> = RefCell::default();
-}
-
-/// While one lives, the null stream means the calling thread's own default stream.
-pub(crate) struct PerThreadDefault(());
-
-impl PerThreadDefault {
-    pub(crate) fn enter() -> Self {
-        PER_THREAD.set(PER_THREAD.get() + 1);
-        Self(())
-    }
-}
-
-impl Drop for PerThreadDefault {
-    fn drop(&mut self) {
-        PER_THREAD.set(PER_THREAD.get() - 1);
-    }
-}
-
-/// The stream of a handle; null and the two special handles mean default streams of the current context.
-pub(crate) fn find(handle: CUstream) -> Result<Arc<Stream>> {
-    if handle == CU_STREAM_LEGACY || (handle.is_null() && PER_THREAD.get() == 0) {
-        return legacy(&current()?);
-    }
-    if handle == CU_STREAM_PER_THREAD || handle.is_null() {
-        return per_thread(&current()?);
-    }
-    let stream = registries().streams.get(handle)?;
-    stream.context()?;
-    Ok(stream)
-}
-
-/// The legacy default stream of a context.
-pub(crate) fn legacy(context: &Arc<Context>) -> Result<Arc<Stream>> {
-    if let Some(stream) = lock(&context.legacy).as_ref() {
-        return Ok(Arc::clone(stream));
-    }
-    let stream = Arc::new(Stream::new(CU_STREAM_LEGACY as usize, context, 0, 0));
-    Ok(Arc::clone(lock(&context.legacy).get_or_insert(stream)))
-}
-
-fn per_thread(context: &Arc<Context>) -> Result<Arc<Stream>> {
-    let key = (context.id(), context.epoch());
-    DEFAULTS.with_borrow_mut(|streams| {
-        streams.retain(|_, stream| stream.context.strong_count() > 0);
-        let make = || Arc::new(Stream::new(CU_STREAM_PER_THREAD as usize, context, 0, 0));
-        Ok(Arc::clone(streams.entry(key).or_insert_with(make)))
-    })
-}
-
-/// The lanes of a context that may still have work.
-pub(crate) fn lanes_of(context: &Context) -> Vec<Arc<Lane>> {
-    lock(&context.lanes)
-        .iter()
-        .map(|(lane, _)| Arc::clone(lane))
-        .collect()
-}
-
-/// Waits for all work of a context.
-pub(crate) fn settle(context: &Context) {
-    for lane in lanes_of(context) {
-        lane.mark().wait();
+        let ends = context.queues.ends(&self.queue, self.role);
+        Ok(ends.iter().all(CompletionPoint::is_reached))
     }
 }

@@ -21,7 +21,7 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Warp instructions a second and core.
+    /// Warp instructions a second and core, and what each check costs.
     Simulator,
     /// The first device build ever, another project's first, a rebuild after an edit, and a build with nothing changed.
     Build,

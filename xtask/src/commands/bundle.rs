@@ -12,7 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The packages whose integration tests run on any device.
-const TESTED: [&str; 3] = ["warpsmith-tests", "warpsmith-host", "warpsmith-suite"];
+const TESTED: [&str; 4] = [
+    "warpsmith-driver",
+    "warpsmith-tests",
+    "warpsmith-host",
+    "warpsmith-suite",
+];
 /// The integration tests among them that need the source tree and a compiler, and so stay behind.
 const NEED_THE_SOURCE: [&str; 2] = ["compile_fail", "snapshots"];
 const RUN_SH: &str = include_str!("../../templates/bundle-run.sh");

@@ -1,11 +1,12 @@
 //! Call frames. A frame belongs to the lanes that made the call together; the registers of all of them lie in it, lane by
 //! lane, so groups that diverge inside the callee share it. It is free when the last of them has returned.
 
-use super::lanes::{FULL, lanes_of};
+use super::cluster::Cluster;
+use super::operand::{CONSTANT, FULL, SINK, lanes_of};
 use super::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::memory::Aligned;
-use crate::engine::program::{CallSite, Function, Place};
+use crate::engine::program::{Function, Program};
 
 /// The parent of the kernel's own frame.
 pub(crate) const NO_FRAME: u32 = u32::MAX;
@@ -17,7 +18,8 @@ const MAX_DEPTH: u32 = 20_000;
 
 /// A frame.
 pub(crate) struct Frame {
-    pub function: *const Function,
+    /// Number of the function.
+    pub function: u32,
     registers: Aligned,
     pub parent: u32,
     /// Where the caller goes on.
@@ -29,8 +31,8 @@ pub(crate) struct Frame {
     pub local_base: u32,
     /// How far dynamic allocations reach.
     pub local_top: u32,
-    /// The call that made it: where results go.
-    pub site: *const CallSite,
+    /// Number of the caller's call site: where results go.
+    pub site: u32,
 }
 
 impl Frame {
@@ -44,11 +46,13 @@ impl Warp {
     /// Creates a frame for a function; `None` if the stack is exhausted.
     pub fn new_frame(
         &mut self,
-        function: &Function,
+        program: &Program,
+        number: u32,
         parent: u32,
         return_pc: u32,
         lanes: u32,
     ) -> Option<u32> {
+        let function = &program.functions[number as usize];
         let (depth, local_base) = match self.frames.get(parent as usize) {
             Some(frame) if parent != NO_FRAME => (frame.depth + 1, frame.local_top),
             _ => (0, 0),
@@ -65,7 +69,7 @@ impl Warp {
             Some(index) => index,
             None => {
                 self.frames.push(Frame {
-                    function,
+                    function: number,
                     registers: Aligned::default(),
                     parent,
                     return_pc,
@@ -73,23 +77,24 @@ impl Warp {
                     depth,
                     local_base,
                     local_top,
-                    site: std::ptr::null(),
+                    site: 0,
                 });
                 (self.frames.len() - 1) as u32
             }
         };
         let frame = &mut self.frames[index as usize];
         frame.registers.ensure(function.frame_bytes as usize);
-        frame.function = function;
+        frame.function = number;
         frame.parent = parent;
         frame.return_pc = return_pc;
         frame.lanes = lanes;
         frame.depth = depth;
         frame.local_base = local_base;
         frame.local_top = local_top;
-        frame.site = std::ptr::null();
+        frame.site = 0;
         for &(offset, length) in &function.zeroed {
-            // SAFETY: the range lies inside the frame, as the lowering has computed it.
+            // SAFETY: the range is a register of the function, which allocation has put inside `frame_bytes`, and the frame has
+            // just been made that large.
             unsafe {
                 frame
                     .registers()
@@ -105,7 +110,7 @@ impl Warp {
         if bytes <= self.local_stride {
             return true;
         }
-        let limit = self.grid().local_limit;
+        let limit = self.local_limit;
         if bytes > limit {
             return false;
         }
@@ -125,36 +130,42 @@ impl Warp {
     }
 
     /// Makes a frame the current one.
-    pub fn enter_frame(&mut self, index: u32) {
+    pub fn enter_frame(&mut self, program: &Program, index: u32) {
         let frame = &self.frames[index as usize];
         self.frame = index;
         self.function = frame.function;
-        // SAFETY: functions live as long as the module, which the launch holds.
-        let function = unsafe { &*frame.function };
+        let function: &Function = &program.functions[frame.function as usize];
         self.bases = [frame.registers(), function.constants.as_ptr()];
         self.code = function.code.as_ptr();
+        self.lists = function.lists.as_ptr();
     }
 
-    /// Calls a function for the lanes of `self.mask`.
-    ///
-    /// # Safety
-    /// The site's arguments and results are places of the current frame, and of the sizes of the callee's.
-    pub unsafe fn call(&mut self, callee: &Function, site: &CallSite) -> Flow {
+    /// Calls a function by the current function's call site of this number, for the lanes of `self.mask`. The callee takes and
+    /// gives what the call site passes.
+    pub fn call(&mut self, cluster: &Cluster<'_>, number: u32, site_number: u32) -> Flow {
+        let program = cluster.grid.program;
+        let callee = &program.functions[number as usize];
+        let site = &self.function_of(program).calls[site_number as usize];
+        debug_assert!(
+            callee.takes(site),
+            "the lowering or the operation has compared them"
+        );
         let lanes = self.mask;
         let caller = self.frame;
         let return_pc = self.pc + 1;
-        let Some(index) = self.new_frame(callee, caller, return_pc, lanes) else {
+        let Some(index) = self.new_frame(program, number, caller, return_pc, lanes) else {
             let lane = lanes.trailing_zeros() as usize;
             let message = format!("stack overflow in the call of {}", callee.name);
             return self.fail(FaultKind::StackOverflow, lane, message);
         };
-        self.frames[index as usize].site = site;
+        self.frames[index as usize].site = site_number;
         let from = self.bases;
         let to = self.frames[index as usize].registers();
         for (argument, formal) in site.arguments.iter().zip(&callee.formals) {
             let constant = (argument.offset >> 31) as usize;
-            let offset = (argument.offset & !super::lanes::CONSTANT) as usize;
-            // SAFETY: the caller's promise.
+            let offset = (argument.offset & !CONSTANT) as usize;
+            // SAFETY: the argument lies in the caller's frame or constants, the formal in the callee's frame, both with the same
+            // number of bytes a lane (`Function::takes`).
             unsafe {
                 copy(
                     from[constant].add(offset),
@@ -169,41 +180,41 @@ impl Warp {
             self.add_ready(others, return_pc, caller);
         }
         self.active = lanes;
-        self.enter_frame(index);
+        self.enter_frame(program, index);
         self.pc = 0;
         self.limit = u32::MAX;
         Flow::Switch
     }
 
-    /// Returns from a function for the lanes of `self.mask`.
-    ///
-    /// # Safety
-    /// The current frame was made by [`Warp::call`].
-    pub unsafe fn ret(&mut self) -> Flow {
+    /// Returns from a function for the lanes of `self.mask`; from the kernel, they exit.
+    pub fn ret(&mut self, cluster: &mut Cluster<'_>) -> Flow {
+        let program = cluster.grid.program;
         let lanes = self.mask;
         let frame = &mut self.frames[self.frame as usize];
         let parent = frame.parent;
         if parent == NO_FRAME {
-            self.exit(true);
+            self.exit(cluster, true);
             return Flow::Leave;
         }
         frame.lanes &= !lanes;
         let empty = frame.lanes == 0;
         let (from, site, return_pc) = (frame.registers(), frame.site, frame.return_pc);
-        let to = self.frames[parent as usize].registers();
-        // SAFETY: the moves live in the module; the caller's promise gives their ranges.
-        unsafe {
-            let returns: &[Place] = &self.function().returns;
-            let site = &*site;
-            for (result, returned) in site.results.iter().zip(returns) {
-                if result.offset != super::lanes::SINK {
+        let returns = &self.function_of(program).returns;
+        let caller = &self.frames[parent as usize];
+        let site = &program.functions[caller.function as usize].calls[site as usize];
+        let to = caller.registers();
+        for (result, returned) in site.results.iter().zip(returns) {
+            if result.offset != SINK {
+                // SAFETY: the returned value lies in the callee's frame, the result in the caller's, both with the same number of
+                // bytes a lane (`Function::takes`).
+                unsafe {
                     copy(
                         from.add(returned.offset as usize),
                         to.add(result.offset as usize),
                         returned.bytes,
                         lanes,
-                    );
-                }
+                    )
+                };
             }
         }
         let others = self.active & !lanes;
@@ -214,7 +225,7 @@ impl Warp {
             self.free_frames.push(self.frame);
         }
         self.active = lanes;
-        self.enter_frame(parent);
+        self.enter_frame(program, parent);
         self.pc = return_pc;
         self.limit = if self.groups.is_empty() { u32::MAX } else { 0 };
         Flow::Switch
@@ -222,9 +233,12 @@ impl Warp {
 }
 
 /// Copies `bytes` for each of the lanes; 0 means a predicate's bits.
+///
+/// # Safety
+/// Both hold 32 lanes of this size (or one word of bits), and do not overlap.
 unsafe fn copy(from: *const u8, to: *mut u8, bytes: u32, lanes: u32) {
     let bytes = bytes as usize;
-    // SAFETY: both hold 32 lanes of this size (or one word of bits), as the lowering has laid them out.
+    // SAFETY: the caller's promise gives the ranges.
     unsafe {
         if bytes == 0 {
             let (from, to) = (from.cast::<u32>(), to.cast::<u32>());

@@ -1,14 +1,57 @@
 //! Access to a warp's registers: arrays of 32 lanes at byte offsets of the current frame, or of the function's constants.
 
-use super::isa::Isa;
-use super::warp::{Flow, Inst, Warp};
+use super::cluster::Cluster;
+use super::level::{Level, Op};
+use super::operand::{Binary, Operands, Read, Slot, Ternary, Unary, Value, Write};
+pub(crate) use super::operand::{CONSTANT, FULL, LANES, SINK, lanes_of};
+use super::warp::{Flow, Warp};
 
-/// Lanes of a warp.
-pub(crate) const LANES: usize = 32;
-/// All lanes.
-pub(crate) const FULL: u32 = u32::MAX;
-/// Set in an operand that lies in the constants.
-pub(crate) const CONSTANT: u32 = 1 << 31;
+/// Five words of an instruction that is not declared by operand types.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Words {
+    pub d: u32,
+    pub a: u32,
+    pub b: u32,
+    pub c: u32,
+    pub x: u32,
+}
+
+// SAFETY: five words.
+unsafe impl Operands for Words {
+    const SLOTS: &'static [Slot] = &[Slot::Untyped];
+}
+
+/// An operation on five words.
+pub(crate) trait WordsOp {
+    /// Executes it for the lanes of `warp.mask`.
+    ///
+    /// # Safety
+    /// The words are those that the operation expects.
+    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow;
+}
+
+impl<T: WordsOp> Op for T {
+    type Operands = Words;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, operands: Words) -> Flow {
+        // SAFETY: the lowering emitted the words for this operation.
+        unsafe { <T as WordsOp>::run::<L>(warp, cluster, &operands) }
+    }
+}
+
+impl Warp {
+    /// A list of operands of the current function.
+    ///
+    /// # Safety
+    /// `at` is the start of a list of at least `len` entries.
+    #[inline(always)]
+    pub unsafe fn list<'a>(&self, at: u32, len: usize) -> &'a [u32] {
+        // SAFETY: lists live as long as the module; the caller gives the range.
+        unsafe { std::slice::from_raw_parts(self.lists.add(at as usize), len) }
+    }
+}
 
 /// The lanes of a source operand.
 ///
@@ -68,9 +111,6 @@ pub(crate) unsafe fn put_or_sink<T: Copy>(warp: &Warp, operand: u32, result: &[T
     }
 }
 
-/// A destination that drops its value.
-pub(crate) const SINK: u32 = u32::MAX;
-
 /// A predicate's bits.
 ///
 /// # Safety
@@ -101,108 +141,66 @@ pub(crate) unsafe fn put_predicate(warp: &Warp, operand: u32, bits: u32) {
     }
 }
 
-/// The lanes of a mask, ascending.
-#[inline(always)]
-pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        if rest == 0 {
-            return None;
-        }
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        Some(lane)
-    })
-}
-
 /// `d = f(a)` in every lane.
-///
-/// # Safety
-/// The operands have the widths of the types.
 #[inline(always)]
-pub(crate) unsafe fn map1<A: Copy, R: Copy + Default>(
-    warp: &Warp,
-    inst: &Inst,
+pub(crate) fn unary<A: Value, R: Value + Default>(
+    warp: &mut Warp,
+    o: Unary<A, R>,
     f: impl Fn(A) -> R,
 ) -> Flow {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let a = src::<A>(warp, inst.a);
-        let mut result = [R::default(); LANES];
-        for lane in 0..LANES {
-            result[lane] = f(a[lane]);
-        }
-        put(warp, inst.d, &result);
+    let a = o.a.lanes(warp);
+    let mut result = [R::default(); LANES];
+    for lane in 0..LANES {
+        result[lane] = f(a[lane]);
     }
+    o.d.put(warp, &result);
     Flow::Next
 }
 
 /// `d = f(a, b)` in every lane.
-///
-/// # Safety
-/// The operands have the widths of the types.
 #[inline(always)]
-pub(crate) unsafe fn map2<A: Copy, B: Copy, R: Copy + Default>(
-    warp: &Warp,
-    inst: &Inst,
+pub(crate) fn binary<A: Value, B: Value, R: Value + Default>(
+    warp: &mut Warp,
+    o: Binary<A, B, R>,
     f: impl Fn(A, B) -> R,
 ) -> Flow {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let a = src::<A>(warp, inst.a);
-        let b = src::<B>(warp, inst.b);
-        let mut result = [R::default(); LANES];
-        for lane in 0..LANES {
-            result[lane] = f(a[lane], b[lane]);
-        }
-        put(warp, inst.d, &result);
+    let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+    let mut result = [R::default(); LANES];
+    for lane in 0..LANES {
+        result[lane] = f(a[lane], b[lane]);
     }
+    o.d.put(warp, &result);
     Flow::Next
 }
 
 /// `d = f(a, b, c)` in every lane.
-///
-/// # Safety
-/// The operands have the widths of the types.
 #[inline(always)]
-pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, R: Copy + Default>(
-    warp: &Warp,
-    inst: &Inst,
+pub(crate) fn ternary<A: Value, B: Value, C: Value, R: Value + Default>(
+    warp: &mut Warp,
+    o: Ternary<A, B, C, R>,
     f: impl Fn(A, B, C) -> R,
 ) -> Flow {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let a = src::<A>(warp, inst.a);
-        let b = src::<B>(warp, inst.b);
-        let c = src::<C>(warp, inst.c);
-        let mut result = [R::default(); LANES];
-        for lane in 0..LANES {
-            result[lane] = f(a[lane], b[lane], c[lane]);
-        }
-        put(warp, inst.d, &result);
+    let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
+    let mut result = [R::default(); LANES];
+    for lane in 0..LANES {
+        result[lane] = f(a[lane], b[lane], c[lane]);
     }
+    o.d.put(warp, &result);
     Flow::Next
 }
 
 /// The lanes where `f(a, b)` holds, as bits.
-///
-/// # Safety
-/// The operands have the widths of the types.
 #[inline(always)]
-pub(crate) unsafe fn test2<I: Isa, A: Copy, B: Copy>(
+pub(crate) fn test<L: Level, A: Value, B: Value>(
     warp: &Warp,
-    a: u32,
-    b: u32,
+    a: Read<A>,
+    b: Read<B>,
     f: impl Fn(A, B) -> bool,
 ) -> u32 {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let a = src::<A>(warp, a);
-        let b = src::<B>(warp, b);
-        let mut result = [0i32; LANES];
-        for lane in 0..LANES {
-            result[lane] = -i32::from(f(a[lane], b[lane]));
-        }
-        I::signs(&result)
+    let (a, b) = (a.lanes(warp), b.lanes(warp));
+    let mut result = [0i32; LANES];
+    for lane in 0..LANES {
+        result[lane] = -i32::from(f(a[lane], b[lane]));
     }
+    L::signs(&result)
 }

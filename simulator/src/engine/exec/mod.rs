@@ -1,10 +1,18 @@
-//! Execution: warps of 32 lanes with divergence ([`warp`], [`schedule`], [`frame`]), blocks and clusters with their
-//! barriers ([`block`]).
+//! Execution: what a grid is ([`grid`]), warps of 32 lanes with divergence ([`warp`], [`schedule`], [`wait`], [`frame`]), blocks and
+//! clusters with their barriers ([`cluster`], [`barrier`]), and a cluster with its warps on a worker thread ([`resident`]).
+//! Operations are types ([`level::Op`]) with declared operands ([`operand`]).
 
-pub(crate) mod block;
+pub(crate) mod async_copy;
+pub(crate) mod barrier;
+pub(crate) mod cluster;
 pub(crate) mod frame;
-pub(crate) mod isa;
+pub(crate) mod grid;
+pub(crate) mod guest;
 pub(crate) mod lanes;
+pub(crate) mod level;
+pub(crate) mod operand;
+pub(crate) mod resident;
 pub(crate) mod schedule;
+pub(crate) mod wait;
 pub(crate) mod warp;
 pub(crate) mod windows;

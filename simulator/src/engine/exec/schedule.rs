@@ -6,39 +6,12 @@
 //! on a lock would starve the lane that holds it. So when a group has used up the warp's time slice, the group that has
 //! waited longest runs next, wherever it is.
 
+use super::barrier::Votes;
+use super::cluster::Cluster;
 use super::frame::NO_FRAME;
-use super::lanes::FULL;
+use super::operand::{FULL, lanes_of};
+use super::wait::{EndsBy, Reduction, ReductionTarget, Wait};
 use super::warp::Warp;
-
-/// What a group waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// Nothing: it may run.
-    Ready,
-    /// The completion of a phase of a barrier of the block; it goes on at its pc. A reduction's result goes to a register.
-    Barrier {
-        id: u8,
-        phase: u64,
-        reduction: Option<(Reduction, u32)>,
-    },
-    /// The completion of a phase of the cluster's barrier.
-    Cluster { phase: u64 },
-    /// Other lanes of the warp that are named by a member mask; it executes its instruction again.
-    Lanes { members: u32 },
-    /// Lanes named by a member mask, at any `bar.warp.sync`; it goes on after its instruction.
-    WarpBarrier { members: u32 },
-}
-
-/// Reductions of `barrier.red`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduction {
-    /// Number of true predicates.
-    Count,
-    /// All true.
-    And,
-    /// Any true.
-    Or,
-}
 
 /// Lanes that are at one place.
 #[derive(Clone, Copy, Debug)]
@@ -77,9 +50,9 @@ impl Warp {
     }
 
     /// Makes a waiting group the current one; false if all wait.
-    pub fn pick(&mut self) -> bool {
+    pub fn pick(&mut self, cluster: &mut Cluster<'_>) -> bool {
         let rotate = std::mem::take(&mut self.rotated);
-        self.wake();
+        self.wake(cluster);
         let mut best: Option<usize> = None;
         for (index, group) in self.groups.iter().enumerate() {
             if group.wait != Wait::Ready {
@@ -106,7 +79,7 @@ impl Warp {
         self.rotated = rotate && self.groups.iter().any(|g| g.wait == Wait::Ready);
         self.active = group.mask;
         self.pc = group.pc;
-        self.enter_frame(group.frame);
+        self.enter_frame(cluster.grid.program, group.frame);
         self.merge();
         self.set_limit();
         true
@@ -119,9 +92,9 @@ impl Warp {
         depth > other || depth == other && group.pc < pc
     }
 
-    /// The current group has come to the place of another one, or past it: true if it goes on running (as one with the
+    /// The current group has come to the pc of another one, or past it: true if it goes on running (as one with the
     /// other), false if nothing runs. Another group may have become the current one.
-    pub fn meet(&mut self) -> bool {
+    pub fn reconverge(&mut self, cluster: &mut Cluster<'_>) -> bool {
         self.merge();
         if !self.rotated
             && self
@@ -130,7 +103,7 @@ impl Warp {
                 .any(|g| g.wait == Wait::Ready && self.is_behind(g, self.frame, self.pc))
         {
             self.park(Wait::Ready);
-            return self.pick();
+            return self.pick(cluster);
         }
         self.set_limit();
         true
@@ -161,62 +134,48 @@ impl Warp {
     }
 
     /// Turns groups whose wait is over into ready ones.
-    fn wake(&mut self) {
+    fn wake(&mut self, cluster: &Cluster<'_>) {
         if self.groups.iter().all(|g| g.wait == Wait::Ready) {
             return;
         }
         for index in 0..self.groups.len() {
             let group = self.groups[index];
-            match group.wait {
-                Wait::Barrier {
-                    id,
-                    phase,
-                    reduction,
-                } => {
-                    let barrier = &self.block().barriers[usize::from(id)];
-                    if barrier.phase == phase {
-                        continue;
-                    }
-                    let result = barrier.results[phase as usize & 1];
-                    if let Some((kind, register)) = reduction {
-                        self.write_reduction(&group, kind, register, result);
-                    }
-                    self.groups[index].wait = Wait::Ready;
-                }
-                Wait::Cluster { phase } => {
-                    if self.block().cluster().barrier_phase != phase {
-                        self.groups[index].wait = Wait::Ready;
-                    }
-                }
-                Wait::Ready | Wait::Lanes { .. } | Wait::WarpBarrier { .. } => {}
+            if group.wait.ends_by() != EndsBy::Cluster || !group.wait.is_over(cluster, self.block) {
+                continue;
             }
+            if let Wait::Barrier {
+                id,
+                phase,
+                reduction: Some(target),
+            } = group.wait
+            {
+                let block = &cluster.blocks[self.block as usize];
+                let votes = block.barriers[usize::from(id)].results[phase as usize & 1];
+                self.write_reduction(&group, target, votes);
+            }
+            self.groups[index].wait = Wait::Ready;
         }
     }
 
-    fn write_reduction(
-        &mut self,
-        group: &Group,
-        kind: Reduction,
-        register: u32,
-        result: super::block::Votes,
-    ) {
+    fn write_reduction(&mut self, group: &Group, target: ReductionTarget, votes: Votes) {
         let registers = self.frames[group.frame as usize].registers();
-        // SAFETY: the register was laid out in the group's frame by the lowering, and no reference to it lives.
+        // SAFETY: `barrier.red` was emitted with a register or predicate of the group's frame as its destination
+        // (`Builder::emit`), as wide as its reduction says; no reference into a frame lives while groups are woken.
         unsafe {
-            let target = registers.add(register as usize).cast::<u32>();
-            match kind {
+            let register = registers.add(target.register as usize).cast::<u32>();
+            match target.reduction {
                 Reduction::Count => {
-                    for lane in super::lanes::lanes_of(group.mask) {
-                        *target.add(lane) = result.count;
+                    for lane in lanes_of(group.mask) {
+                        *register.add(lane) = votes.count;
                     }
                 }
                 Reduction::And | Reduction::Or => {
-                    let value = if kind == Reduction::And {
-                        result.all
+                    let value = if target.reduction == Reduction::And {
+                        votes.all
                     } else {
-                        result.any
+                        votes.any
                     };
-                    *target = *target & !group.mask | if value { group.mask } else { 0 };
+                    *register = *register & !group.mask | if value { group.mask } else { 0 };
                 }
             }
         }
@@ -282,9 +241,9 @@ impl Warp {
     }
 
     /// `bar.warp.sync`: true if the current lanes go on at once.
-    pub fn warp_barrier(&mut self, members: u32) -> bool {
+    pub fn warp_barrier(&mut self, cluster: &mut Cluster<'_>, members: u32) -> bool {
         if self.missing(members) == 0 {
-            self.synchronised(members);
+            self.synchronised(cluster, members);
             return true;
         }
         let mut present = self.mask;
@@ -303,24 +262,21 @@ impl Warp {
             }
         }
         self.limit = 0;
-        self.synchronised(members);
+        self.synchronised(cluster, members);
         true
     }
 
     /// The members of a warp barrier have come together.
-    fn synchronised(&self, members: u32) {
-        if self.watched {
-            crate::engine::ops::watch::warp_sync(self, members & self.live);
+    fn synchronised(&self, cluster: &mut Cluster<'_>, members: u32) {
+        if let Some(checker) = &mut cluster.checker {
+            checker.warp_sync(self.block, self.index, members & self.live);
         }
     }
 
     /// The lanes of `self.mask` exit.
-    pub fn exit(&mut self, returned: bool) {
+    pub fn exit(&mut self, cluster: &mut Cluster<'_>, returned: bool) {
         let gone = self.mask;
         self.live &= !gone;
-        if !self.copies.is_empty() {
-            self.finish_copies(gone, None);
-        }
         let mut frame = self.frame;
         while frame != NO_FRAME {
             let entry = &mut self.frames[frame as usize];
@@ -354,22 +310,13 @@ impl Warp {
                         {
                             group.wait = Wait::Ready;
                         }
-                        self.synchronised(members);
+                        self.synchronised(cluster, members);
                     }
                 }
                 _ => {}
             }
         }
-        let (index, arrived, phase) = (self.index, self.cluster_arrived, self.cluster_phase);
-        // SAFETY: the block outlives its warps, and no other reference to it lives while a warp runs.
-        let block = unsafe { &mut *self.block };
-        block.threads_exited(index, gone, returned);
-        let cluster = block.cluster_mut();
-        if cluster.barrier_phase == phase {
-            cluster.arrived -= (arrived & gone).count_ones();
-        }
-        cluster.live -= gone.count_ones();
-        cluster.complete_barrier();
+        cluster.threads_exited(self, gone, returned);
     }
 
     /// Charges a memory operation that may be polling for another thread's store.

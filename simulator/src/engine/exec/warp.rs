@@ -1,16 +1,19 @@
 //! The warp: its hot state and the interpreter loop.
 
-use super::super::environment::Checks;
-use super::super::fault::FaultKind;
-use super::block::Block;
+use super::async_copy::AsyncCopies;
+use super::cluster::Cluster;
 use super::frame::Frame;
-use super::lanes::predicate;
-use super::schedule::{Group, Wait};
-use crate::engine::ops::copy::Copy;
-use crate::engine::program::Function;
-use crate::engine::run::Grid;
+use super::operand::{CONSTANT, Operands};
+use super::schedule::Group;
+use super::wait::Wait;
+use crate::engine::environment::Checks;
+use crate::engine::fault::{FaultDetails, FaultKind};
+use crate::engine::program::{Function, Program};
 
-/// A decoded instruction: 32 bytes. What the fields mean is up to the operation.
+/// Words of an instruction's operands that lie in the instruction itself; more lie in the function's lists.
+pub(crate) const INLINE_WORDS: usize = 5;
+
+/// A decoded instruction: 32 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(crate) struct Inst {
@@ -18,18 +21,35 @@ pub(crate) struct Inst {
     pub exec: Exec,
     /// The guard: 0 for none, else the predicate's offset; bit 31 negates.
     pub guard: u32,
-    /// The destination.
-    pub d: u32,
-    /// Sources.
-    pub a: u32,
-    pub b: u32,
-    pub c: u32,
-    /// Anything else: flags, an index into the function's lists, a jump's target.
-    pub x: u32,
+    /// The operands, or where they start in the function's lists.
+    pub words: [u32; INLINE_WORDS],
+}
+
+impl Inst {
+    /// The operands.
+    ///
+    /// # Safety
+    /// The instruction was emitted with operands of this type, and its function is the warp's current one.
+    #[inline(always)]
+    pub unsafe fn operands<O: Operands>(&self, warp: &Warp) -> O {
+        // SAFETY: `Operands` are structs of `u32`; the lowering laid out the words in this order, in the instruction where
+        // they fit, else in the function's lists (`allocate::finish`).
+        unsafe {
+            if size_of::<O>() <= INLINE_WORDS * 4 {
+                self.words.as_ptr().cast::<O>().read()
+            } else {
+                warp.lists.add(self.words[0] as usize).cast::<O>().read()
+            }
+        }
+    }
 }
 
 /// Executes one instruction.
-pub(crate) type Exec = unsafe fn(&mut Warp, &Inst) -> Flow;
+///
+/// # Safety
+/// The instruction was emitted with the operands of the operation that this was compiled from, the warp's current function is
+/// the one it belongs to, and the warp is one of the cluster's.
+pub(crate) type Exec = unsafe fn(&mut Warp, &mut Cluster<'_>, &Inst) -> Flow;
 
 /// How the warp goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +86,7 @@ pub(crate) struct RawFault {
     pub kind: FaultKind,
     pub lane: u32,
     pub message: String,
-    pub notes: Vec<String>,
+    pub details: FaultDetails,
 }
 
 /// A cached range of memory that may be accessed without asking.
@@ -92,6 +112,8 @@ pub(crate) struct Warp {
     pub bases: [*mut u8; 2],
     /// The current function's instructions.
     pub code: *const Inst,
+    /// The current function's lists of operands.
+    pub lists: *const u32,
     /// Lanes that execute the current instruction.
     pub mask: u32,
     /// Lanes of the current group.
@@ -108,8 +130,8 @@ pub(crate) struct Warp {
     pub carry: u32,
     /// Lanes that have not exited.
     pub live: u32,
-    /// The current function.
-    pub function: *const Function,
+    /// Number of the current function.
+    pub function: u32,
     /// The current frame's index.
     pub frame: u32,
     /// Number of the warp in its block.
@@ -125,10 +147,10 @@ pub(crate) struct Warp {
     /// Local memory: `local_stride` bytes for each lane.
     pub local: Vec<u8>,
     pub local_stride: u32,
-    /// The grid.
-    pub grid: *const Grid<'static>,
-    /// The block.
-    pub block: *mut Block,
+    /// Bytes of local memory a thread may use.
+    pub local_limit: u32,
+    /// Rank of its block in the cluster.
+    pub block: u32,
     /// Lanes that exist.
     pub exists: u32,
     /// All frames; the current one is `frames[frame]`.
@@ -145,9 +167,8 @@ pub(crate) struct Warp {
     pub count: u64,
     /// Stores, and atomic operations that changed what they found.
     pub changes: u64,
-    /// Asynchronous copies that are not done, and for each lane how many groups of them it has committed.
-    pub copies: Vec<Copy>,
-    pub copy_groups: [u32; 32],
+    /// Asynchronous copies that are not done.
+    pub copies: AsyncCopies,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
@@ -163,29 +184,23 @@ pub(crate) struct Warp {
 
 impl Warp {
     /// Runs until all groups wait or have exited, or the time slice is used up.
-    ///
-    /// # Safety
-    /// The warp was started by its block, and the grid, the module and the block live.
-    pub unsafe fn run(&mut self) -> Stop {
-        let grid = self.grid();
+    pub fn run(&mut self, cluster: &mut Cluster<'_>) -> Stop {
         // With a seed, slices are short and of different lengths, so that warps interleave in many ways.
-        let slice = match grid.seed {
+        let slice = match cluster.grid.seed {
             0 => SLICE,
-            // SAFETY: the block outlives its warps; nothing else refers to its cluster's choices.
-            seed => unsafe { (*self.block).cluster_mut().choose(seed, 64) as i32 + 1 },
+            _ => cluster.choose(64) as i32 + 1,
         };
         self.fuel = slice;
         self.polled = 0;
         loop {
-            if !self.pick() {
+            if !self.pick(cluster) {
                 return if self.live == 0 {
                     Stop::Done
                 } else {
                     Stop::Blocked
                 };
             }
-            // SAFETY: the caller's promise.
-            if unsafe { self.interpret() } {
+            if self.interpret(cluster) {
                 return Stop::Fault;
             }
             if self.fuel <= 0 {
@@ -200,24 +215,25 @@ impl Warp {
     }
 
     /// The interpreter loop: runs the current group until it leaves; true on a fault.
-    unsafe fn interpret(&mut self) -> bool {
+    fn interpret(&mut self, cluster: &mut Cluster<'_>) -> bool {
         let mut pc = self.pc;
         let mut count = 0u64;
         let fault = loop {
             if pc >= self.limit {
                 self.pc = pc;
-                if !self.meet() {
+                if !self.reconverge(cluster) {
                     break false;
                 }
                 pc = self.pc;
             }
-            // SAFETY: every function's code ends with an instruction that leaves it.
+            // SAFETY: `code` is the current function's (`enter_frame`), which lives as long as the grid; `pc` is inside, as every
+            // function's code ends with an instruction that leaves it and jumps go to its labels (`allocate::finish`).
             let inst = unsafe { &*self.code.add(pc as usize) };
             count += 1;
             self.mask = self.active;
             if inst.guard != 0 {
-                // SAFETY: guards are predicates of the frame.
-                let bits = unsafe { predicate(self, inst.guard & !(1 << 31)) };
+                // SAFETY: a guard is the offset of a predicate of the frame (`allocate::finish`).
+                let bits = unsafe { *self.operand(inst.guard & !(1 << 31)).cast::<u32>() };
                 self.mask &= if inst.guard >> 31 != 0 { !bits } else { bits };
                 if self.mask == 0 {
                     pc += 1;
@@ -225,8 +241,9 @@ impl Warp {
                 }
             }
             self.pc = pc;
-            // SAFETY: the lowering gave the instruction the operands its operation expects.
-            match unsafe { (inst.exec)(self, inst) } {
+            // SAFETY: the instruction is of the current function, was emitted with its operation's operands
+            // (`Builder::emit`), and `run` is called with the warp's own cluster (`Resident::turn`).
+            match unsafe { (inst.exec)(self, cluster, inst) } {
                 Flow::Next => pc += 1,
                 Flow::Jump => {
                     pc = self.pc;
@@ -250,52 +267,50 @@ impl Warp {
     /// Records a fault of one lane.
     #[cold]
     pub fn fail(&mut self, kind: FaultKind, lane: usize, message: impl Into<String>) -> Flow {
-        self.fail_with(kind, lane, message, Vec::new())
+        self.fail_with(kind, lane, message, FaultDetails::default())
     }
 
-    /// Records a fault of one lane with further lines.
+    /// Records a fault of one lane with what else is known about it.
     #[cold]
     pub fn fail_with(
         &mut self,
         kind: FaultKind,
         lane: usize,
         message: impl Into<String>,
-        notes: Vec<String>,
+        details: impl Into<FaultDetails>,
     ) -> Flow {
         let fault = RawFault {
             kind,
             lane: lane as u32,
             message: message.into(),
-            notes,
+            details: details.into(),
         };
         self.fault = Some(Box::new(fault));
         Flow::Fault
     }
 
-    /// The grid.
+    /// Where an operand lies that is a register or a constant.
     #[inline(always)]
-    pub fn grid(&self) -> &Grid<'static> {
-        // SAFETY: the grid outlives its warps.
-        unsafe { &*self.grid }
+    pub fn operand(&self, word: u32) -> *mut u8 {
+        self.bases[(word >> 31) as usize].wrapping_add((word & !CONSTANT) as usize)
+    }
+
+    /// Where a register of the current frame lies.
+    #[inline(always)]
+    pub fn register(&mut self, word: u32) -> *mut u8 {
+        self.bases[0].wrapping_add(word as usize)
+    }
+
+    /// A word of the current function's lists.
+    #[inline(always)]
+    pub fn list_word(&self, index: u32) -> u32 {
+        // SAFETY: list operands stay inside the lists of the function they were emitted for (`Builder::list`, `allocate::finish`),
+        // and an instruction is executed only while its function is the current one.
+        unsafe { *self.lists.add(index as usize) }
     }
 
     /// The current function.
-    #[inline(always)]
-    pub fn function(&self) -> &Function {
-        // SAFETY: functions live as long as their module, which the launch holds.
-        unsafe { &*self.function }
-    }
-
-    /// A list of operands of the current function.
-    ///
-    /// # Safety
-    /// `at` is the start of a list of at least `len` entries.
-    #[inline(always)]
-    pub unsafe fn list<'a>(&self, at: u32, len: usize) -> &'a [u32] {
-        // SAFETY: lists live as long as the module; the caller's promise gives the range.
-        unsafe {
-            let function = &*self.function;
-            std::slice::from_raw_parts(function.lists.as_ptr().add(at as usize), len)
-        }
+    pub fn function_of<'p>(&self, program: &'p Program) -> &'p Function {
+        &program.functions[self.function as usize]
     }
 }

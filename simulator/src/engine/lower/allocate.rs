@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::build::{Builder, Code, Field, Link, Lowered, Register, Width};
-use crate::engine::exec::lanes::{CONSTANT, SINK};
-use crate::engine::exec::warp::Inst;
+use super::build::{Builder, Control, Field, Link, Lowered, Named, Register, Width};
+use crate::engine::exec::operand::{CONSTANT, SINK, Slot};
+use crate::engine::exec::warp::{INLINE_WORDS, Inst};
 use crate::engine::memory::Aligned;
-use crate::engine::program::{CallSite, Function, Place};
+use crate::engine::program::{CallSite, Function, Passed};
 
 /// Frames start with unused bytes, so that no predicate has offset 0 (which means "no guard").
 const FIRST: u32 = 64;
@@ -83,7 +83,7 @@ impl Flow {
             leader[*place as usize] = true;
         }
         for (index, inst) in builder.code.iter().enumerate() {
-            if inst.code != Code::Plain {
+            if inst.control != Control::Next {
                 leader[index + 1] = true;
             }
         }
@@ -99,7 +99,7 @@ impl Flow {
         let mut successors = vec![Vec::new(); blocks];
         for block in 0..blocks {
             let last = &builder.code[starts[block + 1] as usize - 1];
-            let falls = last.code == Code::Plain || last.guard.is_some();
+            let falls = last.control == Control::Next || last.guard.is_some();
             if falls && block + 1 < blocks {
                 successors[block].push(block as u32 + 1);
             }
@@ -109,15 +109,7 @@ impl Flow {
                     successors[block].push(block_of[place]);
                 }
             };
-            match (last.code, last.x) {
-                (Code::Jump, Link::Label(label)) => to(label),
-                (Code::Switch, Link::Labels(list)) => {
-                    builder.label_lists[list as usize]
-                        .iter()
-                        .for_each(|&label| to(label));
-                }
-                _ => {}
-            }
+            targets(builder, last).into_iter().for_each(&mut to);
         }
         Flow { starts, successors }
     }
@@ -164,6 +156,40 @@ impl Flow {
     }
 }
 
+/// The labels that an instruction jumps to.
+fn targets(builder: &Builder, inst: &Lowered) -> Vec<u32> {
+    let mut labels = Vec::new();
+    if let Some(untyped) = &inst.untyped {
+        match (inst.control, untyped.x) {
+            (Control::Jump, Link::Label(label)) => labels.push(label),
+            (Control::Switch, Link::Labels(list)) => {
+                labels.extend(&builder.label_lists[list as usize]);
+            }
+            _ => {}
+        }
+    }
+    slots(builder, inst, |slot, words| match slot {
+        Slot::Label => labels.push(words[0]),
+        Slot::Labels => labels.extend(&builder.label_lists[words[0] as usize]),
+        _ => {}
+    });
+    labels
+}
+
+/// Calls `f` with each slot of a typed instruction and its words.
+fn slots(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Slot, &[u32])) {
+    let mut at = inst.words;
+    for &slot in inst
+        .code
+        .slots
+        .iter()
+        .filter(|&&slot| slot != Slot::Untyped)
+    {
+        f(slot, &builder.words[at..at + slot.words()]);
+        at += slot.words();
+    }
+}
+
 /// Calls `f` for each register an instruction reads or writes (then true). Areas are not registers in this sense.
 fn visit(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Register, bool)) {
     let mut field = |field: Field, write: bool| {
@@ -173,26 +199,50 @@ fn visit(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Register, bool)) {
             f(register, write);
         }
     };
-    for source in [inst.a, inst.b, inst.c] {
-        field(source, false);
-    }
-    let (start, count) = inst.list;
-    for &(entry, write) in &builder.lists[start as usize..(start + count) as usize] {
-        field(entry, write);
-    }
-    if let Link::Call(call) = inst.x {
-        let call = &builder.calls[call as usize];
+    let mut call_site = |number: u32, field: &mut dyn FnMut(Field, bool)| {
+        let call = &builder.calls[number as usize];
         call.arguments
             .iter()
             .for_each(|&(argument, _)| field(argument, false));
         call.results
             .iter()
             .for_each(|&(result, _)| field(result, true));
+    };
+    if let Some(untyped) = &inst.untyped {
+        for source in [untyped.a, untyped.b, untyped.c] {
+            field(source, false);
+        }
+        let (start, count) = untyped.list;
+        for &(entry, write) in &builder.lists[start as usize..(start + count) as usize] {
+            field(entry, write);
+        }
+        if let Link::Call(call) = untyped.x {
+            call_site(call, &mut field);
+        }
+        field(untyped.d, untyped.writes_d);
     }
+    slots(builder, inst, |slot, words| {
+        let mut word = |word: u32, write: bool| {
+            if let Named::Register(register) = Named::of(word) {
+                field(Field::Register(register), write);
+            }
+        };
+        match slot {
+            Slot::Read(_) | Slot::Address => word(words[0], false),
+            Slot::Write(_) | Slot::WriteOptional(_) => word(words[0], true),
+            Slot::ReadList(_) | Slot::WriteList(_) => {
+                let (start, len) = (words[0] as usize, words[1] as usize);
+                for &entry in &builder.word_lists[start..start + len] {
+                    word(entry, matches!(slot, Slot::WriteList(_)));
+                }
+            }
+            Slot::Call => call_site(words[0], &mut field),
+            _ => {}
+        }
+    });
     if let Some((register, _)) = inst.guard {
         field(Field::Register(register), false);
     }
-    field(inst.d, inst.writes_d);
 }
 
 /// For each register: the first and last instruction where it is alive.
@@ -291,10 +341,10 @@ fn finish(
     let resolve = |field: Field| match field {
         Field::Raw(value) => value,
         Field::Register(register) => offsets[register.0 as usize],
-        Field::Constant(offset) => offset | CONSTANT,
+        Field::Constant(constant) => constant.offset | CONSTANT,
         Field::Sink => SINK,
     };
-    let place = |register: &Register| Place {
+    let place = |register: &Register| Passed {
         offset: offsets[register.0 as usize],
         bytes: builder.widths[register.0 as usize].lane_bytes(),
     };
@@ -311,24 +361,60 @@ fn finish(
         lists.push(list.len() as u32);
         lists.extend(list.iter().map(|&l| label(l)));
     }
-    let code = builder.code.iter().map(|inst| Inst {
-        exec: inst.exec,
-        guard: inst.guard.map_or(0, |(register, negated)| {
-            offsets[register.0 as usize] | if negated { 1 << 31 } else { 0 }
-        }),
-        d: resolve(inst.d),
-        a: resolve(inst.a),
-        b: resolve(inst.b),
-        c: resolve(inst.c),
-        x: match inst.x {
-            Link::Raw(value) | Link::List(value) | Link::Call(value) => value,
-            Link::Label(l) => label(l),
-            Link::Labels(list) => label_starts[list as usize],
-        },
-    });
+    let resolve_word = |word: u32| match Named::of(word) {
+        Named::Register(register) => offsets[register.0 as usize],
+        Named::Constant(number) => builder.constant_places[number as usize].0 | CONSTANT,
+        Named::Sink => SINK,
+    };
+    let word_lists = lists.len() as u32;
+    lists.extend(builder.word_lists.iter().map(|&word| resolve_word(word)));
+    let mut code = Vec::with_capacity(builder.code.len());
+    for inst in &builder.code {
+        let mut words = Vec::new();
+        if let Some(untyped) = &inst.untyped {
+            words.extend([untyped.d, untyped.a, untyped.b, untyped.c].map(resolve));
+            words.push(match untyped.x {
+                Link::Raw(value) | Link::List(value) | Link::Call(value) => value,
+                Link::Label(l) => label(l),
+                Link::Labels(list) => label_starts[list as usize],
+            });
+        }
+        slots(builder, inst, |slot, given| match slot {
+            Slot::Read(_)
+            | Slot::Write(_)
+            | Slot::WriteOptional(_)
+            | Slot::ReadArea
+            | Slot::WriteArea => words.push(resolve_word(given[0])),
+            Slot::Address => words.extend([resolve_word(given[0]), given[1], given[2]]),
+            Slot::ReadList(_) | Slot::WriteList(_) => {
+                words.extend([word_lists + given[0], given[1]])
+            }
+            Slot::Label => words.push(label(given[0])),
+            Slot::Labels => {
+                let start = label_starts[given[0] as usize];
+                words.extend([start + 1, lists[start as usize]]);
+            }
+            Slot::Number | Slot::Call => words.push(given[0]),
+            Slot::Untyped => {}
+        });
+        let mut inline = [0; INLINE_WORDS];
+        if words.len() <= INLINE_WORDS {
+            inline[..words.len()].copy_from_slice(&words);
+        } else {
+            inline[0] = lists.len() as u32;
+            lists.extend_from_slice(&words);
+        }
+        code.push(Inst {
+            exec: inst.code.exec,
+            guard: inst.guard.map_or(0, |(register, negated)| {
+                offsets[register.0 as usize] | if negated { 1 << 31 } else { 0 }
+            }),
+            words: inline,
+        });
+    }
     let fields = |list: &[(Field, u32)]| {
         list.iter()
-            .map(|&(field, bytes)| Place {
+            .map(|&(field, bytes)| Passed {
                 offset: resolve(field),
                 bytes,
             })
@@ -351,7 +437,7 @@ fn finish(
     }
     Function {
         name: name.to_owned(),
-        code: code.collect(),
+        code,
         lists,
         constants,
         frame_bytes,

@@ -5,8 +5,13 @@ use std::collections::HashMap;
 use super::modifiers::Ty;
 use super::module::Context;
 use super::scope::{Scope, Symbol, duplicate};
-use crate::engine::exec::warp::Exec;
-use crate::engine::ops;
+use crate::engine::exec::level::Code;
+pub(crate) use crate::engine::exec::operand::Width;
+use crate::engine::exec::operand::{
+    Address, Labels, Operands, Read, ReadArea, ReadList, ReadPredicate, SINK, Slot, Write,
+    WriteArea, WriteList, WriteOptional, WritePredicate, WritePredicateOptional,
+};
+use crate::engine::isa;
 use crate::ptx::ast::{Function, Instruction, Linkage, Position, Space, Statement, Variable};
 use crate::ptx::{Error, Result};
 
@@ -14,39 +19,7 @@ use crate::ptx::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Register(pub u32);
 
-/// How much of a frame a register needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Width {
-    /// A predicate: one bit a lane.
-    Pred,
-    W16,
-    W32,
-    W64,
-    W128,
-    /// Memory of so many bytes a lane.
-    Area(u32),
-}
-
 impl Width {
-    /// Bytes in the frame.
-    pub fn frame_bytes(self) -> u32 {
-        self.lane_bytes()
-            .max(1)
-            .saturating_mul(if self == Width::Pred { 4 } else { 32 })
-    }
-
-    /// Bytes of a lane; 0 for a predicate.
-    pub fn lane_bytes(self) -> u32 {
-        match self {
-            Width::Pred => 0,
-            Width::W16 => 2,
-            Width::W32 => 4,
-            Width::W64 => 8,
-            Width::W128 => 16,
-            Width::Area(bytes) => bytes,
-        }
-    }
-
     /// The width of a register of this type.
     pub fn of(ty: Ty) -> Width {
         match ty.width() {
@@ -66,8 +39,8 @@ pub(crate) enum Field {
     Raw(u32),
     /// A register.
     Register(Register),
-    /// A constant: its offset in the pool.
-    Constant(u32),
+    /// A constant of the pool.
+    Constant(Constant),
     /// `_`.
     Sink,
 }
@@ -75,6 +48,60 @@ pub(crate) enum Field {
 impl Field {
     /// An unused field.
     pub const NONE: Field = Field::Raw(0);
+
+    /// The word of an operand that is this field, until allocation replaces it. A raw field is no such operand: it becomes a
+    /// word that [`Builder::emit`] refuses.
+    fn word(self) -> u32 {
+        match self {
+            Field::Register(register) => register.0,
+            Field::Constant(constant) => CONSTANT_WORD | constant.number,
+            Field::Sink => SINK,
+            Field::Raw(_) => RAW_WORD,
+        }
+    }
+}
+
+/// A constant of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Constant {
+    /// Its number.
+    number: u32,
+    /// Its offset in the pool.
+    pub offset: u32,
+}
+
+/// Set in the word of a constant.
+const CONSTANT_WORD: u32 = 1 << 31;
+/// A word that no register or constant has.
+const RAW_WORD: u32 = u32::MAX - 1;
+
+/// What an operand's word names before allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Register(Register),
+    /// A constant: its number.
+    Constant(u32),
+    Sink,
+}
+
+impl Named {
+    /// What the word names.
+    pub fn of(word: u32) -> Named {
+        match word {
+            SINK => Named::Sink,
+            word if word & CONSTANT_WORD != 0 => Named::Constant(word & !CONSTANT_WORD),
+            word => Named::Register(Register(word)),
+        }
+    }
+}
+
+macro_rules! from_field {
+    ($($name:ident $(<$t:ident>)?)*) => { $(impl $(<$t>)? From<Field> for $name $(<$t>)? {
+        fn from(field: Field) -> Self { Self::from_word(field.word()) }
+    })* };
+}
+from_field! {
+    Read<T> Write<T> WriteOptional<T> ReadPredicate WritePredicate WritePredicateOptional ReadArea WriteArea
 }
 
 /// What the last field holds.
@@ -94,9 +121,9 @@ pub(crate) enum Link {
 
 /// Where control goes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
+pub(crate) enum Control {
     /// To the next instruction.
-    Plain,
+    Next,
     /// To its label; to the next instruction too, if it is guarded.
     Jump,
     /// To any label of its list.
@@ -108,21 +135,30 @@ pub(crate) enum Code {
 /// A lowered instruction, before allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowered {
-    pub exec: Exec,
+    pub code: Code,
     pub guard: Option<(Register, bool)>,
+    /// The words of its operands: where they start in the builder's words.
+    pub words: usize,
+    /// Operands that are not declared by types.
+    pub untyped: Option<Box<Untyped>>,
+    pub control: Control,
+    pub at: Position,
+    pub location: u32,
+    pub name: u16,
+}
+
+/// Operands that are not declared by types: five fields, and a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Untyped {
     pub d: Field,
     pub a: Field,
     pub b: Field,
     pub c: Field,
     pub x: Link,
-    pub code: Code,
     /// Whether `d` is a destination; if not, it is read.
     pub writes_d: bool,
     /// Entries of its list: (start, count).
     pub list: (u32, u32),
-    pub at: Position,
-    pub location: u32,
-    pub name: u16,
 }
 
 /// A call before allocation.
@@ -144,15 +180,23 @@ pub(crate) struct Builder<'a, 'm> {
     pub scopes: Vec<Scope<'a>>,
     pub widths: Vec<Width>,
     pub code: Vec<Lowered>,
-    /// Operand lists: field, and whether it is written.
+    /// The words of typed operands.
+    pub words: Vec<u32>,
+    /// Lists of typed operands.
+    pub word_lists: Vec<u32>,
+    /// Operand lists of untyped instructions: field, and whether it is written.
     pub lists: Vec<(Field, bool)>,
+    /// What is said of typed operands besides.
+    ignored: Untyped,
     /// Lists of labels.
     pub label_lists: Vec<Vec<u32>>,
     /// For each label: the instruction it stands before.
     pub labels: Vec<Option<u32>>,
     pub label_names: Vec<(String, Position)>,
     pub constants: Vec<u64>,
-    constant_index: HashMap<(u64, u64, Width), u32>,
+    /// Of each constant: its offset in the pool, and its width.
+    pub constant_places: Vec<(u32, Width)>,
+    constant_index: HashMap<(u64, u64, Width), Constant>,
     pub local_bytes: u32,
     pub local_align: u32,
     pub calls: Vec<Call>,
@@ -178,11 +222,23 @@ impl<'a, 'm> Builder<'a, 'm> {
             scopes: vec![Scope::default()],
             widths: Vec::new(),
             code: Vec::new(),
+            words: Vec::new(),
+            word_lists: Vec::new(),
             lists: Vec::new(),
+            ignored: Untyped {
+                d: Field::NONE,
+                a: Field::NONE,
+                b: Field::NONE,
+                c: Field::NONE,
+                x: Link::Raw(0),
+                writes_d: false,
+                list: (0, 0),
+            },
             label_lists: Vec::new(),
             labels: Vec::new(),
             label_names: Vec::new(),
             constants: Vec::new(),
+            constant_places: Vec::new(),
             constant_index: HashMap::new(),
             local_bytes: 0,
             local_align: 16,
@@ -209,7 +265,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         // Control that falls off the end returns.
         self.guard = None;
         self.name = self.name_number("ret");
-        ops::control::emit_return(self);
+        isa::control::emit_return(self);
         for (index, place) in self.labels.iter().enumerate() {
             if place.is_none() {
                 let (name, at) = &self.label_names[index];
@@ -404,7 +460,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             None => None,
             Some((name, negated, at)) => Some((self.predicate_named(name, at)?, negated)),
         };
-        ops::lower(self, instruction)
+        isa::lower(self, instruction)
     }
 
     fn name_number(&mut self, name: &str) -> u16 {
@@ -475,10 +531,14 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// A constant of up to 128 bits in all lanes.
     pub fn constant_wide(&mut self, bits: u64, high: u64, width: Width) -> Field {
         let key = (bits, high, width);
-        if let Some(&offset) = self.constant_index.get(&key) {
-            return Field::Constant(offset);
+        if let Some(&constant) = self.constant_index.get(&key) {
+            return Field::Constant(constant);
         }
-        let offset = (self.constants.len() * 8) as u32;
+        let constant = Constant {
+            number: self.constant_places.len() as u32,
+            offset: (self.constants.len() * 8) as u32,
+        };
+        self.constant_places.push((constant.offset, width));
         match width {
             Width::Pred => {
                 self.constants.push(if bits != 0 { u64::MAX } else { 0 });
@@ -497,8 +557,8 @@ impl<'a, 'm> Builder<'a, 'm> {
             }
             Width::W64 => self.constants.extend([bits; 32]),
         }
-        self.constant_index.insert(key, offset);
-        Field::Constant(offset)
+        self.constant_index.insert(key, constant);
+        Field::Constant(constant)
     }
 
     /// Starts a list of operands.
@@ -508,19 +568,214 @@ impl<'a, 'm> Builder<'a, 'm> {
         (start, fields.len() as u32)
     }
 
-    /// Emits an instruction `d = exec(a, b, c)`, with the current guard.
-    pub fn emit(&mut self, exec: Exec, d: Field, a: Field, b: Field, c: Field) -> &mut Lowered {
-        self.code.push(Lowered {
-            exec,
-            guard: self.guard,
+    /// A list of sources.
+    pub fn read_list<T>(&mut self, fields: &[Field]) -> ReadList<T> {
+        let start = self.word_lists.len() as u32;
+        self.word_lists
+            .extend(fields.iter().map(|field| field.word()));
+        ReadList::new(start, fields.len() as u32)
+    }
+
+    /// A list of destinations.
+    pub fn write_list<T>(&mut self, fields: &[Field]) -> WriteList<T> {
+        let start = self.word_lists.len() as u32;
+        self.word_lists
+            .extend(fields.iter().map(|field| field.word()));
+        WriteList::new(start, fields.len() as u32)
+    }
+
+    /// A list of labels.
+    pub fn label_list(&mut self, labels: Vec<u32>) -> Labels {
+        let (number, len) = (self.label_lists.len() as u32, labels.len() as u32);
+        self.label_lists.push(labels);
+        Labels::new(number, len)
+    }
+
+    /// Emits an instruction with the current guard. Each operand is checked against what the operation expects.
+    ///
+    /// # Panics
+    /// If an operand does not have the kind or width that the operation declares: a mistake of the family's lowering.
+    pub fn emit<O: Operands>(&mut self, code: Code, operands: O) -> &mut Lowered {
+        assert!(
+            code.slots == O::SLOTS,
+            "{}: the operation has other operands",
+            self.names[usize::from(self.name)]
+        );
+        let mut words = vec![0u32; size_of::<O>() / 4];
+        // SAFETY: `Operands` are structs of so many `u32`, so that they can be copied as such.
+        unsafe {
+            let from = (&raw const operands).cast::<u8>();
+            from.copy_to_nonoverlapping(words.as_mut_ptr().cast(), words.len() * 4);
+        }
+        self.emit_words(code, &words)
+    }
+
+    /// Emits an instruction whose operands are registers and constants only, in the order of its slots.
+    pub fn emit_fields(&mut self, code: Code, fields: &[Field]) -> &mut Lowered {
+        let words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
+        self.emit_words(code, &words)
+    }
+
+    /// An address operand with this base.
+    pub fn address_word(&self, base: Field, offset: u32, access: u32) -> Address {
+        Address::new(base.word(), offset, access)
+    }
+
+    /// Emits an access: fields, the address, and further fields, in the order of its slots.
+    pub fn emit_access(
+        &mut self,
+        code: Code,
+        before: &[Field],
+        address: Address,
+        behind: &[Field],
+    ) -> &mut Lowered {
+        let mut words: Vec<u32> = before.iter().map(|field| field.word()).collect();
+        words.extend(address.words());
+        words.extend(behind.iter().map(|field| field.word()));
+        self.emit_words(code, &words)
+    }
+
+    /// As [`Builder::emit_fields`], with numbers behind the fields.
+    pub fn emit_fields_with(
+        &mut self,
+        code: Code,
+        fields: &[Field],
+        numbers: &[u32],
+    ) -> &mut Lowered {
+        let mut words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
+        words.extend(numbers);
+        self.emit_words(code, &words)
+    }
+
+    fn emit_words(&mut self, code: Code, given: &[u32]) -> &mut Lowered {
+        let words = self.words.len();
+        self.words.extend_from_slice(given);
+        let mut at = words;
+        for &slot in code.slots {
+            assert!(
+                at + slot.words() <= self.words.len(),
+                "{}",
+                self.misfit(slot)
+            );
+            match slot {
+                Slot::Read(width) => self.check_read(self.words[at], width, slot),
+                Slot::Write(width) => {
+                    if self.words[at] == SINK {
+                        self.words[at] = self.new_register(width).0;
+                    }
+                    self.check_write(self.words[at], width, slot);
+                }
+                Slot::WriteOptional(width) => {
+                    if self.words[at] != SINK {
+                        self.check_write(self.words[at], width, slot);
+                    }
+                }
+                Slot::ReadArea | Slot::WriteArea => {
+                    let Named::Register(register) = Named::of(self.words[at]) else {
+                        panic!("{}", self.misfit(slot));
+                    };
+                    let width = self.widths.get(register.0 as usize);
+                    assert!(
+                        matches!(width, Some(Width::Area(_))),
+                        "{}",
+                        self.misfit(slot)
+                    );
+                }
+                Slot::ReadList(width) | Slot::WriteList(width) => {
+                    let (start, len) = (self.words[at] as usize, self.words[at + 1] as usize);
+                    for entry in start..start + len {
+                        let word = self.word_lists[entry];
+                        match slot {
+                            Slot::WriteList(_) if word == SINK => {}
+                            Slot::WriteList(_) => self.check_write(word, width, slot),
+                            _ => self.check_read(word, width, slot),
+                        }
+                    }
+                }
+                Slot::Address => {
+                    let wide = self.words[at + 2] & Address::WIDE != 0;
+                    let width = if wide { Width::W64 } else { Width::W32 };
+                    self.check_read(self.words[at], width, slot);
+                }
+                Slot::Number | Slot::Label | Slot::Labels | Slot::Call | Slot::Untyped => {}
+            }
+            at += slot.words();
+        }
+        assert!(at == self.words.len(), "{}", self.misfit(Slot::Number));
+        self.push(code, words, None)
+    }
+
+    fn check_read(&self, word: u32, expected: Width, slot: Slot) {
+        let found = match Named::of(word) {
+            Named::Register(register) => self.widths.get(register.0 as usize).copied(),
+            Named::Constant(number) => self
+                .constant_places
+                .get(number as usize)
+                .map(|&(_, width)| width),
+            Named::Sink => None,
+        };
+        assert!(
+            found.is_some_and(|w| w.fits(expected)),
+            "{}",
+            self.misfit(slot)
+        );
+    }
+
+    fn check_write(&self, word: u32, expected: Width, slot: Slot) {
+        let found = match Named::of(word) {
+            Named::Register(register) => self.widths.get(register.0 as usize).copied(),
+            Named::Constant(_) | Named::Sink => None,
+        };
+        assert!(
+            found.is_some_and(|w| w.fits(expected)),
+            "{}",
+            self.misfit(slot)
+        );
+    }
+
+    /// What is said of an operand that is not what the operation expects.
+    fn misfit(&self, slot: Slot) -> String {
+        let name = &self.names[usize::from(self.name)];
+        format!(
+            "line {}: `{name}` was lowered with another operand than {slot:?}",
+            self.at.line
+        )
+    }
+
+    /// Emits an untyped instruction `d = code(a, b, c)`, with the current guard.
+    pub fn emit_untyped(
+        &mut self,
+        code: Code,
+        d: Field,
+        a: Field,
+        b: Field,
+        c: Field,
+    ) -> &mut Untyped {
+        if code.slots != [Slot::Untyped] {
+            self.emit_fields(code, &[d, a, b, c][..code.slots.len()]);
+            return &mut self.ignored;
+        }
+        let untyped = Untyped {
             d,
             a,
             b,
             c,
             x: Link::Raw(0),
-            code: Code::Plain,
             writes_d: true,
             list: (0, 0),
+        };
+        let words = self.words.len();
+        let lowered = self.push(code, words, Some(Box::new(untyped)));
+        lowered.untyped.as_deref_mut().expect("just given")
+    }
+
+    fn push(&mut self, code: Code, words: usize, untyped: Option<Box<Untyped>>) -> &mut Lowered {
+        self.code.push(Lowered {
+            code,
+            guard: self.guard,
+            words,
+            untyped,
+            control: Control::Next,
             at: self.at,
             location: self.location,
             name: self.name,

@@ -4,6 +4,7 @@
 //! operands, constants, temporaries, and [`Builder::emit`]. Instructions refer to virtual registers until [`allocate`] has
 //! given them places in the frame.
 
+pub(crate) mod accept;
 mod allocate;
 mod build;
 pub(crate) mod modifiers;
@@ -13,7 +14,7 @@ mod scope;
 mod shared;
 mod variables;
 
-pub(crate) use build::{Builder, Call, Code, Field, Link, Register, Width};
+pub(crate) use build::{Builder, Call, Control, Field, Link, Register, Width};
 pub(crate) use module::load;
-pub(crate) use operands::{Address, Base, expect_operands};
+pub(crate) use operands::{AddressOperand, Base, expect_operands};
 pub(crate) use scope::Symbol;

@@ -154,7 +154,7 @@ impl<'a> Modifiers<'a> {
             Some(unknown) => Err(Error::new(
                 inst.at,
                 format!(
-                    "unknown instruction `{}`: `.{unknown}` is not supported here",
+                    "`{}` is not supported by the simulator: `.{unknown}`",
                     inst.name()
                 ),
             )),
@@ -164,5 +164,8 @@ impl<'a> Modifiers<'a> {
 
 /// The refusal of an instruction.
 pub(crate) fn unknown(inst: &Instruction) -> Error {
-    Error::new(inst.at, format!("unknown instruction `{}`", inst.name()))
+    Error::new(
+        inst.at,
+        format!("`{}` is not supported by the simulator", inst.name()),
+    )
 }

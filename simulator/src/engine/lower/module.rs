@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::accept::Acceptance;
 use super::build::{Builder, Width};
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
-use crate::engine::fault::SourceLocation;
 use crate::engine::module::{
     Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
 };
 use crate::engine::program::Program;
+use crate::engine::source::SourceTable;
 use crate::ptx::ast::{self, Linkage, Location, Space, Variable};
 use crate::ptx::{self, Error, Result};
 
@@ -36,42 +37,15 @@ pub(crate) struct Context<'a> {
     /// The declarations of `globals`.
     declarations: Vec<&'a Variable<'a>>,
     place: &'a mut dyn FnMut(&Global) -> Option<u64>,
-    locations: Vec<SourceLocation>,
-    location_index: HashMap<Location, u32>,
-    files: HashMap<u32, String>,
-}
-
-impl std::hash::Hash for Location {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.file, self.line, self.column, self.inlined_at).hash(state);
-    }
+    sources: SourceTable<'a>,
+    /// Which instructions it may have.
+    pub accepts: Acceptance<'a>,
 }
 
 impl<'a> Context<'a> {
     /// The number of a `.loc` (from 1).
-    pub fn location(&mut self, location: Location) -> u32 {
-        if let Some(&number) = self.location_index.get(&location) {
-            return number;
-        }
-        let file = self.files.get(&location.file).cloned().unwrap_or_default();
-        // Line 0 means that the compiler knows no place: better the call's.
-        let (file, line, column) = match location.inlined_at {
-            Some((outer, line, column)) if location.line == 0 => (
-                self.files.get(&outer).cloned().unwrap_or_default(),
-                line,
-                column,
-            ),
-            _ => (file, location.line, location.column),
-        };
-        self.locations.push(SourceLocation {
-            file,
-            line,
-            column,
-            ptx_line: 0,
-        });
-        let number = self.locations.len() as u32;
-        self.location_index.insert(location, number);
-        number
+    pub fn location(&mut self, location: Location<'a>) -> u32 {
+        self.sources.add(location)
     }
 
     /// A shared, global or constant variable declared inside a function.
@@ -203,9 +177,8 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
         globals: Vec::new(),
         declarations: Vec::new(),
         place,
-        locations: Vec::new(),
-        location_index: HashMap::new(),
-        files: tree.files.iter().cloned().collect(),
+        sources: SourceTable::new(&tree.files, tree.debug_strings.clone()),
+        accepts: Acceptance::new(tree),
     };
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
@@ -245,7 +218,7 @@ fn lower_functions<'a>(
     let shared = std::mem::take(&mut context.shared.variables);
     let program = Arc::new(Program {
         functions,
-        locations: context.locations,
+        locations: context.sources.into_entries(),
         shared,
     });
     let constants = globals.iter().filter(|g| g.space == GlobalSpace::Const);

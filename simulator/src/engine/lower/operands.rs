@@ -4,13 +4,13 @@ use super::build::{Builder, Field, Register, Width};
 use super::modifiers::{Kind, Ty};
 use super::scope::Symbol;
 use crate::engine::exec::windows;
-use crate::engine::ops;
+use crate::engine::isa;
 use crate::ptx::ast::{AddressBase, Float, Operand, OperandKind, Position};
 use crate::ptx::{Error, Result};
 
 /// An address operand.
 #[derive(Clone, Debug)]
-pub(crate) struct Address<'a> {
+pub(crate) struct AddressOperand<'a> {
     /// What the base is.
     pub base: Base<'a>,
     /// The constant offset.
@@ -180,7 +180,7 @@ impl<'a> Builder<'a, '_> {
             }
             OperandKind::Not(name) if ty.kind == Kind::Pred => {
                 let register = self.predicate_named(name, at)?;
-                Ok(ops::logic::negated(self, register))
+                Ok(isa::logic::negated(self, register))
             }
             OperandKind::Vector(parts) if parts.len() == 1 => self.src(&parts[0], ty),
             _ => Err(Error::new(at, "expected a register or constant")),
@@ -221,7 +221,7 @@ impl<'a> Builder<'a, '_> {
                     (Field::Constant(_), Symbol::Shared { address }) => {
                         Ok(self.constant((i64::from(*address) + offset) as u64, Width::W32))
                     }
-                    (Field::Register(register), _) => Ok(ops::integer::truncated(self, register)),
+                    (Field::Register(register), _) => Ok(isa::integer::truncated(self, register)),
                     _ => Err(Error::new(
                         at,
                         format!("the address of `{name}` has 64 bits"),
@@ -237,7 +237,7 @@ impl<'a> Builder<'a, '_> {
     fn special(&mut self, name: &str, ty: Ty, at: Position) -> Result<Field> {
         let width = Width::of(ty);
         let register = self.new_register(width);
-        ops::special::read(self, name, register, ty, at)?;
+        isa::special::read(self, name, register, ty, at)?;
         Ok(Field::Register(register))
     }
 
@@ -256,7 +256,7 @@ impl<'a> Builder<'a, '_> {
             Symbol::Shared { address } => {
                 Ok(self.constant(u64::from(*address).wrapping_add(offset as u64), Width::W64))
             }
-            Symbol::Local { offset: base } => Ok(ops::variables::local_address(
+            Symbol::Local { offset: base } => Ok(isa::variables::local_address(
                 self,
                 i64::from(*base).wrapping_add(offset),
             )),
@@ -272,8 +272,8 @@ impl<'a> Builder<'a, '_> {
                 formal: true,
                 ..
             } => {
-                let base = ops::variables::spill_area(self, *register, *size)?;
-                Ok(ops::variables::local_address(
+                let base = isa::variables::spill_area(self, *register, *size)?;
+                Ok(isa::variables::local_address(
                     self,
                     i64::from(base).wrapping_add(offset),
                 ))
@@ -283,7 +283,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// An operand in brackets.
-    pub fn address(&mut self, operand: &Operand<'a>) -> Result<Address<'a>> {
+    pub fn address(&mut self, operand: &Operand<'a>) -> Result<AddressOperand<'a>> {
         let at = operand.at;
         let OperandKind::Address { base, offset, rest } = &operand.kind else {
             return Err(Error::new(at, "expected an address in brackets"));
@@ -308,7 +308,7 @@ impl<'a> Builder<'a, '_> {
                 None => return Err(Error::new(at, format!("`{name}` is not declared"))),
             },
         };
-        Ok(Address {
+        Ok(AddressOperand {
             base,
             offset: *offset,
             at,

@@ -1,0 +1,125 @@
+//! A fault in words. Programs and tests read these lines, so their wording stays.
+
+use std::fmt;
+
+use super::{Fault, FaultAccess, Frame, NearestAllocation, OtherSide, WaitingThreads};
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(origin) = &self.origin {
+            let thread = Thread(origin.block, origin.thread);
+            write!(f, "\n    in kernel {}, {thread}", origin.kernel)?;
+            if let Some(location) = self.location() {
+                write!(f, "\n    at {location}")?;
+            }
+        }
+        if let Some(access) = &self.access
+            && let Some(nearest) = &access.nearest
+        {
+            write!(f, "\n    {}", Distance(access, nearest))?;
+        }
+        if let Some(other) = &self.other {
+            let here = self.origin.as_ref().map(|origin| origin.block);
+            write!(f, "\n    {}", Conflict(other, here))?;
+        }
+        for waiting in &self.waiting {
+            write!(f, "\n    {}", Waiting(waiting))?;
+        }
+        for note in &self.notes {
+            write!(f, "\n    {note}")?;
+        }
+        let callers = self.origin.iter().flat_map(|origin| &origin.frames).skip(1);
+        for Frame {
+            function, location, ..
+        } in callers
+        {
+            write!(f, "\n    called from {function}")?;
+            if let Some(location) = location {
+                write!(f, " at {location}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Block and thread index.
+struct Thread([u32; 3], [u32; 3]);
+
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Thread([bx, by, bz], [tx, ty, tz]) = self;
+        write!(f, "block ({bx},{by},{bz}), thread ({tx},{ty},{tz})")
+    }
+}
+
+/// Where an address lies beside an allocation.
+struct Distance<'a>(&'a FaultAccess, &'a NearestAllocation);
+
+impl fmt::Display for Distance<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Distance(FaultAccess { address, .. }, near) = self;
+        let end = near.base.saturating_add(near.size);
+        let (distance, side) = if *address < near.base {
+            (near.base - address, "before")
+        } else if *address < end {
+            (address - near.base, "inside")
+        } else {
+            (address - end, "after the end of")
+        };
+        let freed = if near.freed { "freed " } else { "" };
+        write!(
+            f,
+            "the address is {distance} bytes {side} the {freed}{} at {:#x} of {} bytes",
+            near.what, near.base, near.size
+        )
+    }
+}
+
+/// The other side of a race; its block is named only where it is not the block that the report is about.
+struct Conflict<'a>(&'a OtherSide, Option<[u32; 3]>);
+
+impl fmt::Display for Conflict<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Conflict(other, here) = self;
+        write!(f, "it conflicts with the {} by ", other.what)?;
+        if *here == Some(other.block) {
+            let [x, y, z] = other.thread;
+            write!(f, "thread ({x},{y},{z})")?;
+        } else {
+            write!(f, "{}", Thread(other.block, other.thread))?;
+        }
+        match other
+            .frames
+            .first()
+            .and_then(|frame| frame.location.as_ref())
+        {
+            Some(location) => write!(f, ", at {location}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Threads that wait.
+struct Waiting<'a>(&'a WaitingThreads);
+
+impl fmt::Display for Waiting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Waiting(WaitingThreads {
+            what,
+            location,
+            count,
+            block: [bx, by, bz],
+            thread: [tx, ty, tz],
+        }) = self;
+        match count {
+            1 => write!(f, "1 thread waits for {what}")?,
+            _ => write!(f, "{count} threads wait for {what}")?,
+        }
+        if let Some(location) = location {
+            write!(f, " at {location}")?;
+        }
+        let first = if *count == 1 { ":" } else { ", the first:" };
+        write!(f, "{first} block ({bx},{by},{bz}) thread ({tx},{ty},{tz})")
+    }
+}

@@ -1,0 +1,178 @@
+//! The report's wording, and what a reader of another version makes of the JSON.
+
+use super::*;
+use crate::CUresult;
+
+fn at(file: &str, line: u32, column: u32) -> Option<SourceLocation> {
+    Some(SourceLocation {
+        file: file.into(),
+        line,
+        column,
+        ptx_line: 40,
+    })
+}
+
+fn frame(function: &str, location: Option<SourceLocation>) -> Frame {
+    Frame {
+        function: function.into(),
+        location,
+        inlined: Vec::new(),
+    }
+}
+
+fn origin(frames: Vec<Frame>) -> FaultOrigin {
+    FaultOrigin {
+        kernel: "scan".into(),
+        block: [1, 0, 0],
+        thread: [33, 0, 0],
+        frames,
+    }
+}
+
+fn out_of_bounds() -> Fault {
+    let mut frames = vec![
+        frame("store", at("src/lib.rs", 12, 5)),
+        frame("scan", at("src/lib.rs", 30, 0)),
+    ];
+    frames[0].inlined.push(InlinedCall {
+        function: Some("write_one".into()),
+        call: at("src/lib.rs", 20, 9).unwrap_or_default(),
+    });
+    Fault {
+        access: Some(FaultAccess {
+            kind: AccessKind::Write,
+            space: MemorySpace::Global,
+            address: 0x1010,
+            size: 4,
+            nearest: Some(NearestAllocation {
+                what: "device allocation".into(),
+                base: 0x1000,
+                size: 16,
+                freed: false,
+            }),
+        }),
+        notes: vec!["this looks like a null pointer".into()],
+        ..Fault::in_kernel(
+            FaultKind::IllegalAddress,
+            "invalid global write of 4 bytes at 0x1010: out of bounds",
+            origin(frames),
+        )
+    }
+}
+
+#[test]
+fn an_access_out_of_bounds() {
+    assert_eq!(
+        out_of_bounds().to_string(),
+        "\
+invalid global write of 4 bytes at 0x1010: out of bounds
+    in kernel scan, block (1,0,0), thread (33,0,0)
+    at src/lib.rs:12:5
+    the address is 0 bytes after the end of the device allocation at 0x1000 of 16 bytes
+    this looks like a null pointer
+    called from scan at src/lib.rs:30"
+    );
+}
+
+#[test]
+fn an_address_before_and_inside_an_allocation() {
+    let mut fault = out_of_bounds();
+    let access = fault.access.as_mut().expect("set above");
+    access.address = 0xff8;
+    let text = fault.to_string();
+    assert!(
+        text.contains("is 8 bytes before the device allocation"),
+        "{text}"
+    );
+    let access = fault.access.as_mut().expect("set above");
+    access.address = 0x1004;
+    access.nearest.as_mut().expect("set above").freed = true;
+    let text = fault.to_string();
+    assert!(
+        text.contains("is 4 bytes inside the freed device allocation"),
+        "{text}"
+    );
+}
+
+#[test]
+fn both_sides_of_a_race() {
+    let mut fault = Fault {
+        other: Some(OtherSide {
+            what: "write".into(),
+            block: [1, 0, 0],
+            thread: [2, 0, 0],
+            frames: vec![frame("scan", at("", 7, 0))],
+        }),
+        notes: vec!["no barrier, fence or atomic operation orders the two".into()],
+        ..Fault::in_kernel(
+            FaultKind::Race,
+            "race in shared memory: read of 4 bytes at `tile` + 8",
+            origin(vec![frame("scan", at("", 9, 0))]),
+        )
+    };
+    assert_eq!(
+        fault.to_string(),
+        "\
+race in shared memory: read of 4 bytes at `tile` + 8
+    in kernel scan, block (1,0,0), thread (33,0,0)
+    at PTX line 40
+    it conflicts with the write by thread (2,0,0), at PTX line 40
+    no barrier, fence or atomic operation orders the two"
+    );
+    fault.other.as_mut().expect("set above").block = [0, 0, 0];
+    let text = fault.to_string();
+    assert!(
+        text.contains("the write by block (0,0,0), thread (2,0,0), at"),
+        "{text}"
+    );
+}
+
+#[test]
+fn threads_that_wait() {
+    let waiting = |count| WaitingThreads {
+        what: "barrier 0".into(),
+        location: at("src/lib.rs", 3, 1),
+        count,
+        block: [0, 0, 0],
+        thread: [5, 0, 0],
+    };
+    let fault = Fault {
+        waiting: vec![waiting(1), waiting(31)],
+        notes: vec!["2 threads have exited".into()],
+        ..Fault::in_kernel(FaultKind::Deadlock, "deadlock", origin(Vec::new()))
+    };
+    assert_eq!(
+        fault.to_string(),
+        "\
+deadlock
+    in kernel scan, block (1,0,0), thread (33,0,0)
+    1 thread waits for barrier 0 at src/lib.rs:3:1: block (0,0,0) thread (5,0,0)
+    31 threads wait for barrier 0 at src/lib.rs:3:1, the first: block (0,0,0) thread (5,0,0)
+    2 threads have exited"
+    );
+}
+
+#[test]
+fn work_outside_kernels_has_only_its_message() {
+    let fault = Fault::outside_kernels(FaultKind::IllegalAddress, "the copy reads freed memory");
+    assert_eq!(fault.to_string(), "the copy reads freed memory");
+    assert_eq!(fault.location(), None);
+}
+
+#[test]
+fn json_there_and_back() {
+    let fault = out_of_bounds();
+    let text = serde_json::to_string(&fault).expect("plain data");
+    assert_eq!(
+        serde_json::from_str::<Fault>(&text).expect("what was written"),
+        fault
+    );
+}
+
+#[test]
+fn json_of_another_version() {
+    let text = r#"{"kind": "Gremlin", "message": "odd", "weather": "rain"}"#;
+    let fault: Fault = serde_json::from_str(text).expect("a newer simulator's fault");
+    assert_eq!(fault, Fault::outside_kernels(FaultKind::Other, "odd"));
+    assert_eq!(fault.kind.code(), CUresult::CUDA_ERROR_UNKNOWN);
+}

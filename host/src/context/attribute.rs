@@ -1,0 +1,99 @@
+//! The numbers that a device reports about itself.
+
+use warpsmith_driver::raw;
+
+use crate::driver_call::call;
+use crate::error::Result;
+
+/// A number that a device reports about itself (`CUdevice_attribute`). The driver knows more than the named ones; any number works.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// assert_eq!(gpu.attribute(Attribute::WARP_SIZE)?, 32);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Attribute(pub u32);
+
+impl Attribute {
+    /// What the driver says of `device`.
+    pub(crate) fn of(self, device: raw::CUdevice) -> Result<i32> {
+        let mut value = 0;
+        // SAFETY: the driver writes one number to `value`, which outlives the call, and refuses attributes that it does not know.
+        unsafe {
+            call!(cuDeviceGetAttribute(
+                &mut value,
+                raw::CUdevice_attribute(self.0),
+                device
+            ))
+        }
+        .map_err(|error| error.while_doing(|| format!("{self:?}")))?;
+        Ok(value)
+    }
+}
+
+macro_rules! attributes {
+    ($($number:literal $name:ident $text:literal;)*) => {
+        impl Attribute {
+            $(#[doc = $text] pub const $name: Attribute = Attribute($number);)*
+
+            /// The named attributes, with their names.
+            pub const ALL: &'static [(&'static str, Attribute)] = &[$((stringify!($name), Attribute($number))),*];
+        }
+    };
+}
+
+// covers: BUILD-28
+attributes! {
+    1 MAX_THREADS_PER_BLOCK "Threads in a block, at most.";
+    2 MAX_BLOCK_DIM_X "A block's extent in x, at most.";
+    3 MAX_BLOCK_DIM_Y "A block's extent in y, at most.";
+    4 MAX_BLOCK_DIM_Z "A block's extent in z, at most.";
+    5 MAX_GRID_DIM_X "A grid's extent in x, at most.";
+    6 MAX_GRID_DIM_Y "A grid's extent in y, at most.";
+    7 MAX_GRID_DIM_Z "A grid's extent in z, at most.";
+    8 MAX_SHARED_MEMORY_PER_BLOCK "Bytes of shared memory that a block can have without an opt-in.";
+    9 TOTAL_CONSTANT_MEMORY "Bytes of constant memory.";
+    10 WARP_SIZE "Threads in a warp.";
+    11 MAX_PITCH "Bytes between two rows of a copy, at most.";
+    12 MAX_REGISTERS_PER_BLOCK "Registers that a block can have.";
+    13 CLOCK_RATE "The multiprocessors' clock in kHz.";
+    14 TEXTURE_ALIGNMENT "Alignment of a texture's memory.";
+    16 MULTIPROCESSOR_COUNT "Multiprocessors.";
+    17 KERNEL_EXEC_TIMEOUT "Whether kernels are cut off after a time.";
+    18 INTEGRATED "Whether device and host share one memory.";
+    19 CAN_MAP_HOST_MEMORY "Whether kernels can reach pinned host memory.";
+    20 COMPUTE_MODE "Who may use the device: 0 all, 2 nobody, 3 one process.";
+    31 CONCURRENT_KERNELS "Whether several kernels can run at a time.";
+    32 ECC_ENABLED "Whether memory errors are corrected.";
+    36 MEMORY_CLOCK_RATE "The memory's clock in kHz.";
+    37 GLOBAL_MEMORY_BUS_WIDTH "The memory bus's width in bits.";
+    38 L2_CACHE_SIZE "Bytes of L2 cache.";
+    39 MAX_THREADS_PER_MULTIPROCESSOR "Threads resident on a multiprocessor, at most.";
+    40 ASYNC_ENGINE_COUNT "Copies that can run beside kernels at a time.";
+    41 UNIFIED_ADDRESSING "Whether host and devices share one address space.";
+    75 COMPUTE_CAPABILITY_MAJOR "The compute capability's first number.";
+    76 COMPUTE_CAPABILITY_MINOR "The compute capability's second number.";
+    78 STREAM_PRIORITIES_SUPPORTED "Whether streams have priorities.";
+    81 MAX_SHARED_MEMORY_PER_MULTIPROCESSOR "Bytes of shared memory of a multiprocessor.";
+    82 MAX_REGISTERS_PER_MULTIPROCESSOR "Registers of a multiprocessor.";
+    83 MANAGED_MEMORY "Whether unified memory exists.";
+    86 HOST_NATIVE_ATOMIC_SUPPORTED "Whether atomics reach host memory natively.";
+    88 PAGEABLE_MEMORY_ACCESS "Whether kernels can reach ordinary host memory.";
+    89 CONCURRENT_MANAGED_ACCESS "Whether the host may touch unified memory while kernels run.";
+    95 COOPERATIVE_LAUNCH "Whether grids can synchronise.";
+    97 MAX_SHARED_MEMORY_PER_BLOCK_OPTIN "Bytes of shared memory that a block can have with an opt-in.";
+    100 PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES "Whether the device uses the host's page tables.";
+    101 DIRECT_MANAGED_MEM_ACCESS_FROM_HOST "Whether the host reaches unified memory on the device directly.";
+    102 VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED "Whether address ranges can be reserved and mapped.";
+    106 MAX_BLOCKS_PER_MULTIPROCESSOR "Blocks resident on a multiprocessor, at most.";
+    111 RESERVED_SHARED_MEMORY_PER_BLOCK "Bytes of a block's shared memory that the driver keeps.";
+    115 MEMORY_POOLS_SUPPORTED "Whether memory can be allocated in stream order.";
+    120 CLUSTER_LAUNCH "Whether blocks can form clusters.";
+    126 MEM_SYNC_DOMAIN_COUNT "Memory synchronisation domains.";
+    132 MULTICAST_SUPPORTED "Whether multicast memory exists.";
+}

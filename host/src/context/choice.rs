@@ -1,0 +1,83 @@
+//! Which device to run on, and what it can do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Code, Error, Result};
+use crate::settings;
+
+/// The device to run on.
+///
+/// ```
+/// use warpsmith_host::DeviceChoice;
+///
+/// assert_eq!("cuda:1".parse::<DeviceChoice>()?, DeviceChoice::Cuda(1));
+/// assert_eq!(DeviceChoice::Simulator.to_string(), "simulator");
+/// # Ok::<(), warpsmith_host::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DeviceChoice {
+    /// The simulator in this process.
+    Simulator,
+    /// The GPU of this number, as the driver counts them.
+    Cuda(u32),
+}
+
+impl DeviceChoice {
+    /// What the environment variable `WARPSMITH_DEVICE` asks for: `simulator`, `cuda` or `cuda:N`; `None` where it is not set.
+    pub fn from_env() -> Result<Option<DeviceChoice>> {
+        settings::device().map(|text| text.parse()).transpose()
+    }
+
+    pub(crate) fn ordinal(self) -> u32 {
+        match self {
+            DeviceChoice::Simulator => 0,
+            DeviceChoice::Cuda(ordinal) => ordinal,
+        }
+    }
+}
+
+impl FromStr for DeviceChoice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<DeviceChoice> {
+        match text {
+            "simulator" => Ok(DeviceChoice::Simulator),
+            "cuda" => Ok(DeviceChoice::Cuda(0)),
+            _ => text
+                .strip_prefix("cuda:")
+                .and_then(|number| number.parse().ok())
+                .map(DeviceChoice::Cuda)
+                .ok_or_else(|| {
+                    Error::misuse(
+                        "DeviceChoice",
+                        Code::INVALID_DEVICE,
+                        format!("`{text}` is not a device"),
+                        "WARPSMITH_DEVICE may be `simulator`, `cuda` or `cuda:N`",
+                    )
+                }),
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceChoice::Simulator => write!(f, "simulator"),
+            DeviceChoice::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
+}
+
+/// A device that can be opened.
+#[derive(Clone, Debug)]
+pub struct DeviceInfo {
+    /// How to open it.
+    pub choice: DeviceChoice,
+    /// Its name.
+    pub name: String,
+    /// Its compute capability.
+    pub compute_capability: (i32, i32),
+    /// Its memory in bytes.
+    pub total_memory: usize,
+}

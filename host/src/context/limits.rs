@@ -1,0 +1,66 @@
+//! What a device can do, asked for once.
+
+use warpsmith_driver::raw;
+
+use super::attribute::Attribute;
+use crate::error::Result;
+
+/// The limits that launches are checked against and the features that this crate asks about.
+pub(crate) struct Limits {
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// A block's extents in threads.
+    pub(crate) block: [u32; 3],
+    /// A grid's extents in blocks.
+    pub(crate) grid: [u32; 3],
+    /// Bytes of shared memory of a block.
+    pub(crate) shared: u32,
+    /// The same for kernels that opt in.
+    pub(crate) shared_optin: u32,
+    pub(crate) multiprocessors: u32,
+    pub(crate) warps_per_multiprocessor: u32,
+    /// Whether blocks can form clusters.
+    pub(crate) clusters: bool,
+    /// Whether grids can synchronise.
+    pub(crate) cooperative: bool,
+    /// Whether memory can be allocated in stream order.
+    pub(crate) pools: bool,
+    /// Whether unified memory exists.
+    pub(crate) managed: bool,
+    /// Whether the host may touch unified memory while kernels run.
+    pub(crate) concurrent_managed: bool,
+}
+
+impl Limits {
+    /// # Errors
+    ///
+    /// The driver does not know the device.
+    pub(crate) fn of(device: raw::CUdevice) -> Result<Limits> {
+        let get = |attribute: Attribute| attribute.of(device).map(|value| value.max(0) as u32);
+        // An attribute that an old driver does not know means that it lacks the feature.
+        let has = |attribute: Attribute| attribute.of(device).is_ok_and(|value| value != 0);
+        Ok(Limits {
+            threads: get(Attribute::MAX_THREADS_PER_BLOCK)?,
+            block: [
+                get(Attribute::MAX_BLOCK_DIM_X)?,
+                get(Attribute::MAX_BLOCK_DIM_Y)?,
+                get(Attribute::MAX_BLOCK_DIM_Z)?,
+            ],
+            grid: [
+                get(Attribute::MAX_GRID_DIM_X)?,
+                get(Attribute::MAX_GRID_DIM_Y)?,
+                get(Attribute::MAX_GRID_DIM_Z)?,
+            ],
+            shared: get(Attribute::MAX_SHARED_MEMORY_PER_BLOCK)?,
+            shared_optin: get(Attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            multiprocessors: get(Attribute::MULTIPROCESSOR_COUNT)?,
+            warps_per_multiprocessor: get(Attribute::MAX_THREADS_PER_MULTIPROCESSOR)?
+                / get(Attribute::WARP_SIZE)?.max(1),
+            clusters: has(Attribute::CLUSTER_LAUNCH),
+            cooperative: has(Attribute::COOPERATIVE_LAUNCH),
+            pools: has(Attribute::MEMORY_POOLS_SUPPORTED),
+            managed: has(Attribute::MANAGED_MEMORY),
+            concurrent_managed: has(Attribute::CONCURRENT_MANAGED_ACCESS),
+        })
+    }
+}

@@ -1,0 +1,6 @@
+//! Devices and their primary contexts.
+
+pub(crate) mod attribute;
+pub(crate) mod choice;
+pub(crate) mod limits;
+pub(crate) mod primary;

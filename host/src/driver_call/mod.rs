@@ -1,0 +1,54 @@
+//! Calls of the driver with whole-number result codes, turned into errors.
+
+pub(crate) mod adopt;
+pub(crate) mod callback;
+pub(crate) mod handle;
+pub(crate) mod stream_ref;
+
+use warpsmith_driver::raw::CUresult;
+
+use crate::error::{Code, DriverError, Error, KernelFault, Result, general_hint};
+
+/// `call!(cuFoo(a, b))` calls the driver and gives `Result<()>`. For use inside `unsafe { }`, whose comment says why the call is sound.
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        $crate::driver_call::check(stringify!($function), ::warpsmith_driver::raw::$function($($argument),*))
+    };
+}
+pub(crate) use call;
+
+#[inline]
+pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
+    if code.0 == 0 {
+        Ok(())
+    } else {
+        Err(failed(call, Code(code.0)))
+    }
+}
+
+/// The error for a code; where it is one that a fault has, the simulator is asked for the fault of the current context.
+#[cold]
+pub(crate) fn failed(call: &'static str, code: Code) -> Error {
+    if (code.is_fatal() || code == Code::UNKNOWN)
+        && let Some(fault) = warpsmith_driver::fault(std::ptr::null_mut())
+    {
+        return Error::Fault(Box::new(KernelFault::new(call, code, fault)));
+    }
+    Error::Driver(Box::new(DriverError {
+        call,
+        code,
+        context: None,
+        hint: general_hint(code),
+    }))
+}
+
+/// The error for a failure that `cust` reports. Its enum has no room for codes newer than CUDA 11.4; the driver seam hands it 999
+/// for those, so what is lost is the number, nothing else.
+#[cold]
+pub(crate) fn cust_failed(call: &'static str, error: cust::error::CudaError) -> Error {
+    let code = match error {
+        cust::error::CudaError::InvalidMemoryAllocation => Code::INVALID_VALUE,
+        other => Code(other as u32),
+    };
+    failed(call, code)
+}

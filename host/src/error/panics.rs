@@ -1,0 +1,72 @@
+//! Panics of kernels and of functions on the host.
+
+use std::fmt::{self, Display};
+
+/// [`Error::KernelPanic`](crate::Error::KernelPanic): the first panic since the last one was reported. The thread ended; the context lives on.
+#[derive(Debug, Clone)]
+pub struct KernelPanic {
+    /// The kernel, or the kernels that it can have been: those launched with this grid and block from the module.
+    pub kernel: String,
+    /// The panic's message; empty where the kernels were built to report the location only.
+    pub message: String,
+    /// The source file.
+    pub file: String,
+    /// Line in the file.
+    pub line: u32,
+    /// Column in the line.
+    pub column: u32,
+    /// The block's index in the grid.
+    pub block: [u32; 3],
+    /// The thread's index in the block.
+    pub thread: [u32; 3],
+    /// The grid's size in blocks.
+    pub grid_dim: [u32; 3],
+    /// The block's size in threads.
+    pub block_dim: [u32; 3],
+}
+
+impl Display for KernelPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = if self.message.is_empty() {
+            "(message not compiled in)"
+        } else {
+            &self.message
+        };
+        write!(
+            f,
+            "kernel `{}` panicked at {}:{}:{}: {message}\n  in block {:?} thread {:?} of grid {:?} block {:?}\n  \
+             hint: the thread ended there and the context is still usable; what the grid wrote is incomplete",
+            self.kernel,
+            self.file,
+            self.line,
+            self.column,
+            self.block,
+            self.thread,
+            self.grid_dim,
+            self.block_dim
+        )
+    }
+}
+
+impl std::error::Error for KernelPanic {}
+
+/// [`Error::HostFunctionPanic`](crate::Error::HostFunctionPanic): the stream went on after it.
+#[derive(Debug)]
+pub struct HostFunctionPanic {
+    /// The wait that reports it.
+    pub call: &'static str,
+    /// The panic's message.
+    pub message: String,
+}
+
+impl Display for HostFunctionPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: a host function panicked: {}\n  hint: the work after it was done all the same",
+            self.call, self.message
+        )
+    }
+}
+
+impl std::error::Error for HostFunctionPanic {}

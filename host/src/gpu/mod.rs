@@ -1,0 +1,254 @@
+//! A device with its primary context, from which everything else comes.
+//!
+//! The context is the driver's *primary* one, which libraries built on the CUDA runtime share. It is held by every object that was
+//! made from it and given back when the last of them is gone, so objects can be dropped in any order. Each call makes it current
+//! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
+
+pub(crate) mod open_device;
+pub(crate) mod reports;
+
+use std::sync::{Arc, Mutex, Weak};
+
+use cust::device::Device;
+use warpsmith_driver::{Backend, Choice, raw};
+
+use crate::context::attribute::Attribute;
+use crate::context::choice::{DeviceChoice, DeviceInfo};
+use crate::driver_call::{self, call};
+use crate::error::{Code, Error, Result};
+use crate::sync::lock;
+use open_device::OpenDevice;
+
+/// A device, opened. Cheap to clone; usable from any thread.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// assert!(gpu.is_simulator());
+/// println!("{} with compute capability {:?}", gpu.name(), gpu.compute_capability());
+/// # Ok(())
+/// # }
+/// ```
+// covers: BUILD-13, DRV-01, DRV-07
+#[derive(Clone)]
+pub struct Gpu {
+    pub(crate) inner: Arc<OpenDevice>,
+}
+
+/// The devices that are open, so that opening one again gives the same object.
+static OPEN: Mutex<Vec<Weak<OpenDevice>>> = Mutex::new(Vec::new());
+
+fn start(choice: Choice) -> Result<Backend> {
+    let backend = warpsmith_driver::select(choice)?;
+    cust::init(cust::CudaFlags::empty())
+        .map_err(|error| driver_call::cust_failed("cuInit", error))?;
+    Ok(backend)
+}
+
+impl From<&Arc<OpenDevice>> for Gpu {
+    fn from(inner: &Arc<OpenDevice>) -> Gpu {
+        Gpu {
+            inner: inner.clone(),
+        }
+    }
+}
+
+impl Gpu {
+    /// Opens the device that `WARPSMITH_DEVICE` names (`simulator`, `cuda`, `cuda:N`); where it is not set, the first GPU if there
+    /// is one, else the simulator.
+    ///
+    /// # Errors
+    ///
+    /// The variable holds something else, the driver cannot be loaded, or the device does not exist.
+    pub fn open_default() -> Result<Gpu> {
+        match DeviceChoice::from_env()? {
+            Some(choice) => Gpu::open(choice),
+            None => match start(Choice::Default)? {
+                Backend::Simulator => Gpu::open(DeviceChoice::Simulator),
+                Backend::Cuda => Gpu::open(DeviceChoice::Cuda(0)),
+            },
+        }
+    }
+
+    /// Opens this device. A process works with one driver, the machine's or the simulator, so the second kind of device is refused.
+    ///
+    /// # Errors
+    ///
+    /// The driver cannot be loaded or has no such device.
+    pub fn open(choice: DeviceChoice) -> Result<Gpu> {
+        start(match choice {
+            DeviceChoice::Simulator => Choice::Simulator,
+            DeviceChoice::Cuda(_) => Choice::Cuda,
+        })?;
+        let mut open = lock(&OPEN);
+        open.retain(|gpu| gpu.strong_count() > 0);
+        if let Some(inner) = open
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|gpu| gpu.context().choice == choice)
+        {
+            return Ok(Gpu { inner });
+        }
+        let inner = Arc::new(OpenDevice::new(choice)?);
+        open.push(Arc::downgrade(&inner));
+        Ok(Gpu { inner })
+    }
+
+    /// The devices of the driver that this process uses (or would use by default).
+    pub fn devices() -> Result<Vec<DeviceInfo>> {
+        let backend = start(Choice::Default)?;
+        let count = Device::num_devices()
+            .map_err(|error| driver_call::cust_failed("cuDeviceGetCount", error))?;
+        (0..count)
+            .map(|ordinal| {
+                let device = Device::get_device(ordinal)
+                    .map_err(|error| driver_call::cust_failed("cuDeviceGet", error))?;
+                Ok(DeviceInfo {
+                    choice: match backend {
+                        Backend::Simulator => DeviceChoice::Simulator,
+                        Backend::Cuda => DeviceChoice::Cuda(ordinal),
+                    },
+                    name: device
+                        .name()
+                        .map_err(|error| driver_call::cust_failed("cuDeviceGetName", error))?,
+                    compute_capability: (
+                        Attribute::COMPUTE_CAPABILITY_MAJOR.of(device.as_raw())?,
+                        Attribute::COMPUTE_CAPABILITY_MINOR.of(device.as_raw())?,
+                    ),
+                    total_memory: device
+                        .total_memory()
+                        .map_err(|error| driver_call::cust_failed("cuDeviceTotalMem", error))?,
+                })
+            })
+            .collect()
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> String {
+        self.inner.context().name.clone()
+    }
+
+    /// Whether this is the simulator.
+    pub fn is_simulator(&self) -> bool {
+        self.inner.context().choice == DeviceChoice::Simulator
+    }
+
+    /// How this device was chosen.
+    pub fn choice(&self) -> DeviceChoice {
+        self.inner.context().choice
+    }
+
+    /// The compute capability, `(9, 0)` for Hopper.
+    pub fn compute_capability(&self) -> (i32, i32) {
+        self.inner.context().capability
+    }
+
+    /// One of the numbers that the device reports about itself.
+    ///
+    /// # Errors
+    ///
+    /// The driver does not know this attribute.
+    pub fn attribute(&self, attribute: Attribute) -> Result<i32> {
+        attribute.of(self.inner.context().device)
+    }
+
+    /// The device's memory in bytes.
+    pub fn total_memory(&self) -> usize {
+        self.inner.context().total_memory
+    }
+
+    /// Bytes of device memory that are free, and in all.
+    pub fn memory_info(&self) -> Result<(usize, usize)> {
+        self.inner.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the driver writes one number each to `free` and `total`, which outlive the call.
+        unsafe { call!(cuMemGetInfo_v2(&mut free, &mut total)) }?;
+        Ok((free, total))
+    }
+
+    /// The version of CUDA that the driver supports, `(13, 0)` for example.
+    pub fn driver_version(&self) -> (i32, i32) {
+        let mut version = 0;
+        // SAFETY: the driver writes one number to `version`, which outlives the call.
+        let _ = unsafe { raw::cuDriverGetVersion(&mut version) };
+        (version / 1000, version % 1000 / 10)
+    }
+
+    /// How many bytes of freed memory the device's default pool keeps for later allocations when a stream is waited for; what is
+    /// beyond goes back to the system, which makes the next allocation slow. At first 0. Other libraries in the process share the pool.
+    // covers: POOL-17
+    pub fn keep_freed_memory(&self, bytes: u64) -> Result<()> {
+        let mut pool = std::ptr::null_mut();
+        let mut bytes = bytes;
+        // SAFETY: the driver writes one handle to `pool`, which outlives the call.
+        unsafe {
+            call!(cuDeviceGetDefaultMemPool(
+                &mut pool,
+                self.inner.context().device
+            ))
+        }?;
+        // SAFETY: the driver reads a number of 64 bits for this attribute, from `bytes`, which outlives the call; the default pool
+        // lives as long as the device.
+        unsafe {
+            call!(cuMemPoolSetAttribute(
+                pool,
+                raw::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                (&raw mut bytes).cast()
+            ))
+        }
+    }
+
+    /// Bytes of stack that each thread has. Applies to later launches.
+    pub fn stack_size(&self) -> Result<usize> {
+        self.inner.bind()?;
+        let mut bytes = 0;
+        // SAFETY: the driver writes one number to `bytes`, which outlives the call.
+        unsafe { call!(cuCtxGetLimit(&mut bytes, raw::CUlimit::CU_LIMIT_STACK_SIZE)) }?;
+        Ok(bytes)
+    }
+
+    /// Sets the stack of each thread, for deep recursion. The driver may round up.
+    // covers: ERROR-06
+    pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
+        self.inner.bind()?;
+        // SAFETY: the call takes two numbers, and refuses what it cannot do.
+        unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }.map_err(|error| {
+            error.while_doing(|| format!("{bytes} bytes of stack for each thread"))
+        })
+    }
+
+    /// Waits until the device has done everything that was ever enqueued, in all streams.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function. While a stream is
+    /// being captured the device cannot be waited for; the attempt is refused and leaves the capture as it is.
+    // covers: STREAM-10, GRAPH-33
+    pub fn synchronize(&self) -> Result<()> {
+        if self.inner.order().is_capturing() {
+            return Err(Error::misuse(
+                "cuCtxSynchronize",
+                Code::STREAM_CAPTURE_UNSUPPORTED,
+                "a stream is being captured, which cannot be waited for",
+                "wait for the streams that are not",
+            ));
+        }
+        self.inner.bind()?;
+        // SAFETY: the call takes no arguments; it refers to the context that `bind` made current.
+        let done = unsafe { call!(cuCtxSynchronize()) };
+        self.inner.after_wait("cuCtxSynchronize", done)
+    }
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Gpu({}, {})",
+            self.inner.context().choice,
+            self.inner.context().name
+        )
+    }
+}

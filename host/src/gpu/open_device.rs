@@ -1,0 +1,209 @@
+//! What all objects of one open device share: its context, the order of its work, what waits to be freed, what waits to be reported.
+
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+use super::reports::WaitReports;
+use crate::context::choice::DeviceChoice;
+use crate::context::limits::Limits;
+use crate::context::primary::Context;
+use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
+use crate::driver_call::stream_ref::StreamRef;
+use crate::error::{Code, Error, Result};
+use crate::order::device_order::DeviceOrder;
+use crate::order::launch_gate::LaunchMode;
+use crate::order::order_lock::OrderGuard;
+use crate::order::position::StreamPosition;
+use crate::reclaim::{Reclaim, Reclaimer};
+use crate::settings;
+use crate::sync::lock;
+
+/// The state of an open device, which every object that was made from it owns a share of.
+pub(crate) struct OpenDevice {
+    state: ManuallyDrop<DeviceState>,
+}
+
+/// See [`OpenDevice`], which adds that it is closed when the last owner goes.
+pub(crate) struct DeviceState {
+    context: Arc<Context>,
+    order: DeviceOrder,
+    reclaimer: Reclaimer,
+    reports: Arc<WaitReports>,
+    /// What was to be done on a thread that may not call the driver.
+    postponed: Mutex<Vec<Postponed>>,
+}
+
+type Postponed = Box<dyn FnOnce(&DeviceState) + Send>;
+
+impl Deref for OpenDevice {
+    type Target = DeviceState;
+
+    #[inline]
+    fn deref(&self) -> &DeviceState {
+        &self.state
+    }
+}
+
+impl OpenDevice {
+    /// # Errors
+    ///
+    /// The driver has no such device, or refuses the context.
+    pub(crate) fn new(choice: DeviceChoice) -> Result<OpenDevice> {
+        let mode = if settings::launch_blocking() {
+            LaunchMode::Blocking
+        } else {
+            LaunchMode::Asynchronous
+        };
+        Ok(OpenDevice {
+            state: ManuallyDrop::new(DeviceState {
+                context: Arc::new(Context::new(choice)?),
+                order: DeviceOrder::new(mode),
+                reclaimer: Reclaimer::default(),
+                reports: Arc::default(),
+                postponed: Mutex::default(),
+            }),
+        })
+    }
+}
+
+/// # Errors
+///
+/// Two objects that are used together belong to different devices.
+#[inline]
+pub(crate) fn check_same_device(
+    call: &'static str,
+    one: &Arc<OpenDevice>,
+    other: &Arc<OpenDevice>,
+) -> Result<()> {
+    if Arc::ptr_eq(one, other) {
+        Ok(())
+    } else {
+        Err(wrong_device(call))
+    }
+}
+
+#[cold]
+pub(crate) fn wrong_device(call: &'static str) -> Error {
+    Error::misuse(
+        call,
+        Code::INVALID_CONTEXT,
+        "the stream, the kernel and the memory are not all of one device",
+        "make them from the same `Gpu`",
+    )
+}
+
+impl DeviceState {
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Makes the context current on this thread.
+    #[inline]
+    pub(crate) fn bind(&self) -> Result<()> {
+        self.context.bind()
+    }
+
+    #[inline]
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.context.limits
+    }
+
+    #[inline]
+    pub(crate) fn order(&self) -> &DeviceOrder {
+        &self.order
+    }
+
+    /// Takes the order lock.
+    pub(crate) fn lock_order(&self) -> OrderGuard<'_> {
+        self.order.lock()
+    }
+
+    pub(crate) fn reports(&self) -> &Arc<WaitReports> {
+        &self.reports
+    }
+
+    /// The stream for what this crate enqueues on its own account.
+    pub(crate) fn service_stream(&self) -> StreamRef<'_> {
+        self.context.service_stream()
+    }
+
+    /// What every wait for the device ends with: errors in the order of their interest.
+    ///
+    /// # Errors
+    ///
+    /// A kernel's panic, `done` itself, a host function's panic.
+    pub(crate) fn after_wait(&self, call: &'static str, done: Result<()>) -> Result<()> {
+        self.context.note_result(&done);
+        self.reports.take_kernel_panic()?;
+        done?;
+        self.reports.take_host_panic(call)?;
+        self.reclaim();
+        Ok(())
+    }
+
+    /// For destructors: reports what could not be done, unless the context is lost and nothing can.
+    pub(crate) fn report_drop(&self, result: Result<()>) {
+        self.context.report_drop(result);
+    }
+
+    /// Frees `what` some time after these positions are past.
+    pub(crate) fn retire(&self, what: Box<dyn Reclaim>, positions: &[StreamPosition]) {
+        self.reclaimer
+            .retire(&self.context, &self.order, what, positions);
+        self.reclaim();
+    }
+
+    /// As [`retire`](Self::retire), for things that any stream may be using.
+    pub(crate) fn retire_from_all(&self, what: Box<dyn Reclaim>) {
+        self.reclaimer
+            .retire_from_all(&self.context, &self.order, what);
+        self.reclaim();
+    }
+
+    /// Takes something that waits to be freed for another use.
+    pub(crate) fn take_unused<T: Reclaim>(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Box<T>> {
+        self.do_postponed();
+        self.reclaimer.take_unused(is_wanted)
+    }
+
+    /// Frees what nothing uses any more.
+    pub(crate) fn reclaim(&self) {
+        self.do_postponed();
+        self.reclaimer.reclaim(&self.context, &self.order);
+    }
+
+    /// Does `work` now, or where this thread may not call the driver at the next wait or allocation of another one. The work must not
+    /// own a share of the device.
+    pub(crate) fn call_driver_later(&self, work: impl FnOnce(&DeviceState) + Send + 'static) {
+        if callback::is_running() {
+            lock(&self.postponed).push(Box::new(work));
+        } else {
+            work(self);
+        }
+    }
+
+    fn do_postponed(&self) {
+        let postponed = std::mem::take(&mut *lock(&self.postponed));
+        postponed.into_iter().for_each(|work| work(self));
+    }
+
+    /// The last object of this device is gone: nothing can be in flight that anybody still waits for, but frees and host memory that
+    /// waits for its turn may be.
+    fn close(self) {
+        if let Err(error) = self.bind() {
+            return self.report_drop(Err(error));
+        }
+        self.context.drain();
+        self.do_postponed();
+        self.reclaimer.reclaim_all(&self.context);
+    }
+}
+
+impl Drop for OpenDevice {
+    fn drop(&mut self) {
+        // SAFETY: this is the only place that takes the field, and `drop` runs once.
+        let state = unsafe { ManuallyDrop::take(&mut self.state) };
+        run_where_the_driver_may_be_called(move || state.close());
+    }
+}

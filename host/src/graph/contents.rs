@@ -1,0 +1,73 @@
+//! What the nodes of a graph use, and the numbers of graphs.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warpsmith_driver::raw;
+
+use crate::order::access::Access;
+use crate::order::capture::RecordedLaunch;
+use crate::order::history::OrderedMemory;
+
+/// Memory that a node uses, and what it does to it.
+#[derive(Clone)]
+pub(crate) struct MemoryUse {
+    pub(crate) memory: Arc<dyn OrderedMemory>,
+    pub(crate) access: Access,
+}
+
+/// Tells one memory from another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct MemoryId(usize);
+
+impl MemoryId {
+    /// Good as long as the memory is kept: another one may have the same later.
+    pub(crate) fn of(memory: &dyn OrderedMemory) -> MemoryId {
+        MemoryId(std::ptr::from_ref(memory.history()).addr())
+    }
+}
+
+/// What nodes use and so must outlive them.
+#[derive(Clone, Default)]
+pub(crate) struct Contents {
+    /// One entry for each memory, over all that is used of it.
+    pub(crate) memory: Vec<MemoryUse>,
+    pub(crate) launches: Vec<Arc<dyn RecordedLaunch>>,
+    /// What callbacks reach by pointers.
+    pub(crate) values: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Contents {
+    /// Notes a use.
+    pub(crate) fn add_use(&mut self, added: &MemoryUse) {
+        let id = MemoryId::of(&*added.memory);
+        match self
+            .memory
+            .iter_mut()
+            .find(|known| MemoryId::of(&*known.memory) == id)
+        {
+            Some(known) => known.access = known.access.join(&added.access),
+            None => self.memory.push(added.clone()),
+        }
+    }
+
+    /// Adds all that another graph uses.
+    pub(crate) fn absorb(&mut self, other: Contents) {
+        for added in &other.memory {
+            self.add_use(added);
+        }
+        self.launches.extend(other.launches);
+        self.values.extend(other.values);
+    }
+}
+
+/// The numbers of graphs and captures; never used twice in a process, and never 0.
+pub(crate) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+pub(crate) fn null_node() -> raw::CUgraphNode {
+    std::ptr::null_mut()
+}

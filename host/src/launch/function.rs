@@ -1,0 +1,324 @@
+//! Kernels of a loaded module, without their types, and what the driver knows about them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use warpsmith_driver::raw::{self, CUfunction_attribute};
+
+use super::grid::Grid;
+use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
+use crate::error::{Code, Error, LimitError, Result};
+use crate::module::ModuleInner;
+use crate::order::capture::RecordedLaunch;
+
+/// An entry of a module.
+pub(crate) struct Function {
+    pub(crate) module: Arc<ModuleInner>,
+    raw: Handle<raw::CUfunction>,
+    pub(crate) name: String,
+    pub(crate) limits: LaunchLimits,
+    pub(crate) static_shared: u32,
+    /// Dynamic shared memory that a launch may ask for as things are.
+    pub(crate) dynamic_shared: AtomicU32,
+    /// The kernel's number in the module's panic slot.
+    number: u32,
+}
+
+/// What the shape of every launch of a function is checked against: the device's limits and the function's own, side by side with
+/// the rest that a launch reads.
+#[derive(Clone, Copy)]
+pub(crate) struct LaunchLimits {
+    /// A grid's extents in blocks.
+    pub(crate) grid: [u32; 3],
+    /// A block's extents in threads.
+    pub(crate) block: [u32; 3],
+    /// Threads of a block, by the device.
+    pub(crate) device_threads: u32,
+    /// Threads of a block, by the function's registers and bounds.
+    pub(crate) function_threads: u32,
+}
+
+/// What a kernel needs and what bounds its launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FunctionAttributes {
+    /// Threads in a block, at most, given the kernel's registers and bounds.
+    pub max_threads_per_block: u32,
+    /// Bytes of static shared memory.
+    pub static_shared_bytes: u32,
+    /// Bytes of dynamic shared memory that a launch may ask for; a launch raises this by itself as far as the device goes.
+    pub max_dynamic_shared_bytes: u32,
+    /// Bytes of local memory of a thread: stack and spilled registers.
+    pub local_bytes: u32,
+    /// Bytes of constant memory.
+    pub constant_bytes: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// The PTX's architecture, 90 for `sm_90`.
+    pub ptx_version: u32,
+    /// The compiled code's architecture.
+    pub binary_version: u32,
+}
+
+/// How much of a multiprocessor a kernel can keep busy.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Occupancy {
+    /// Blocks that are resident at a time.
+    pub blocks_per_multiprocessor: u32,
+    /// Warps that are resident at a time.
+    pub active_warps: u32,
+    /// Warps that a multiprocessor can hold.
+    pub max_warps: u32,
+    /// `active_warps / max_warps`.
+    pub fraction: f64,
+}
+
+impl Function {
+    /// The entry of this name.
+    ///
+    /// # Errors
+    ///
+    /// The module has none.
+    pub(crate) fn find(module: &Arc<ModuleInner>, name: &str) -> Result<Arc<Function>> {
+        let raw = module.function(name)?;
+        let number = module
+            .panics
+            .as_ref()
+            .map_or(0, |panics| panics.number(name));
+        let limits = module.gpu.limits();
+        let mut function = Function {
+            module: module.clone(),
+            raw: Handle::new(raw),
+            name: name.into(),
+            limits: LaunchLimits {
+                grid: limits.grid,
+                block: limits.block,
+                device_threads: limits.threads,
+                function_threads: 0,
+            },
+            static_shared: 0,
+            dynamic_shared: AtomicU32::new(0),
+            number,
+        };
+        function.limits.function_threads =
+            function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        function.static_shared =
+            function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+        let dynamic = function
+            .attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+        *function.dynamic_shared.get_mut() = dynamic;
+        Ok(Arc::new(function))
+    }
+
+    /// The driver's handle, valid as long as `self`.
+    #[inline]
+    pub(crate) fn raw(&self) -> raw::CUfunction {
+        self.raw.raw()
+    }
+
+    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
+        self.module.gpu.bind()?;
+        let mut value = 0;
+        // SAFETY: the driver writes one number, to a variable that outlives the call; `self.module` keeps the function.
+        unsafe { call!(cuFuncGetAttribute(&mut value, attribute, self.raw())) }
+            .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
+        Ok(value.max(0) as u32)
+    }
+
+    pub(crate) fn set_attribute(&self, attribute: CUfunction_attribute, value: u32) -> Result<()> {
+        self.module.gpu.bind()?;
+        let value = i32::try_from(value).unwrap_or(i32::MAX);
+        // SAFETY: the call takes numbers; `self.module` keeps the function.
+        unsafe { call!(cuFuncSetAttribute(self.raw(), attribute, value)) }
+            .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))
+    }
+
+    /// Lets a panic's report name the kernel.
+    #[inline]
+    pub(crate) fn note_launch(&self, grid: &Grid) {
+        if let Some(panics) = &self.module.panics {
+            panics.launched(self.number, grid.blocks.array(), grid.threads.array());
+        }
+    }
+
+    /// Lets launches have this much dynamic shared memory.
+    #[cold]
+    pub(crate) fn allow_dynamic_shared(&self, bytes: u32) -> Result<()> {
+        let limit = self
+            .module
+            .gpu
+            .limits()
+            .shared_optin
+            .max(self.module.gpu.limits().shared)
+            .saturating_sub(self.static_shared);
+        if bytes > limit {
+            return Err(Error::Limit(Box::new(LimitError {
+                call: "cuFuncSetAttribute",
+                code: Code::INVALID_VALUE,
+                subject: self.name.clone(),
+                what: "dynamic shared memory in bytes",
+                value: bytes.into(),
+                limit: limit.into(),
+                hint: format!(
+                    "a block of this device can have {} bytes, of which the kernel uses {} statically",
+                    self.module.gpu.limits().shared_optin,
+                    self.static_shared
+                ),
+            })));
+        }
+        self.set_attribute(
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            bytes,
+        )?;
+        self.dynamic_shared.fetch_max(bytes, Ordering::Release);
+        Ok(())
+    }
+
+    pub(crate) fn attributes(&self) -> Result<FunctionAttributes> {
+        use CUfunction_attribute as A;
+        Ok(FunctionAttributes {
+            max_threads_per_block: self.limits.function_threads,
+            static_shared_bytes: self.static_shared,
+            max_dynamic_shared_bytes: self.dynamic_shared.load(Ordering::Acquire),
+            local_bytes: self.attribute(A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            constant_bytes: self.attribute(A::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
+            registers: self.attribute(A::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            ptx_version: self.attribute(A::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
+            binary_version: self.attribute(A::CU_FUNC_ATTRIBUTE_BINARY_VERSION)?,
+        })
+    }
+
+    /// Resident blocks of a multiprocessor.
+    pub(crate) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> Result<u32> {
+        if dynamic_shared > self.dynamic_shared.load(Ordering::Acquire) {
+            self.allow_dynamic_shared(dynamic_shared)?;
+        }
+        self.module.gpu.bind()?;
+        let mut blocks = 0;
+        let threads = i32::try_from(block_threads).unwrap_or(i32::MAX);
+        // SAFETY: the driver writes one number, to a variable that outlives the call; `self.module` keeps the function.
+        unsafe {
+            call!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.raw(),
+                threads,
+                dynamic_shared as usize
+            ))
+        }
+        .map_err(|error| {
+            error.while_doing(|| format!("kernel `{}` with {block_threads} threads", self.name))
+        })?;
+        Ok(blocks.max(0) as u32)
+    }
+
+    pub(crate) fn occupancy(&self, block_threads: u32, dynamic_shared: u32) -> Result<Occupancy> {
+        let blocks = self.resident_blocks(block_threads, dynamic_shared)?;
+        let max_warps = self.module.gpu.limits().warps_per_multiprocessor;
+        let active_warps = blocks * block_threads.div_ceil(32);
+        Ok(Occupancy {
+            blocks_per_multiprocessor: blocks,
+            active_warps,
+            max_warps,
+            fraction: f64::from(active_warps) / f64::from(max_warps.max(1)),
+        })
+    }
+
+    pub(crate) fn suggested_block(&self, dynamic_shared: u32) -> Result<(u32, u32)> {
+        self.module.gpu.bind()?;
+        let (mut grid, mut block) = (0, 0);
+        // SAFETY: the driver writes one number each to `grid` and `block`, which outlive the call; no callback is given, and
+        // `self.module` keeps the function.
+        unsafe {
+            call!(cuOccupancyMaxPotentialBlockSize(
+                &mut grid,
+                &mut block,
+                self.raw(),
+                None,
+                dynamic_shared as usize,
+                0
+            ))
+        }
+        .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
+        Ok((grid.max(0) as u32, block.max(0) as u32))
+    }
+
+    pub(crate) fn max_cluster_size(&self, grid: &Grid) -> Result<u32> {
+        self.module.gpu.bind()?;
+        let config = raw::CUlaunchConfig {
+            gridDimX: grid.blocks.x,
+            gridDimY: grid.blocks.y,
+            gridDimZ: grid.blocks.z,
+            blockDimX: grid.threads.x,
+            blockDimY: grid.threads.y,
+            blockDimZ: grid.threads.z,
+            sharedMemBytes: grid.shared,
+            ..Default::default()
+        };
+        let mut size = 0;
+        // SAFETY: the driver writes one number to `size` and reads `config`, which outlive the call; `self.module` keeps the function.
+        unsafe {
+            call!(cuOccupancyMaxPotentialClusterSize(
+                &mut size,
+                self.raw(),
+                &config
+            ))
+        }
+        .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
+        Ok(size.max(0) as u32)
+    }
+
+    /// Compares the entry's parameters with the launcher's, where the driver can tell.
+    // covers: DRV-14
+    pub(crate) fn check_parameters(&self, expected: usize) -> Result<()> {
+        self.module.gpu.bind()?;
+        let has = |index: usize| {
+            let (mut offset, mut size) = (0, 0);
+            // SAFETY: the driver writes one number each to `offset` and `size`, which outlive the call; `self.module` keeps the function.
+            unsafe { raw::cuFuncGetParamInfo(self.raw(), index, &mut offset, &mut size) }
+        };
+        let unknown = |code: raw::CUresult| !matches!(Code(code.0), Code(0) | Code::INVALID_VALUE);
+        let behind = has(expected);
+        let last = if expected == 0 {
+            raw::CUresult::CUDA_SUCCESS
+        } else {
+            has(expected - 1)
+        };
+        if unknown(behind) || unknown(last) || (last.0 == 0 && behind.0 != 0) {
+            return Ok(());
+        }
+        let present = (0..)
+            .take_while(|&index| has(index).0 == 0)
+            .take(4096)
+            .count();
+        Err(Error::misuse(
+            "cuModuleGetFunction",
+            Code::INVALID_IMAGE,
+            format!(
+                "kernel `{}` has {present} parameters in the PTX, its launcher passes {expected}",
+                self.name
+            ),
+            "the PTX was not built from this source: build it again",
+        ))
+    }
+}
+
+/// A launch that is part of a graph.
+pub(crate) struct GraphLaunch {
+    function: Arc<Function>,
+    grid: Grid,
+}
+
+impl GraphLaunch {
+    pub(crate) fn new(function: &Arc<Function>, grid: Grid) -> GraphLaunch {
+        GraphLaunch {
+            function: function.clone(),
+            grid,
+        }
+    }
+}
+
+impl RecordedLaunch for GraphLaunch {
+    fn launched(&self) {
+        self.function.note_launch(&self.grid);
+    }
+}

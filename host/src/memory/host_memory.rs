@@ -1,0 +1,205 @@
+//! Host memory that the device can reach, and the guards by which the host gets at it.
+//!
+//! The guards are no locks that the device respects: they are given only when the device is done. A guard that is forgotten keeps
+//! nothing in flight (nothing was), and graphs that use the memory stay refused, which is safe.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::allocation::{Allocation, Attachment, HostAllocation};
+use super::view::RawView;
+use crate::error::{Busy, Error, Result};
+use crate::order::access::{AccessKind, ViewScope};
+use crate::order::history::OrderedMemory;
+
+/// What pinned, mapped and unified buffers share.
+pub(crate) struct HostMemory<T: Pod> {
+    pub(crate) allocation: Option<Arc<Allocation>>,
+    pointer: *mut T,
+    len: usize,
+}
+
+// SAFETY: it owns plain values (`T: Pod`), which may be dropped and used on another thread as those of a `Vec`.
+unsafe impl<T: Pod + Send> Send for HostMemory<T> {}
+// SAFETY: `&self` gives `&[T]` only (`read`), and `&mut self` is needed for `&mut [T]` (`write`), as with a `Vec`.
+unsafe impl<T: Pod + Sync> Sync for HostMemory<T> {}
+
+impl<T: Pod> HostMemory<T> {
+    /// The memory must hold `len` initialised values at `pointer`.
+    pub(crate) fn new(memory: Option<HostAllocation>, len: usize) -> HostMemory<T> {
+        match memory {
+            Some(memory) => HostMemory {
+                allocation: Some(memory.allocation),
+                pointer: memory.pointer.cast(),
+                len,
+            },
+            None => HostMemory {
+                allocation: None,
+                pointer: std::ptr::dangling_mut(),
+                len,
+            },
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn view(&self) -> RawView<'_> {
+        RawView {
+            allocation: self.allocation.as_ref(),
+            address: self
+                .allocation
+                .as_ref()
+                .map_or(0, |allocation| allocation.base),
+            bytes: self.len * size_of::<T>(),
+            len: self.len,
+            scope: ViewScope::Sole,
+        }
+    }
+
+    pub(crate) fn read(&self, call: &'static str) -> Result<HostRead<'_, T>> {
+        let access = self
+            .allocation
+            .as_ref()
+            .map(|allocation| HostAccess::begin(allocation, call, AccessKind::Read))
+            .transpose()?;
+        // SAFETY: `pointer` has `len` initialised values (the contract of `new`). `HostAccess::begin` saw that the device does not write
+        // them any more, and no work that writes them starts while the guard lives: launches and copies need `&mut` of the
+        // buffer, which the guard borrows, and graphs are refused while the access is open.
+        let values = unsafe { std::slice::from_raw_parts(self.pointer, self.len) };
+        Ok(HostRead {
+            values,
+            _access: access,
+        })
+    }
+
+    pub(crate) fn write(&mut self, call: &'static str) -> Result<HostWrite<'_, T>> {
+        let access = self
+            .allocation
+            .as_ref()
+            .map(|allocation| HostAccess::begin(allocation, call, AccessKind::Write))
+            .transpose()?;
+        // SAFETY: `pointer` has `len` initialised values (the contract of `new`). `HostAccess::begin` saw that the device does not use
+        // them any more, and no work that uses them starts while the guard lives: launches and copies need a borrow of the
+        // buffer, which the guard has exclusively, and graphs are refused while the access is open.
+        let values = unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) };
+        Ok(HostWrite {
+            values,
+            _access: access,
+        })
+    }
+}
+
+/// An open access: graphs with this memory are refused, and on devices where the host must stay out while any kernel runs, launches.
+struct HostAccess {
+    allocation: Arc<Allocation>,
+    effect: HostAccessEffect,
+}
+
+/// What an open access of the host keeps out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum HostAccessEffect {
+    /// Graphs that use the memory.
+    Graphs,
+    /// Those, and every kernel.
+    GraphsAndKernels,
+}
+
+impl HostAccess {
+    fn begin(
+        allocation: &Arc<Allocation>,
+        call: &'static str,
+        kind: AccessKind,
+    ) -> Result<HostAccess> {
+        let gpu = &allocation.gpu;
+        let guard = gpu.lock_order();
+        allocation.check_host_access(&guard, call, kind)?;
+        // covers: UM-01
+        let effect = if allocation.is_managed()
+            && !gpu.limits().concurrent_managed
+            && allocation.attachment() == Attachment::Everywhere
+        {
+            HostAccessEffect::GraphsAndKernels
+        } else {
+            HostAccessEffect::Graphs
+        };
+        if effect == HostAccessEffect::GraphsAndKernels {
+            let gate = &gpu.order().launch_gate;
+            // Before the question, so that no launch comes between.
+            gate.open_host_access();
+            let idle = gpu.order().is_idle(&guard);
+            if !matches!(idle, Ok(true)) {
+                gate.close_host_access();
+                idle?;
+                return Err(Error::Busy(Box::new(Busy {
+                    call,
+                    reason: "this device cannot share unified memory with the host while a kernel runs, and one may".into(),
+                    hint: "call `gpu.synchronize()` first",
+                })));
+            }
+        }
+        allocation.history().open_host_access(&guard);
+        Ok(HostAccess {
+            allocation: allocation.clone(),
+            effect,
+        })
+    }
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        self.allocation.history().close_host_access();
+        if self.effect == HostAccessEffect::GraphsAndKernels {
+            self.allocation.gpu.order().launch_gate.close_host_access();
+        }
+    }
+}
+
+/// The host's view of pinned, mapped or unified memory, for reading: a slice.
+pub struct HostRead<'a, T: Pod> {
+    values: &'a [T],
+    _access: Option<HostAccess>,
+}
+
+/// The host's view of pinned, mapped or unified memory, for reading and writing: a slice.
+pub struct HostWrite<'a, T: Pod> {
+    values: &'a mut [T],
+    _access: Option<HostAccess>,
+}
+
+impl<T: Pod> Deref for HostRead<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.values
+    }
+}
+
+impl<T: Pod> Deref for HostWrite<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.values
+    }
+}
+
+impl<T: Pod> DerefMut for HostWrite<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.values
+    }
+}
+
+impl<T: Pod + std::fmt::Debug> std::fmt::Debug for HostRead<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.values.fmt(f)
+    }
+}
+
+impl<T: Pod + std::fmt::Debug> std::fmt::Debug for HostWrite<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.values.fmt(f)
+    }
+}

@@ -1,0 +1,88 @@
+//! Memory that nobody has any more: how it is freed, and after which uses.
+
+use warpsmith_driver::raw;
+
+use super::host_block::HostBlock;
+use crate::context::primary::Context;
+use crate::driver_call::call;
+use crate::error::Result;
+use crate::gpu::open_device::DeviceState;
+use crate::order::position::StreamPosition;
+use crate::reclaim::{FreeCost, Reclaim};
+
+/// Where memory comes from and so how it is freed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MemoryKind {
+    /// From the device's default pool: freed in stream order.
+    Pool,
+    /// Page-locked host memory.
+    Pinned(HostBlock),
+    /// Managed memory.
+    Managed,
+}
+
+/// What is left of an allocation.
+pub(crate) struct ReleasedMemory {
+    pub(crate) base: raw::CUdeviceptr,
+    pub(crate) bytes: usize,
+    pub(crate) kind: MemoryKind,
+    /// The last uses.
+    pub(crate) positions: Vec<StreamPosition>,
+}
+
+impl ReleasedMemory {
+    /// Frees it after its last uses, without waiting for them.
+    pub(crate) fn free(self, gpu: &DeviceState) {
+        match self.kind {
+            MemoryKind::Pool => gpu.report_drop(self.free_in_stream_order(gpu)),
+            MemoryKind::Pinned(block) => gpu.retire(Box::new(block), &self.positions),
+            MemoryKind::Managed => {
+                let block = ManagedBlock {
+                    base: self.base,
+                    bytes: self.bytes,
+                };
+                gpu.retire(Box::new(block), &self.positions);
+            }
+        }
+    }
+
+    /// Frees in the stream that used the memory; where there were several, in the service stream, which waits for them.
+    // covers: POOL-04, POOL-07
+    fn free_in_stream_order(&self, gpu: &DeviceState) -> Result<()> {
+        gpu.bind()?;
+        let guard = gpu.lock_order();
+        if let [StreamPosition::End(only)] = &self.positions[..]
+            && !only.is_captured()
+        {
+            // SAFETY: the allocation that had the memory is gone, and all its uses came before in this stream, which `only` keeps alive.
+            return unsafe { call!(cuMemFreeAsync(self.base, only.raw())) };
+        }
+        for position in &self.positions {
+            position.hold_back(&guard, gpu.service_stream())?;
+        }
+        // SAFETY: the allocation that had the memory is gone, and the service stream waits for all its uses since the loop above.
+        unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) }
+    }
+}
+
+/// Managed memory that waits to be freed.
+struct ManagedBlock {
+    base: raw::CUdeviceptr,
+    bytes: usize,
+}
+
+impl Reclaim for ManagedBlock {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn free_cost(&self) -> FreeCost {
+        FreeCost::WaitsForIdleDevice
+    }
+
+    fn free(self: Box<Self>, _context: &Context) -> Result<()> {
+        // SAFETY: cuMemAllocManaged gave the memory to the allocation that is gone; `Reclaim::free` is called when nothing on the
+        // device uses it.
+        unsafe { call!(cuMemFree_v2(self.base)) }
+    }
+}

@@ -1,0 +1,298 @@
+//! Modules: PTX, loaded. Kernels are looked up by their type or, for foreign PTX, by name.
+
+pub(crate) mod global;
+mod jit;
+mod launch_log;
+pub(crate) mod options;
+pub(crate) mod panics;
+mod retired;
+
+use std::ffi::CString;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use warpsmith_driver::raw;
+
+use self::jit::{Jit, declared, declared_variables};
+use self::options::ModuleOptions;
+use self::panics::PanicSlot;
+use self::retired::RetiredModule;
+use crate::driver_call::handle::Handle;
+use crate::driver_call::{self, adopt, call};
+use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
+use crate::gpu::Gpu;
+use crate::gpu::open_device::OpenDevice;
+
+/// Loaded PTX. Cheap to clone; kernels and globals keep it alive, and so does work on the device that uses it.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let module = gpu.load(".version 7.0 .target sm_70 .address_size 64 .visible .entry nothing() { ret; }")?;
+/// assert_eq!(module.kernel_names(), ["nothing"]);
+/// # Ok(())
+/// # }
+/// ```
+// covers: DRV-10
+#[derive(Clone)]
+pub struct Module {
+    pub(crate) inner: Arc<ModuleInner>,
+}
+
+pub(crate) struct ModuleInner {
+    pub(crate) gpu: Arc<OpenDevice>,
+    raw: Handle<raw::CUmodule>,
+    owner: ManuallyDrop<cust::module::Module>,
+    log: String,
+    kernels: Vec<String>,
+    globals: Vec<String>,
+    pub(crate) panics: Option<Arc<PanicSlot>>,
+}
+
+impl Gpu {
+    /// Loads PTX.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ptx`] with the compiler's log if the driver rejects it.
+    pub fn load(&self, ptx: &str) -> Result<Module> {
+        self.load_with(ptx, &ModuleOptions::default())
+    }
+
+    /// Loads PTX with these options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ptx`] with the compiler's log if the driver rejects it.
+    // covers: BUILD-02, DRV-10, DRV-EX03
+    pub fn load_with(&self, ptx: &str, options: &ModuleOptions) -> Result<Module> {
+        const CALL: &str = "cuModuleLoadDataEx";
+        let image = CString::new(ptx).map_err(|error| {
+            Error::Ptx(Box::new(PtxError {
+                call: CALL,
+                code: Code::INVALID_PTX,
+                log: format!("a NUL byte at offset {}", error.nul_position()),
+                hint: Some("PTX is text: is this a cubin or a damaged file?".into()),
+            }))
+        })?;
+        self.inner.bind()?;
+        self.inner.reclaim();
+        let mut jit = Jit::new(options);
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `handle`. The image is a `CString`, so it ends with a NUL; `jit` has as many values as
+        // options, and the log buffers that they point to, and lives to the end of this function.
+        let code = unsafe {
+            raw::cuModuleLoadDataEx(
+                &mut handle,
+                image.as_ptr().cast(),
+                jit.options.len() as u32,
+                jit.options.as_mut_ptr(),
+                jit.values.as_mut_ptr(),
+            )
+        };
+        if code.0 != 0 {
+            return Err(rejected(CALL, Code(code.0), jit.errors(), ptx));
+        }
+        // SAFETY: the call above loaded the module, and it is given to cust alone.
+        let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
+        let mut inner = ModuleInner {
+            gpu: self.inner.clone(),
+            raw: Handle::new(handle),
+            owner,
+            log: jit.infos(),
+            kernels: declared(ptx, ".entry"),
+            globals: declared_variables(ptx),
+            panics: None,
+        };
+        inner.listen_for_panics(self)?;
+        Ok(Module {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Loads a cubin or fat binary, as nvcc makes them: machine code for this very device.
+    ///
+    /// [`Module::kernel_names`] knows no names in it; kernels are looked up by name all the same. The simulator knows no
+    /// machine code.
+    ///
+    /// # Errors
+    ///
+    /// The driver rejects it: most often because it is for another architecture.
+    ///
+    /// # Safety
+    ///
+    /// The image is a whole and sound one: the driver goes by the sizes that stand in it.
+    pub unsafe fn load_binary(&self, image: &[u8]) -> Result<Module> {
+        self.inner.bind()?;
+        self.inner.reclaim();
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller vouches for the image.
+        unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }?;
+        // SAFETY: the call above loaded the module, and it is given to cust alone.
+        let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
+        let inner = ModuleInner {
+            gpu: self.inner.clone(),
+            raw: Handle::new(handle),
+            owner,
+            log: String::new(),
+            kernels: Vec::new(),
+            globals: Vec::new(),
+            panics: None,
+        };
+        Ok(Module {
+            inner: Arc::new(inner),
+        })
+    }
+}
+
+impl Module {
+    /// The names of the kernels, in the order of the text.
+    pub fn kernel_names(&self) -> &[String] {
+        &self.inner.kernels
+    }
+
+    /// What the driver's compiler had to say: warnings, and registers with [`ModuleOptions::verbose`].
+    // covers: ERROR-08
+    pub fn jit_log(&self) -> &str {
+        &self.inner.log
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> Gpu {
+        Gpu::from(&self.inner.gpu)
+    }
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Module")
+            .field("kernels", &self.inner.kernels)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ModuleInner {
+    /// The driver's handle of a kernel, valid as long as the module.
+    pub(crate) fn function(&self, name: &str) -> Result<raw::CUfunction> {
+        self.gpu.bind()?;
+        let missing = || not_found("cuModuleGetFunction", "kernel", name, &self.kernels);
+        if name.contains('\0') {
+            return Err(missing());
+        }
+        match self.owner.get_function(name) {
+            Ok(function) => Ok(function.to_raw().cast()),
+            Err(cust::error::CudaError::NotFound) => Err(missing()),
+            Err(error) => Err(driver_call::cust_failed("cuModuleGetFunction", error)
+                .while_doing(|| format!("kernel `{name}`"))),
+        }
+    }
+
+    /// The address and size of a variable.
+    // covers: MEM-10
+    pub(crate) fn variable(&self, name: &str) -> Result<(u64, usize)> {
+        self.gpu.bind()?;
+        let missing = || not_found("cuModuleGetGlobal", "variable", name, &self.globals);
+        let text = CString::new(name).map_err(|_| missing())?;
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the driver writes to `address` and `bytes`, and reads `text`, a `CString`; all outlive the call. `self` owns the module.
+        unsafe {
+            call!(cuModuleGetGlobal_v2(
+                &mut address,
+                &mut bytes,
+                self.raw.raw(),
+                text.as_ptr()
+            ))
+        }
+        .map_err(|error| {
+            if error.code() == Some(Code::NOT_FOUND) {
+                missing()
+            } else {
+                error
+            }
+        })?;
+        Ok((address, bytes))
+    }
+
+    /// Tells the module's kernels where to write their panics.
+    fn listen_for_panics(&mut self, gpu: &Gpu) -> Result<()> {
+        if !self.globals.iter().any(|name| name == panics::VARIABLE) {
+            return Ok(());
+        }
+        let (address, bytes) = self.variable(panics::VARIABLE)?;
+        if bytes != size_of::<u64>() {
+            return Ok(());
+        }
+        let slot = Arc::new(PanicSlot::new(gpu)?);
+        let pointer = slot.device_address();
+        // SAFETY: the variable has `bytes` bytes at `address`, which are as many as `pointer` has (compared above). No kernel of
+        // this module can be running: nobody has seen it yet.
+        let written = unsafe {
+            self.gpu
+                .context()
+                .write_now(address, (&raw const pointer).cast(), bytes)
+        };
+        if let Err(error) = written {
+            self.gpu.retire(Box::new(slot.memory()), &[]);
+            return Err(error);
+        }
+        gpu.inner.reports().add_source(slot.clone());
+        self.panics = Some(slot);
+        Ok(())
+    }
+}
+
+impl Drop for ModuleInner {
+    fn drop(&mut self) {
+        // SAFETY: this is the only place that takes the field, and `drop` runs once.
+        let module = unsafe { ManuallyDrop::take(&mut self.owner) };
+        let retired = RetiredModule::new(module, self.panics.take(), self.gpu.reports().clone());
+        // A kernel of it may be in any stream, and may write its panic.
+        self.gpu
+            .call_driver_later(|gpu| gpu.retire_from_all(Box::new(retired)));
+    }
+}
+
+fn not_found(call: &'static str, what: &'static str, name: &str, present: &[String]) -> Error {
+    Error::NotFound(Box::new(NotFound {
+        call,
+        what,
+        name: name.into(),
+        present: present.to_vec(),
+    }))
+}
+
+#[cold]
+fn rejected(call: &'static str, code: Code, log: String, ptx: &str) -> Error {
+    if code.is_fatal() || matches!(code, Code::OUT_OF_MEMORY | Code::INVALID_CONTEXT) {
+        return driver_call::failed(call, code);
+    }
+    let header = |key: &str| {
+        ptx.lines()
+            .find_map(|line| Some(line.trim().strip_prefix(key)?.trim().to_owned()))
+            .unwrap_or_default()
+    };
+    let hint = match code {
+        Code::UNSUPPORTED_PTX_VERSION => Some(format!(
+            "the PTX is version {}; build for an older one, or update the driver",
+            header(".version")
+        )),
+        Code::NO_BINARY_FOR_GPU => Some(format!(
+            "the PTX is for {}; build for this device's architecture",
+            header(".target")
+        )),
+        Code::INVALID_PTX if log.trim().is_empty() => Some(format!(
+            "the PTX is version {} for {}",
+            header(".version"),
+            header(".target")
+        )),
+        code => general_hint(code),
+    };
+    Error::Ptx(Box::new(PtxError {
+        call,
+        code,
+        log,
+        hint,
+    }))
+}

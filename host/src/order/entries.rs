@@ -1,0 +1,191 @@
+//! The rule of order, as a list of uses: a use comes after every earlier use that it conflicts with.
+
+use super::access::Access;
+
+/// The uses of one allocation that later ones may have to follow. `P` stands for a position in an order: a stream's, a graph's node.
+#[derive(Debug)]
+pub(crate) struct Entries<P> {
+    list: Vec<(P, Access)>,
+}
+
+impl<P> Default for Entries<P> {
+    fn default() -> Self {
+        Entries { list: Vec::new() }
+    }
+}
+
+impl<P: Clone + PartialEq> Entries<P> {
+    /// The positions that an access at `position` must come after.
+    pub(crate) fn before(&self, position: &P, access: &Access) -> Vec<P> {
+        let mut before: Vec<P> = Vec::new();
+        for (other, earlier) in &self.list {
+            if other != position && earlier.conflicts(access) && !before.contains(other) {
+                before.push(other.clone());
+            }
+        }
+        before
+    }
+
+    /// Notes an access that has been put in order.
+    pub(crate) fn add(&mut self, position: &P, access: Access) {
+        if access.writes() {
+            // Everything that this write covers comes before it: whoever follows the write follows those too.
+            self.list.retain(|(_, earlier)| {
+                !(access.start <= earlier.start && earlier.end <= access.end)
+            });
+        } else if self
+            .list
+            .iter()
+            .any(|(other, earlier)| other == position && earlier.covers(&access))
+        {
+            return;
+        }
+        self.list.push((position.clone(), access));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    pub(crate) fn positions(&self) -> Vec<P> {
+        let mut positions: Vec<P> = Vec::new();
+        for (position, _) in &self.list {
+            if !positions.contains(position) {
+                positions.push(position.clone());
+            }
+        }
+        positions
+    }
+
+    /// Replaces the positions; an entry whose position gets none is dropped.
+    pub(crate) fn replace(&mut self, other: impl Fn(&P) -> Option<P>) {
+        let old = std::mem::take(&mut self.list);
+        self.list = old
+            .into_iter()
+            .filter_map(|(position, access)| Some((other(&position)?, access)))
+            .collect();
+    }
+
+    /// The only position, if there is only one.
+    pub(crate) fn only(&self) -> Option<&P> {
+        let (first, _) = self.list.first()?;
+        self.list
+            .iter()
+            .all(|(position, _)| position == first)
+            .then_some(first)
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        self.list.iter().any(|(_, access)| access.writes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::access::AccessKind;
+
+    fn read(start: u64, end: u64) -> Access {
+        Access {
+            start,
+            end,
+            kind: AccessKind::Read,
+        }
+    }
+
+    fn write(start: u64, end: u64) -> Access {
+        Access {
+            start,
+            end,
+            kind: AccessKind::Write,
+        }
+    }
+
+    #[test]
+    fn reads_do_not_wait_for_reads_but_a_write_waits_for_all() {
+        let mut entries = Entries::default();
+        entries.add(&'a', write(0, 8));
+        assert_eq!(entries.before(&'b', &read(0, 8)), ['a']);
+        entries.add(&'b', read(0, 8));
+        assert_eq!(entries.before(&'c', &read(0, 8)), ['a']);
+        entries.add(&'c', read(0, 8));
+        assert_eq!(entries.before(&'d', &write(0, 4)), ['a', 'b', 'c']);
+        // A partial write leaves the entries, a full one repositions them.
+        entries.add(&'d', write(0, 4));
+        assert_eq!(entries.before(&'e', &write(4, 8)), ['a', 'b', 'c']);
+        entries.add(&'e', write(0, 8));
+        assert_eq!(entries.positions(), ['e']);
+    }
+
+    #[test]
+    fn disjoint_parts_need_no_order() {
+        let mut entries = Entries::default();
+        entries.add(&1, write(0, 8));
+        assert!(entries.before(&2, &write(8, 16)).is_empty());
+        assert_eq!(entries.before(&2, &write(7, 16)), [1]);
+    }
+
+    #[test]
+    fn the_same_position_is_in_order_by_itself() {
+        let mut entries = Entries::default();
+        entries.add(&1, write(0, 8));
+        assert!(entries.before(&1, &write(0, 8)).is_empty());
+        entries.add(&1, read(0, 8));
+        assert_eq!(entries.len(), 1);
+    }
+
+    /// Against a slow model that keeps every access for ever: whoever the model says must come before is reached through waits.
+    #[test]
+    fn nothing_is_forgotten() {
+        // A small generator, so that the test needs no crate.
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = |n: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % n
+        };
+        for _ in 0..200 {
+            let mut entries = Entries::default();
+            let mut all: Vec<(u64, Access)> = Vec::new();
+            // reached[i]: the accesses (by number) that are ordered before access i.
+            let mut reached: Vec<std::collections::HashSet<usize>> = Vec::new();
+            for i in 0..30 {
+                let position = next(4);
+                let start = next(6);
+                let access = Access {
+                    start,
+                    end: start + 1 + next(4),
+                    kind: if next(2) == 0 {
+                        AccessKind::Write
+                    } else {
+                        AccessKind::Read
+                    },
+                };
+                let mut mine = std::collections::HashSet::new();
+                let mut positions = entries.before(&position, &access);
+                positions.push(position);
+                for (j, (other, _)) in all.iter().enumerate() {
+                    // A wait for a position is a wait for all that was enqueued there.
+                    if positions.contains(other) {
+                        mine.insert(j);
+                        mine.extend(reached[j].iter().copied());
+                    }
+                }
+                for (j, (_, earlier)) in all.iter().enumerate() {
+                    assert!(
+                        !earlier.conflicts(&access) || mine.contains(&j),
+                        "access {i} does not follow {j}"
+                    );
+                }
+                entries.add(&position, access);
+                all.push((position, access));
+                reached.push(mine);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The uses of one piece of memory, so that uses in different streams are put in order.
+//!
+//! The fast path is one comparison. The *owner* holds a stream's number as long as every use so far was in that stream; a launch
+//! there needs nothing else. Why that is sound without a lock: a write needs `&mut` and so happens-after every call that had the
+//! buffer before, while reads by two threads in two streams do not conflict; the entry that stands for the owner is kept as a *write
+//! of everything*, so a read that takes the fast path while another thread enters its stream is covered by it. Where exclusive use
+//! of the whole cannot be relied on (halves of a split buffer, buffers that a graph holds) the owner is `NOBODY`, and the check and
+//! the enqueueing happen together under the device's order lock.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::access::{Access, AccessKind, ViewScope};
+use super::entries::Entries;
+use super::order_lock::OrderGuard;
+use super::position::StreamPosition;
+use super::stream_handle::StreamHandle;
+use crate::error::Result;
+use crate::sync::lock;
+
+/// No stream has this number: every use takes the slow path.
+const NOBODY: u64 = 0;
+
+/// More entries than this are merged into one.
+const MOST_ENTRIES: usize = 24;
+
+/// Memory as the ordering rule sees it.
+pub(crate) trait OrderedMemory: Send + Sync {
+    /// Its uses.
+    fn history(&self) -> &UseHistory;
+
+    /// Puts a use by work that is about to be enqueued in `stream` after all that it conflicts with. `stream` is not captured.
+    ///
+    /// # Errors
+    ///
+    /// The memory may not be used in this stream, or the driver refuses.
+    fn order_use(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        access: Access,
+        scope: ViewScope,
+    ) -> Result<()>;
+}
+
+/// Who has used a piece of memory, where.
+#[derive(Default)]
+pub(crate) struct UseHistory {
+    /// The number of the only stream with uses so far, or `NOBODY`.
+    owner: AtomicU64,
+    uses: Mutex<Uses>,
+    /// Host accesses that are open. Only graphs ask: everything else is kept out by the borrow.
+    host_accesses: AtomicU32,
+}
+
+#[derive(Default)]
+struct Uses {
+    entries: Entries<StreamPosition>,
+    /// Held by a graph, which may use it at any time: the owner stays `NOBODY`.
+    in_graphs: bool,
+}
+
+impl UseHistory {
+    /// The fast path: every use so far was in the stream that goes by this number now.
+    #[inline]
+    pub(crate) fn is_owned_by(&self, number: u64) -> bool {
+        self.owner.load(Ordering::Relaxed) == number
+    }
+
+    /// Puts a use by work that is about to be enqueued in `stream` after all that it conflicts with.
+    pub(crate) fn order_use(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        access: Access,
+        scope: ViewScope,
+    ) -> Result<()> {
+        let mut uses = lock(&self.uses);
+        let in_graphs = uses.in_graphs;
+        let entries = &mut uses.entries;
+        let position = &StreamPosition::End(stream.clone());
+        let full = entries.len() >= MOST_ENTRIES;
+        let ordered = if full { Access::EVERYTHING } else { access };
+        for earlier in entries.before(position, &ordered) {
+            earlier.hold_back(guard, stream.stream_ref())?;
+        }
+        if full {
+            entries.clear();
+        }
+        entries.add(position, ordered);
+        let sole = scope == ViewScope::Sole && !in_graphs && entries.only() == Some(position);
+        if sole {
+            entries.clear();
+            entries.add(position, Access::EVERYTHING);
+        }
+        let owner = if sole { stream.number() } else { NOBODY };
+        self.owner.store(owner, Ordering::Release);
+        Ok(())
+    }
+
+    /// From here on every use takes the slow path, until [`order_use`](Self::order_use) finds one stream alone.
+    pub(crate) fn disown(&self, _guard: &OrderGuard<'_>) {
+        self.owner.store(NOBODY, Ordering::Release);
+    }
+
+    /// Fixes the uses so far at this moment: what their streams do later has nothing to do with the memory. For when views of parts
+    /// are used independently of each other; nobody else uses the memory during the call.
+    pub(crate) fn fix_positions(&self, guard: &OrderGuard<'_>) {
+        let mut uses = lock(&self.uses);
+        let positions = uses.entries.positions();
+        let fixed: Result<Vec<_>> = positions
+            .iter()
+            .map(|position| position.to_event(guard))
+            .collect();
+        // An error means that the context is lost; what was noted is right all the same, if coarse.
+        if let Ok(fixed) = fixed {
+            uses.entries.replace(|position| {
+                let index = positions.iter().position(|known| known == position)?;
+                fixed[index].clone().map(StreamPosition::Event)
+            });
+        }
+        drop(uses);
+        self.disown(guard);
+    }
+
+    /// From here on a graph may use it at any time.
+    pub(crate) fn join_graph(&self, guard: &OrderGuard<'_>) {
+        lock(&self.uses).in_graphs = true;
+        self.disown(guard);
+    }
+
+    /// Whether the device may be doing something that conflicts with an access of this kind by the host. Where it is not and the host
+    /// writes, the uses so far are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    pub(crate) fn conflicts_with_host(
+        &self,
+        guard: &OrderGuard<'_>,
+        kind: AccessKind,
+    ) -> Result<bool> {
+        let mut uses = lock(&self.uses);
+        if kind == AccessKind::Read && !uses.entries.writes() {
+            return Ok(false);
+        }
+        for position in uses.entries.positions() {
+            if !position.is_done(guard)? {
+                return Ok(true);
+            }
+        }
+        if kind == AccessKind::Write {
+            uses.entries.clear();
+            self.disown(guard);
+        }
+        Ok(false)
+    }
+
+    /// The positions of the last uses.
+    pub(crate) fn positions(&self) -> Vec<StreamPosition> {
+        lock(&self.uses).entries.positions()
+    }
+
+    /// Counts an access of the host that begins.
+    pub(crate) fn open_host_access(&self, _guard: &OrderGuard<'_>) {
+        self.change_host_accesses(|count| count + 1);
+    }
+
+    /// Counts an access of the host that ends.
+    pub(crate) fn close_host_access(&self) {
+        self.change_host_accesses(|count| count - 1);
+    }
+
+    /// A count that has reached its limit, by guards that were forgotten, stays there: graphs are kept out for good.
+    fn change_host_accesses(&self, change: impl Fn(u32) -> u32) {
+        let changed =
+            self.host_accesses
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+                    (count != u32::MAX).then(|| change(count))
+                });
+        // `Err`: at the limit, nothing changed.
+        let _ = changed;
+    }
+
+    /// Whether the host has the memory open.
+    pub(crate) fn is_open_to_host(&self) -> bool {
+        self.host_accesses.load(Ordering::Acquire) != 0
+    }
+}

@@ -1,0 +1,58 @@
+//! Positions in streams: what a use of memory stands at, and what later work can follow.
+
+use std::sync::Arc;
+
+use super::order_lock::OrderGuard;
+use super::recorded_event::RecordedEvent;
+use super::stream_handle::StreamHandle;
+use crate::driver_call::stream_ref::StreamRef;
+use crate::error::Result;
+
+/// A position in the order of what a device does.
+#[derive(Clone, Debug)]
+pub(crate) enum StreamPosition {
+    /// The end of a stream as it is when somebody asks.
+    End(Arc<StreamHandle>),
+    /// Where an event was recorded.
+    Event(Arc<RecordedEvent>),
+}
+
+impl PartialEq for StreamPosition {
+    fn eq(&self, other: &StreamPosition) -> bool {
+        match (self, other) {
+            (StreamPosition::End(one), StreamPosition::End(other)) => Arc::ptr_eq(one, other),
+            (StreamPosition::Event(one), StreamPosition::Event(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl StreamPosition {
+    /// Makes later work in `follower` wait for this.
+    pub(crate) fn hold_back(&self, guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
+        match self {
+            StreamPosition::End(stream) => stream.hold_back(guard, follower),
+            StreamPosition::Event(event) => event.hold_back(guard, follower),
+        }
+    }
+
+    /// Whether all before it is done.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    pub(crate) fn is_done(&self, guard: &OrderGuard<'_>) -> Result<bool> {
+        match self {
+            StreamPosition::End(stream) => stream.past_is_done(guard),
+            StreamPosition::Event(event) => event.is_done(),
+        }
+    }
+
+    /// An event that stands at this position as it is now; `None` if all before it is done.
+    pub(crate) fn to_event(&self, guard: &OrderGuard<'_>) -> Result<Option<Arc<RecordedEvent>>> {
+        match self {
+            StreamPosition::End(stream) => stream.record_position(guard),
+            StreamPosition::Event(event) => Ok((!event.is_done()?).then(|| event.clone())),
+        }
+    }
+}

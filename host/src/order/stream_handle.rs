@@ -1,0 +1,253 @@
+//! A stream as the ordering rule sees it: the driver's handle, a number, and whether it is captured.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warpsmith_driver::raw;
+
+use super::order_lock::OrderGuard;
+use super::recorded_event::RecordedEvent;
+use crate::context::primary::Context;
+use crate::driver_call::adopt::destroyed;
+use crate::driver_call::handle::Handle;
+use crate::driver_call::stream_ref::StreamRef;
+use crate::driver_call::{self, adopt, call};
+use crate::error::{Code, Error, Result};
+
+/// The driver's stream, which it owns, with the events by which other streams follow it.
+pub(crate) struct StreamHandle {
+    context: Arc<Context>,
+    raw: Handle<raw::CUstream>,
+    owned: ManuallyDrop<Owned>,
+    /// Never used twice in a process.
+    number: u64,
+    /// `number`, or [`CAPTURED`], which is no memory's owner, so that everything takes the slow path.
+    current_number: AtomicU64,
+    /// The number of the capture that it is part of, 0 for none.
+    capture_number: AtomicU64,
+}
+
+/// What is destroyed with a stream.
+struct Owned {
+    stream: cust::stream::Stream,
+    /// Recorded whenever another stream must follow this one; waits bind to the recording at the time of their call.
+    handover: cust::event::Event,
+    /// Recorded when a capture begins: all that was really enqueued.
+    before_capture: cust::event::Event,
+}
+
+/// A number that no stream has.
+const CAPTURED: u64 = u64::MAX;
+
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+impl PartialEq for StreamHandle {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl std::fmt::Debug for StreamHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({})", self.number)
+    }
+}
+
+impl StreamHandle {
+    /// A new stream of the driver, with its flags and priority.
+    pub(crate) fn create(
+        context: &Arc<Context>,
+        flags: raw::CUstream_flags,
+        priority: i32,
+    ) -> Result<Arc<StreamHandle>> {
+        context.bind()?;
+        let event = || {
+            cust::event::Event::new(cust::event::EventFlags::DISABLE_TIMING)
+                .map_err(|error| driver_call::cust_failed("cuEventCreate", error))
+        };
+        let (handover, before_capture) = (event()?, event()?);
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `raw`, which outlives the call.
+        unsafe { call!(cuStreamCreateWithPriority(&mut raw, flags.0, priority)) }?;
+        // SAFETY: the call above made the stream, and it is given to cust alone.
+        let stream = unsafe { adopt::stream(raw) };
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(StreamHandle {
+            context: context.clone(),
+            raw: Handle::new(raw),
+            owned: ManuallyDrop::new(Owned {
+                stream,
+                handover,
+                before_capture,
+            }),
+            number,
+            current_number: AtomicU64::new(number),
+            capture_number: AtomicU64::new(0),
+        }))
+    }
+
+    /// The driver's handle, valid as long as `self`.
+    #[inline]
+    pub(crate) fn raw(&self) -> raw::CUstream {
+        self.raw.raw()
+    }
+
+    #[inline]
+    pub(crate) fn stream_ref(&self) -> StreamRef<'_> {
+        // SAFETY: only `drop` destroys the stream.
+        unsafe { StreamRef::new(self.raw()) }
+    }
+
+    /// The owning object of cust, for the calls that it has.
+    pub(crate) fn cust(&self) -> &cust::stream::Stream {
+        &self.owned.stream
+    }
+
+    /// The stream's number, which no other stream of this process ever has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What a memory's owner is compared with: the stream's number, or while it is captured one that owns nothing.
+    #[inline]
+    pub(crate) fn current_number(&self) -> u64 {
+        self.current_number.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_captured(&self) -> bool {
+        self.current_number() == CAPTURED
+    }
+
+    /// The number of the capture that this stream is part of.
+    pub(crate) fn capture_number(&self) -> Option<u64> {
+        match self.capture_number.load(Ordering::Acquire) {
+            0 => None,
+            number => Some(number),
+        }
+    }
+
+    /// Enters a capture. The caller tells the driver, and has the stream borrowed exclusively until it leaves.
+    pub(crate) fn enter_capture(&self, _guard: &OrderGuard<'_>, number: u64) -> Result<()> {
+        // SAFETY: `self` owns the event and the stream; the stream is not captured yet.
+        unsafe {
+            call!(cuEventRecord(
+                adopt::event_handle(&self.owned.before_capture),
+                self.raw()
+            ))
+        }?;
+        self.capture_number.store(number, Ordering::Release);
+        self.current_number.store(CAPTURED, Ordering::Release);
+        Ok(())
+    }
+
+    /// Leaves the capture, which the caller has ended.
+    pub(crate) fn leave_capture(&self, _guard: &OrderGuard<'_>) {
+        self.current_number.store(self.number, Ordering::Release);
+        self.capture_number.store(0, Ordering::Release);
+    }
+
+    /// # Errors
+    ///
+    /// The stream is being captured, when `call` cannot work.
+    pub(crate) fn refuse_capture(&self, call: &'static str) -> Result<()> {
+        if self.is_captured() {
+            return Err(Error::misuse(
+                call,
+                Code::STREAM_CAPTURE_UNSUPPORTED,
+                "the stream is being captured: nothing runs, so there is nothing to wait for or to copy to the host",
+                "do this before the capture, or after launching the captured graph",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Makes later work in `follower` wait for everything enqueued here so far.
+    pub(crate) fn hold_back(&self, _guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
+        let event = if self.is_captured() {
+            // What is captured does not run; what came before has its event.
+            adopt::event_handle(&self.owned.before_capture)
+        } else {
+            let event = adopt::event_handle(&self.owned.handover);
+            // SAFETY: `self` owns the event and the stream.
+            unsafe { call!(cuEventRecord(event, self.raw())) }?;
+            event
+        };
+        // SAFETY: `self` owns the event; `StreamRef` says that the stream is alive.
+        unsafe { call!(cuStreamWaitEvent(follower.raw(), event, 0)) }
+    }
+
+    /// Makes later work here follow what `other` holds, both being in one capture.
+    pub(crate) fn follow_captured(
+        &self,
+        _guard: &OrderGuard<'_>,
+        other: &StreamHandle,
+    ) -> Result<()> {
+        let event = adopt::event_handle(&other.owned.handover);
+        // SAFETY: `other` owns the event and its stream.
+        unsafe { call!(cuEventRecord(event, other.raw())) }?;
+        // SAFETY: `other` owns the event, `self` the stream.
+        unsafe { call!(cuStreamWaitEvent(self.raw(), event, 0)) }
+    }
+
+    /// Whether everything that was really enqueued here is done.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    pub(crate) fn past_is_done(&self, _guard: &OrderGuard<'_>) -> Result<bool> {
+        self.context.bind()?;
+        let answer = if self.is_captured() {
+            // SAFETY: `self` owns the event.
+            unsafe {
+                call!(cuEventQuery(adopt::event_handle(
+                    &self.owned.before_capture
+                )))
+            }
+        } else {
+            // SAFETY: `self` owns the stream.
+            unsafe { call!(cuStreamQuery(self.raw())) }
+        };
+        match answer {
+            Ok(()) => Ok(true),
+            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An event for everything enqueued here so far; `None` if that is done.
+    pub(crate) fn record_position(
+        &self,
+        guard: &OrderGuard<'_>,
+    ) -> Result<Option<Arc<RecordedEvent>>> {
+        if self.past_is_done(guard)? {
+            return Ok(None);
+        }
+        let stream = if self.is_captured() {
+            // Recording here would become part of the graph.
+            let service_stream = self.context.service_stream();
+            self.hold_back(guard, service_stream)?;
+            service_stream
+        } else {
+            self.stream_ref()
+        };
+        RecordedEvent::record(&self.context, stream).map(Some)
+    }
+}
+
+impl Drop for StreamHandle {
+    fn drop(&mut self) {
+        // SAFETY: this is the only place that takes the field, and `drop` runs once. The driver finishes what is enqueued.
+        let Owned {
+            stream,
+            handover,
+            before_capture,
+        } = unsafe { ManuallyDrop::take(&mut self.owned) };
+        self.context.destroy(move || {
+            let stream = destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream));
+            let handover = destroyed("cuEventDestroy", cust::event::Event::drop(handover));
+            let before = destroyed("cuEventDestroy", cust::event::Event::drop(before_capture));
+            stream.and(handover).and(before)
+        });
+    }
+}

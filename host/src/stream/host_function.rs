@@ -1,0 +1,125 @@
+//! Functions on the host that run when a stream or a graph reaches them.
+//!
+//! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED` or
+//! waits for itself. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
+//! later. A panic in one is caught and reported by the next wait.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::Stream;
+use crate::driver_call::call;
+use crate::driver_call::callback::Running;
+use crate::error::Result;
+use crate::gpu::reports::WaitReports;
+
+impl Stream {
+    /// Calls `function` once when everything before it in this stream is done; what comes after waits for it.
+    ///
+    /// If the context is lost before, it is never called (and leaks).
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// stream.host_fn(move || sender.send("here").unwrap())?;
+    /// stream.synchronize()?;
+    /// assert_eq!(receiver.recv().unwrap(), "here");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The stream is being captured: a captured function would run at each launch of the graph, so it has to be an `Fn`
+    /// ([`GraphBuilder::host`](crate::GraphBuilder::host)).
+    // covers: STREAM-15, GRAPH-05
+    pub fn host_fn(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
+        self.handle.refuse_capture("cuLaunchHostFunc")?;
+        self.gpu.bind()?;
+        let once = Box::new(Once {
+            function: Box::new(function),
+            reports: self.gpu.reports().clone(),
+        });
+        let data = Box::into_raw(once);
+        // SAFETY: `self` owns the stream; `data` is what `run_once` asks for, and the driver calls it at most once.
+        let result = unsafe {
+            call!(cuLaunchHostFunc(
+                self.handle.raw(),
+                Some(run_once),
+                data.cast()
+            ))
+        };
+        if result.is_err() {
+            // SAFETY: `data` comes from `Box::into_raw` above; the driver refused the function and never calls it.
+            drop(unsafe { Box::from_raw(data) });
+        }
+        result
+    }
+}
+
+struct Once {
+    function: Box<dyn FnOnce() + Send>,
+    reports: Arc<WaitReports>,
+}
+
+/// # Safety
+///
+/// `data` comes from `Box::into_raw` of a [`Once`], and this takes it over.
+unsafe extern "C" fn run_once(data: *mut core::ffi::c_void) {
+    // SAFETY: by the contract of this function.
+    let once = unsafe { Box::from_raw(data.cast::<Once>()) };
+    run_reporting_panics(once.function, &once.reports);
+}
+
+/// A function that a graph calls at each launch.
+pub(crate) struct Repeated {
+    function: Box<dyn Fn() + Send + Sync>,
+    reports: Arc<WaitReports>,
+}
+
+impl Repeated {
+    pub(crate) fn new(
+        reports: &Arc<WaitReports>,
+        function: impl Fn() + Send + Sync + 'static,
+    ) -> Repeated {
+        Repeated {
+            function: Box::new(function),
+            reports: reports.clone(),
+        }
+    }
+}
+
+/// # Safety
+///
+/// `data` points to a [`Repeated`] that lives as long as the graph can run.
+pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
+    // SAFETY: by the contract of this function.
+    let repeated = unsafe { &*data.cast::<Repeated>() };
+    run_reporting_panics(&repeated.function, &repeated.reports);
+}
+
+/// Keeps panics on this side of the driver.
+fn run_reporting_panics(function: impl FnOnce(), reports: &WaitReports) {
+    let running = Running::enter();
+    let result = catch_unwind(AssertUnwindSafe(function));
+    drop(running);
+    let Err(payload) = result else { return };
+    reports.add_host_panic(message(&payload));
+    // A payload's own destructor may panic too; then it is lost, which is better than an abort.
+    std::mem::forget(payload);
+}
+
+fn message(payload: &Box<dyn Any + Send>) -> String {
+    match payload.downcast_ref::<&str>() {
+        Some(text) => (*text).into(),
+        None => payload
+            .downcast_ref::<String>()
+            .cloned()
+            .unwrap_or_else(|| "a panic without a message".into()),
+    }
+}

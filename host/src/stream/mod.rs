@@ -1,0 +1,220 @@
+//! Streams: queues of work for the device, each in order, beside each other.
+
+pub(crate) mod event;
+pub(crate) mod host_function;
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use warpsmith_driver::raw;
+
+use self::event::Event;
+use crate::driver_call::{self, call};
+use crate::error::{Code, Error, Result};
+use crate::gpu::Gpu;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::order::stream_handle::StreamHandle;
+
+/// How a stream behaves.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let (least, greatest) = gpu.stream_priorities()?;
+/// let urgent = gpu.stream_with(StreamOptions { priority: greatest, ..Default::default() })?;
+/// assert_eq!(urgent.priority()?, greatest);
+/// assert!(greatest <= least);
+/// # Ok(())
+/// # }
+/// ```
+// covers: STREAM-18
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamOptions {
+    /// Does not wait for the legacy default stream, nor that for it (the default). A blocking stream takes turns with it.
+    pub non_blocking: bool,
+    /// Smaller is more urgent; [`Gpu::stream_priorities`] gives the range, what is beyond is clamped.
+    pub priority: i32,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        StreamOptions {
+            non_blocking: true,
+            priority: 0,
+        }
+    }
+}
+
+/// A queue of work for the device. What one stream holds is done in order; different streams have no order but what events and
+/// the use of the same buffers give (that is put in order by itself).
+///
+/// Dropping a stream does not wait: work that is enqueued is still done.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let squares = stream.upload(&[1, 4, 9])?;
+/// assert_eq!(stream.download(&squares)?, [1, 4, 9]);
+/// # Ok(())
+/// # }
+/// ```
+// covers: STREAM-07
+pub struct Stream {
+    pub(crate) gpu: Arc<OpenDevice>,
+    pub(crate) handle: Arc<StreamHandle>,
+    /// Not `Clone`: a capture takes the stream exclusively.
+    _unique: PhantomData<()>,
+}
+
+impl Gpu {
+    /// A new stream that does not take turns with the legacy default stream.
+    pub fn stream(&self) -> Result<Stream> {
+        self.stream_with(StreamOptions::default())
+    }
+
+    /// A new stream with these options.
+    pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
+        let flags = if options.non_blocking {
+            raw::CUstream_flags::CU_STREAM_NON_BLOCKING
+        } else {
+            raw::CUstream_flags(0)
+        };
+        let handle = StreamHandle::create(self.inner.context(), flags, options.priority)?;
+        self.inner.order().add_stream(&handle);
+        Ok(Stream {
+            gpu: self.inner.clone(),
+            handle,
+            _unique: PhantomData,
+        })
+    }
+
+    /// The least and the greatest priority of streams; the greatest is the smaller number.
+    pub fn stream_priorities(&self) -> Result<(i32, i32)> {
+        self.inner.bind()?;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: the driver writes one number each to `least` and `greatest`, which outlive the call.
+        unsafe { call!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest)) }?;
+        Ok((least, greatest))
+    }
+}
+
+impl Stream {
+    /// The device.
+    pub fn gpu(&self) -> Gpu {
+        Gpu::from(&self.gpu)
+    }
+
+    /// The driver's handle (`CUstream`), for calls of libraries that take one. What those do with memory of this crate is not put in
+    /// order with other streams.
+    pub fn as_raw(&self) -> *mut core::ffi::c_void {
+        self.handle.raw().cast()
+    }
+
+    /// The priority that the driver gave it.
+    pub fn priority(&self) -> Result<i32> {
+        self.gpu.bind()?;
+        self.handle
+            .cust()
+            .get_priority()
+            .map_err(|error| driver_call::cust_failed("cuStreamGetPriority", error))
+    }
+
+    /// Whether it keeps out of the legacy default stream's way.
+    pub fn is_non_blocking(&self) -> Result<bool> {
+        self.gpu.bind()?;
+        let mut flags = 0;
+        // SAFETY: the driver writes one number to `flags`, which outlives the call; `self` owns the stream.
+        unsafe { call!(cuStreamGetFlags(self.handle.raw(), &mut flags)) }?;
+        Ok(flags & raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
+    }
+
+    /// Waits until everything in this stream is done.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function. A stream that is
+    /// being captured cannot be waited for; the attempt is refused and leaves the capture as it is.
+    // covers: STREAM-10, GRAPH-33, ERROR-02
+    pub fn synchronize(&self) -> Result<()> {
+        self.handle.refuse_capture("cuStreamSynchronize")?;
+        self.gpu.bind()?;
+        // SAFETY: `self` owns the stream.
+        let done = unsafe { call!(cuStreamSynchronize(self.handle.raw())) };
+        self.gpu.after_wait("cuStreamSynchronize", done)
+    }
+
+    /// Whether everything in this stream is done. Does not wait.
+    // covers: STREAM-12
+    pub fn is_idle(&self) -> Result<bool> {
+        self.handle.refuse_capture("cuStreamQuery")?;
+        self.gpu.bind()?;
+        // SAFETY: `self` owns the stream.
+        match unsafe { call!(cuStreamQuery(self.handle.raw())) } {
+            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
+            done => self.gpu.after_wait("cuStreamQuery", done).map(|()| true),
+        }
+    }
+
+    /// Marks this point of the stream: the event is complete once everything before it is done. Recording again moves the mark.
+    // covers: EVENT-02
+    pub fn record(&self, event: &Event) -> Result<()> {
+        check_same_device("cuEventRecord", &self.gpu, event.gpu())?;
+        self.gpu.bind()?;
+        let _order = self.gpu.lock_order();
+        // SAFETY: `self` owns the stream, `event` the event.
+        unsafe { call!(cuEventRecord(event.raw(), self.handle.raw())) }?;
+        event.set_capture_number(self.handle.capture_number());
+        Ok(())
+    }
+
+    /// Lets later work in this stream wait for the event's most recent recording. The host does not wait. An event that was never
+    /// recorded holds nothing up.
+    ///
+    /// # Errors
+    ///
+    /// The event was recorded in a stream that is being captured and this one is not part of that capture (see
+    /// [`Capture::fork`](crate::Capture::fork)), or the other way round.
+    // covers: STREAM-11, EVENT-03, GRAPH-35, GRAPH-36
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        check_same_device("cuStreamWaitEvent", &self.gpu, event.gpu())?;
+        self.gpu.bind()?;
+        let _order = self.gpu.lock_order();
+        let here = self.handle.capture_number();
+        let there = event.capture_number();
+        if here != there {
+            let (code, message) = match (here, there) {
+                (None, _) => (
+                    Code::STREAM_CAPTURE_ISOLATION,
+                    "the event belongs to a capture that this stream is no part of",
+                ),
+                (_, None) => (
+                    Code::STREAM_CAPTURE_ISOLATION,
+                    "this stream is being captured and the event is not part of the capture",
+                ),
+                _ => (
+                    Code::STREAM_CAPTURE_MERGE,
+                    "the event belongs to another capture",
+                ),
+            };
+            return Err(Error::misuse(
+                "cuStreamWaitEvent",
+                code,
+                message,
+                "`Capture::fork` brings a stream into a capture; record the event inside the same capture",
+            ));
+        }
+        // SAFETY: `self` owns the stream, `event` the event.
+        unsafe { call!(cuStreamWaitEvent(self.handle.raw(), event.raw(), 0)) }
+    }
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.handle.fmt(f)
+    }
+}

@@ -1,0 +1,41 @@
+//! Asynchronous copies of a thread: `cp.async`.
+
+use crate::effect::{BarrierAction, Completion};
+use crate::form::{Extent, Form, form, reads, updates, writes};
+
+macro_rules! copy {
+    ($syntax:literal) => {
+        form($syntax)
+            .with(".state", "shared shared::cta")
+            .with(".level::cache_hint", "L2::cache_hint@7.4+sm_80")
+            .with(
+                ".prefetch_size",
+                "L2::64B@7.4+sm_80 L2::128B@7.4+sm_80 L2::256B@7.4+sm_80",
+            )
+            .accesses(&[
+                writes("dst")
+                    .nth_space(0)
+                    .until(Completion::AsyncGroup)
+                    .of(Extent::Operand("cp-size")),
+                reads("src")
+                    .nth_space(1)
+                    .until(Completion::AsyncGroup)
+                    .of(Extent::Operand("cp-size")),
+            ])
+    };
+}
+
+pub(super) const FORMS: &[Form] = &[
+    copy!("cp.async.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80").named("cp.async"),
+    copy!("cp.async.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80").named("cp.async"),
+    copy!("cp.async.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80").named("cp.async"),
+    copy!("cp.async.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80").named("cp.async"),
+    form("cp.async.commit_group").since("7.0 sm_80").named("cp.async.commit_group"),
+    form("cp.async.wait_group n:imm").since("7.0 sm_80").named("cp.async.wait_group"),
+    form("cp.async.wait_all").since("7.0 sm_80").named("cp.async.wait_all"),
+    form("cp.async.mbarrier.arrive{.noinc}{.state}.b64 [a]").since("7.0 sm_80")
+        .with(".state", "shared shared::cta@7.8+sm_80")
+        .named("cp.async.mbarrier.arrive")
+        .barrier(BarrierAction::Arrive)
+        .accesses(&[updates("a").until(Completion::AsyncGroup).of(Extent::Bytes(8))]),
+];

@@ -1,0 +1,96 @@
+//! Video instructions: arithmetic of bytes and half-words, alone and side by side.
+//!
+//! Operands may select a part (`a.b1`), which the syntax lines leave out.
+
+use crate::form::{Form, form};
+
+const INT: &str = "u32 s32";
+const OP2: &str = "add min max";
+
+macro_rules! video {
+    ($syntax:literal) => {
+        form($syntax)
+            .with(".dtype", INT)
+            .with(".atype", INT)
+            .with(".btype", INT)
+    };
+}
+
+pub(super) const FORMS: &[Form] = &[
+    video!("vadd.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vadd.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".op2", OP2),
+    video!("vsub.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vsub.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".op2", OP2),
+    video!("vabsdiff.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vabsdiff.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".op2", OP2),
+    video!("vmin.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vmin.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".op2", OP2),
+    video!("vmax.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vmax.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".op2", OP2),
+    video!("vshl.dtype.atype.btype{.sat}.mode d:.dtype, a:.atype, b:.btype")
+        .with(".mode", "clamp wrap")
+        .with(".btype", "u32"),
+    video!("vshl.dtype.atype.btype{.sat}.mode.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".mode", "clamp wrap")
+        .with(".btype", "u32")
+        .with(".op2", OP2),
+    video!("vshr.dtype.atype.btype{.sat}.mode d:.dtype, a:.atype, b:.btype")
+        .with(".mode", "clamp wrap")
+        .with(".btype", "u32"),
+    video!("vshr.dtype.atype.btype{.sat}.mode.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".mode", "clamp wrap")
+        .with(".btype", "u32")
+        .with(".op2", OP2),
+    video!("vmad.dtype.atype.btype{.sat}{.scale} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".scale", "shr7 shr15"),
+    video!("vmad.dtype.atype.btype.po{.sat}{.scale} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .with(".scale", "shr7 shr15"),
+    form("vset.atype.btype.cmp d:u32, a:.atype, b:.btype")
+        .with(".atype", INT)
+        .with(".btype", INT)
+        .with(".cmp", "eq ne lt le gt ge"),
+    form("vset.atype.btype.cmp.op2 d:u32, a:.atype, b:.btype, c:u32")
+        .with(".atype", INT)
+        .with(".btype", INT)
+        .with(".cmp", "eq ne lt le gt ge")
+        .with(".op2", OP2),
+    video!("vadd2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vsub2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vavrg2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vabsdiff2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vmin2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vmax2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    form("vset2.atype.btype.cmp{.add} d:u32, a:.atype, b:.btype, c:u32")
+        .since("3.0 sm_30")
+        .with(".atype", INT)
+        .with(".btype", INT)
+        .with(".cmp", "eq ne lt le gt ge"),
+    video!("vadd4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vsub4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vavrg4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vabsdiff4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vmin4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    video!("vmax4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
+        .since("3.0 sm_30"),
+    form("vset4.atype.btype.cmp{.add} d:u32, a:.atype, b:.btype, c:u32")
+        .since("3.0 sm_30")
+        .with(".atype", INT)
+        .with(".btype", INT)
+        .with(".cmp", "eq ne lt le gt ge"),
+];

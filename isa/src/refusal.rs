@@ -1,0 +1,320 @@
+//! Why an instruction is refused, in ptxas's words.
+
+use crate::form::Slot;
+use crate::target::{PtxVersion, Target};
+use core::fmt;
+
+/// Why an instruction is refused. Its text is that of ptxas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal<'t> {
+    /// No instruction has this opcode.
+    UnknownInstruction(&'t str),
+    /// No instruction has this modifier.
+    UnknownModifier(&'t str),
+    /// The instruction lacks a modifier that others have.
+    IllegalModifier {
+        /// The modifier without its dot.
+        modifier: &'t str,
+        /// The opcode.
+        instruction: &'t str,
+    },
+    /// A modifier must be there.
+    MissingModifier {
+        /// Where it would stand.
+        slot: &'static Slot,
+        /// The instruction's name.
+        instruction: &'t str,
+        /// Whether `.approx` would do as well.
+        approximate: bool,
+    },
+    /// A modifier is there twice.
+    Duplicate(&'t str),
+    /// The instruction has no access to this state space.
+    IncorrectSpace(&'t str),
+    /// Several state spaces where one belongs.
+    TooManySpaces(&'t str),
+    /// An order without a scope.
+    NeedsScope {
+        /// The order.
+        modifier: &'t str,
+        /// The instruction's name.
+        instruction: &'t str,
+    },
+    /// A scope without an order.
+    NeedsOrder {
+        /// The scope.
+        modifier: &'t str,
+        /// The instruction's name.
+        instruction: &'t str,
+    },
+    /// The instruction does not exist for these types.
+    UnexpectedTypes(&'t str),
+    /// The number or kinds of the operands are wrong.
+    ArgumentsMismatch(&'t str),
+    /// A destination is no register.
+    ResultRequired(&'t str),
+    /// It came with a later PTX version.
+    NeedsVersion {
+        /// What came: an instruction or a modifier.
+        feature: Feature<'t>,
+        /// The first version.
+        version: PtxVersion,
+    },
+    /// It came with a later architecture.
+    NeedsTarget {
+        /// What came.
+        feature: Feature<'t>,
+        /// The level of the first architecture.
+        level: u16,
+    },
+    /// The module's architecture lacks it, and being later does not help.
+    NotOnTarget {
+        /// What it lacks.
+        feature: Feature<'t>,
+        /// The module's architecture.
+        target: Target,
+    },
+    /// No special register has this name.
+    UnknownSymbol(&'t str),
+}
+
+/// What a refusal calls that which is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature<'t> {
+    /// A name.
+    Named(&'t str),
+    /// A modifier, without its dot.
+    Modifier(&'t str),
+}
+
+impl fmt::Display for Feature<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Feature::Named(name) => f.write_str(name),
+            Feature::Modifier("cluster") => f.write_str(".cluster scope"),
+            Feature::Modifier(name) => match name.rfind("::") {
+                Some(at) if name.starts_with("shared") || name.starts_with("param") => {
+                    f.write_str(&name[at..])
+                }
+                _ => write!(f, ".{name}"),
+            },
+        }
+    }
+}
+
+/// Classes of modifiers that ptxas tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModifierClass {
+    /// A type.
+    Type,
+    /// `.rn`, `.rzi` ...
+    Rounding,
+    /// `.eq`, `.ltu` ...
+    Comparison,
+    /// `.global` ...
+    Space,
+    /// `.v2` ...
+    Vector,
+    /// `.cta` ...
+    Scope,
+    /// Any other.
+    Other,
+}
+
+impl ModifierClass {
+    /// The class of a modifier.
+    pub fn of(modifier: &str) -> ModifierClass {
+        match modifier {
+            _ if crate::operand::type_bits(modifier) != 0 => ModifierClass::Type,
+            "rn" | "rz" | "rm" | "rp" | "rna" | "rs" | "rni" | "rzi" | "rmi" | "rpi" => {
+                ModifierClass::Rounding
+            }
+            "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs" | "equ" | "neu"
+            | "ltu" | "leu" | "gtu" | "geu" | "num" | "nan" => ModifierClass::Comparison,
+            "global" | "shared" | "local" | "const" | "param" | "shared::cta"
+            | "shared::cluster" => ModifierClass::Space,
+            "v2" | "v4" | "v8" => ModifierClass::Vector,
+            "cta" | "cluster" | "gpu" | "sys" => ModifierClass::Scope,
+            _ => ModifierClass::Other,
+        }
+    }
+}
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Refusal::UnknownInstruction(name) => {
+                write!(f, "Not a name of any known instruction: '{name}'")
+            }
+            Refusal::UnknownModifier(name) => write!(f, "Unknown modifier '.{name}'"),
+            Refusal::IllegalModifier {
+                modifier,
+                instruction,
+            } => match ModifierClass::of(modifier) {
+                ModifierClass::Type => write!(
+                    f,
+                    "Unexpected instruction types specified for '{instruction}'"
+                ),
+                ModifierClass::Rounding => write!(
+                    f,
+                    "Illegal rounding modifier for instruction '{instruction}'"
+                ),
+                ModifierClass::Comparison => {
+                    write!(
+                        f,
+                        "Comparison qualifier is not allowed for instruction '{instruction}'"
+                    )
+                }
+                ModifierClass::Space => write!(
+                    f,
+                    "No state space qualifier expected for instruction '{instruction}'"
+                ),
+                ModifierClass::Vector => write!(
+                    f,
+                    "Vector qualifier is not allowed for instruction '{instruction}'"
+                ),
+                ModifierClass::Scope | ModifierClass::Other => {
+                    write!(
+                        f,
+                        "Illegal modifier '.{modifier}' for instruction '{instruction}'"
+                    )
+                }
+            },
+            Refusal::MissingModifier {
+                slot,
+                instruction,
+                approximate,
+            } => missing(f, slot, instruction, approximate),
+            Refusal::Duplicate(name) => write!(f, "Duplicate .{name} modifier"),
+            Refusal::IncorrectSpace(name) => {
+                write!(f, "State space incorrect for instruction '{name}'")
+            }
+            Refusal::TooManySpaces(name) => {
+                write!(
+                    f,
+                    "Unexpected number of state spaces specified in instruction '{name}'"
+                )
+            }
+            Refusal::NeedsScope {
+                modifier,
+                instruction,
+            } => {
+                write!(
+                    f,
+                    "Modifier '.{modifier}' requires scope with '{instruction}' instruction"
+                )
+            }
+            Refusal::NeedsOrder {
+                modifier,
+                instruction,
+            } => {
+                write!(
+                    f,
+                    "Modifier '.{modifier}' requires order with '{instruction}' instruction"
+                )
+            }
+            Refusal::UnexpectedTypes(name) => {
+                write!(f, "Unexpected instruction types specified for '{name}'")
+            }
+            Refusal::ArgumentsMismatch(name) => {
+                write!(f, "Arguments mismatch for instruction '{name}'")
+            }
+            Refusal::ResultRequired(name) => {
+                write!(f, "Result register required for instruction '{name}'")
+            }
+            Refusal::NeedsVersion { feature, version } => {
+                write!(
+                    f,
+                    "Feature '{feature}' requires PTX ISA .version {version} or later"
+                )
+            }
+            Refusal::NeedsTarget { feature, level } => {
+                write!(
+                    f,
+                    "Feature '{feature}' requires .target sm_{level} or higher"
+                )
+            }
+            Refusal::NotOnTarget { feature, target } => {
+                write!(
+                    f,
+                    "Instruction '{feature}' not supported on .target '{target}'"
+                )
+            }
+            Refusal::UnknownSymbol(name) => write!(f, "Unknown symbol '{name}'"),
+        }
+    }
+}
+
+/// What must stand in an empty slot.
+fn missing(
+    f: &mut fmt::Formatter<'_>,
+    slot: &Slot,
+    instruction: &str,
+    approximate: bool,
+) -> fmt::Result {
+    let first = slot.alternatives().next().map_or("", |first| first.word);
+    let mut words = slot.alternatives().map(|alternative| alternative.word);
+    let pair = (words.next(), words.next(), words.next());
+    match (slot.class(), slot.name) {
+        (ModifierClass::Type, _) => write!(
+            f,
+            "Unexpected instruction types specified for '{instruction}'"
+        ),
+        (ModifierClass::Rounding, _) if approximate => {
+            write!(
+                f,
+                "Rounding modifier or '.approx' modifier required for instruction '{instruction}'"
+            )
+        }
+        (ModifierClass::Rounding, _) => write!(
+            f,
+            "Rounding modifier required for instruction '{instruction}'"
+        ),
+        (ModifierClass::Comparison, "mode") => write!(
+            f,
+            "Unexpected instruction types specified for '{instruction}'"
+        ),
+        (ModifierClass::Comparison, _) => write!(
+            f,
+            "Comparison modifier required for instruction '{instruction}'"
+        ),
+        (ModifierClass::Space, _) => write!(
+            f,
+            "State space modifier required for instruction '{instruction}'"
+        ),
+        (ModifierClass::Vector, _) => write!(
+            f,
+            "Vector modifier required for instruction '{instruction}'"
+        ),
+        (_, "op" | "redOp") => write!(
+            f,
+            "Reduction operation is required for instruction '{instruction}'"
+        ),
+        (_, "shape") => write!(f, "Shape modifier required for instruction '{instruction}'"),
+        (_, "mode") if first == "up" => write!(
+            f,
+            "Shuffle modifier required for instruction '{instruction}'"
+        ),
+        (_, "mode") if first == "clamp" => {
+            write!(f, "Clamp modifier required for instruction '{instruction}'")
+        }
+        (_, "level") => write!(
+            f,
+            "Cache level modifier required for instruction '{instruction}'"
+        ),
+        (_, name) => match pair {
+            (Some(one), Some(other), None) => {
+                write!(
+                    f,
+                    "'.{one}' or '.{other}' modifier required for instruction '{instruction}'"
+                )
+            }
+            _ => write!(
+                f,
+                ".{name} modifier required for instruction '{instruction}'"
+            ),
+        },
+    }
+}
+
+impl core::error::Error for Refusal<'_> {}

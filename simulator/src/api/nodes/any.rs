@@ -1,0 +1,173 @@
+//! Nodes by generic parameters: of every type, also child graphs and conditional nodes.
+
+use std::sync::{Arc, Mutex};
+
+use super::add::{add, check_context, replace};
+use super::host::host;
+use super::kernel::kernel;
+use super::memory::memset;
+use crate::api::entry::*;
+use crate::api::graph::dependency_list;
+use crate::device_runtime::conditions;
+use crate::graph::{Conditional, ConditionalKind, GRAPHS, Graph, NODES, NodeOperation};
+use crate::memory::Transfer;
+use crate::streams::{EVENTS, Operation};
+use crate::sync::lock;
+
+driver_calls! {
+    Ready fn cuGraphAddChildGraphNode(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        childGraph: CUgraph,
+    ) {
+        let operation = child(childGraph, Some(hGraph))?;
+        add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
+    }
+
+    Ready fn cuGraphAddNode(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        nodeParams: *mut CUgraphNodeParams,
+    ) {
+        add_any(phGraphNode, hGraph, dependencies, core::ptr::null(), numDependencies, nodeParams)?;
+    }
+
+    Ready fn cuGraphAddNode_v2(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode,
+        dependencyData: *const CUgraphEdgeData, numDependencies: usize, nodeParams: *mut CUgraphNodeParams,
+    ) {
+        add_any(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)?;
+    }
+
+    Ready fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) {
+        let node = NODES.get(hNode)?;
+        let given = parameters(nodeParams)?;
+        match node.operation() {
+            NodeOperation::Child(_) if given.type_ == CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
+                node.set_operation(child(given.__bindgen_anon_1.graph.graph, None)?);
+            }
+            _ => replace(&node, from_any(given, node.single_operation().as_ref())?)?,
+        }
+    }
+}
+
+/// # Safety
+///
+/// `to` is null or valid for writing, `after` and `data` are null or valid for `count` entries, and `parameters` is null or valid, with
+/// a union that holds what its type field says.
+unsafe fn add_any(
+    to: *mut CUgraphNode,
+    graph: CUgraph,
+    after: *const CUgraphNode,
+    data: *const CUgraphEdgeData,
+    count: usize,
+    parameters: *mut CUgraphNodeParams,
+) -> Result {
+    let found = GRAPHS.get(graph)?;
+    // SAFETY: the arrays have `count` entries and `to` and `parameters` are null or valid by the caller's contract; the union is read as
+    // its type field says.
+    unsafe {
+        let given = parameters.as_mut().ok_or(code::INVALID_VALUE)?;
+        let after = dependency_list(after, data, count)?;
+        if to.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let operation = match given.type_ {
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
+                let conditional = &mut given.__bindgen_anon_1.conditional;
+                let operation = new_conditional(conditional)?;
+                if let NodeOperation::Conditional(made) = &operation {
+                    conditional.phGraph_out = lend_bodies(&made.bodies);
+                }
+                operation
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
+                child(given.__bindgen_anon_1.graph.graph, Some(graph))?
+            }
+            _ => NodeOperation::Single(from_any(given, None)?),
+        };
+        to.write(found.add(&after, operation)?.handle as CUgraphNode);
+    }
+    Ok(())
+}
+
+/// The operation that generic parameters describe. `old` is what the node did before, for what they may leave out.
+///
+/// # Safety
+///
+/// The union holds what its type field says.
+pub(in crate::api) unsafe fn from_any(
+    given: &CUgraphNodeParams,
+    old: Option<&Operation>,
+) -> Result<Operation> {
+    let union = &given.__bindgen_anon_1;
+    // SAFETY: the union holds what its type field says by the caller's contract. Later versions of the parameter structures start with
+    // the fields of the first, so that they may be read as such.
+    unsafe {
+        Ok(match given.type_ {
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY => Operation::Empty,
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL => {
+                let parameters = &raw const union.kernel;
+                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS_v1>(), old)?
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY => {
+                Operation::Copy(Transfer::three_dimensional(&union.memcpy.copyParams)?)
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET => {
+                let parameters = &raw const union.memset;
+                memset(&*parameters.cast::<CUDA_MEMSET_NODE_PARAMS>())?
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST => {
+                let parameters = &raw const union.host;
+                host(&*parameters.cast::<CUDA_HOST_NODE_PARAMS>())?
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD => {
+                Operation::EventRecord(EVENTS.get(union.eventRecord.event)?)
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT => {
+                Operation::EventWait(EVENTS.get(union.eventWait.event)?)
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE => {
+                Operation::Free(union.free.dptr as usize)
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH
+            | CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => return Err(code::INVALID_VALUE),
+            _ => return Err(code::NOT_SUPPORTED),
+        })
+    }
+}
+
+/// A copy of a graph as one node. A graph cannot become part of itself.
+fn child(graph: CUgraph, parent: Option<CUgraph>) -> Result<NodeOperation> {
+    let child = GRAPHS.get(graph)?;
+    if parent.is_some_and(|parent| parent == graph) {
+        return Err(code::INVALID_VALUE);
+    }
+    Ok(NodeOperation::Child(child.duplicate(true).0))
+}
+
+fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<NodeOperation> {
+    let kind = match (given.type_, given.size) {
+        (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1 | 2) => ConditionalKind::If,
+        (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE, 1) => ConditionalKind::While,
+        (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH, 1..) => ConditionalKind::Switch,
+        _ => return Err(code::INVALID_VALUE),
+    };
+    if !given.ctx.is_null() {
+        check_context(given.ctx)?;
+    }
+    conditions::assign_to_node(given.handle)?;
+    let bodies = (0..given.size).map(|_| Graph::create(true)).collect();
+    Ok(NodeOperation::Conditional(Conditional {
+        handle: given.handle,
+        kind,
+        bodies,
+    }))
+}
+
+/// The handles of a conditional node's bodies, in an array that belongs to the driver for good.
+fn lend_bodies(bodies: &[Arc<Graph>]) -> *mut CUgraph {
+    static LENT: Mutex<Vec<Box<[usize]>>> = Mutex::new(Vec::new());
+    let mut handles: Box<[usize]> = bodies.iter().map(|body| body.handle).collect();
+    let address = handles.as_mut_ptr().cast();
+    lock(&LENT).push(handles);
+    address
+}

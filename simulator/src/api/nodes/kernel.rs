@@ -1,0 +1,170 @@
+//! Kernel nodes: their parameters and attributes.
+
+use super::add::{add, replace};
+use crate::api::entry::*;
+use crate::api::launch::{self, prepare};
+use crate::graph::{NODES, NodeOperation};
+use crate::module::FUNCTIONS;
+use crate::streams::{Launch, LaunchShape, Operation};
+
+driver_calls! {
+    Ready fn cuGraphAddKernelNode(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    ) {
+        let operation = kernel(parameters(nodeParams)?, None)?;
+        add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
+    }
+
+    Ready fn cuGraphAddKernelNode_v2(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
+    ) {
+        // The second version only adds fields at the end.
+        let operation = kernel(parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?, None)?;
+        add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
+    }
+
+    Ready fn cuGraphKernelNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1) {
+        put(nodeParams, kernel_parameters(hNode)?)?;
+    }
+
+    Ready fn cuGraphKernelNodeGetParams_v2(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS) {
+        let known = kernel_parameters(hNode)?;
+        put(nodeParams, CUDA_KERNEL_NODE_PARAMS {
+            func: known.func,
+            gridDimX: known.gridDimX,
+            gridDimY: known.gridDimY,
+            gridDimZ: known.gridDimZ,
+            blockDimX: known.blockDimX,
+            blockDimY: known.blockDimY,
+            blockDimZ: known.blockDimZ,
+            sharedMemBytes: known.sharedMemBytes,
+            kernelParams: known.kernelParams,
+            extra: known.extra,
+            ..Default::default()
+        })?;
+    }
+
+    Ready fn cuGraphKernelNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1) {
+        let node = NODES.get(hNode)?;
+        replace(&node, kernel(parameters(nodeParams)?, node.single_operation().as_ref())?)?;
+    }
+
+    Ready fn cuGraphKernelNodeSetParams_v2(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS) {
+        let node = NODES.get(hNode)?;
+        let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
+        replace(&node, kernel(parameters, node.single_operation().as_ref())?)?;
+    }
+
+    Ready fn cuGraphKernelNodeSetAttribute(
+        hNode: CUgraphNode, attr: CUkernelNodeAttrID, value: *const CUkernelNodeAttrValue,
+    ) {
+        let node = NODES.get(hNode)?;
+        let Some(Operation::Kernel(launch)) = node.single_operation() else { return Err(code::INVALID_VALUE) };
+        let value = parameters(value)?;
+        let attribute = CUlaunchAttribute { id: attr, value: *value, ..Default::default() };
+        let mut shape = launch.shape;
+        launch::apply(&mut shape, &attribute)?;
+        let shape = shape.check(&launch.function)?;
+        node.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..launch })));
+    }
+
+    Ready fn cuGraphKernelNodeGetAttribute(
+        hNode: CUgraphNode, attr: CUkernelNodeAttrID, value_out: *mut CUkernelNodeAttrValue,
+    ) {
+        let Some(Operation::Kernel(launch)) = NODES.get(hNode)?.single_operation() else {
+            return Err(code::INVALID_VALUE);
+        };
+        let mut value = CUkernelNodeAttrValue::default();
+        match attr {
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => value.cooperative = c_int::from(launch.shape.cooperative),
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                let [x, y, z] = launch.shape.cluster;
+                value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.priority = 0,
+            _ => return Err(code::NOT_SUPPORTED),
+        }
+        put(value_out, value)?;
+    }
+
+    Ready fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) {
+        let (to, from) = (NODES.get(dst)?, NODES.get(src)?);
+        let (Some(Operation::Kernel(old)), Some(Operation::Kernel(model))) = (to.single_operation(), from.single_operation()) else {
+            return Err(code::INVALID_VALUE);
+        };
+        let shape = LaunchShape { cluster: model.shape.cluster, cooperative: model.shape.cooperative, ..old.shape };
+        let shape = shape.check(&old.function)?;
+        to.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..old })));
+    }
+}
+
+/// The operation that parameters describe. `old` is what the node did before.
+///
+/// # Safety
+///
+/// The parameter pointers are valid.
+pub(in crate::api) unsafe fn kernel(
+    given: &CUDA_KERNEL_NODE_PARAMS_v1,
+    old: Option<&Operation>,
+) -> Result<Operation> {
+    let function = FUNCTIONS.get(given.func)?;
+    // A cluster or cooperative attribute set on the node stays through an update.
+    let (cluster, cooperative) = match old {
+        Some(Operation::Kernel(old)) if old.function.kernel.cluster.is_none() => {
+            (old.shape.cluster, old.shape.cooperative)
+        }
+        _ => ([0; 3], false),
+    };
+    let shape = LaunchShape {
+        grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
+        block: [given.blockDimX, given.blockDimY, given.blockDimZ],
+        dynamic_shared: given.sharedMemBytes,
+        cluster,
+        cooperative,
+    };
+    // SAFETY: the parameter pointers are valid by the caller's contract.
+    Ok(Operation::Kernel(unsafe {
+        prepare(function, shape, given.kernelParams, given.extra)
+    }?))
+}
+
+/// A kernel node's parameters; what its pointers refer to stays valid until this thread asks again.
+fn kernel_parameters(node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v1> {
+    use std::cell::RefCell;
+    thread_local! {
+        static LENT: RefCell<(Option<Launch>, Vec<*mut c_void>)> = const { RefCell::new((None, Vec::new())) };
+    }
+    let Some(Operation::Kernel(launch)) = NODES.get(node)?.single_operation() else {
+        return Err(code::INVALID_VALUE);
+    };
+    let base = launch.parameters.as_ptr();
+    let offsets = launch
+        .function
+        .kernel
+        .parameters
+        .iter()
+        .map(|parameter| parameter.offset as usize);
+    let mut pointers: Vec<*mut c_void> = offsets
+        .map(|offset| base.wrapping_add(offset).cast_mut().cast())
+        .collect();
+    let parameters = CUDA_KERNEL_NODE_PARAMS_v1 {
+        func: launch.function.handle as CUfunction,
+        gridDimX: launch.shape.grid[0],
+        gridDimY: launch.shape.grid[1],
+        gridDimZ: launch.shape.grid[2],
+        blockDimX: launch.shape.block[0],
+        blockDimY: launch.shape.block[1],
+        blockDimZ: launch.shape.block[2],
+        sharedMemBytes: launch.shape.dynamic_shared,
+        kernelParams: if pointers.is_empty() {
+            core::ptr::null_mut()
+        } else {
+            pointers.as_mut_ptr()
+        },
+        extra: core::ptr::null_mut(),
+    };
+    LENT.set((Some(launch), pointers));
+    Ok(parameters)
+}

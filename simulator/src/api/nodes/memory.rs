@@ -1,0 +1,80 @@
+//! Nodes that copy, fill and free memory.
+
+use super::add::{add, check_context, replace};
+use crate::api::entry::*;
+use crate::graph::NODES;
+use crate::memory::{Fill, Transfer};
+use crate::streams::Operation;
+
+driver_calls! {
+    Ready fn cuGraphAddMemcpyNode(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        copyParams: *const CUDA_MEMCPY3D, ctx: CUcontext,
+    ) {
+        check_context(ctx)?;
+        let operation = Operation::Copy(Transfer::three_dimensional(parameters(copyParams)?)?);
+        add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
+    }
+
+    Ready fn cuGraphAddMemsetNode(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        memsetParams: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext,
+    ) {
+        check_context(ctx)?;
+        let operation = memset(parameters(memsetParams)?)?;
+        add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
+    }
+
+    Ready fn cuGraphAddMemFreeNode(
+        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
+        dptr: CUdeviceptr,
+    ) {
+        add(phGraphNode, hGraph, dependencies, numDependencies, Operation::Free(dptr as usize))?;
+    }
+
+    Ready fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D) {
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::Copy(copy)) => put(nodeParams, copy.parameters())?,
+            _ => return Err(code::INVALID_VALUE),
+        }
+    }
+
+    Ready fn cuGraphMemcpyNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_MEMCPY3D) {
+        let copy = Transfer::three_dimensional(parameters(nodeParams)?)?;
+        replace(&*NODES.get(hNode)?, Operation::Copy(copy))?;
+    }
+
+    Ready fn cuGraphMemsetNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMSET_NODE_PARAMS) {
+        match NODES.get(hNode)?.single_operation() {
+            Some(Operation::Fill(fill)) => put(nodeParams, CUDA_MEMSET_NODE_PARAMS {
+                dst: fill.address as CUdeviceptr,
+                pitch: fill.pitch,
+                value: fill.value,
+                elementSize: fill.element as c_uint,
+                width: fill.width,
+                height: fill.height,
+            })?,
+            _ => return Err(code::INVALID_VALUE),
+        }
+    }
+
+    Ready fn cuGraphMemsetNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_MEMSET_NODE_PARAMS) {
+        replace(&*NODES.get(hNode)?, memset(parameters(nodeParams)?)?)?;
+    }
+}
+
+/// The fill that parameters describe.
+pub(in crate::api) fn memset(given: &CUDA_MEMSET_NODE_PARAMS) -> Result<Operation> {
+    let fill = Fill {
+        address: given.dst as usize,
+        pitch: given.pitch,
+        value: given.value,
+        element: given.elementSize as usize,
+        width: given.width,
+        height: given.height,
+    };
+    if fill.width == 0 || fill.height == 0 || fill.is_pool_memory() {
+        return Err(code::INVALID_VALUE);
+    }
+    Ok(Operation::Fill(fill.check()?))
+}

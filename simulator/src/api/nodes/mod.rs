@@ -1,0 +1,7 @@
+//! Nodes of graphs: one file a family of node types.
+
+mod add;
+pub(super) mod any;
+pub(super) mod host;
+pub(super) mod kernel;
+pub(super) mod memory;

@@ -1,0 +1,122 @@
+//! What is known about a pointer.
+
+use super::entry::*;
+use crate::context::current;
+use crate::memory::pool::POOLS;
+use crate::memory::{AllocationKind, PointerInfo};
+
+type Pointer = CUpointer_attribute;
+
+driver_calls! {
+    Ready fn cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr) {
+        current()?;
+        if data.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let known = PointerInfo::of(ptr as usize).ok_or(code::INVALID_VALUE)?;
+        write_attribute(data, attribute, ptr, Some(&known))?;
+    }
+
+    Ready fn cuPointerGetAttributes(
+        numAttributes: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, ptr: CUdeviceptr,
+    ) {
+        current()?;
+        if attributes.is_null() || data.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let known = PointerInfo::of(ptr as usize);
+        for i in 0..numAttributes as usize {
+            write_attribute(data.add(i).read(), attributes.add(i).read(), ptr, known.as_ref())?;
+        }
+    }
+
+    Ready fn cuPointerSetAttribute(value: *const c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr) {
+        current()?;
+        if attribute != Pointer::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || value.is_null() || PointerInfo::of(ptr as usize).is_none() {
+            return Err(code::INVALID_VALUE);
+        }
+    }
+}
+
+/// # Safety
+///
+/// `data` is null or valid for the attribute's type.
+unsafe fn write_attribute(
+    data: *mut c_void,
+    attribute: Pointer,
+    address: CUdeviceptr,
+    known: Option<&PointerInfo>,
+) -> Result {
+    if data.is_null() {
+        return Err(code::INVALID_VALUE);
+    }
+    let is_host = known.is_some_and(|known| matches!(known.kind, AllocationKind::Pinned(_)));
+    let is_managed = known.is_some_and(|known| known.kind == AllocationKind::Managed);
+    // SAFETY: not null, so valid for the attribute's type by the caller's contract.
+    unsafe {
+        match attribute {
+            Pointer::CU_POINTER_ATTRIBUTE_CONTEXT => {
+                // Stream-ordered memory belongs to no context.
+                let context = known
+                    .filter(|known| !matches!(known.kind, AllocationKind::Pool(_)))
+                    .map_or(0, |known| known.context);
+                data.cast::<usize>().write(context as usize);
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => data.cast::<u32>().write(match known {
+                None => 0,
+                Some(_) if is_host => CUmemorytype::CU_MEMORYTYPE_HOST.0,
+                Some(_) => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
+            }),
+            Pointer::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
+                data.cast::<CUdeviceptr>()
+                    .write(if known.is_some() { address } else { 0 });
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
+                let reachable = is_host || is_managed || known.is_none();
+                if !reachable {
+                    data.cast::<usize>().write(0);
+                    return Err(code::INVALID_VALUE);
+                }
+                data.cast::<usize>()
+                    .write(if known.is_some() { address as usize } else { 0 });
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => data.cast::<u32>().write(0),
+            Pointer::CU_POINTER_ATTRIBUTE_BUFFER_ID => data
+                .cast::<u64>()
+                .write(known.map_or(0, |known| known.serial)),
+            Pointer::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
+                data.cast::<u32>().write(u32::from(is_managed))
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => {
+                data.cast::<c_int>()
+                    .write(known.map_or(CU_DEVICE_INVALID, |known| known.device as c_int));
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+                data.cast::<CUdeviceptr>()
+                    .write(known.map_or(0, |known| known.info.base as CUdeviceptr));
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_RANGE_SIZE => {
+                data.cast::<usize>()
+                    .write(known.map_or(0, |known| known.info.len));
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_MAPPED => {
+                data.cast::<u32>()
+                    .write(u32::from(known.is_some_and(|known| !known.is_registered)));
+            }
+            // Read and write, for all.
+            Pointer::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS if known.is_some() => {
+                data.cast::<u32>().write(3)
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => {
+                let pool = known.and_then(|known| match known.kind {
+                    AllocationKind::Pool(pool) => POOLS.get(pool as usize as *mut ()).ok(),
+                    _ => None,
+                });
+                data.cast::<usize>()
+                    .write(pool.map_or(0, |pool| pool.handle));
+            }
+            _ => return Err(code::INVALID_VALUE),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! What the engine tells of an access, and what is remembered and reported of it.
+
+use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+
+/// An instruction, numbered by the engine.
+pub type Site = u32;
+
+/// An access by lanes of a warp to shared memory, each at its own offset. Offsets count through the shared memory of all
+/// blocks of the cluster: `rank * bytes of a block + offset`.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// The warp's block, by rank in the cluster.
+    pub block: u32,
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The lanes that take part.
+    pub mask: u32,
+    /// Where each lane's access starts.
+    pub offsets: &'a [u32; 32],
+    /// Bytes of each lane's access, at most 32.
+    pub size: u32,
+    /// What it does.
+    pub kind: AccessKind,
+    /// How it is ordered. Atomic operations are strong whatever is said here.
+    pub order: Order,
+    /// Among which threads, if it is strong.
+    pub scope: Scope,
+    /// By which path.
+    pub proxy: Proxy,
+    /// The instruction.
+    pub site: Site,
+}
+
+impl Access<'_> {
+    /// What of the access is the same for all lanes and remembered.
+    pub(super) fn class(&self) -> AccessClass {
+        AccessClass {
+            kind: self.kind,
+            order: match (self.kind, self.order) {
+                (AccessKind::Atomic, Order::Weak) => Order::Relaxed,
+                (_, order) => order,
+            },
+            scope: self.scope,
+            proxy: self.proxy,
+        }
+    }
+}
+
+/// Strong accesses by lanes of a warp to memory that is not shared memory: they race with nothing here, but can order
+/// accesses to shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct GlobalSynchronisation<'a> {
+    /// The warp's block, by rank in the cluster.
+    pub block: u32,
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The lanes that take part.
+    pub mask: u32,
+    /// The lanes' addresses.
+    pub addresses: &'a [u64; 32],
+    /// What the access does.
+    pub kind: AccessKind,
+    /// How it is ordered.
+    pub order: Order,
+}
+
+/// The values that a write is about to store, asked only where two writes meet.
+pub trait Values {
+    /// Whether the lane's write leaves memory as it is.
+    fn unchanged(&self, lane: usize) -> bool;
+    /// Whether two lanes (at the same offset) write the same.
+    fn equal(&self, lane: usize, other: usize) -> bool;
+}
+
+/// For accesses that write nothing, or whose values are not known when they are issued (asynchronous copies, fragments of a
+/// matrix): no two are taken to be the same.
+impl Values for () {
+    fn unchanged(&self, _: usize) -> bool {
+        false
+    }
+    fn equal(&self, _: usize, _: usize) -> bool {
+        false
+    }
+}
+
+/// What an access does, how it is ordered, among whom and by which path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessClass {
+    /// What it does.
+    pub kind: AccessKind,
+    /// How it is ordered.
+    pub order: Order,
+    /// Among which threads, if it is strong.
+    pub scope: Scope,
+    /// By which path.
+    pub proxy: Proxy,
+}
+
+impl AccessClass {
+    /// Whether it may meet other strong accesses without a race.
+    #[inline]
+    pub fn is_strong(self) -> bool {
+        self.order.is_strong()
+    }
+}
+
+impl std::fmt::Display for AccessClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match (self.kind, self.is_strong()) {
+            (AccessKind::Read, false) => "read",
+            (AccessKind::Write, false) => "write",
+            (AccessKind::Read, true) => "atomic or volatile read",
+            (AccessKind::Write, true) => "atomic or volatile write",
+            (AccessKind::Atomic, _) => "atomic operation",
+        })
+    }
+}
+
+/// An access by one thread, as findings name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadAccess {
+    /// Rank of the block in its cluster.
+    pub block: u32,
+    /// Number of the thread in its block.
+    pub thread: u32,
+    /// The instruction.
+    pub site: Site,
+    /// What it did.
+    pub class: AccessClass,
+}
+
+/// Something wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Two accesses that nothing orders.
+    Race {
+        /// The access that is being made.
+        access: ThreadAccess,
+        /// The earlier one that it conflicts with.
+        earlier: ThreadAccess,
+        /// Rank of the block whose shared memory it is.
+        block: u32,
+        /// The first byte that both touched.
+        offset: u32,
+        /// Bytes of the access being made.
+        size: u32,
+    },
+    /// A read of uninitialised memory.
+    Uninitialised {
+        /// The read.
+        access: ThreadAccess,
+        /// Rank of the block whose shared memory it is.
+        block: u32,
+        /// The first uninitialised byte.
+        offset: u32,
+        /// Bytes of the read.
+        size: u32,
+    },
+}
+
+impl Finding {
+    /// The access that was refused.
+    pub fn access(&self) -> &ThreadAccess {
+        match self {
+            Finding::Race { access, .. } | Finding::Uninitialised { access, .. } => access,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! One context.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::limits::Limits;
+use super::output::PrintBuffer;
+use crate::abi::CUresult;
+use crate::abi::fault::Fault;
+use crate::error::{Result, code};
+use crate::memory::{self, AllocationKind, AllocationState, Memory};
+use crate::registry::{ContextBound, ContextObjects, Registry};
+use crate::report;
+use crate::sync::lock;
+use crate::work::QueueSet;
+
+/// All contexts, primary and created.
+pub(crate) static CONTEXTS: Registry<Context> = Registry::new();
+
+/// A context.
+pub(crate) struct Context {
+    pub(crate) handle: usize,
+    pub(crate) device: usize,
+    pub(crate) is_primary: bool,
+    pub(crate) flags: AtomicU32,
+    /// Whether it may be used: a created context until it is destroyed, a primary one while it is retained.
+    alive: AtomicBool,
+    /// The error code that a fault has left behind; every later call answers it. 0 for none.
+    sticky: AtomicU32,
+    /// The fault behind the sticky error.
+    fault: Mutex<Option<Arc<Fault>>>,
+    /// How often the primary context has been retained.
+    retained: Mutex<u32>,
+    pub(crate) limits: Mutex<Limits>,
+    pub(crate) cache_config: AtomicU32,
+    pub(crate) shared_config: AtomicU32,
+    /// Tells running kernels to end.
+    cancel: AtomicBool,
+    /// The queues of its streams.
+    pub(crate) queues: QueueSet,
+    /// Who keeps objects that end with the context.
+    keepers: Mutex<Vec<&'static dyn ContextObjects>>,
+    /// Counts resets.
+    epoch: AtomicU64,
+    /// Bytes of the device heap in use.
+    heap_used: AtomicUsize,
+    output: PrintBuffer,
+}
+
+impl Context {
+    /// A context of `cuCtxCreate`.
+    pub(crate) fn created(handle: usize, device: usize, flags: u32) -> Self {
+        let context = Self::primary(handle, device);
+        context.flags.store(flags, Ordering::Relaxed);
+        context.alive.store(true, Ordering::Relaxed);
+        Self {
+            is_primary: false,
+            ..context
+        }
+    }
+
+    /// A device's primary context.
+    pub(crate) fn primary(handle: usize, device: usize) -> Self {
+        Self {
+            handle,
+            device,
+            is_primary: true,
+            flags: AtomicU32::new(0),
+            alive: AtomicBool::new(false),
+            sticky: AtomicU32::new(0),
+            fault: Mutex::new(None),
+            retained: Mutex::new(0),
+            limits: Mutex::new(Limits::of_device(device)),
+            cache_config: AtomicU32::new(0),
+            shared_config: AtomicU32::new(0),
+            cancel: AtomicBool::new(false),
+            queues: QueueSet::default(),
+            keepers: Mutex::default(),
+            epoch: AtomicU64::new(0),
+            heap_used: AtomicUsize::new(0),
+            output: PrintBuffer::default(),
+        }
+    }
+
+    /// The context of a handle.
+    pub(crate) fn of_handle<H>(handle: *mut H) -> Result<Arc<Self>> {
+        CONTEXTS.get(handle).map_err(|_| code::INVALID_CONTEXT)
+    }
+
+    /// The context of an identity ([`Context::id`]).
+    pub(crate) fn of_id(id: u64) -> Result<Arc<Self>> {
+        CONTEXTS
+            .get(id as usize as *mut ())
+            .map_err(|_| code::CONTEXT_IS_DESTROYED)
+    }
+
+    /// The identity under which the context's memory and objects are kept.
+    pub(crate) fn id(&self) -> u64 {
+        self.handle as u64
+    }
+
+    /// Whether the context may be used at all.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Acquire)
+    }
+
+    /// Refuses a destroyed context, and one with a sticky error.
+    pub(crate) fn check(&self) -> Result {
+        if !self.is_alive() {
+            return Err(code::CONTEXT_IS_DESTROYED);
+        }
+        match self.sticky.load(Ordering::Acquire) {
+            0 => Ok(()),
+            error => Err(CUresult(error)),
+        }
+    }
+
+    /// Reports a fault and makes it the context's sticky error, unless there is one.
+    pub(crate) fn fail(&self, fault: Fault) {
+        let code = fault.kind.code();
+        let fault = Arc::new(fault);
+        report::fault(&fault);
+        let mut first = lock(&self.fault);
+        if first.is_none() {
+            *first = Some(fault);
+            self.sticky.store(code.0, Ordering::Release);
+        }
+    }
+
+    /// The fault behind the sticky error.
+    pub(crate) fn fault(&self) -> Option<Arc<Fault>> {
+        lock(&self.fault).clone()
+    }
+
+    /// `cuDevicePrimaryCtxRetain`.
+    pub(crate) fn retain(&self) {
+        let mut retained = lock(&self.retained);
+        *retained += 1;
+        self.alive.store(true, Ordering::Release);
+    }
+
+    /// `cuDevicePrimaryCtxRelease`.
+    pub(crate) fn release(&self) -> Result {
+        let mut retained = lock(&self.retained);
+        if *retained == 0 {
+            return Err(code::INVALID_CONTEXT);
+        }
+        *retained -= 1;
+        if *retained == 0 {
+            self.alive.store(false, Ordering::Release);
+            self.reset();
+        }
+        Ok(())
+    }
+
+    /// `cuCtxDestroy`: ends a created context.
+    pub(crate) fn destroy(&self) {
+        self.alive.store(false, Ordering::Release);
+        self.reset();
+    }
+
+    /// How often the context has been reset.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Set while running kernels are to end early.
+    pub(crate) fn cancel_flag(&self) -> &AtomicBool {
+        &self.cancel
+    }
+
+    /// Remembers who keeps objects of this context, so that they are dropped with it.
+    pub(crate) fn keeps_objects_in(&self, keeper: &'static dyn ContextObjects) {
+        let mut keepers = lock(&self.keepers);
+        if !keepers
+            .iter()
+            .any(|known| std::ptr::addr_eq(*known, keeper))
+        {
+            keepers.push(keeper);
+        }
+    }
+
+    /// Adds an object of this context to its registry.
+    pub(crate) fn add_to<T: ContextBound>(
+        &self,
+        registry: &'static Registry<T>,
+        make: impl FnOnce(usize) -> T,
+    ) -> Arc<T> {
+        self.keeps_objects_in(registry);
+        registry.add(make)
+    }
+
+    /// Ends all work and frees everything that belongs to the context; the sticky error is gone afterwards.
+    pub(crate) fn reset(&self) {
+        self.cancel.store(true, Ordering::Release);
+        self.queues.wait_all();
+        self.flush_output();
+        let keepers = std::mem::take(&mut *lock(&self.keepers));
+        keepers.iter().for_each(|keeper| keeper.release(self.id()));
+        self.queues.clear();
+        memory::release_context(self.id());
+        *lock(&self.limits) = Limits::of_device(self.device);
+        self.heap_used.store(0, Ordering::Release);
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.cancel.store(false, Ordering::Release);
+        let mut fault = lock(&self.fault);
+        *fault = None;
+        self.sticky.store(0, Ordering::Release);
+    }
+
+    /// Allocates memory of the context's device. The bytes are zero.
+    pub(crate) fn allocate(
+        &self,
+        bytes: usize,
+        kind: AllocationKind,
+        by: impl Into<Cow<'static, str>>,
+    ) -> Result<usize> {
+        memory::allocate(self.id(), self.device, bytes, kind, by)
+    }
+
+    /// Frees the allocation at `base` if its kind is `wanted`, after all work of the context: a plain free waits for the device.
+    pub(crate) fn free(
+        &self,
+        base: usize,
+        wanted: impl Fn(AllocationKind) -> bool,
+        by: &'static str,
+    ) -> Result {
+        let (info, detail) = Memory::global().detail(base).ok_or(code::INVALID_VALUE)?;
+        if info.base != base || !wanted(detail.kind) || info.state == AllocationState::Freed {
+            return Err(code::INVALID_VALUE);
+        }
+        if !matches!(detail.kind, AllocationKind::Pool(_)) {
+            self.queues.wait_all();
+        }
+        memory::release(base, by).ok_or(code::INVALID_VALUE)
+    }
+
+    /// Counts `bytes` of the device heap as used; `false` if they exceed the limit.
+    pub(crate) fn take_heap(&self, bytes: usize) -> bool {
+        let limit = lock(&self.limits).malloc_heap;
+        let room = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit);
+        self.heap_used
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
+            .is_ok()
+    }
+
+    /// Counts `bytes` of the device heap as free again.
+    pub(crate) fn give_heap(&self, bytes: usize) {
+        self.heap_used.fetch_sub(bytes, Ordering::AcqRel);
+    }
+
+    /// Keeps what a kernel prints until the next synchronisation.
+    pub(crate) fn print(&self, text: &[u8]) {
+        let capacity = lock(&self.limits).printf_fifo;
+        self.output.append(text, capacity);
+    }
+
+    /// Writes out what kernels have printed.
+    pub(crate) fn flush_output(&self) {
+        self.output.flush();
+    }
+
+    /// What becomes visible with the completion of work of the context: output, memory that its pools need not keep, and the sticky
+    /// error.
+    pub(crate) fn after_synchronisation(&self) -> Result {
+        self.flush_output();
+        memory::pool::after_synchronisation(self.device);
+        self.check()
+    }
+}

@@ -1,0 +1,111 @@
+//! What the checks are told of the accesses. Called only while a check is on.
+
+use super::declared::{Declared, Region};
+use super::finding;
+use super::path::Bytes;
+use super::values::{Comparison, Stored};
+use crate::check::{Access, Finding, GlobalSynchronisation, Site, Values};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::operand::{LANES, lanes_of};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::program::Program;
+
+/// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
+#[inline(always)]
+pub(super) fn concerns(declared: Declared) -> bool {
+    declared.is_strong() || matches!(declared.region(), Region::Generic | Region::Shared)
+}
+
+/// The lanes of the warp are about to access `size` bytes each.
+#[cold]
+#[inline(never)]
+pub(super) fn access(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    declared: Declared,
+    size: u32,
+    stored: Stored<'_>,
+    bytes: &Bytes,
+) -> Flow {
+    let pointers = bytes.pointers(warp, size);
+    let shared = lanes_of(warp.mask)
+        .filter(|&lane| cluster.holds(pointers[lane]))
+        .fold(0, |mask, lane| mask | 1 << lane);
+    let site = Program::site(warp.function, warp.pc);
+    // An asynchronous access happens when it completes.
+    if shared != 0 && declared.is_synchronous() {
+        let comparison = Comparison {
+            warp,
+            stored,
+            pointers: &pointers,
+            size: size as usize,
+        };
+        let found = shared_access(
+            warp,
+            cluster,
+            declared,
+            shared,
+            &pointers,
+            size,
+            site,
+            &comparison,
+        );
+        if let Some(found) = found {
+            return finding::fail(warp, cluster, &found);
+        }
+    }
+    let elsewhere = warp.mask & !shared;
+    if declared.is_strong()
+        && elsewhere != 0
+        && let Some(checker) = cluster.checker.as_deref_mut()
+    {
+        checker.synchronise_globally(&GlobalSynchronisation {
+            block: warp.block,
+            warp: warp.index,
+            mask: elsewhere,
+            addresses: &pointers.map(|pointer| pointer.addr() as u64),
+            kind: declared.kind(),
+            order: declared.order(),
+        });
+    }
+    Flow::Next
+}
+
+/// Lanes of the warp access shared memory of the cluster.
+#[allow(clippy::too_many_arguments, reason = "an access has as many parts")]
+pub(super) fn shared_access(
+    warp: &Warp,
+    cluster: &mut Cluster<'_>,
+    declared: Declared,
+    mask: u32,
+    pointers: &[*mut u8; LANES],
+    size: u32,
+    site: Site,
+    values: &dyn Values,
+) -> Option<Finding> {
+    let base = cluster.shared_start();
+    let offsets: [u32; LANES] =
+        std::array::from_fn(|lane| pointers[lane].addr().wrapping_sub(base) as u32);
+    let access = Access {
+        block: warp.block,
+        warp: warp.index,
+        mask,
+        offsets: &offsets,
+        size,
+        kind: declared.kind(),
+        order: declared.order(),
+        scope: declared.scope(),
+        proxy: declared.proxy(),
+        site,
+    };
+    cluster.checker.as_deref_mut()?.access(&access, values)
+}
+
+/// A fence by the lanes of the mask.
+pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>) {
+    if let Some(checker) = cluster.checker.as_deref_mut() {
+        for lane in lanes_of(warp.mask) {
+            checker.fence(warp.block, warp.index, lane as u32);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The faults that are made of what the checks find.
+
+use crate::check::{Finding, ThreadAccess};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::grid::Grid;
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
+
+/// The earlier access of a race.
+fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
+    OtherSide {
+        what: earlier.class.to_string(),
+        block: cluster.blocks[earlier.block as usize].index,
+        thread: grid.thread_index(earlier.thread / 32, earlier.thread % 32),
+        frames: grid.program.site_frame(earlier.site).into_iter().collect(),
+    }
+}
+
+/// Where in shared memory, by variable where there is one.
+fn shared_name(
+    cluster: &Cluster<'_>,
+    grid: &Grid<'_>,
+    home: u32,
+    block: u32,
+    offset: u32,
+) -> String {
+    let found = grid.program.shared.iter().find(|v| {
+        v.kernels.contains(&grid.entry) && offset >= v.address && offset - v.address < v.size.max(1)
+    });
+    let name = match found {
+        Some(variable) => format!("`{}` + {}", variable.name, offset - variable.address),
+        None if offset >= grid.dynamic_base => {
+            format!("dynamic shared memory + {}", offset - grid.dynamic_base)
+        }
+        None => format!("shared memory + {offset}"),
+    };
+    if block == home {
+        return name;
+    }
+    let [x, y, z] = cluster.blocks[block as usize].index;
+    format!("{name} of block ({x},{y},{z})")
+}
+
+/// A finding as a fault: kind, message, details.
+fn describe(
+    cluster: &Cluster<'_>,
+    grid: &Grid<'_>,
+    finding: &Finding,
+) -> (FaultKind, String, FaultDetails) {
+    match finding {
+        Finding::Race {
+            access,
+            earlier,
+            block,
+            offset,
+            size,
+        } => {
+            let place = shared_name(cluster, grid, access.block, *block, *offset);
+            let details = FaultDetails {
+                other: Some(other_side(cluster, grid, earlier)),
+                notes: vec!["no barrier, fence or atomic operation orders the two".to_owned()],
+                ..FaultDetails::default()
+            };
+            (
+                FaultKind::Race,
+                format!(
+                    "race in shared memory: {} of {size} bytes at {place}",
+                    access.class
+                ),
+                details,
+            )
+        }
+        Finding::Uninitialised {
+            access,
+            block,
+            offset,
+            size,
+        } => {
+            let place = shared_name(cluster, grid, access.block, *block, *offset);
+            let message = format!(
+                "uninitialised shared memory: {} of {size} bytes at {place}",
+                access.class
+            );
+            let notes = vec!["no thread had written there since the block started".to_owned()];
+            (FaultKind::Uninitialised, message, notes.into())
+        }
+    }
+}
+
+/// Records a finding as the warp's fault.
+#[cold]
+pub(super) fn fail(warp: &mut Warp, cluster: &Cluster<'_>, finding: &Finding) -> Flow {
+    let access = *finding.access();
+    let (kind, message, details) = describe(cluster, cluster.grid, finding);
+    warp.fail_with(kind, access.thread as usize % 32, message, details)
+}
+
+/// The report of a finding that was held back; `kernel` is the kernel's name.
+#[cold]
+pub(crate) fn fault(cluster: &Cluster<'_>, kernel: &str, finding: &Finding) -> Box<Fault> {
+    let grid = cluster.grid;
+    let access = *finding.access();
+    let (kind, message, details) = describe(cluster, grid, finding);
+    let origin = FaultOrigin {
+        kernel: kernel.to_owned(),
+        block: cluster.blocks[access.block as usize].index,
+        thread: grid.thread_index(access.thread / 32, access.thread % 32),
+        frames: grid.program.site_frame(access.site).into_iter().collect(),
+    };
+    Box::new(details.into_fault(kind, message, origin))
+}

@@ -1,0 +1,15 @@
+//! Access to memory: the one path that every operation takes ([`path`]).
+//!
+//! What an instruction does to memory is declared when it is lowered, as an [`Effect`](warpsmith_isa::effect::Effect) in its address
+//! operand ([`declared`]). The path finds the bytes ([`resolve`], [`locate`]), tells the checks what is declared ([`check`]), orders the
+//! access as declared, and only then hands the bytes to the operation. An operation has no other way to them.
+
+mod bounds;
+pub(crate) mod check;
+pub(crate) mod completion;
+pub(crate) mod declared;
+pub(crate) mod finding;
+pub(crate) mod locate;
+pub(crate) mod path;
+pub(crate) mod resolve;
+pub(crate) mod values;

@@ -1,0 +1,154 @@
+//! The path that every access to memory takes.
+
+use std::sync::atomic::{Ordering, fence};
+
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
+
+use super::check;
+use super::declared::Declared;
+use super::resolve::{self, Found};
+use super::values::Stored;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::GuestWord;
+use crate::engine::exec::level::Level;
+use crate::engine::exec::operand::{Address, LANES};
+use crate::engine::exec::warp::{Flow, Warp};
+
+/// Bytes that an operation may touch: found, checked and ordered.
+pub(crate) enum Bytes {
+    /// Those of all 32 lanes, one after the other, from here.
+    Row(*mut u8),
+    /// Each lane's own, at `warp.pointers`, for the lanes that execute.
+    Lanes,
+}
+
+impl Bytes {
+    /// Where each lane's bytes are, `size` for each.
+    #[inline(always)]
+    pub fn pointers(&self, warp: &Warp, size: u32) -> [*mut u8; LANES] {
+        match self {
+            Bytes::Row(start) => {
+                std::array::from_fn(|lane| start.wrapping_add(lane * size as usize))
+            }
+            Bytes::Lanes => warp.pointers,
+        }
+    }
+}
+
+/// Accesses `size` bytes a lane at an address that may be in any space. `perform` does it.
+#[inline(always)]
+pub(crate) fn access<L: Level>(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    size: u32,
+    stored: Stored<'_>,
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, Bytes) -> Flow,
+) -> Flow {
+    let found = resolve::find::<L>(warp, cluster, address, size);
+    resolved(warp, cluster, address, size, stored, found, perform)
+}
+
+/// As [`access`], for an address in global memory, with the code in place: worth it for whole words.
+#[inline(always)]
+pub(crate) fn access_global(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    size: u32,
+    stored: Stored<'_>,
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, Bytes) -> Flow,
+) -> Flow {
+    let found = resolve::resolve::<{ resolve::GLOBAL }>(warp, cluster, address, size);
+    resolved(warp, cluster, address, size, stored, found, perform)
+}
+
+/// As [`access`], at addresses that the operation has computed: for the lanes of the mask.
+pub(crate) fn access_at(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    addresses: &[u64; LANES],
+    size: u32,
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, Bytes) -> Flow,
+) -> Flow {
+    let found = resolve::lane_by_lane(warp, cluster, Declared::of(address), size, addresses);
+    resolved(
+        warp,
+        cluster,
+        address,
+        size,
+        Stored::Unknown,
+        found,
+        perform,
+    )
+}
+
+/// Reads one byte at a generic address for one lane, on behalf of the device runtime; `None` if a fault was recorded.
+pub(crate) fn read_byte(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    address: u64,
+) -> Option<u8> {
+    let effect = Effect::plain(Space::Generic, AccessKind::Read);
+    let declared = Declared::new(effect, true, 0);
+    let mask = std::mem::replace(&mut warp.mask, 1 << lane);
+    let found = resolve::lane_by_lane(warp, cluster, declared, 1, &[address; LANES]);
+    let operand = Address::new(0, 0, declared.word());
+    let mut byte = None;
+    resolved(
+        warp,
+        cluster,
+        operand,
+        1,
+        Stored::Unknown,
+        found,
+        |warp, _, bytes| {
+            // SAFETY: the path has just found this byte for the lane.
+            byte = Some(unsafe { u8::load(bytes.pointers(warp, 1)[lane]) });
+            Flow::Next
+        },
+    );
+    warp.mask = mask;
+    byte
+}
+
+/// The part of the path behind the resolution.
+#[inline(always)]
+fn resolved(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    size: u32,
+    stored: Stored<'_>,
+    found: Found,
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, Bytes) -> Flow,
+) -> Flow {
+    let declared = Declared::of(address);
+    let bytes = match found {
+        Found::Row(start) => Bytes::Row(start),
+        Found::Lanes => Bytes::Lanes,
+        Found::Failed => return Flow::Fault,
+    };
+    if warp.watched
+        && check::concerns(declared)
+        && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault
+    {
+        return Flow::Fault;
+    }
+    if declared.is_store() {
+        warp.changes += 1;
+    }
+    if declared.releases() {
+        fence(Ordering::Release);
+    }
+    let flow = perform(warp, cluster, bytes);
+    if declared.is_strong() && !declared.is_store() {
+        warp.polls();
+    }
+    if declared.acquires() {
+        fence(Ordering::Acquire);
+    }
+    flow
+}

@@ -1,0 +1,184 @@
+//! From the addresses of all lanes to host memory, at once.
+//!
+//! The fast paths test all lanes together: a row of consecutive elements, any addresses inside one extent of global memory that is
+//! known to be accessible, or any offsets inside the block's shared memory. Everything else is checked lane by lane in
+//! [`locate`](super::locate), which makes the error reports.
+
+use super::declared::{Declared, Region};
+use super::locate::locate;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::engine::exec::level::VectorLevel;
+use crate::engine::exec::operand::{Address, LANES, lanes_of};
+use crate::engine::exec::warp::Warp;
+use crate::engine::exec::windows::{SHARED, WINDOWS};
+
+/// Where the lanes' bytes are.
+#[derive(Clone, Copy)]
+pub(crate) enum Found {
+    /// All 32 lanes, one after the other.
+    Row(*mut u8),
+    /// As `warp.pointers` says, for the lanes of the mask.
+    Lanes,
+    /// A fault was recorded.
+    Failed,
+}
+
+/// The spaces that are resolved in different ways, as parameters of [`resolve`].
+const GENERIC: u8 = 0;
+pub(super) const GLOBAL: u8 = 1;
+const IN_SHARED: u8 = 2;
+const OTHER: u8 = 3;
+
+/// Resolves an access of `size` bytes a lane, in the space that is declared.
+#[inline(always)]
+pub(super) fn find<L: Level>(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    address: Address,
+    size: u32,
+) -> Found {
+    #[cfg(target_arch = "x86_64")]
+    match L::LEVEL {
+        // SAFETY: an operation of this level is picked only where the machine has its instructions (`level::vector`).
+        VectorLevel::V3 => return unsafe { find_v3(warp, cluster, address, size) },
+        // SAFETY: an operation of this level is picked only where the machine has its instructions (`level::vector`).
+        VectorLevel::V4 => return unsafe { find_v4(warp, cluster, address, size) },
+        VectorLevel::Base => {}
+    }
+    find_base(warp, cluster, address, size)
+}
+
+#[inline(never)]
+fn find_base(warp: &mut Warp, cluster: &Cluster<'_>, address: Address, size: u32) -> Found {
+    by_space(warp, cluster, address, size)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+fn find_v3(warp: &mut Warp, cluster: &Cluster<'_>, address: Address, size: u32) -> Found {
+    by_space(warp, cluster, address, size)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"
+)]
+fn find_v4(warp: &mut Warp, cluster: &Cluster<'_>, address: Address, size: u32) -> Found {
+    by_space(warp, cluster, address, size)
+}
+
+#[inline(always)]
+fn by_space(warp: &mut Warp, cluster: &Cluster<'_>, address: Address, size: u32) -> Found {
+    match Declared::of(address).region() {
+        Region::Generic => resolve::<GENERIC>(warp, cluster, address, size),
+        Region::Global => resolve::<GLOBAL>(warp, cluster, address, size),
+        Region::Shared => resolve::<IN_SHARED>(warp, cluster, address, size),
+        Region::Other => resolve::<OTHER>(warp, cluster, address, size),
+    }
+}
+
+/// Resolves an access of `size` bytes a lane, in this space.
+#[inline(always)]
+pub(super) fn resolve<const SPACE: u8>(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    address: Address,
+    size: u32,
+) -> Found {
+    let declared = Declared::of(address);
+    let addresses = address.lanes(warp);
+    let bytes = u64::from(size);
+    if SPACE == GLOBAL || SPACE == GENERIC {
+        let cached = warp.extents[declared.extent()];
+        let len = if declared.writes() {
+            cached.writable
+        } else {
+            cached.len
+        };
+        let start = addresses[0];
+        if warp.is_full() && !declared.is_strong() {
+            let mut difference = 0;
+            for lane in 0..LANES {
+                difference |= addresses[lane] ^ start.wrapping_add(lane as u64 * bytes);
+            }
+            let offset = start.wrapping_sub(cached.base);
+            if difference == 0
+                && start & (bytes - 1) == 0
+                && offset < len
+                && len - offset >= bytes * 32
+            {
+                return Found::Row(host_pointer(start));
+            }
+        }
+        let mask = warp.mask;
+        let (mut lowest, mut highest, mut low_bits) = (u64::MAX, 0, 0);
+        for lane in 0..LANES {
+            let on = mask >> lane & 1 != 0;
+            let address = addresses[lane];
+            lowest = lowest.min(if on { address } else { u64::MAX });
+            highest = highest.max(if on { address } else { 0 });
+            low_bits |= if on { address } else { 0 };
+        }
+        let (first, last) = (
+            lowest.wrapping_sub(cached.base),
+            highest.wrapping_sub(cached.base),
+        );
+        if low_bits & (bytes - 1) == 0 && first < len && last < len && len - last >= bytes {
+            for lane in 0..LANES {
+                warp.pointers[lane] = host_pointer(addresses[lane]);
+            }
+            return Found::Lanes;
+        }
+    }
+    if SPACE == IN_SHARED || SPACE == GENERIC {
+        let mask = warp.mask;
+        let base = if SPACE == GENERIC { SHARED } else { 0 };
+        let (mut highest, mut low_bits) = (0, 0);
+        for lane in 0..LANES {
+            let on = mask >> lane & 1 != 0;
+            let offset = addresses[lane].wrapping_sub(base);
+            highest = highest.max(if on { offset } else { 0 });
+            low_bits |= if on { offset } else { 0 };
+        }
+        if low_bits & (bytes - 1) == 0
+            && highest + bytes <= u64::from(warp.shared_size)
+            && highest < WINDOWS
+        {
+            let shared = warp.shared;
+            for lane in 0..LANES {
+                let offset = addresses[lane].wrapping_sub(base) as usize;
+                warp.pointers[lane] = shared.wrapping_add(offset);
+            }
+            return Found::Lanes;
+        }
+    }
+    lane_by_lane(warp, cluster, declared, size, &addresses)
+}
+
+/// The host's pointer to a device address of global memory, which is the same number.
+#[inline(always)]
+pub(super) fn host_pointer(address: u64) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn lane_by_lane(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    declared: Declared,
+    size: u32,
+    addresses: &[u64; LANES],
+) -> Found {
+    for lane in lanes_of(warp.mask) {
+        match locate(warp, cluster, declared, lane, addresses[lane], size) {
+            Some(pointer) => warp.pointers[lane] = pointer,
+            None => return Found::Failed,
+        }
+    }
+    Found::Lanes
+}

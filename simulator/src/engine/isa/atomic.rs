@@ -1,0 +1,410 @@
+//! `atom red`: host atomics on real memory, lane by lane, so that blocks on several cores see them whole.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use half::{bf16, f16};
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
+
+use super::memory::{address, cache_hints, order, space};
+use crate::engine::access::path::access;
+use crate::engine::access::values::Stored;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::GuestWord;
+use crate::engine::exec::level::{Code, Level, Op, scalar};
+use crate::engine::exec::operand::{
+    Address, LANES, Read, ReadList, Value, WriteList, WriteOptional, lanes_of, operands,
+};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::numerics::float::{Float, atomic_add};
+use crate::ptx::ast::Instruction;
+use crate::ptx::{Error, Result};
+
+/// A word with host atomics.
+pub(crate) trait AtomicWord: GuestWord + Value + Eq {
+    /// Replaces the word by `f` of it; the old one. Sequentially consistent.
+    ///
+    /// # Safety
+    /// The pointer is valid for guest memory and aligned to the word.
+    unsafe fn update(pointer: *mut Self, f: impl Fn(Self) -> Self) -> Self;
+    /// Compare and swap; the old one.
+    ///
+    /// # Safety
+    /// The pointer is valid for guest memory and aligned to the word.
+    unsafe fn swap_if(pointer: *mut Self, compare: Self, value: Self) -> Self;
+}
+
+macro_rules! word {
+    ($($ty:ty, $atomic:ty;)*) => { $(impl AtomicWord for $ty {
+        #[inline(always)]
+        unsafe fn update(pointer: *mut $ty, f: impl Fn($ty) -> $ty) -> $ty {
+            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
+            let word = unsafe { <$atomic>::from_ptr(pointer) };
+            let mut old = word.load(Ordering::Relaxed);
+            loop {
+                match word.compare_exchange_weak(old, f(old), Ordering::SeqCst, Ordering::Relaxed) {
+                    Ok(_) => return old,
+                    Err(now) => old = now,
+                }
+            }
+        }
+        #[inline(always)]
+        unsafe fn swap_if(pointer: *mut $ty, compare: $ty, value: $ty) -> $ty {
+            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
+            let word = unsafe { <$atomic>::from_ptr(pointer) };
+            match word.compare_exchange(compare, value, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(old) | Err(old) => old,
+            }
+        }
+    })* };
+}
+word! { u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
+
+impl AtomicWord for u128 {
+    unsafe fn update(pointer: *mut u128, f: impl Fn(u128) -> u128) -> u128 {
+        let _guard = wide_lock();
+        // SAFETY: the pointer is valid and aligned, the caller says.
+        unsafe {
+            let old = u128::load(pointer);
+            u128::store(pointer, f(old));
+            old
+        }
+    }
+    unsafe fn swap_if(pointer: *mut u128, compare: u128, value: u128) -> u128 {
+        // SAFETY: the pointer is valid and aligned, the caller says.
+        unsafe { Self::update(pointer, |old| if old == compare { value } else { old }) }
+    }
+}
+
+/// 128-bit atomics exclude one another; the host has none that stable Rust offers.
+fn wide_lock() -> std::sync::MutexGuard<'static, ()> {
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    LOCK.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// An operation: what becomes of the old word. The flag says whether the memory is global.
+pub(crate) trait Update<T> {
+    fn update(old: T, value: T, global: bool) -> T;
+}
+
+macro_rules! updates {
+    ($($name:ident: $($ty:ty)* => |$old:ident, $value:ident, $global:ident| $body:expr;)*) => { $(
+        struct $name;
+        $(impl Update<$ty> for $name {
+            #[inline(always)]
+            fn update($old: $ty, $value: $ty, $global: bool) -> $ty { let _ = $global; $body }
+        })*
+    )* };
+}
+updates! {
+    Exchange: u32 u64 u128 => |_old, value, _g| value;
+    And: u32 u64 => |old, value, _g| old & value;
+    Or: u32 u64 => |old, value, _g| old | value;
+    Xor: u32 u64 => |old, value, _g| old ^ value;
+    Add: u32 u64 => |old, value, _g| old.wrapping_add(value);
+    Inc: u32 => |old, value, _g| if old >= value { 0 } else { old + 1 };
+    Dec: u32 => |old, value, _g| if old == 0 || old > value { value } else { old - 1 };
+    MinU: u32 u64 => |old, value, _g| old.min(value);
+    MaxU: u32 u64 => |old, value, _g| old.max(value);
+    MinS32: u32 => |old, value, _g| (old as i32).min(value as i32) as u32;
+    MaxS32: u32 => |old, value, _g| (old as i32).max(value as i32) as u32;
+    MinS64: u64 => |old, value, _g| (old as i64).min(value as i64) as u64;
+    MaxS64: u64 => |old, value, _g| (old as i64).max(value as i64) as u64;
+    AddF32: u32 => |old, value, global| atomic_add(f32::from_bits(old), f32::from_bits(value), global).to_bits();
+    AddF64: u64 => |old, value, global| atomic_add(f64::from_bits(old), f64::from_bits(value), global).to_bits();
+    AddF16: u16 => |old, value, global| atomic_add(f16::from_bits(old), f16::from_bits(value), global).to_bits();
+    AddBf16: u16 => |old, value, global| atomic_add(bf16::from_bits(old), bf16::from_bits(value), global).to_bits();
+    AddF16x2: u32 => |old, value, global| halves::<f16>(old, value, global);
+    AddBf16x2: u32 => |old, value, global| halves::<bf16>(old, value, global);
+}
+
+fn halves<F: Float>(old: u32, value: u32, global: bool) -> u32 {
+    let part = |shift: u32| {
+        let (a, b) = (
+            F::from_raw(u64::from(old >> shift & 0xFFFF)),
+            F::from_raw(u64::from(value >> shift & 0xFFFF)),
+        );
+        (atomic_add(a, b, global).bits() as u32) << shift
+    };
+    part(0) | part(16)
+}
+
+operands! {
+    pub(crate) struct AtomicOperands<T: Value> { old: WriteOptional<T>, at: Address, value: Read<T> }
+    pub(crate) struct AtomicVectorOperands<T: Value> {
+        old: WriteList<T>, at: Address, values: ReadList<T>,
+    }
+    pub(crate) struct CompareSwapOperands<T: Value> {
+        old: WriteOptional<T>, at: Address, compare: Read<T>, value: Read<T>,
+    }
+}
+
+/// A read-modify-write, whose old value may be dropped (`red`).
+struct Atomic<T, U>(PhantomData<(T, U)>);
+
+impl<T: AtomicWord, U: Update<T>> Op for Atomic<T, U> {
+    type Operands = AtomicOperands<T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = size_of::<T>() as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.at,
+            size,
+            Stored::Unknown,
+            |warp, cluster, bytes| {
+                let pointers = bytes.pointers(warp, size);
+                let global = !cluster.holds(pointers[warp.mask.trailing_zeros() as usize & 31]);
+                let values = *o.value.lanes(warp);
+                let mut result = [T::default(); LANES];
+                for lane in lanes_of(warp.mask) {
+                    let update = |old| U::update(old, values[lane], global);
+                    // SAFETY: the access path found these bytes for the lanes of the mask, aligned to their size.
+                    let old = unsafe { T::update(pointers[lane].cast(), update) };
+                    warp.changes += u64::from(update(old) != old);
+                    result[lane] = old;
+                }
+                o.old.put(warp, &result);
+                Flow::Next
+            },
+        )
+    }
+}
+
+/// The operation of `Atomic` for each part of a vector of floats in global memory.
+struct AtomicVector<T, U>(PhantomData<(T, U)>);
+
+impl<T: AtomicWord, U: Update<T>> Op for AtomicVector<T, U> {
+    type Operands = AtomicVectorOperands<T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let count = o.values.len();
+        let size = (size_of::<T>() * count) as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.at,
+            size,
+            Stored::Unknown,
+            |warp, _, bytes| {
+                let pointers = bytes.pointers(warp, size);
+                for part in 0..count {
+                    let values = *o.values.get(warp, part).lanes(warp);
+                    let mut result = [T::default(); LANES];
+                    for lane in lanes_of(warp.mask) {
+                        let pointer = pointers[lane].cast::<T>().wrapping_add(part);
+                        // SAFETY: the access path found `count` words there, aligned to the size of all.
+                        let old =
+                            unsafe { T::update(pointer, |old| U::update(old, values[lane], true)) };
+                        warp.changes += 1;
+                        result[lane] = old;
+                    }
+                    if part < o.old.len() {
+                        o.old.get(warp, part).put(warp, &result);
+                    }
+                }
+                Flow::Next
+            },
+        )
+    }
+}
+
+/// `atom.cas`
+struct CompareSwap<T>(PhantomData<T>);
+
+impl<T: AtomicWord> Op for CompareSwap<T> {
+    type Operands = CompareSwapOperands<T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = size_of::<T>() as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.at,
+            size,
+            Stored::Unknown,
+            |warp, _, bytes| {
+                let pointers = bytes.pointers(warp, size);
+                let (compare, values) = (*o.compare.lanes(warp), *o.value.lanes(warp));
+                let mut result = [T::default(); LANES];
+                for lane in lanes_of(warp.mask) {
+                    // SAFETY: the access path found these bytes for the lanes of the mask, aligned to their size.
+                    let old =
+                        unsafe { T::swap_if(pointers[lane].cast(), compare[lane], values[lane]) };
+                    warp.changes += u64::from(old == compare[lane] && old != values[lane]);
+                    result[lane] = old;
+                }
+                o.old.put(warp, &result);
+                Flow::Next
+            },
+        )
+    }
+}
+
+fn code(operation: &str, ty: Ty) -> Option<Code> {
+    macro_rules! by {
+        ($op:ident) => {
+            match ty.width() {
+                32 => Some(scalar::<Atomic<u32, $op>>()),
+                64 => Some(scalar::<Atomic<u64, $op>>()),
+                _ => None,
+            }
+        };
+    }
+    if ty.width() == 16 {
+        return match (operation, ty.kind) {
+            ("add", Kind::Float) => Some(scalar::<Atomic<u16, AddF16>>()),
+            ("add", Kind::Brain) => Some(scalar::<Atomic<u16, AddBf16>>()),
+            _ => None,
+        };
+    }
+    match (operation, ty.kind, ty.bits, ty.packed) {
+        ("exch", Kind::Bits, 128, 1) => Some(scalar::<Atomic<u128, Exchange>>()),
+        ("exch", Kind::Bits, ..) => by!(Exchange),
+        ("and", Kind::Bits, ..) => by!(And),
+        ("or", Kind::Bits, ..) => by!(Or),
+        ("xor", Kind::Bits, ..) => by!(Xor),
+        ("add", Kind::Unsigned, ..) | ("add", Kind::Signed, 32, 1) => by!(Add),
+        ("add", Kind::Float, 32, 1) => Some(scalar::<Atomic<u32, AddF32>>()),
+        ("add", Kind::Float, 64, 1) => Some(scalar::<Atomic<u64, AddF64>>()),
+        ("add", Kind::Float, 16, 2) => Some(scalar::<Atomic<u32, AddF16x2>>()),
+        ("add", Kind::Brain, 16, 2) => Some(scalar::<Atomic<u32, AddBf16x2>>()),
+        ("inc", Kind::Unsigned, 32, 1) => Some(scalar::<Atomic<u32, Inc>>()),
+        ("dec", Kind::Unsigned, 32, 1) => Some(scalar::<Atomic<u32, Dec>>()),
+        ("min", Kind::Unsigned, ..) => by!(MinU),
+        ("max", Kind::Unsigned, ..) => by!(MaxU),
+        ("min", Kind::Signed, 32, 1) => Some(scalar::<Atomic<u32, MinS32>>()),
+        ("max", Kind::Signed, 32, 1) => Some(scalar::<Atomic<u32, MaxS32>>()),
+        ("min", Kind::Signed, 64, 1) => Some(scalar::<Atomic<u64, MinS64>>()),
+        ("max", Kind::Signed, 64, 1) => Some(scalar::<Atomic<u64, MaxS64>>()),
+        _ => None,
+    }
+}
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    let (order, scope) = order(&mut modifiers, AccessKind::Atomic);
+    let space = space(&mut modifiers).unwrap_or(Space::Generic);
+    if matches!(space, Space::Local | Space::Parameter | Space::Const) {
+        return Err(unknown(inst));
+    }
+    let effect = Effect {
+        order,
+        scope,
+        ..Effect::plain(space, AccessKind::Atomic)
+    };
+    let operations = [
+        "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
+    ];
+    let operation = modifiers.any(&operations).ok_or_else(|| unknown(inst))?;
+    modifiers.flag("noftz");
+    let hints = cache_hints(&mut modifiers);
+    let vector = modifiers.any(&["v2", "v4", "v8"]);
+    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
+    modifiers.finish(inst)?;
+    let atom = inst.opcode == "atom";
+    let width = Width::of(ty);
+    let operands = &inst.operands[usize::from(atom && !inst.operands.is_empty())..];
+    let cas = operation == "cas";
+    expect_operands(inst, &[usize::from(atom) + 2 + usize::from(cas) + hints])?;
+    if !atom && matches!(operation, "exch" | "cas") {
+        return Err(unknown(inst));
+    }
+    let operand = cx.address(&operands[0])?;
+    let at = address(cx, operand, effect)?;
+    if let Some(vector) = vector {
+        return lower_vector(cx, inst, (operation, ty, vector, space), at);
+    }
+    if cas {
+        let code = match ty.width() {
+            16 => scalar::<CompareSwap<u16>>(),
+            32 => scalar::<CompareSwap<u32>>(),
+            64 => scalar::<CompareSwap<u64>>(),
+            _ => scalar::<CompareSwap<u128>>(),
+        };
+        if ty.kind != Kind::Bits || ty.bits == 8 {
+            return Err(unknown(inst));
+        }
+        let old = cx.dst(&inst.operands[0], width)?;
+        let (compare, value) = (cx.src(&operands[1], ty)?, cx.src(&operands[2], ty)?);
+        cx.emit_access(code, &[old], at, &[compare, value]);
+        return Ok(());
+    }
+    let code = code(operation, ty).ok_or_else(|| unknown(inst))?;
+    let old = if atom {
+        cx.dst(&inst.operands[0], width)?
+    } else {
+        Field::Sink
+    };
+    let value = cx.src(&operands[1], ty)?;
+    cx.emit_access(code, &[old], at, &[value]);
+    Ok(())
+}
+
+fn lower_vector<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    (operation, ty, vector, space): (&str, Ty, &str, Space),
+    at: Address,
+) -> Result<()> {
+    let count: usize = vector[1..].parse().unwrap_or(0);
+    let atom = inst.opcode == "atom";
+    if space != Space::Global || operation != "add" || ty.width() as usize * count > 128 {
+        return Err(unknown(inst));
+    }
+    let operands = &inst.operands[usize::from(atom)..];
+    let sources: Vec<_> = cx
+        .parts(&operands[1])
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
+    let targets: Vec<_> = match atom {
+        true => cx
+            .parts(&inst.operands[0])
+            .into_iter()
+            .map(std::borrow::Cow::into_owned)
+            .collect(),
+        false => Vec::new(),
+    };
+    if sources.len() != count || atom && targets.len() != count {
+        return Err(Error::new(
+            inst.at,
+            format!("expected vectors of {count} parts"),
+        ));
+    }
+    let (mut values, mut olds) = (Vec::new(), Vec::new());
+    for source in &sources {
+        values.push(cx.src(source, ty)?);
+    }
+    for target in &targets {
+        olds.push(cx.dst(target, Width::of(ty))?);
+    }
+    macro_rules! emit {
+        ($word:ty, $update:ident) => {{
+            let (old, values) = (
+                cx.write_list::<$word>(&olds),
+                cx.read_list::<$word>(&values),
+            );
+            cx.emit(
+                scalar::<AtomicVector<$word, $update>>(),
+                AtomicVectorOperands { old, at, values },
+            );
+        }};
+    }
+    match (ty.kind, ty.bits, ty.packed) {
+        (Kind::Float, 32, 1) => emit!(u32, AddF32),
+        (Kind::Float, 16, 1) => emit!(u16, AddF16),
+        (Kind::Brain, 16, 1) => emit!(u16, AddBf16),
+        (Kind::Float, 16, 2) => emit!(u32, AddF16x2),
+        (Kind::Brain, 16, 2) => emit!(u32, AddBf16x2),
+        _ => return Err(unknown(inst)),
+    }
+    Ok(())
+}

@@ -1,0 +1,496 @@
+//! `bar barrier`, the cluster's barrier, `bar.warp.sync`, and fences.
+
+use crate::engine::access::check;
+use crate::engine::exec::barrier::Votes;
+use crate::engine::exec::cluster::{Arrival, Cluster};
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{
+    Read, ReadPredicate, Write, WritePredicate, lanes_of, operands,
+};
+use crate::engine::exec::wait::{Reduction, ReductionTarget, Wait};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::fault::FaultKind;
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::ptx::ast::Instruction;
+use crate::ptx::{Error, Result};
+
+/// What a barrier of the block is used for, as a number in an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BarrierFlags(u32);
+
+impl BarrierFlags {
+    const NONE: BarrierFlags = BarrierFlags(0);
+    /// It is for a given number of threads, not for all.
+    const COUNTED: BarrierFlags = BarrierFlags(1);
+    /// The threads arrive and do not wait.
+    const ARRIVES: BarrierFlags = BarrierFlags(2);
+    /// All lanes of a warp execute the same instruction.
+    const ALIGNED: BarrierFlags = BarrierFlags(4);
+
+    fn set(&mut self, flag: BarrierFlags, on: bool) {
+        self.0 |= if on { flag.0 } else { 0 };
+    }
+
+    fn word(self) -> u32 {
+        self.0
+    }
+
+    fn has(self, flag: BarrierFlags) -> bool {
+        self.0 & flag.0 != 0
+    }
+}
+
+operands! {
+    /// `flags`: [`BarrierFlags`], in all three.
+    pub(crate) struct BlockOperands { number: Read<u32>, count: Read<u32>, flags: u32 }
+    pub(crate) struct BlockCountOperands {
+        d: Write<u32>, vote: ReadPredicate, number: Read<u32>, count: Read<u32>, flags: u32,
+    }
+    pub(crate) struct BlockVoteOperands {
+        d: WritePredicate, vote: ReadPredicate, number: Read<u32>, count: Read<u32>, flags: u32,
+    }
+    pub(crate) struct ClusterArriveOperands { relaxed: u32 }
+    pub(crate) struct WarpSyncOperands { members: Read<u32> }
+}
+
+/// A barrier of the block.
+struct Block;
+
+impl Op for Block {
+    type Operands = BlockOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        barrier(warp, cluster, o, 0, None)
+    }
+}
+
+/// `barrier.red.popc`
+struct BlockCount;
+
+impl Op for BlockCount {
+    type Operands = BlockCountOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let target = ReductionTarget {
+            reduction: Reduction::Count,
+            register: o.d.offset(),
+        };
+        let block = BlockOperands {
+            number: o.number,
+            count: o.count,
+            flags: o.flags,
+        };
+        barrier(warp, cluster, block, o.vote.bits(warp), Some(target))
+    }
+}
+
+/// `barrier.red.and` (`ALL`) and `or`
+struct BlockVote<const ALL: bool>;
+
+impl<const ALL: bool> Op for BlockVote<ALL> {
+    type Operands = BlockVoteOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let target = ReductionTarget {
+            reduction: if ALL { Reduction::And } else { Reduction::Or },
+            register: o.d.offset(),
+        };
+        let block = BlockOperands {
+            number: o.number,
+            count: o.count,
+            flags: o.flags,
+        };
+        barrier(warp, cluster, block, o.vote.bits(warp), Some(target))
+    }
+}
+
+fn barrier(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    o: BlockOperands,
+    bits: u32,
+    reduction: Option<ReductionTarget>,
+) -> Flow {
+    let first = warp.mask.trailing_zeros() as usize;
+    let flags = BarrierFlags(o.flags);
+    let number = o.number.lanes(warp)[first];
+    let count = flags
+        .has(BarrierFlags::COUNTED)
+        .then(|| o.count.lanes(warp)[first]);
+    if number > 15 {
+        let message = format!("barrier {number}: there are 16 barriers, 0 to 15");
+        return warp.fail(FaultKind::IllegalInstruction, first, message);
+    }
+    if let Some(count) = count
+        && (count == 0 || count % 32 != 0)
+    {
+        let message =
+            format!("barrier {number} with a count of {count} threads, which is no multiple of 32");
+        return warp.fail(FaultKind::IllegalInstruction, first, message);
+    }
+    // Lanes that are elsewhere may still come to an aligned barrier: they are waited for. Who never comes is reported then.
+    let others = warp.live & !warp.mask;
+    if flags.has(BarrierFlags::ALIGNED)
+        && warp.checks.barriers
+        && others != 0
+        && !warp.gather(warp.live)
+    {
+        return Flow::Leave;
+    }
+    let mask = warp.mask;
+    // A whole warp counts as 32 threads where threads are counted.
+    let threads = if count.is_some() && mask == warp.live {
+        32
+    } else {
+        mask.count_ones()
+    };
+    let block = &cluster.blocks[warp.block as usize];
+    let (live, returned) = (block.live, block.returned);
+    let phase = block.barriers[number as usize].phase;
+    let complete = cluster.arrive(Arrival {
+        id: number as u8,
+        block: warp.block,
+        warp: warp.index,
+        mask,
+        waits: !flags.has(BarrierFlags::ARRIVES),
+        count: threads,
+        expected: count,
+        votes: Votes {
+            count: (bits & mask).count_ones(),
+            all: bits & mask == mask,
+            any: bits & mask != 0,
+        },
+    });
+    if warp.checks.barriers
+        && count.is_none()
+        && complete
+        && live < cluster.grid.threads
+        && let Some((other, lane)) = returned
+    {
+        return partial(warp, cluster, number, (other, lane));
+    }
+    if flags.has(BarrierFlags::ARRIVES) {
+        return Flow::Next;
+    }
+    let next = warp.pc + 1;
+    warp.wait(
+        Wait::Barrier {
+            id: number as u8,
+            phase,
+            reduction,
+        },
+        next,
+    );
+    Flow::Leave
+}
+
+/// A barrier for all threads was completed although some, the given (warp, lane) first, have left the kernel before.
+#[cold]
+fn partial(warp: &mut Warp, cluster: &Cluster<'_>, number: u32, (other, lane): (u32, u32)) -> Flow {
+    let grid = cluster.grid;
+    let ([x, y, z], threads) = (grid.thread_index(other, lane), grid.threads);
+    let here = cluster.blocks[warp.block as usize].live;
+    let message =
+        format!("barrier {number} was reached by {here} of the block's {threads} threads");
+    let note = format!("thread ({x},{y},{z}) has returned from the kernel without it");
+    warp.fail_with(
+        FaultKind::BarrierDivergence,
+        warp.mask.trailing_zeros() as usize,
+        message,
+        vec![note],
+    )
+}
+
+/// `barrier.cluster.arrive`
+struct ClusterArrive;
+
+impl Op for ClusterArrive {
+    type Operands = ClusterArriveOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let mask = warp.mask;
+        if warp.cluster_phase != cluster.barrier_phase {
+            warp.cluster_phase = cluster.barrier_phase;
+            warp.cluster_arrived = 0;
+        }
+        if warp.cluster_arrived & mask != 0 {
+            let lane = (warp.cluster_arrived & mask).trailing_zeros() as usize;
+            let message = "barrier.cluster.arrive twice without a wait between";
+            return warp.fail(FaultKind::IllegalInstruction, lane, message);
+        }
+        warp.cluster_arrived |= mask;
+        cluster.arrived += mask.count_ones();
+        if let Some(checker) = cluster.checker.as_deref_mut() {
+            checker.cluster_arrive(warp.block, warp.index, mask, o.relaxed == 0);
+        }
+        cluster.complete_barrier();
+        Flow::Next
+    }
+}
+
+/// `barrier.cluster.wait`
+struct ClusterWait;
+
+impl Op for ClusterWait {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
+        if warp.cluster_arrived & warp.mask != warp.mask {
+            let lane = (!warp.cluster_arrived & warp.mask).trailing_zeros() as usize;
+            let message = "barrier.cluster.wait without an arrive before";
+            return warp.fail(FaultKind::IllegalInstruction, lane, message);
+        }
+        let phase = warp.cluster_phase;
+        let next = warp.pc + 1;
+        if cluster.barrier_phase != phase {
+            return Flow::Next;
+        }
+        warp.wait(Wait::Cluster { phase }, next);
+        Flow::Leave
+    }
+}
+
+/// `bar.warp.sync`
+struct WarpSync;
+
+impl Op for WarpSync {
+    type Operands = WarpSyncOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let masks = *o.members.lanes(warp);
+        let first = warp.mask.trailing_zeros() as usize;
+        let members = masks[first];
+        if let Some(lane) = lanes_of(warp.mask).find(|&lane| masks[lane] >> lane & 1 == 0) {
+            let message = format!(
+                "bar.warp.sync by lane {lane}, which its mask {:#010x} does not name",
+                masks[lane]
+            );
+            return warp.fail(FaultKind::IllegalInstruction, lane, message);
+        }
+        let same = lanes_of(warp.mask)
+            .filter(|&lane| masks[lane] == members)
+            .fold(0, |all, lane| all | 1 << lane);
+        if same != warp.mask {
+            // Several masks at once: one group for each.
+            let (pc, frame, rest) = (warp.pc, warp.frame, warp.mask & !same);
+            let others = warp.active & !warp.mask;
+            if others != 0 {
+                warp.add_ready(others, pc + 1, frame);
+            }
+            // The rest runs this instruction after the first have waited or passed.
+            warp.active = same;
+            warp.mask = same;
+            warp.add_ready(rest, pc, frame);
+            if warp.warp_barrier(cluster, members) {
+                warp.pc = pc + 1;
+                warp.park(Wait::Ready);
+            }
+            return Flow::Leave;
+        }
+        if warp.warp_barrier(cluster, members) {
+            Flow::Next
+        } else {
+            Flow::Leave
+        }
+    }
+}
+
+/// `membar` and `fence`
+struct Fence;
+
+impl Op for Fence {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        check::fence(warp, cluster);
+        Flow::Next
+    }
+}
+
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
+const B32: Ty = Ty {
+    kind: Kind::Bits,
+    bits: 32,
+    packed: 1,
+};
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    if modifiers.flag("warp") {
+        if !modifiers.flag("sync") {
+            return Err(unknown(inst));
+        }
+        modifiers.finish(inst)?;
+        expect_operands(inst, &[1])?;
+        let a = cx.src(&inst.operands[0], B32)?;
+        let members = a.into();
+        cx.emit(scalar::<WarpSync>(), WarpSyncOperands { members });
+        return Ok(());
+    }
+    if modifiers.flag("cluster") {
+        let arrive = modifiers
+            .any(&["arrive", "wait"])
+            .ok_or_else(|| unknown(inst))?
+            == "arrive";
+        let relaxed = modifiers.any(&["acquire", "release", "relaxed"]) == Some("relaxed");
+        modifiers.flag("aligned");
+        modifiers.finish(inst)?;
+        expect_operands(inst, &[0])?;
+        if arrive {
+            let relaxed = u32::from(relaxed);
+            cx.emit(scalar::<ClusterArrive>(), ClusterArriveOperands { relaxed });
+        } else {
+            cx.emit(scalar::<ClusterWait>(), ());
+        }
+        return Ok(());
+    }
+    modifiers.flag("cta");
+    let mode = modifiers
+        .any(&["sync", "arrive", "red"])
+        .ok_or_else(|| unknown(inst))?;
+    let reduction = if mode == "red" {
+        modifiers.any(&["popc", "and", "or"])
+    } else {
+        None
+    };
+    let aligned = modifiers.flag("aligned") || inst.opcode == "bar";
+    let ty = modifiers.ty();
+    modifiers.finish(inst)?;
+    let b32 = Ty {
+        kind: Kind::Unsigned,
+        ..B32
+    };
+    let reduction = match (mode, reduction, ty) {
+        ("sync" | "arrive", None, None) => None,
+        ("red", Some("popc"), Some(ty)) if ty == b32 => Some(Reduction::Count),
+        ("red", Some("and"), Some(PRED)) => Some(Reduction::And),
+        ("red", Some("or"), Some(PRED)) => Some(Reduction::Or),
+        _ => return Err(unknown(inst)),
+    };
+    let mut operands = inst.operands.as_slice();
+    let mut reduced = None;
+    if let Some(reduction) = reduction {
+        let [target, rest @ .., source] = operands else {
+            return Err(unknown(inst));
+        };
+        let width = if reduction == Reduction::Count {
+            Width::W32
+        } else {
+            Width::Pred
+        };
+        let d = cx.dst(target, width)?;
+        let vote = cx.src(source, PRED)?;
+        operands = rest;
+        // `barrier.red` waits for the result, so its destination is written when it wakes up.
+        if d == Field::Sink {
+            return Err(Error::new(target.at, "this result is needed"));
+        }
+        reduced = Some((reduction, d, vote));
+    }
+    let (number, count) = match operands {
+        [number] => (number, None),
+        [number, count] => (number, Some(count)),
+        _ => {
+            return Err(Error::new(
+                inst.at,
+                format!("`{}` has the wrong number of operands", inst.name()),
+            ));
+        }
+    };
+    if mode == "arrive" && count.is_none() {
+        return Err(Error::new(
+            inst.at,
+            "an arrival at a barrier needs a thread count",
+        ));
+    }
+    let number = cx.src(number, B32)?.into();
+    let mut flags = BarrierFlags::NONE;
+    flags.set(BarrierFlags::ALIGNED, aligned);
+    flags.set(BarrierFlags::ARRIVES, mode == "arrive");
+    flags.set(BarrierFlags::COUNTED, count.is_some());
+    let count = match count {
+        Some(count) => cx.src(count, B32)?,
+        None => cx.constant(0, Width::W32),
+    }
+    .into();
+    let flags = flags.word();
+    match reduced {
+        None => cx.emit(
+            scalar::<Block>(),
+            BlockOperands {
+                number,
+                count,
+                flags,
+            },
+        ),
+        Some((Reduction::Count, d, vote)) => cx.emit(
+            scalar::<BlockCount>(),
+            BlockCountOperands {
+                d: d.into(),
+                vote: vote.into(),
+                number,
+                count,
+                flags,
+            },
+        ),
+        Some((reduction, d, vote)) => {
+            let operands = BlockVoteOperands {
+                d: d.into(),
+                vote: vote.into(),
+                number,
+                count,
+                flags,
+            };
+            match reduction {
+                Reduction::And => cx.emit(scalar::<BlockVote<true>>(), operands),
+                _ => cx.emit(scalar::<BlockVote<false>>(), operands),
+            }
+        }
+    };
+    Ok(())
+}
+
+/// `membar.level` and `fence`.
+pub(crate) fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    if inst.opcode == "membar" {
+        modifiers
+            .any(&["cta", "gl", "sys"])
+            .ok_or_else(|| unknown(inst))?;
+    } else {
+        modifiers.any(&[
+            "sc",
+            "acq_rel",
+            "acquire",
+            "release",
+            "mbarrier_init",
+            "proxy",
+        ]);
+        modifiers.any(&["release", "acquire"]);
+        modifiers.any(&["alias", "async", "async.global", "tensormap::generic"]);
+        modifiers.any(&[
+            "global",
+            "shared::cta",
+            "shared::cluster",
+            "sync_restrict::shared::cta",
+        ]);
+        modifiers.any(&["cluster", "cta", "gpu", "sys"]);
+    }
+    modifiers.finish(inst)?;
+    cx.emit(scalar::<Fence>(), ());
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! `call`: direct, indirect, and calls of the device runtime (`vprintf`, `malloc` ...).
+
+use crate::engine::access::path::read_byte;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{Call as CallOperand, Read, SINK, lanes_of, operands};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::exec::windows::FUNCTIONS;
+use crate::engine::fault::FaultKind;
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty};
+use crate::engine::lower::{Builder, Call, Field, Symbol, Width};
+use crate::engine::program::CallSite;
+use crate::numerics::printf;
+use crate::ptx::ast::{Instruction, Operand, OperandKind};
+use crate::ptx::{Error, Result};
+
+operands! {
+    pub(crate) struct CallOperands { site: CallOperand }
+    pub(crate) struct IndirectOperands { site: CallOperand, function: Read<u64> }
+}
+
+/// The current function's call site.
+fn site<'g>(warp: &Warp, cluster: &Cluster<'g>, site: CallOperand) -> &'g CallSite {
+    &warp.function_of(cluster.grid.program).calls[site.number() as usize]
+}
+
+/// A call of a function of the module. The lowering has compared the arguments with the callee's.
+struct Direct;
+
+impl Op for Direct {
+    type Operands = CallOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let callee = site(warp, cluster, o.site).callee.unwrap_or(0);
+        warp.call(cluster, callee, o.site.number())
+    }
+}
+
+/// An indirect call.
+struct Indirect;
+
+impl Op for Indirect {
+    type Operands = IndirectOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let site = site(warp, cluster, o.site);
+        let addresses = *o.function.lanes(warp);
+        let first = warp.mask.trailing_zeros() as usize;
+        let target = addresses[first];
+        let offset = target.wrapping_sub(FUNCTIONS);
+        let number = u32::try_from(offset / 16).unwrap_or(u32::MAX);
+        let functions = &cluster.grid.program.functions;
+        let callee = functions
+            .get(number as usize)
+            .filter(|_| offset.is_multiple_of(16));
+        let Some(callee) = callee else {
+            let message = format!("indirect call of {target:#x}, which is no function");
+            return warp.fail(FaultKind::InvalidProgramCounter, first, message);
+        };
+        if !callee.takes(site) {
+            let message = format!(
+                "indirect call of {} with other parameters than it has",
+                callee.name
+            );
+            return warp.fail(FaultKind::InvalidProgramCounter, first, message);
+        }
+        let same = lanes_of(warp.mask)
+            .filter(|&lane| addresses[lane] == target)
+            .fold(0, |all, l| all | 1 << l);
+        if same != warp.mask {
+            // Other functions are called by the other lanes, one after the other.
+            let (pc, frame) = (warp.pc, warp.frame);
+            let rest = warp.mask & !same;
+            let others = warp.active & !warp.mask;
+            if others != 0 {
+                warp.add_ready(others, pc + 1, frame);
+            }
+            warp.add_ready(rest, pc, frame);
+            warp.active = same;
+            warp.mask = same;
+        }
+        warp.call(cluster, number, o.site.number())
+    }
+}
+
+/// The bits of an argument of one lane.
+fn argument(warp: &Warp, site: &CallSite, index: usize, lane: usize) -> u64 {
+    let Some(passed) = site.arguments.get(index) else {
+        return 0;
+    };
+    let bytes = passed.bytes.min(8) as usize;
+    let start = warp
+        .operand(passed.offset)
+        .wrapping_add(lane * passed.bytes as usize);
+    let mut value = [0u8; 8];
+    // SAFETY: what a call site passes has 32 lanes of so many bytes in the current frame or its constants (`allocate::finish`).
+    unsafe { start.copy_to_nonoverlapping(value.as_mut_ptr(), bytes) };
+    u64::from_le_bytes(value)
+}
+
+/// A call of the device runtime.
+struct Runtime;
+
+impl Op for Runtime {
+    type Operands = CallOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let site = site(warp, cluster, o.site);
+        let name = site.runtime.as_deref().unwrap_or("");
+        for lane in lanes_of(warp.mask) {
+            let arguments: Vec<u64> = (0..site.arguments.len())
+                .map(|i| argument(warp, site, i, lane))
+                .collect();
+            let result = match call_runtime(warp, cluster, lane, name, &arguments) {
+                Ok(result) => result,
+                Err(flow) => return flow,
+            };
+            if let Some(passed) = site.results.first().filter(|passed| passed.offset != SINK) {
+                let bytes = passed.bytes.min(8) as usize;
+                let start = warp
+                    .register(passed.offset)
+                    .wrapping_add(lane * passed.bytes as usize);
+                // SAFETY: a result has 32 lanes of so many bytes in the current frame (`allocate::finish`).
+                unsafe { start.copy_from_nonoverlapping(result.to_le_bytes().as_ptr(), bytes) };
+            }
+        }
+        Flow::Next
+    }
+}
+
+fn call_runtime(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    name: &str,
+    arguments: &[u64],
+) -> std::result::Result<u64, Flow> {
+    let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
+    let runtime = cluster.grid.runtime;
+    match name {
+        "vprintf" => {
+            let mut memory = |address| read_byte(warp, cluster, lane, address);
+            match printf::vprintf(&mut memory, argument(0), argument(1)) {
+                Ok((text, result)) => {
+                    runtime.print(&text);
+                    Ok(result as u64)
+                }
+                // The read that failed has recorded the fault.
+                Err(_) => Err(Flow::Fault),
+            }
+        }
+        "__assertfail" => {
+            let mut text = |index: usize| {
+                let mut bytes = Vec::new();
+                while bytes.len() < 4096 {
+                    match read_byte(
+                        warp,
+                        cluster,
+                        lane,
+                        argument(index).wrapping_add(bytes.len() as u64),
+                    ) {
+                        None => return Err(Flow::Fault),
+                        Some(0) => break,
+                        Some(value) => bytes.push(value),
+                    }
+                }
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            };
+            let (what, file, function) = (text(0)?, text(1)?, text(3)?);
+            let line = argument(2) as u32;
+            let message = format!("{file}:{line}: {function}: Assertion `{what}` failed.");
+            Err(warp.fail(FaultKind::Assert, lane, message))
+        }
+        "malloc" => Ok(runtime.malloc(argument(0))),
+        "free" => {
+            if argument(0) != 0 && !runtime.free(argument(0)) {
+                let message = format!("free of {:#x}, which malloc has not given", argument(0));
+                return Err(warp.fail(FaultKind::IllegalAddress, lane, message));
+            }
+            Ok(0)
+        }
+        _ => match runtime.call(name, arguments) {
+            Some(result) => Ok(result),
+            None => {
+                let message = format!("the device runtime has no function {name}");
+                Err(warp.fail(FaultKind::InvalidProgramCounter, lane, message))
+            }
+        },
+    }
+}
+
+/// What is passed: the operands in `( .. )`.
+fn operands<'a, 'o>(operand: Option<&'o Operand<'a>>) -> &'o [Operand<'a>] {
+    match operand.map(|o| &o.kind) {
+        Some(OperandKind::List(list)) => list,
+        _ => &[],
+    }
+}
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    modifiers.flag("uni");
+    modifiers.finish(inst)?;
+    let mut rest = inst.operands.as_slice();
+    let mut results = None;
+    if let Some((first, others)) = rest.split_first()
+        && matches!(first.kind, OperandKind::List(_))
+    {
+        results = Some(first);
+        rest = others;
+    }
+    let Some((target, rest)) = rest.split_first() else {
+        return Err(Error::new(inst.at, "a call needs a function"));
+    };
+    let arguments = rest
+        .first()
+        .filter(|o| matches!(o.kind, OperandKind::List(_)));
+    let OperandKind::Name(name) = target.kind else {
+        return Err(Error::new(
+            target.at,
+            "expected a function or a register with its address",
+        ));
+    };
+    let symbol = cx.find(name);
+    let mut call = Call::default();
+    let formals = match symbol {
+        Some(Symbol::Function(number)) => {
+            call.callee = Some(number);
+            Some(cx.module.signature(number))
+        }
+        Some(Symbol::Runtime(name)) => {
+            call.runtime = Some(name.to_owned());
+            None
+        }
+        Some(Symbol::Register { .. }) => None,
+        _ => {
+            return Err(Error::new(
+                target.at,
+                format!("undefined symbol `{name}`: there is no such function"),
+            ));
+        }
+    };
+    for (index, operand) in operands(arguments).iter().enumerate() {
+        let formal = formals
+            .as_ref()
+            .and_then(|(_, parameters)| parameters.get(index).copied());
+        call.arguments.push(passed(cx, operand, formal)?);
+    }
+    for operand in operands(results) {
+        let OperandKind::Name(name) = operand.kind else {
+            if matches!(operand.kind, OperandKind::Sink) {
+                let bytes = formals
+                    .as_ref()
+                    .and_then(|(r, _)| r.first().copied())
+                    .unwrap_or(Width::W32);
+                call.results.push((Field::Sink, bytes.lane_bytes()));
+                continue;
+            }
+            return Err(Error::new(operand.at, "expected a variable for the result"));
+        };
+        call.results.push(variable(cx, name, operand)?);
+    }
+    if let Some((returns, parameters)) = &formals {
+        let check = |what: &str, given: &[(Field, u32)], wanted: &[Width]| {
+            if given.len() != wanted.len() {
+                let (given, wanted) = (given.len(), wanted.len());
+                return Err(Error::new(
+                    inst.at,
+                    format!("`{name}` has {wanted} {what}, the call {given}"),
+                ));
+            }
+            for (index, ((_, given), wanted)) in given.iter().zip(wanted).enumerate() {
+                let wanted = wanted.lane_bytes();
+                if *given != wanted {
+                    let message = format!(
+                        "{} {index} of `{name}` has {wanted} bytes, in the call {given}",
+                        &what[..what.len() - 1]
+                    );
+                    return Err(Error::new(inst.at, message));
+                }
+            }
+            Ok(())
+        };
+        check("parameters", &call.arguments, parameters)?;
+        check("results", &call.results, returns)?;
+    }
+    let site = CallOperand::from_word(cx.calls.len() as u32);
+    match (&call.callee, &call.runtime) {
+        (Some(_), _) => cx.emit(scalar::<Direct>(), CallOperands { site }),
+        (_, Some(_)) => cx.emit(scalar::<Runtime>(), CallOperands { site }),
+        _ => {
+            let ty = Ty {
+                kind: Kind::Bits,
+                bits: 64,
+                packed: 1,
+            };
+            let function = cx.src(target, ty)?.into();
+            cx.emit(scalar::<Indirect>(), IndirectOperands { site, function })
+        }
+    };
+    cx.calls.push(call);
+    Ok(())
+}
+
+/// A variable or register that is passed, and its bytes in a lane.
+fn variable<'a>(
+    cx: &mut Builder<'a, '_>,
+    name: &str,
+    operand: &Operand<'a>,
+) -> Result<(Field, u32)> {
+    match cx.find(name) {
+        Some(Symbol::Area { register, size, .. }) => Ok((Field::Register(register), size)),
+        Some(Symbol::Register { register, .. }) => Ok((
+            Field::Register(register),
+            cx.widths[register.0 as usize].lane_bytes(),
+        )),
+        _ => Err(Error::new(
+            operand.at,
+            format!("`{name}` is not a parameter variable or register"),
+        )),
+    }
+}
+
+fn passed<'a>(
+    cx: &mut Builder<'a, '_>,
+    operand: &Operand<'a>,
+    formal: Option<Width>,
+) -> Result<(Field, u32)> {
+    if let OperandKind::Name(name) = operand.kind {
+        return variable(cx, name, operand);
+    }
+    let width = formal.unwrap_or(Width::W32);
+    let ty = Ty {
+        kind: Kind::Bits,
+        bits: width.lane_bytes() * 8,
+        packed: 1,
+    };
+    Ok((cx.src(operand, ty)?, width.lane_bytes()))
+}

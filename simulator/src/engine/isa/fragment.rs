@@ -1,0 +1,516 @@
+//! `wmma.load`, `wmma.store`, `ldmatrix`, `stmatrix`: fragments to and from memory.
+
+use std::marker::PhantomData;
+
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
+
+use super::matrix::{FragmentUse, FragmentWord, Table, fragment, layout, shape, whole_warp};
+use super::memory;
+use crate::engine::access::declared::Declared;
+use crate::engine::access::path::access_at;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{Address, LANES, Read, ReadList, WriteList, operands};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::exec::windows::{SHARED, window};
+use crate::engine::fault::FaultKind;
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::{Builder, Width, expect_operands};
+use crate::numerics::matrix::exchange;
+use crate::numerics::matrix::layout::Layout;
+use crate::numerics::matrix::shape::{Element, Shape, Use, registers, wmma_exists};
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
+
+/// A fragment and where its elements lie in memory.
+struct Tile {
+    name: String,
+    element: Element,
+    registers: usize,
+    /// Lines of consecutive elements in memory: rows, or columns if `by_columns`.
+    lines: usize,
+    /// Bytes of a line.
+    line_bytes: usize,
+    /// For each lane and element: the bit at which it lies, were the lines packed without gaps.
+    bits: Vec<u32>,
+}
+
+type TileKey = (Shape, Use, Element, bool);
+static TILES: Table<TileKey, Tile> = Table::new();
+
+/// The largest tile: 32 x 16 halves, or 16 x 16 words.
+const TILE_BYTES: usize = 1024;
+
+fn tile(key: TileKey) -> Tile {
+    let (shape, part, element, by_rows) = key;
+    let layout = Layout::new(shape, part, element, true);
+    let (rows, columns) = layout.extent();
+    let (lines, length) = if by_rows {
+        (rows, columns)
+    } else {
+        (columns, rows)
+    };
+    let width = element.bits();
+    let bits = (0..32 * layout.elements()).map(|index| {
+        let element = layout.place(index / layout.elements(), index % layout.elements());
+        let (line, at) = if by_rows {
+            (element.row, element.column)
+        } else {
+            (element.column, element.row)
+        };
+        (line * length + at) * width
+    });
+    Tile {
+        name: format!("wmma {shape} {part:?}"),
+        element,
+        registers: layout.registers() as usize,
+        lines: lines as usize,
+        line_bytes: (length * width / 8) as usize,
+        bits: bits.collect(),
+    }
+}
+
+operands! {
+    /// A matrix in memory: its first element, the distance of its lines in elements (if there is one), and the number of its
+    /// tile in [`TILES`].
+    pub(crate) struct LoadTileOperands<F: FragmentWord> {
+        d: WriteList<F>, at: Address, stride: Read<u32>, has_stride: u32, tile: u32,
+    }
+    pub(crate) struct StoreTileOperands<F: FragmentWord> {
+        values: ReadList<F>, at: Address, stride: Read<u32>, has_stride: u32, tile: u32,
+    }
+    pub(crate) struct LoadRowsOperands { d: WriteList<u32>, at: Address, transposed: u32 }
+    pub(crate) struct StoreRowsOperands { values: ReadList<u32>, at: Address, transposed: u32 }
+}
+
+/// A matrix in memory, as an instruction names it.
+#[derive(Clone, Copy)]
+struct Matrix {
+    at: Address,
+    stride: Read<u32>,
+    has_stride: bool,
+    tile: u32,
+}
+
+/// A piece of a tile.
+struct Piece {
+    /// Its first byte in the packed tile.
+    packed: usize,
+    bytes: usize,
+    memory: *mut u8,
+}
+
+/// Finds the pieces of a tile's lines and calls `each` with them.
+fn pieces(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    matrix: Matrix,
+    tile: &Tile,
+    mut each: impl FnMut(Piece),
+) -> Flow {
+    let all = matrix.at.lanes(warp);
+    let base = all[0];
+    if let Some(lane) = all.iter().position(|&address| address != base) {
+        let message = format!(
+            "{}: the lanes have different addresses: {base:#x} and {:#x}",
+            tile.name, all[lane]
+        );
+        return warp.fail(FaultKind::IllegalInstruction, lane, message);
+    }
+    let mut stride = tile.line_bytes as u64;
+    if matrix.has_stride {
+        let strides = matrix.stride.lanes(warp);
+        let elements = strides[0];
+        let bits = u64::from(elements) * u64::from(tile.element.bits());
+        let uneven = strides.iter().position(|&stride| stride != elements);
+        if uneven.is_some() || !bits.is_multiple_of(128) {
+            let message = match uneven {
+                Some(_) => format!("{}: the lanes have different strides", tile.name),
+                None => format!(
+                    "{}: a stride of {elements} elements is no multiple of 16 bytes",
+                    tile.name
+                ),
+            };
+            return warp.fail(FaultKind::IllegalInstruction, uneven.unwrap_or(0), message);
+        }
+        stride = bits / 8;
+    }
+    if !base.is_multiple_of(32) {
+        let message = format!(
+            "{}: misaligned matrix at {:#x}",
+            tile.name,
+            base & 0xffff_ffff_ffff
+        );
+        let notes = vec!["the address must be a multiple of 32".to_owned()];
+        return warp.fail_with(FaultKind::MisalignedAddress, 0, message, notes);
+    }
+    let size = tile.line_bytes.min(16);
+    let per_line = tile.line_bytes / size;
+    // As if the lanes shared the pieces among themselves, 32 at a time.
+    let count = tile.lines * per_line;
+    let mask = warp.mask;
+    for first in (0..count).step_by(LANES) {
+        let lanes = (count - first).min(LANES);
+        let addresses = std::array::from_fn(|lane| {
+            let (line, part) = ((first + lane) / per_line, (first + lane) % per_line);
+            base.wrapping_add(line as u64 * stride + (part * size) as u64)
+        });
+        warp.mask = u32::MAX >> (LANES - lanes);
+        let flow = access_at(
+            warp,
+            cluster,
+            matrix.at,
+            &addresses,
+            size as u32,
+            |warp, _, bytes| {
+                let pointers = bytes.pointers(warp, size as u32);
+                for (lane, &memory) in pointers.iter().enumerate().take(lanes) {
+                    each(Piece {
+                        packed: (first + lane) * size,
+                        bytes: size,
+                        memory,
+                    });
+                }
+                Flow::Next
+            },
+        );
+        if flow == Flow::Fault {
+            return flow;
+        }
+    }
+    warp.mask = mask;
+    Flow::Next
+}
+
+/// `wmma.load`
+struct LoadTile<F>(PhantomData<F>);
+
+impl<F: FragmentWord> Op for LoadTile<F> {
+    type Operands = LoadTileOperands<F>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        if let Some(flow) = whole_warp(warp, "wmma.load") {
+            return flow;
+        }
+        let tile = TILES.get(o.tile);
+        let mut packed = [0u8; TILE_BYTES + 8];
+        let matrix = Matrix {
+            at: o.at,
+            stride: o.stride,
+            has_stride: o.has_stride != 0,
+            tile: o.tile,
+        };
+        let flow = pieces(warp, cluster, matrix, tile, |piece| {
+            let target = &mut packed[piece.packed..][..piece.bytes];
+            // SAFETY: the access path found the piece's bytes, to be read; the target is as long.
+            unsafe { guest::copy(piece.memory, target.as_mut_ptr(), piece.bytes) };
+        });
+        if flow == Flow::Fault {
+            return flow;
+        }
+        let (width, per_register) = (tile.element.bits(), tile.element.per_register() as usize);
+        let elements = tile.registers * per_register;
+        for register in 0..o.d.len() {
+            let result = std::array::from_fn(|lane| {
+                // A register's elements, each from where it lies.
+                let mut word = 0u64;
+                let first = lane * elements + register * per_register;
+                for (index, &bit) in tile.bits[first..first + per_register].iter().enumerate() {
+                    let bytes = packed[bit as usize / 8..].first_chunk().copied();
+                    let bytes = u64::from_le_bytes(bytes.unwrap_or_default());
+                    let value = bytes >> (bit % 8) & (u64::MAX >> (64 - width));
+                    word |= value << (index as u32 * width);
+                }
+                F::from_bits(word)
+            });
+            o.d.get(warp, register).put(warp, &result);
+        }
+        Flow::Next
+    }
+}
+
+/// `wmma.store`. Accumulators have whole bytes.
+struct StoreTile<F>(PhantomData<F>);
+
+impl<F: FragmentWord> Op for StoreTile<F> {
+    type Operands = StoreTileOperands<F>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        if let Some(flow) = whole_warp(warp, "wmma.store") {
+            return flow;
+        }
+        let tile = TILES.get(o.tile);
+        let mut packed = [0u8; TILE_BYTES + 8];
+        let (width, per_register) = (tile.element.bits(), tile.element.per_register() as usize);
+        for register in 0..o.values.len() {
+            let values = o.values.get(warp, register).lanes(warp);
+            for (lane, value) in values.iter().enumerate() {
+                let word = value.to_bits();
+                let first = (lane * tile.registers + register) * per_register;
+                for (index, &bit) in tile.bits[first..first + per_register].iter().enumerate() {
+                    let value = (word >> (index as u32 * width)).to_le_bytes();
+                    let bytes = (width / 8) as usize;
+                    packed[bit as usize / 8..][..bytes].copy_from_slice(&value[..bytes]);
+                }
+            }
+        }
+        let matrix = Matrix {
+            at: o.at,
+            stride: o.stride,
+            has_stride: o.has_stride != 0,
+            tile: o.tile,
+        };
+        pieces(warp, cluster, matrix, tile, |piece| {
+            let source = &packed[piece.packed..][..piece.bytes];
+            // SAFETY: the access path found the piece's bytes, to be written; the source is as long.
+            unsafe { guest::copy(source.as_ptr(), piece.memory, piece.bytes) };
+        })
+    }
+}
+
+/// Finds the rows of `count` matrices of 8 rows of 16 bytes, whose addresses the lanes have, and calls `perform` with them.
+fn rows(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    at: Address,
+    count: usize,
+    name: &str,
+    perform: impl FnOnce(&mut Warp, [*mut u8; LANES]),
+) -> Flow {
+    if let Some(flow) = whole_warp(warp, name) {
+        return flow;
+    }
+    let addresses = at.lanes(warp);
+    let used = (count * 8).min(LANES);
+    if Declared::of(at).space() == Space::Generic
+        && let Some(lane) = (0..used).find(|&lane| window(addresses[lane]) != SHARED)
+    {
+        let message = format!(
+            "{name} at {:#x}, which is not in shared memory",
+            addresses[lane]
+        );
+        return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
+    }
+    let mask = std::mem::replace(&mut warp.mask, u32::MAX >> (LANES - used));
+    access_at(warp, cluster, at, &addresses, 16, |warp, _, bytes| {
+        let pointers = bytes.pointers(warp, 16);
+        warp.mask = mask;
+        perform(warp, pointers);
+        Flow::Next
+    })
+}
+
+/// `ldmatrix`
+struct LoadRows;
+
+impl Op for LoadRows {
+    type Operands = LoadRowsOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let count = o.d.len();
+        rows(warp, cluster, o.at, count, "ldmatrix", |warp, pointers| {
+            for matrix in 0..count {
+                let tile = std::array::from_fn(|index| {
+                    let mut row = [0u16; 8];
+                    let from = pointers[exchange::row_lane(matrix, index)];
+                    // SAFETY: the access path found the row's 16 bytes, to be read.
+                    unsafe { guest::copy(from, row.as_mut_ptr().cast(), 16) };
+                    row
+                });
+                let result = exchange::scatter(&tile, o.transposed != 0);
+                o.d.get(warp, matrix).put(warp, &result);
+            }
+        })
+    }
+}
+
+/// `stmatrix`
+struct StoreRows;
+
+impl Op for StoreRows {
+    type Operands = StoreRowsOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let count = o.values.len();
+        rows(warp, cluster, o.at, count, "stmatrix", |warp, pointers| {
+            for matrix in 0..count {
+                let tile =
+                    exchange::gather(o.values.get(warp, matrix).lanes(warp), o.transposed != 0);
+                for (index, row) in tile.iter().enumerate() {
+                    let to = pointers[exchange::row_lane(matrix, index)];
+                    // SAFETY: the access path found the row's 16 bytes, to be written.
+                    unsafe { guest::copy(row.as_ptr().cast(), to, 16) };
+                }
+            }
+        })
+    }
+}
+
+/// `wmma.load` and `wmma.store`.
+pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    let store = modifiers.flag("store");
+    let load = !store && modifiers.flag("load");
+    let part = match modifiers.any(&["a", "b", "c", "d"]) {
+        Some("a") if load => Use::A,
+        Some("b") if load => Use::B,
+        Some("c") if load => Use::Accumulator,
+        Some("d") if store => Use::Accumulator,
+        _ => return Err(unknown(inst)),
+    };
+    let sync = modifiers.flag("sync") & modifiers.flag("aligned");
+    let space = memory::space(&mut modifiers).unwrap_or(Space::Generic);
+    let shape = shape(&mut modifiers)
+        .filter(|_| sync)
+        .ok_or_else(|| unknown(inst))?;
+    let by_rows = modifiers.next_if(layout).ok_or_else(|| unknown(inst))?;
+    let element = modifiers
+        .next_if(Element::parse)
+        .ok_or_else(|| unknown(inst))?;
+    modifiers.finish(inst)?;
+    let exists = FACTORS.iter().any(|&factor| {
+        let accumulators = [Element::F16, Element::F32, Element::F64, Element::S32];
+        accumulators.iter().any(|&c| {
+            wmma_exists(shape, factor, c, c)
+                && element == if part == Use::Accumulator { c } else { factor }
+        })
+    });
+    // The narrow types exist in one layout only.
+    let narrow = element.bits() < 8;
+    if !exists
+        || narrow && by_rows != (part == Use::A)
+        || !matches!(
+            space,
+            Space::Generic | Space::Global | Space::Shared | Space::SharedCluster
+        )
+    {
+        return Err(unknown(inst));
+    }
+    expect_operands(inst, &[2, 3])?;
+    let (address, list) = if store { (0, 1) } else { (1, 0) };
+    let count = registers(shape, part, element, true);
+    let (use_of, kind) = if load {
+        (FragmentUse::Written, AccessKind::Read)
+    } else {
+        (FragmentUse::Read, AccessKind::Write)
+    };
+    let fields = fragment(cx, &inst.operands[list], count, element, use_of)?;
+    let operand = cx.address(&inst.operands[address])?;
+    let at = memory::address(cx, operand, Effect::plain(space, kind))?;
+    let has_stride = u32::from(inst.operands.len() == 3);
+    let stride = match inst.operands.get(2) {
+        Some(operand) => cx.src(
+            operand,
+            Ty {
+                kind: Kind::Bits,
+                bits: 32,
+                packed: 1,
+            },
+        )?,
+        None => cx.constant(0, Width::W32),
+    }
+    .into();
+    let key = (shape, part, element, by_rows);
+    let tile = TILES
+        .number(key, || tile(key))
+        .ok_or_else(|| unknown(inst))?;
+    macro_rules! emit {
+        ($word:ty) => {
+            if load {
+                let d = cx.write_list::<$word>(&fields);
+                cx.emit(
+                    scalar::<LoadTile<$word>>(),
+                    LoadTileOperands {
+                        d,
+                        at,
+                        stride,
+                        has_stride,
+                        tile,
+                    },
+                )
+            } else {
+                let values = cx.read_list::<$word>(&fields);
+                cx.emit(
+                    scalar::<StoreTile<$word>>(),
+                    StoreTileOperands {
+                        values,
+                        at,
+                        stride,
+                        has_stride,
+                        tile,
+                    },
+                )
+            }
+        };
+    }
+    match element {
+        Element::F64 => emit!(u64),
+        _ => emit!(u32),
+    };
+    Ok(())
+}
+
+const FACTORS: [Element; 9] = [
+    Element::F16,
+    Element::Bf16,
+    Element::Tf32,
+    Element::F64,
+    Element::S8,
+    Element::U8,
+    Element::S4,
+    Element::U4,
+    Element::B1,
+];
+
+/// `ldmatrix` and `stmatrix`.
+pub(crate) fn lower_rows<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let store = inst.opcode == "stmatrix";
+    let mut modifiers = Modifiers::new(inst);
+    let form = ["sync", "aligned", "m8n8", "b16"];
+    if !form.iter().all(|name| modifiers.flag(name)) {
+        return Err(unknown(inst));
+    }
+    let count = match modifiers.any(&["x1", "x2", "x4"]) {
+        Some("x1") => 1,
+        Some("x2") => 2,
+        Some("x4") => 4,
+        _ => return Err(unknown(inst)),
+    };
+    let transposed = modifiers.flag("trans");
+    let space = memory::space(&mut modifiers).unwrap_or(Space::Generic);
+    modifiers.finish(inst)?;
+    if !matches!(space, Space::Generic | Space::Shared | Space::SharedCluster) {
+        return Err(unknown(inst));
+    }
+    expect_operands(inst, &[2])?;
+    let (address, list) = if store { (0, 1) } else { (1, 0) };
+    let (use_of, kind) = if store {
+        (FragmentUse::Read, AccessKind::Write)
+    } else {
+        (FragmentUse::Written, AccessKind::Read)
+    };
+    let fields = fragment(cx, &inst.operands[list], count, Element::F16, use_of)?;
+    let operand = cx.address(&inst.operands[address])?;
+    let at = memory::address(cx, operand, Effect::plain(space, kind))?;
+    let transposed = u32::from(transposed);
+    if store {
+        let values = cx.read_list(&fields);
+        cx.emit(
+            scalar::<StoreRows>(),
+            StoreRowsOperands {
+                values,
+                at,
+                transposed,
+            },
+        );
+    } else {
+        let d = cx.write_list(&fields);
+        cx.emit(scalar::<LoadRows>(), LoadRowsOperands { d, at, transposed });
+    }
+    Ok(())
+}

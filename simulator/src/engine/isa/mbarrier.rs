@@ -1,0 +1,495 @@
+//! `mbarrier`: barriers in shared memory that count arrivals and bytes.
+//!
+//! The object is 64 bits: pending arrivals (bits 0 to 19), arrivals expected in each phase (20 to 39), outstanding bytes plus
+//! 2^20 (40 to 61), a mark of initialisation (62), the parity of the current phase (63). A state token is the object as
+//! it was before the arrival.
+
+use warpsmith_isa::effect::{AccessKind, Effect, Order, Scope, Space};
+
+use super::memory::address;
+use crate::engine::access::path::access;
+use crate::engine::access::values::Stored;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::GuestWord;
+use crate::engine::exec::lanes::unary;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{
+    Address, LANES, Read, Unary, WriteOptional, WritePredicateOptional, lanes_of, operands,
+};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::fault::FaultKind;
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::ptx::ast::{Instruction, Operand, OperandKind};
+use crate::ptx::{Error, Result};
+
+const COUNT: u64 = (1 << 20) - 1;
+const INITIALISED: u64 = 1 << 62;
+const NO_BYTES: u64 = 1 << 20;
+const BYTES: u64 = (1 << 22) - 1;
+
+/// A barrier object, unpacked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Object {
+    pending: u64,
+    expected: u64,
+    bytes: i64,
+    parity: bool,
+}
+
+impl Object {
+    fn unpack(bits: u64) -> Option<Object> {
+        if bits & INITIALISED == 0 {
+            return None;
+        }
+        Some(Object {
+            pending: bits & COUNT,
+            expected: bits >> 20 & COUNT,
+            bytes: (bits >> 40 & BYTES) as i64 - NO_BYTES as i64,
+            parity: bits >> 63 != 0,
+        })
+    }
+
+    fn pack(self) -> u64 {
+        let bytes = (self.bytes + NO_BYTES as i64) as u64 & BYTES;
+        self.pending
+            | self.expected << 20
+            | bytes << 40
+            | INITIALISED
+            | u64::from(self.parity) << 63
+    }
+
+    /// The word, after the phase has ended if nothing is outstanding.
+    fn settled(mut self) -> u64 {
+        if self.pending == 0 && self.bytes == 0 {
+            self.pending = self.expected;
+            self.parity = !self.parity;
+        }
+        self.pack()
+    }
+}
+
+operands! {
+    pub(crate) struct CountOperands { barrier: Address, count: Read<u32> }
+    pub(crate) struct InvalidateOperands { barrier: Address }
+    pub(crate) struct ArriveOperands { state: WriteOptional<u64>, barrier: Address, count: Read<u32> }
+    pub(crate) struct TestStateOperands { done: WritePredicateOptional, barrier: Address, state: Read<u64> }
+    pub(crate) struct TestParityOperands { done: WritePredicateOptional, barrier: Address, parity: Read<u32> }
+}
+
+/// What a lane's operation makes of a barrier object, given the word it was unpacked from: the new word, or a fault that was
+/// recorded.
+type Step<'s> = dyn FnMut(&mut Warp, usize, Object, u64) -> std::result::Result<u64, Flow> + 's;
+
+/// Changes the objects, lane after lane. Each has to be initialised.
+fn update<L: Level>(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    barrier: Address,
+    step: &mut Step<'_>,
+) -> Flow {
+    access::<L>(
+        warp,
+        cluster,
+        barrier,
+        8,
+        Stored::Unknown,
+        |warp, cluster, bytes| {
+            let pointers = bytes.pointers(warp, 8);
+            for lane in lanes_of(warp.mask) {
+                if !cluster.holds(pointers[lane]) {
+                    return not_shared(warp, lane);
+                }
+                let object = pointers[lane].cast::<u64>();
+                // SAFETY: the access path found these 8 bytes for the lanes of the mask.
+                let before = unsafe { u64::load(object) };
+                let Some(unpacked) = Object::unpack(before) else {
+                    let name = cluster
+                        .grid
+                        .program
+                        .instruction_name(warp.function, warp.pc);
+                    let message = format!("{name} on an object that is not initialised");
+                    return warp.fail(FaultKind::IllegalInstruction, lane, message);
+                };
+                let after = match step(warp, lane, unpacked, before) {
+                    Ok(after) => after,
+                    Err(flow) => return flow,
+                };
+                if after != before {
+                    warp.changes += 1;
+                    // SAFETY: the access path found these 8 bytes for the lanes of the mask, to be changed.
+                    unsafe { u64::store(object, after) };
+                }
+            }
+            Flow::Next
+        },
+    )
+}
+
+#[cold]
+fn not_shared(warp: &mut Warp, lane: usize) -> Flow {
+    let message = "mbarrier operation on an object that is not in shared memory";
+    warp.fail(FaultKind::InvalidAddressSpace, lane, message)
+}
+
+/// `mbarrier.init`
+struct Init;
+
+impl Op for Init {
+    type Operands = CountOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let counts = *o.count.lanes(warp);
+        access::<L>(
+            warp,
+            cluster,
+            o.barrier,
+            8,
+            Stored::Unknown,
+            |warp, cluster, bytes| {
+                let pointers = bytes.pointers(warp, 8);
+                for lane in lanes_of(warp.mask) {
+                    if !cluster.holds(pointers[lane]) {
+                        return not_shared(warp, lane);
+                    }
+                    let count = u64::from(counts[lane]);
+                    if count == 0 || count > COUNT {
+                        let message =
+                            format!("mbarrier.init with a count of {count}: it is 1 to {COUNT}");
+                        return warp.fail(FaultKind::IllegalInstruction, lane, message);
+                    }
+                    let new = Object {
+                        pending: count,
+                        expected: count,
+                        bytes: 0,
+                        parity: false,
+                    };
+                    warp.changes += 1;
+                    // SAFETY: the access path found these 8 bytes for the lanes of the mask, to be written.
+                    unsafe { u64::store(pointers[lane].cast(), new.pack()) };
+                }
+                Flow::Next
+            },
+        )
+    }
+}
+
+/// `mbarrier.inval`
+struct Invalidate;
+
+impl Op for Invalidate {
+    type Operands = InvalidateOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        update::<L>(warp, cluster, o.barrier, &mut |_, _, _, _| Ok(0))
+    }
+}
+
+/// `mbarrier.arrive` and `arrive_drop`; with `EXPECTS` the operand counts bytes instead of arrivals.
+struct Arrive<const DROPS: bool, const EXPECTS: bool>;
+
+impl<const DROPS: bool, const EXPECTS: bool> Op for Arrive<DROPS, EXPECTS> {
+    type Operands = ArriveOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let arguments = *o.count.lanes(warp);
+        let mut states = [0u64; LANES];
+        let flow = update::<L>(
+            warp,
+            cluster,
+            o.barrier,
+            &mut |warp, lane, mut now, before| {
+                let argument = u64::from(arguments[lane]);
+                let (count, bytes) = if EXPECTS {
+                    (1, argument)
+                } else {
+                    (argument, 0)
+                };
+                if count == 0 || count > now.pending {
+                    let message = format!(
+                        "{count} arrivals at an mbarrier that expects {} more",
+                        now.pending
+                    );
+                    return Err(warp.fail(FaultKind::IllegalInstruction, lane, message));
+                }
+                now.bytes += bytes as i64;
+                now.pending -= count;
+                if DROPS {
+                    now.expected -= count.min(now.expected);
+                }
+                states[lane] = before;
+                Ok(now.settled())
+            },
+        );
+        o.state.put(warp, &states);
+        flow
+    }
+}
+
+/// `mbarrier.expect_tx`
+struct ExpectBytes;
+
+impl Op for ExpectBytes {
+    type Operands = CountOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let bytes = *o.count.lanes(warp);
+        update::<L>(warp, cluster, o.barrier, &mut |_, lane, mut now, _| {
+            now.bytes += i64::from(bytes[lane]);
+            Ok(now.settled())
+        })
+    }
+}
+
+/// `mbarrier.complete_tx`
+struct CompleteBytes;
+
+impl Op for CompleteBytes {
+    type Operands = CountOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let bytes = *o.count.lanes(warp);
+        update::<L>(warp, cluster, o.barrier, &mut |_, lane, mut now, _| {
+            now.bytes -= i64::from(bytes[lane]);
+            Ok(now.settled())
+        })
+    }
+}
+
+/// Whether the phase with each lane's parity is over, as bits.
+fn test<L: Level>(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    barrier: Address,
+    parity: impl Fn(usize) -> bool,
+) -> (Flow, u32) {
+    let mut bits = 0;
+    let flow = update::<L>(warp, cluster, barrier, &mut |_, lane, now, before| {
+        bits |= u32::from(now.parity != parity(lane)) << lane;
+        Ok(before)
+    });
+    (flow, bits)
+}
+
+/// `mbarrier.test_wait` and `try_wait` with a state.
+struct TestState;
+
+impl Op for TestState {
+    type Operands = TestStateOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let states = *o.state.lanes(warp);
+        let (flow, bits) = test::<L>(warp, cluster, o.barrier, |lane| states[lane] >> 63 != 0);
+        o.done.put(warp, bits);
+        flow
+    }
+}
+
+/// `mbarrier.test_wait.parity` and `try_wait.parity`
+struct TestParity;
+
+impl Op for TestParity {
+    type Operands = TestParityOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let parities = *o.parity.lanes(warp);
+        let (flow, bits) = test::<L>(warp, cluster, o.barrier, |lane| parities[lane] & 1 != 0);
+        o.done.put(warp, bits);
+        flow
+    }
+}
+
+/// `mbarrier.pending_count`: arrivals that were pending in a state.
+struct PendingCount;
+
+impl Op for PendingCount {
+    type Operands = Unary<u64, u32>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        unary(warp, o, |state| (state & COUNT) as u32)
+    }
+}
+
+/// What an mbarrier operation does to its object.
+pub(crate) fn effect(space: Space, order: Order, scope: Scope) -> Effect {
+    Effect {
+        order,
+        scope,
+        ..Effect::plain(space, AccessKind::Atomic)
+    }
+}
+
+/// How an arrival on behalf of copies counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArrivalCount {
+    /// It is among the arrivals that the barrier expects.
+    Expected,
+    /// The barrier expects one more first, so that nothing changes in the end.
+    Added,
+}
+
+/// An arrival on behalf of copies that are done.
+///
+/// # Safety
+/// The access path found the pointer's 8 bytes, to be changed.
+pub(crate) unsafe fn arrive_for_copies(
+    warp: &mut Warp,
+    lane: usize,
+    pointer: *mut u8,
+    count: ArrivalCount,
+) -> Flow {
+    let object = pointer.cast::<u64>();
+    // SAFETY: the caller's pointer is valid for 8 bytes.
+    let Some(mut now) = Object::unpack(unsafe { u64::load(object) }) else {
+        return warp.fail(
+            FaultKind::IllegalInstruction,
+            lane,
+            "an arrival at an mbarrier that is not initialised",
+        );
+    };
+    if count == ArrivalCount::Expected {
+        if now.pending == 0 {
+            return warp.fail(
+                FaultKind::IllegalInstruction,
+                lane,
+                "an arrival at an mbarrier that expects none",
+            );
+        }
+        now.pending -= 1;
+    }
+    warp.changes += 1;
+    // SAFETY: the caller's pointer is valid for 8 bytes, to be changed.
+    unsafe { u64::store(object, now.settled()) }
+    Flow::Next
+}
+
+const U32: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 32,
+    packed: 1,
+};
+const B64: Ty = Ty {
+    kind: Kind::Bits,
+    bits: 64,
+    packed: 1,
+};
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    let operations = [
+        "init",
+        "inval",
+        "arrive",
+        "arrive_drop",
+        "expect_tx",
+        "complete_tx",
+        "test_wait",
+        "try_wait",
+        "pending_count",
+    ];
+    let operation = modifiers
+        .next_if(|m| operations.iter().copied().find(|&o| o == m))
+        .ok_or_else(|| unknown(inst))?;
+    let expects = matches!(operation, "arrive" | "arrive_drop") && modifiers.flag("expect_tx");
+    modifiers.flag("noComplete");
+    let parity = modifiers.flag("parity");
+    let relaxed = modifiers.any(&["relaxed", "acquire", "release"]) == Some("relaxed");
+    let scope = match modifiers.any(&["cta", "cluster"]) {
+        Some("cluster") => Scope::Cluster,
+        _ => Scope::Block,
+    };
+    let space = modifiers
+        .any(&["shared", "shared::cta", "shared::cluster"])
+        .map_or(Space::Generic, |name| match name {
+            "shared::cluster" => Space::SharedCluster,
+            _ => Space::Shared,
+        });
+    if modifiers.ty() != Some(B64) {
+        return Err(unknown(inst));
+    }
+    modifiers.finish(inst)?;
+    let operands = inst.operands.as_slice();
+    if operation == "pending_count" {
+        expect_operands(inst, &[2])?;
+        let (d, a) = (
+            cx.dst(&operands[0], Width::W32)?,
+            cx.src(&operands[1], B64)?,
+        );
+        cx.emit_fields(scalar::<PendingCount>(), &[d, a]);
+        return Ok(());
+    }
+    let wait = matches!(operation, "test_wait" | "try_wait");
+    let arrives = matches!(operation, "arrive" | "arrive_drop");
+    let mut target: Option<&Operand> = None;
+    let mut rest = operands;
+    if wait
+        || arrives
+            && rest
+                .first()
+                .is_some_and(|o| !matches!(o.kind, OperandKind::Address { .. }))
+    {
+        let (first, others) = rest.split_first().ok_or_else(|| unknown(inst))?;
+        target = Some(first);
+        rest = others;
+    }
+    let (address_operand, rest) = rest.split_first().ok_or_else(|| unknown(inst))?;
+    let d = match target {
+        Some(target) => cx.dst(target, if wait { Width::Pred } else { Width::W64 })?,
+        None => Field::Sink,
+    };
+    let argument = match (operation, rest) {
+        ("inval", []) => cx.constant(0, Width::W32),
+        ("arrive" | "arrive_drop", []) if !expects => cx.constant(1, Width::W32),
+        ("test_wait", [state]) | ("try_wait", [state] | [state, _]) => {
+            cx.src(state, if parity { U32 } else { B64 })?
+        }
+        (_, [count]) if !wait && operation != "inval" => cx.src(count, U32)?,
+        _ => {
+            return Err(Error::new(
+                inst.at,
+                format!("`{}` has the wrong number of operands", inst.name()),
+            ));
+        }
+    };
+    // Arrivals release and waits acquire, unless they say otherwise.
+    let order = match operation {
+        "init" => Order::Release,
+        "expect_tx" | "complete_tx" => Order::Relaxed,
+        _ if relaxed => Order::Relaxed,
+        _ if wait => Order::Acquire,
+        _ => Order::AcquireRelease,
+    };
+    let operand = cx.address(address_operand)?;
+    let mut effect = effect(space, order, scope);
+    if operation == "init" {
+        effect.kind = AccessKind::Write;
+    }
+    let barrier = address(cx, operand, effect)?;
+    let code = match operation {
+        "init" => scalar::<Init>(),
+        "inval" => scalar::<Invalidate>(),
+        "arrive" if expects => scalar::<Arrive<false, true>>(),
+        "arrive" => scalar::<Arrive<false, false>>(),
+        "arrive_drop" if expects => scalar::<Arrive<true, true>>(),
+        "arrive_drop" => scalar::<Arrive<true, false>>(),
+        "expect_tx" => scalar::<ExpectBytes>(),
+        "complete_tx" => scalar::<CompleteBytes>(),
+        _ if parity => scalar::<TestParity>(),
+        _ => scalar::<TestState>(),
+    };
+    match operation {
+        "inval" => cx.emit(code, InvalidateOperands { barrier }),
+        "arrive" | "arrive_drop" => cx.emit_access(code, &[d], barrier, &[argument]),
+        _ if wait => cx.emit_access(code, &[d], barrier, &[argument]),
+        _ => cx.emit_access(code, &[], barrier, &[argument]),
+    };
+    Ok(())
+}

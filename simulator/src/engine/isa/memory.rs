@@ -1,0 +1,676 @@
+//! `ld ldu st prefetch`: loads and stores of all widths, scalar and vector.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use warpsmith_isa::effect::{AccessKind, Effect, Order, Scope, Space};
+
+use super::parameters;
+use crate::engine::access::declared::Declared;
+use crate::engine::access::path::{Bytes, access, access_global};
+use crate::engine::access::values::{self, Stored};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::{self, GuestWord};
+use crate::engine::exec::level::{Code, Level, Op, vector};
+use crate::engine::exec::operand::{
+    Address, FULL, LANES, ReadList, Value, WriteList, lanes_of, operands,
+};
+use crate::engine::exec::operand::{Read, Write};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width, expect_operands};
+use crate::ptx::ast::{Instruction, Operand};
+use crate::ptx::{Error, Result};
+
+/// Widening from memory to a register.
+pub(crate) trait Widen<R> {
+    fn widen(self) -> R;
+}
+
+macro_rules! widen {
+    ($($m:ty => $($r:ty),*;)*) => { $($(impl Widen<$r> for $m {
+        #[inline(always)]
+        fn widen(self) -> $r { self as $r }
+    })*)* };
+}
+widen! {
+    u8 => u16, u32, u64; i8 => u16, u32, u64; u16 => u16, u32, u64; i16 => u32, u64; u32 => u32, u64; i32 => u64;
+    u64 => u64; u128 => u128; i16 => u16; i32 => u32;
+}
+
+operands! {
+    pub(crate) struct LoadOperands<R: Value> { d: Write<R>, from: Address }
+    pub(crate) struct LoadVectorOperands<R: Value> { d: WriteList<R>, from: Address }
+    pub(crate) struct StoreOperands<R: Value> { to: Address, value: Read<R> }
+    pub(crate) struct StoreVectorOperands<R: Value> { to: Address, values: ReadList<R> }
+}
+
+/// A load of `M` into a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
+struct Load<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
+
+impl<M: GuestWord + Widen<R>, R: Value, const IN_PLACE: bool> Op for Load<M, R, IN_PLACE> {
+    type Operands = LoadOperands<R>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = size_of::<M>() as u32;
+        let perform = |warp: &mut Warp, _: &mut Cluster<'_>, bytes: Bytes| {
+            load::<L, M, R>(warp, o.d, bytes);
+            Flow::Next
+        };
+        if IN_PLACE {
+            access_global(warp, cluster, o.from, size, Stored::Unknown, perform)
+        } else {
+            access::<L>(warp, cluster, o.from, size, Stored::Unknown, perform)
+        }
+    }
+}
+
+#[inline(always)]
+fn load<L: Level, M: GuestWord + Widen<R>, R: Value>(warp: &mut Warp, d: Write<R>, bytes: Bytes) {
+    match bytes {
+        Bytes::Row(start) => {
+            // SAFETY: the access path found a row of this many elements.
+            let row = unsafe { guest::load_row::<L, M>(start.cast()) };
+            let target = d.lanes_mut(warp);
+            for lane in 0..LANES {
+                target[lane] = row[lane].widen();
+            }
+        }
+        Bytes::Lanes => {
+            let pointers = &raw const warp.pointers;
+            let mask = warp.mask;
+            let target = d.lanes_mut(warp);
+            let one = |lane: usize| {
+                // SAFETY: registers do not overlap the warp's pointers, and the access path found these bytes for the lanes
+                // of the mask.
+                unsafe { M::load((*pointers)[lane].cast()).widen() }
+            };
+            if mask == FULL {
+                for lane in 0..LANES {
+                    target[lane] = one(lane);
+                }
+            } else {
+                for lane in lanes_of(mask) {
+                    target[lane] = one(lane);
+                }
+            }
+        }
+    }
+}
+
+/// A vector load.
+struct LoadVector<M, R>(PhantomData<(M, R)>);
+
+impl<M: GuestWord + Widen<R>, R: Value + Default> Op for LoadVector<M, R> {
+    type Operands = LoadVectorOperands<R>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let count = o.d.len();
+        let size = (size_of::<M>() * count) as u32;
+        access::<L>(
+            warp,
+            cluster,
+            o.from,
+            size,
+            Stored::Unknown,
+            #[inline(always)]
+            |warp, _, bytes| {
+                match bytes {
+                    Bytes::Row(start) => {
+                        let rows = rows::<L, M>(start.cast(), count);
+                        for part in 0..count {
+                            let mut result = [R::default(); LANES];
+                            for lane in 0..LANES {
+                                let at = lane * count + part;
+                                // SAFETY: `rows` has loaded `count` rows, and `at` lies in them.
+                                result[lane] = unsafe { rows[at / LANES].assume_init_ref() }
+                                    [at % LANES]
+                                    .widen();
+                            }
+                            o.d.get(warp, part).put(warp, &result);
+                        }
+                    }
+                    Bytes::Lanes => {
+                        for part in 0..count {
+                            let mut result = [R::default(); LANES];
+                            for lane in lanes_of(warp.mask) {
+                                let from = warp.pointers[lane].cast::<M>().wrapping_add(part);
+                                // SAFETY: the access path found `count` elements there.
+                                result[lane] = unsafe { M::load(from) }.widen();
+                            }
+                            o.d.get(warp, part).put(warp, &result);
+                        }
+                    }
+                }
+                Flow::Next
+            },
+        )
+    }
+}
+
+/// The most elements of a vector.
+const MOST: usize = 8;
+
+/// Loads `count` rows of elements.
+#[inline(always)]
+fn rows<L: Level, M: GuestWord>(start: *const M, count: usize) -> [MaybeUninit<[M; LANES]>; MOST] {
+    let mut rows = [const { MaybeUninit::uninit() }; MOST];
+    for (index, row) in rows.iter_mut().take(count).enumerate() {
+        // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
+        row.write(unsafe { guest::load_row::<L, M>(start.add(index * LANES)) });
+    }
+    rows
+}
+
+/// Narrowing from a register to memory.
+pub(crate) trait Narrow<M> {
+    fn narrow(self) -> M;
+}
+
+macro_rules! narrow {
+    ($($r:ty => $($m:ty),*;)*) => { $($(impl Narrow<$m> for $r {
+        #[inline(always)]
+        fn narrow(self) -> $m { self as $m }
+    })*)* };
+}
+narrow! { u16 => u8, u16; u32 => u8, u16, u32; u64 => u8, u16, u32, u64; u128 => u128; }
+
+/// A store of `M` from a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
+struct Store<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
+
+impl<M: GuestWord, R: Value + Narrow<M>, const IN_PLACE: bool> Op for Store<M, R, IN_PLACE> {
+    type Operands = StoreOperands<R>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = size_of::<M>() as u32;
+        let stored = |warp: &Warp, lane: usize| values::one::<M, R>(warp, o.value, lane);
+        let stored = Stored::Lanes(&stored);
+        let perform = |warp: &mut Warp, _: &mut Cluster<'_>, bytes: Bytes| {
+            let values = o.value.lanes(warp);
+            match bytes {
+                Bytes::Row(start) => {
+                    let mut row = [M::default(); LANES];
+                    for lane in 0..LANES {
+                        row[lane] = values[lane].narrow();
+                    }
+                    // SAFETY: the access path found a row of this many elements.
+                    unsafe { guest::store_row::<L, M>(start.cast(), &row) };
+                }
+                Bytes::Lanes => {
+                    for lane in lanes_of(warp.mask) {
+                        // SAFETY: the access path found these bytes for the lanes of the mask.
+                        unsafe { M::store(warp.pointers[lane].cast(), values[lane].narrow()) };
+                    }
+                }
+            }
+            Flow::Next
+        };
+        if IN_PLACE {
+            access_global(warp, cluster, o.to, size, stored, perform)
+        } else {
+            access::<L>(warp, cluster, o.to, size, stored, perform)
+        }
+    }
+}
+
+/// A vector store.
+struct StoreVector<M, R>(PhantomData<(M, R)>);
+
+impl<M: GuestWord, R: Value + Narrow<M>> Op for StoreVector<M, R> {
+    type Operands = StoreVectorOperands<R>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let count = o.values.len();
+        let size = (size_of::<M>() * count) as u32;
+        let stored = |warp: &Warp, lane: usize| values::list::<M, R>(warp, o.values, lane);
+        access::<L>(
+            warp,
+            cluster,
+            o.to,
+            size,
+            Stored::Lanes(&stored),
+            #[inline(always)]
+            |warp, _, bytes| {
+                match bytes {
+                    Bytes::Row(start) => {
+                        let mut rows = [[M::default(); LANES]; MOST];
+                        for part in 0..count {
+                            let values = o.values.get(warp, part).lanes(warp);
+                            for lane in 0..LANES {
+                                let at = lane * count + part;
+                                rows[at / LANES][at % LANES] = values[lane].narrow();
+                            }
+                        }
+                        for (index, row) in rows.iter().take(count).enumerate() {
+                            let start = start.cast::<M>().wrapping_add(index * LANES);
+                            // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
+                            unsafe { guest::store_row::<L, M>(start, row) };
+                        }
+                    }
+                    Bytes::Lanes => {
+                        for part in 0..count {
+                            let values = o.values.get(warp, part).lanes(warp);
+                            for lane in lanes_of(warp.mask) {
+                                let to = warp.pointers[lane].cast::<M>().wrapping_add(part);
+                                // SAFETY: the access path found `count` elements there.
+                                unsafe { M::store(to, values[lane].narrow()) };
+                            }
+                        }
+                    }
+                }
+                Flow::Next
+            },
+        )
+    }
+}
+
+/// Picks a load by the type in memory and the register's width.
+macro_rules! pick_load {
+    ($ty:expr, $width:expr, $make:ident) => {
+        match ($ty.kind == Kind::Signed, $ty.bits, $width) {
+            (false, 8, Width::W16) => Some($make!(u8, u16)),
+            (false, 8, Width::W32) => Some($make!(u8, u32)),
+            (false, 8, Width::W64) => Some($make!(u8, u64)),
+            (true, 8, Width::W16) => Some($make!(i8, u16)),
+            (true, 8, Width::W32) => Some($make!(i8, u32)),
+            (true, 8, Width::W64) => Some($make!(i8, u64)),
+            (_, 16, Width::W16) => Some($make!(u16, u16)),
+            (false, 16, Width::W32) => Some($make!(u16, u32)),
+            (false, 16, Width::W64) => Some($make!(u16, u64)),
+            (true, 16, Width::W32) => Some($make!(i16, u32)),
+            (true, 16, Width::W64) => Some($make!(i16, u64)),
+            (_, 32, Width::W32) => Some($make!(u32, u32)),
+            (false, 32, Width::W64) => Some($make!(u32, u64)),
+            (true, 32, Width::W64) => Some($make!(i32, u64)),
+            (_, 64, Width::W64) => Some($make!(u64, u64)),
+            (_, 128, Width::W128) => Some($make!(u128, u128)),
+            _ => None,
+        }
+    };
+}
+
+/// Picks a store likewise.
+macro_rules! pick_store {
+    ($ty:expr, $width:expr, $make:ident) => {
+        match ($ty.bits, $width) {
+            (8, Width::W16) => Some($make!(u8, u16)),
+            (8, Width::W32) => Some($make!(u8, u32)),
+            (8, Width::W64) => Some($make!(u8, u64)),
+            (16, Width::W16) => Some($make!(u16, u16)),
+            (16, Width::W32) => Some($make!(u16, u32)),
+            (16, Width::W64) => Some($make!(u16, u64)),
+            (32, Width::W32) => Some($make!(u32, u32)),
+            (32, Width::W64) => Some($make!(u32, u64)),
+            (64, Width::W64) => Some($make!(u64, u64)),
+            (128, Width::W128) => Some($make!(u128, u128)),
+            _ => None,
+        }
+    };
+}
+
+pub(crate) use {pick_load, pick_store};
+
+/// Accesses of whole words of global memory are compiled with their address checks in place.
+fn is_in_place(ty: Ty, width: Width, space: Space) -> bool {
+    matches!(space, Space::Global | Space::Const) && ty.bits >= 32 && Width::of(ty) == width
+}
+
+fn load_code(ty: Ty, width: Width, space: Space) -> Option<Code> {
+    if is_in_place(ty, width, space) && ty.bits == 32 {
+        return Some(vector::<Load<u32, u32, true>>());
+    }
+    if is_in_place(ty, width, space) && ty.bits == 64 {
+        return Some(vector::<Load<u64, u64, true>>());
+    }
+    macro_rules! make {
+        ($m:ty, $r:ty) => {
+            vector::<Load<$m, $r, false>>()
+        };
+    }
+    pick_load!(ty, width, make)
+}
+
+fn store_code(ty: Ty, width: Width, space: Space) -> Option<Code> {
+    if is_in_place(ty, width, space) && ty.bits == 32 {
+        return Some(vector::<Store<u32, u32, true>>());
+    }
+    if is_in_place(ty, width, space) && ty.bits == 64 {
+        return Some(vector::<Store<u64, u64, true>>());
+    }
+    macro_rules! make {
+        ($m:ty, $r:ty) => {
+            vector::<Store<$m, $r, false>>()
+        };
+    }
+    pick_store!(ty, width, make)
+}
+
+/// What a memory instruction's modifiers say.
+pub(crate) struct MemoryForm {
+    pub effect: Effect,
+    pub count: usize,
+    pub ty: Ty,
+    pub extra_operands: usize,
+}
+
+const SPACES: [(&str, Space); 9] = [
+    ("global", Space::Global),
+    ("const", Space::Const),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("shared::cluster", Space::SharedCluster),
+    ("local", Space::Local),
+    ("param", Space::Parameter),
+    ("param::entry", Space::Parameter),
+    ("param::func", Space::Parameter),
+];
+
+/// Takes a state space.
+pub(crate) fn space(modifiers: &mut Modifiers) -> Option<Space> {
+    SPACES
+        .iter()
+        .copied()
+        .find(|(name, _)| modifiers.flag(name))
+        .map(|(_, space)| space)
+}
+
+/// Takes what says how an access is ordered, and among whom. Loads, stores and reductions without it are weak or relaxed, by
+/// their kind.
+pub(crate) fn order(modifiers: &mut Modifiers, kind: AccessKind) -> (Order, Scope) {
+    let semantics = modifiers.any(&[
+        "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio",
+    ]);
+    let mmio = semantics != Some("mmio") && modifiers.flag("mmio");
+    let scope = match modifiers.any(&["cta", "cluster", "gpu", "sys"]) {
+        Some("cta") => Scope::Block,
+        Some("cluster") => Scope::Cluster,
+        Some("gpu") => Scope::Device,
+        Some(_) => Scope::System,
+        None if matches!(semantics, Some("volatile" | "mmio")) || mmio => Scope::System,
+        None => Scope::Device,
+    };
+    let order = match semantics {
+        Some("acquire") => Order::Acquire,
+        Some("release") => Order::Release,
+        Some("acq_rel") => Order::AcquireRelease,
+        Some("volatile" | "relaxed" | "mmio") => Order::Relaxed,
+        _ if mmio || kind == AccessKind::Atomic => Order::Relaxed,
+        _ => Order::Weak,
+    };
+    (order, scope)
+}
+
+/// Takes hints about caches; the number of operands that belong to them.
+pub(crate) fn cache_hints(modifiers: &mut Modifiers) -> usize {
+    let mut operands = 0;
+    let mut clone = modifiers.clone();
+    while let Some(&name) = clone.rest().first() {
+        let known = matches!(
+            name,
+            "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified"
+        ) || name.starts_with("L1::")
+            || name.starts_with("L2::");
+        if known {
+            modifiers.flag(name);
+            operands += usize::from(name == "L2::cache_hint");
+        }
+        clone.flag(name);
+    }
+    operands
+}
+
+fn form(inst: &Instruction, kind: AccessKind) -> Result<MemoryForm> {
+    let mut modifiers = Modifiers::new(inst);
+    let (order, scope) = order(&mut modifiers, kind);
+    let space = space(&mut modifiers).unwrap_or(Space::Generic);
+    let count = match modifiers.any(&["v2", "v4", "v8"]) {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        Some("v8") => 8,
+        _ => 1,
+    };
+    let extra_operands = cache_hints(&mut modifiers);
+    let ty = modifiers
+        .ty()
+        .filter(|t| t.kind != Kind::Pred)
+        .ok_or_else(|| unknown(inst))?;
+    let ty = Ty {
+        kind: ty.kind,
+        bits: ty.width(),
+        packed: 1,
+    };
+    modifiers.finish(inst)?;
+    if ty.bits as usize * count > 256 || count == 8 && ty.bits != 32 {
+        return Err(unknown(inst));
+    }
+    Ok(MemoryForm {
+        effect: Effect {
+            order,
+            scope,
+            ..Effect::plain(space, kind)
+        },
+        count,
+        ty,
+        extra_operands,
+    })
+}
+
+/// The operand of an address that is computed at run time, with what is done there.
+pub(crate) fn address<'a>(
+    cx: &mut Builder<'a, '_>,
+    operand: AddressOperand<'a>,
+    effect: Effect,
+) -> Result<Address> {
+    let mut offset = operand.offset;
+    let mut wide = true;
+    let mut field = match operand.base {
+        Base::Register(register, is_wide) => {
+            if !is_wide && matches!(effect.space, Space::Global | Space::Const | Space::Generic) {
+                return Err(Error::new(
+                    operand.at,
+                    "a global or generic address has 64 bits",
+                ));
+            }
+            wide = is_wide;
+            Field::Register(register)
+        }
+        Base::Absolute => {
+            let field = cx.constant(offset as u64, Width::W64);
+            offset = 0;
+            field
+        }
+        Base::Symbol(name, symbol) => {
+            let field = cx.address_of(name, &symbol, offset, operand.at)?;
+            offset = 0;
+            match (effect.space, &symbol) {
+                (
+                    Space::Generic,
+                    Symbol::Shared { .. } | Symbol::Local { .. } | Symbol::Parameter { .. },
+                ) => {
+                    return Err(Error::new(
+                        operand.at,
+                        format!("`{name}` needs its state space in the instruction"),
+                    ));
+                }
+                _ => field,
+            }
+        }
+    };
+    if i32::try_from(offset).is_err() {
+        // An offset beyond 32 bits is added beforehand.
+        let sum = Field::Register(cx.new_register(Width::W64));
+        let constant = cx.constant(offset as u64, Width::W64);
+        cx.emit_fields(
+            vector::<super::integer::Add<u64>>(),
+            &[sum, field, constant],
+        );
+        (field, offset) = (sum, 0);
+    }
+    // Each memory instruction remembers one of the extents of global memory.
+    let declared = Declared::new(effect, wide, cx.code.len());
+    Ok(cx.address_word(field, offset as u32, declared.word()))
+}
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    match inst.opcode {
+        "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+            super::control::emit_nothing(cx);
+            Ok(())
+        }
+        "st" => lower_store(cx, inst),
+        _ => lower_load(cx, inst),
+    }
+}
+
+fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let form = form(inst, AccessKind::Read)?;
+    expect_operands(inst, &[2 + form.extra_operands])?;
+    let targets: Vec<_> = cx
+        .parts(&inst.operands[0])
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
+    if targets.len() != form.count {
+        return Err(Error::new(
+            inst.operands[0].at,
+            format!("expected {} destinations", form.count),
+        ));
+    }
+    let operand = cx.address(&inst.operands[1])?;
+    if form.effect.space == Space::Parameter
+        && let Base::Symbol(name, symbol) = &operand.base
+    {
+        return parameters::lower(
+            cx,
+            inst,
+            parameters::Passing {
+                ty: form.ty,
+                operands: &targets,
+                name: (*name).to_owned(),
+                symbol: symbol.clone(),
+                offset: operand.offset,
+                kind: AccessKind::Read,
+            },
+        );
+    }
+    let width = register_width(cx, &targets, form.ty)?;
+    let from = address(cx, operand, form.effect)?;
+    if form.count == 1 {
+        let code = load_code(form.ty, width, form.effect.space).ok_or_else(|| unknown(inst))?;
+        let d = cx.dst(&targets[0], width)?;
+        cx.emit_access(code, &[d], from, &[]);
+        return Ok(());
+    }
+    let mut fields = Vec::new();
+    for target in &targets {
+        fields.push(cx.dst(target, width)?);
+    }
+    macro_rules! make {
+        ($m:ty, $r:ty) => {{
+            let d = cx.write_list::<$r>(&fields);
+            cx.emit(
+                vector::<LoadVector<$m, $r>>(),
+                LoadVectorOperands { d, from },
+            );
+        }};
+    }
+    pick_load!(form.ty, width, make).ok_or_else(|| unknown(inst))
+}
+
+/// The width of the registers of a load or store: at least that of the type, the same for all.
+pub(crate) fn register_width<'a>(
+    cx: &mut Builder<'a, '_>,
+    operands: &[Operand<'a>],
+    ty: Ty,
+) -> Result<Width> {
+    let mut width = None;
+    for operand in operands {
+        let Some(found) = cx.width_of(operand) else {
+            continue;
+        };
+        if width.is_some_and(|w| w != found) {
+            return Err(Error::new(
+                operand.at,
+                "the registers of a vector have one width",
+            ));
+        }
+        width = Some(found);
+    }
+    Ok(width.unwrap_or(Width::of(ty)))
+}
+
+fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let form = form(inst, AccessKind::Write)?;
+    expect_operands(inst, &[2 + form.extra_operands])?;
+    if form.effect.space == Space::Const {
+        return Err(Error::new(inst.at, "constant memory cannot be stored to"));
+    }
+    let sources: Vec<_> = cx
+        .parts(&inst.operands[1])
+        .into_iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
+    if sources.len() != form.count {
+        return Err(Error::new(
+            inst.operands[1].at,
+            format!("expected {} values", form.count),
+        ));
+    }
+    let operand = cx.address(&inst.operands[0])?;
+    if form.effect.space == Space::Parameter
+        && let Base::Symbol(name, symbol) = &operand.base
+    {
+        return parameters::lower(
+            cx,
+            inst,
+            parameters::Passing {
+                ty: form.ty,
+                operands: &sources,
+                name: (*name).to_owned(),
+                symbol: symbol.clone(),
+                offset: operand.offset,
+                kind: AccessKind::Write,
+            },
+        );
+    }
+    let width = register_width(cx, &sources, form.ty)?;
+    let to = address(cx, operand, form.effect)?;
+    let value_type = value_type(form.ty, width);
+    if form.count == 1 {
+        let code = store_code(form.ty, width, form.effect.space).ok_or_else(|| unknown(inst))?;
+        let value = cx.src(&sources[0], value_type)?;
+        cx.emit_access(code, &[], to, &[value]);
+        return Ok(());
+    }
+    let mut fields = Vec::new();
+    for source in &sources {
+        fields.push(cx.src(source, value_type)?);
+    }
+    macro_rules! make {
+        ($m:ty, $r:ty) => {{
+            let values = cx.read_list::<$r>(&fields);
+            cx.emit(
+                vector::<StoreVector<$m, $r>>(),
+                StoreVectorOperands { to, values },
+            );
+        }};
+    }
+    pick_store!(form.ty, width, make).ok_or_else(|| unknown(inst))
+}
+
+/// The type a value operand is read as: the memory type, in a register of this width.
+pub(crate) fn value_type(ty: Ty, width: Width) -> Ty {
+    if Width::of(ty) == width {
+        ty
+    } else {
+        Ty {
+            kind: Kind::Bits,
+            bits: width.lane_bytes() * 8,
+            packed: 1,
+        }
+    }
+}

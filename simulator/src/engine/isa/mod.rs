@@ -1,0 +1,121 @@
+//! The instruction families: each file lowers its instructions (checking every modifier) and holds their operations.
+
+pub(crate) mod approximate;
+pub(crate) mod arithmetic;
+pub(crate) mod atomic;
+pub(crate) mod barrier;
+pub(crate) mod call;
+pub(crate) mod compare;
+pub(crate) mod control;
+pub(crate) mod conversion;
+pub(crate) mod convert;
+pub(crate) mod copy;
+pub(crate) mod float;
+pub(crate) mod fragment;
+pub(crate) mod half;
+pub(crate) mod integer;
+pub(crate) mod logic;
+pub(crate) mod matrix;
+pub(crate) mod mbarrier;
+pub(crate) mod memory;
+pub(crate) mod moves;
+pub(crate) mod parameters;
+pub(crate) mod special;
+pub(crate) mod stack;
+pub(crate) mod variables;
+pub(crate) mod video;
+pub(crate) mod vote;
+
+use super::lower::Builder;
+use super::lower::modifiers::unknown;
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
+
+/// Declares operations that work lane by lane: `Name<T: Bound>(a: T, b: T) -> T { .. }`.
+macro_rules! lanewise {
+    ($($name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+) -> $ret:ty $body:block)*) => { $(
+        pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
+        $crate::engine::isa::lanewise! { @op ($(<$t: $bound>)?) ($name$(<$t>)?) $ret, $body, $($arg: $ty),+ }
+    )* };
+    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty) => {
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+            type Operands = $crate::engine::exec::operand::Unary<$ta, $ret>;
+            #[inline(always)]
+            fn run<L: $crate::engine::exec::level::Level>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
+            ) -> $crate::engine::exec::warp::Flow {
+                $crate::engine::exec::lanes::unary(warp, o, #[inline(always)] |$a: $ta| -> $ret { $body })
+            }
+        }
+    };
+    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+            type Operands = $crate::engine::exec::operand::Binary<$ta, $tb, $ret>;
+            #[inline(always)]
+            fn run<L: $crate::engine::exec::level::Level>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
+            ) -> $crate::engine::exec::warp::Flow {
+                $crate::engine::exec::lanes::binary(warp, o, #[inline(always)] |$a: $ta, $b: $tb| -> $ret { $body })
+            }
+        }
+    };
+    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+            type Operands = $crate::engine::exec::operand::Ternary<$ta, $tb, $tc, $ret>;
+            #[inline(always)]
+            fn run<L: $crate::engine::exec::level::Level>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
+            ) -> $crate::engine::exec::warp::Flow {
+                $crate::engine::exec::lanes::ternary(
+                    warp, o, #[inline(always)] |$a: $ta, $b: $tb, $c: $tc| -> $ret { $body },
+                )
+            }
+        }
+    };
+}
+pub(crate) use lanewise;
+
+/// Lowers one instruction.
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    crate::engine::lower::accept::check(cx, inst)?;
+    match inst.opcode {
+        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" => {
+            arithmetic::lower(cx, inst)
+        }
+        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => logic::lower(cx, inst),
+        "mul24" | "mad24" | "sad" | "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk"
+        | "szext" | "fns" | "lop3" | "shf" | "prmt" | "dp4a" | "dp2a" | "addc" | "subc"
+        | "madc" => integer::lower(cx, inst),
+        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign"
+        | "testp" => approximate::lower(cx, inst),
+        "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
+        "cvt" => conversion::lower(cx, inst),
+        "mov" => moves::lower(cx, inst),
+        "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
+        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+            memory::lower(cx, inst)
+        }
+        "atom" | "red" => atomic::lower(cx, inst),
+        "membar" | "fence" => barrier::fence(cx, inst),
+        "bar" | "barrier" => barrier::lower(cx, inst),
+        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => vote::lower(cx, inst),
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
+            control::lower(cx, inst)
+        }
+        "call" => call::lower(cx, inst),
+        "mbarrier" => mbarrier::lower(cx, inst),
+        "cp" => copy::lower(cx, inst),
+        "alloca" | "stacksave" | "stackrestore" | "setmaxnreg" | "griddepcontrol"
+        | "createpolicy" => stack::lower(cx, inst),
+        "wmma" | "mma" | "movmatrix" => matrix::lower(cx, inst),
+        "ldmatrix" | "stmatrix" => fragment::lower_rows(cx, inst),
+        opcode if video::is_video(opcode) => video::lower(cx, inst),
+        _ => Err(unknown(inst)),
+    }
+}

@@ -1,0 +1,301 @@
+//! Addresses: `cvta`, `isspacep`, `mapa`, `getctarank`, and where local variables and parameters lie.
+
+use super::lanewise;
+use super::moves;
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
+use crate::engine::exec::operand::{
+    Binary, LANES, Read, ReadArea, Unary, Value, Write, WritePredicate, lanes_of, operands,
+};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::exec::windows::{LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window};
+use crate::engine::fault::FaultKind;
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Register, Width, expect_operands};
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
+
+lanewise! {
+    ToShared(a: u64) -> u64 { a.wrapping_add(SHARED) }
+    ToLocal(a: u64) -> u64 { a.wrapping_add(LOCAL) }
+    ToParameter(a: u64) -> u64 { a.wrapping_add(PARAMETERS) }
+    FromWindow(a: u64) -> u64 { a & (WINDOWS - 1) }
+    // What is not in shared memory (null, above all) does not become the address of something there.
+    FromShared(a: u64) -> u64 { a.wrapping_sub(SHARED) }
+}
+
+operands! {
+    pub(crate) struct LocalAddressOperands { d: Write<u64>, offset: u32 }
+    /// `size`: bytes of the area for each lane; `offset`: where it goes in local memory.
+    pub(crate) struct SpillOperands { area: ReadArea, size: u32, offset: u32 }
+    /// `spaces`: bits of [`SPACES`].
+    pub(crate) struct InSpaceOperands { d: WritePredicate, address: Read<u64>, spaces: u32 }
+}
+
+/// The local-space address of a variable of the frame: the offset plus where the frame's local memory starts.
+struct LocalAddress;
+
+impl Op for LocalAddress {
+    type Operands = LocalAddressOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let base = warp.frames[warp.frame as usize].local_base;
+        let address = u64::from(base).wrapping_add(i64::from(o.offset as i32) as u64);
+        o.d.put(warp, &[address; LANES]);
+        Flow::Next
+    }
+}
+
+/// Copies a formal parameter into local memory, because its address is taken.
+struct Spill;
+
+impl Op for Spill {
+    type Operands = SpillOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let size = o.size as usize;
+        let base = warp.frames[warp.frame as usize].local_base as usize + o.offset as usize;
+        let stride = warp.local_stride as usize;
+        let start = o.area.start(warp);
+        for lane in lanes_of(warp.mask) {
+            let local = &mut warp.local[lane * stride + base..][..size];
+            let from = start.wrapping_add(lane * size);
+            // SAFETY: an area has `size` bytes for each of 32 lanes in the frame (`spill_area` gives its own size), which does
+            // not overlap local memory.
+            unsafe { from.copy_to_nonoverlapping(local.as_mut_ptr(), size) };
+        }
+        Flow::Next
+    }
+}
+
+/// `isspacep`
+struct InSpace;
+
+impl Op for InSpace {
+    type Operands = InSpaceOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let own = u64::from(warp.block + 1);
+        let constants = cluster.grid.constants;
+        let addresses = o.address.lanes(warp);
+        let mut bits = 0;
+        for lane in 0..LANES {
+            let address = addresses[lane];
+            let inside = match window(address) {
+                0 => {
+                    let constant = address >= constants.0 && address < constants.1;
+                    o.spaces & if constant { 32 } else { 1 } != 0
+                }
+                SHARED => {
+                    let rank = u64::from(address as u32 >> RANK_SHIFT);
+                    o.spaces & if rank == 0 || rank == own { 6 } else { 4 } != 0
+                }
+                LOCAL => o.spaces & 8 != 0,
+                // Parameters lie inside the global window.
+                PARAMETERS => o.spaces & 17 != 0,
+                _ => false,
+            };
+            bits |= u32::from(inside) << lane;
+        }
+        o.d.put(warp, bits);
+        Flow::Next
+    }
+}
+
+/// An address of shared memory, in its low 32 bits.
+pub(crate) trait SharedAddress: Value + Default + Into<u64> {
+    fn with_low(self, low: u32) -> Self;
+}
+impl SharedAddress for u32 {
+    fn with_low(self, low: u32) -> u32 {
+        low
+    }
+}
+impl SharedAddress for u64 {
+    fn with_low(self, low: u32) -> u64 {
+        window(self) | u64::from(low)
+    }
+}
+
+/// `mapa`: the address of the same bytes in the block of the given rank.
+struct MapRank<T, const GENERIC: bool>(std::marker::PhantomData<T>);
+
+impl<T: SharedAddress, const GENERIC: bool> Op for MapRank<T, GENERIC> {
+    type Operands = Binary<T, u32, T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let ranks = cluster.grid.cluster_blocks;
+        let mut result = [T::default(); LANES];
+        for lane in lanes_of(warp.mask) {
+            let (address, rank) = (o.a.lanes(warp)[lane], o.b.lanes(warp)[lane]);
+            if rank >= ranks {
+                let message = format!("mapa with rank {rank} in a cluster of {ranks} blocks");
+                return warp.fail(FaultKind::IllegalInstruction, lane, message);
+            }
+            let whole: u64 = address.into();
+            if GENERIC && window(whole) != SHARED {
+                let message = format!("mapa of {whole:#x}, which is not in shared memory");
+                return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
+            }
+            let offset = whole as u32 & ((1 << RANK_SHIFT) - 1);
+            result[lane] = address.with_low(offset | (rank + 1) << RANK_SHIFT);
+        }
+        o.d.put(warp, &result);
+        Flow::Next
+    }
+}
+
+/// `getctarank`: the rank of the block that an address belongs to.
+struct RankOf<T>(std::marker::PhantomData<T>);
+
+impl<T: SharedAddress> Op for RankOf<T> {
+    type Operands = Unary<T, u32>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let addresses = o.a.lanes(warp);
+        let mut result = [0u32; LANES];
+        for lane in 0..LANES {
+            let whole: u64 = addresses[lane].into();
+            let rank = whole as u32 >> RANK_SHIFT;
+            result[lane] = rank.checked_sub(1).unwrap_or(warp.block);
+        }
+        o.d.put(warp, &result);
+        Flow::Next
+    }
+}
+
+/// A temporary with the local-space address of an offset in the frame's local memory.
+pub(crate) fn local_address(cx: &mut Builder<'_, '_>, offset: i64) -> Field {
+    let result = Field::Register(cx.new_register(Width::W64));
+    cx.emit_fields_with(scalar::<LocalAddress>(), &[result], &[offset as u32]);
+    result
+}
+
+/// Copies a formal parameter to local memory; its offset there.
+pub(crate) fn spill_area(cx: &mut Builder<'_, '_>, area: Register, size: u32) -> Result<u32> {
+    let offset = cx.local_bytes.next_multiple_of(16);
+    cx.local_bytes = offset + size;
+    cx.emit_fields_with(scalar::<Spill>(), &[Field::Register(area)], &[size, offset]);
+    Ok(offset)
+}
+
+/// The spaces by modifier, as bits of [`InSpace`].
+const SPACES: [(&str, u32); 9] = [
+    ("global", 1),
+    ("shared", 2),
+    ("shared::cta", 2),
+    ("shared::cluster", 4),
+    ("local", 8),
+    ("param", 16),
+    ("param::entry", 16),
+    ("param::func", 8),
+    ("const", 32),
+];
+
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
+const U32: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 32,
+    packed: 1,
+};
+const U64: Ty = Ty {
+    kind: Kind::Unsigned,
+    bits: 64,
+    packed: 1,
+};
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    let to = inst.opcode == "cvta" && modifiers.flag("to");
+    let space = SPACES
+        .iter()
+        .find(|(name, _)| modifiers.flag(name))
+        .map(|&(_, bits)| bits);
+    let ty = if inst.opcode == "isspacep" {
+        None
+    } else {
+        modifiers.ty()
+    };
+    modifiers.finish(inst)?;
+    match inst.opcode {
+        "isspacep" => {
+            let space = space.ok_or_else(|| unknown(inst))?;
+            expect_operands(inst, &[2])?;
+            let (d, a) = (
+                cx.dst(&inst.operands[0], Width::of(PRED))?,
+                cx.src(&inst.operands[1], U64)?,
+            );
+            cx.emit_fields_with(scalar::<InSpace>(), &[d, a], &[space]);
+            Ok(())
+        }
+        "cvta" => {
+            let space = space.ok_or_else(|| unknown(inst))?;
+            let ty = ty.filter(|t| *t == U64).ok_or_else(|| unknown(inst))?;
+            expect_operands(inst, &[2])?;
+            convert(cx, inst, to, space, ty)
+        }
+        _ => {
+            let ty = ty
+                .filter(|t| *t == U32 || *t == U64)
+                .ok_or_else(|| unknown(inst))?;
+            let generic = space.is_none();
+            if space.is_some_and(|s| s != 4) || generic && ty == U32 {
+                return Err(unknown(inst));
+            }
+            let map = inst.opcode == "mapa";
+            expect_operands(inst, &[if map { 3 } else { 2 }])?;
+            let width = if map { Width::of(ty) } else { Width::W32 };
+            let d = cx.dst(&inst.operands[0], width)?;
+            let a = cx.src(&inst.operands[1], ty)?;
+            if !map {
+                let code = if ty == U64 {
+                    scalar::<RankOf<u64>>()
+                } else {
+                    scalar::<RankOf<u32>>()
+                };
+                cx.emit_fields(code, &[d, a]);
+                return Ok(());
+            }
+            let rank = cx.src(&inst.operands[2], U32)?;
+            let code = match (ty == U64, generic) {
+                (true, true) => scalar::<MapRank<u64, true>>(),
+                (true, false) => scalar::<MapRank<u64, false>>(),
+                (false, _) => scalar::<MapRank<u32, false>>(),
+            };
+            cx.emit_fields(code, &[d, a, rank]);
+            Ok(())
+        }
+    }
+}
+
+fn convert<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    to: bool,
+    space: u32,
+    ty: Ty,
+) -> Result<()> {
+    let (target, source) = (&inst.operands[0], &inst.operands[1]);
+    let d = cx.dst(target, Width::of(ty))?;
+    let code: Option<Code> = match (space, to) {
+        (1 | 32, _) => moves::code(Width::W64),
+        (2 | 4, true) => Some(vector::<FromShared>()),
+        (_, true) => Some(vector::<FromWindow>()),
+        (2 | 4, false) => Some(vector::<ToShared>()),
+        (8, false) => Some(vector::<ToLocal>()),
+        (16, false) => Some(vector::<ToParameter>()),
+        _ => None,
+    };
+    let a = cx.src(source, U64)?;
+    cx.emit_fields(code.ok_or_else(|| unknown(inst))?, &[d, a]);
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! Whether an instruction exists, and in the module's PTX version and architecture: what ptxas would say before it compiles.
+
+use std::collections::HashMap;
+
+use warpsmith_isa::operand::{Role, Shape};
+use warpsmith_isa::{
+    self as isa, Match, Misfit, PtxVersion, Refusal, Target, check_special, matches,
+};
+
+use super::build::Builder;
+use super::scope::Symbol;
+use crate::ptx::ast::{self, Instruction, Operand, OperandKind};
+use crate::ptx::{Error, Result};
+
+/// An instruction's opcode and modifiers.
+type Name<'a> = (&'a str, &'a [&'a str]);
+
+/// What a module may use, with what is known already of the instructions that it has.
+pub(crate) struct Acceptance<'a> {
+    version: PtxVersion,
+    target: Target,
+    /// The forms of each name so far, or why there are none.
+    forms: HashMap<Name<'a>, std::result::Result<Vec<Match>, String>>,
+}
+
+impl<'a> Acceptance<'a> {
+    /// For a module of this `.version` and `.target`.
+    pub fn new(module: &ast::Module<'_>) -> Acceptance<'a> {
+        let part = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
+        Acceptance {
+            version: PtxVersion::new(part(module.version.0), part(module.version.1)),
+            // What is newer than the tables may have all that they list.
+            target: Target::parse(module.target).unwrap_or(Target::NEWEST),
+            forms: HashMap::new(),
+        }
+    }
+
+    /// The forms with this name, or why there are none.
+    fn forms(&mut self, name: Name<'a>) -> std::result::Result<&[Match], &str> {
+        let (version, target) = (self.version, self.target);
+        let forms = self.forms.entry(name).or_insert_with(|| {
+            let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
+            let mut refusal = None;
+            let allowed: Vec<Match> = found
+                .filter(|found| match found.check_target(version, target) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        refusal = refusal.or(Some(error));
+                        false
+                    }
+                })
+                .collect();
+            match refusal {
+                Some(refusal) if allowed.is_empty() => Err(refusal.to_string()),
+                _ => Ok(allowed),
+            }
+        });
+        forms.as_deref().map_err(String::as_str)
+    }
+}
+
+/// Refuses an instruction that does not exist, or not for this module.
+pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let shapes = shapes(cx, &inst.operands)?;
+    let forms = cx
+        .module
+        .accepts
+        .forms((inst.opcode, &inst.modifiers))
+        .map_err(|message| Error::new(inst.at, message))?;
+    let mut closest: Option<(Misfit, &Match)> = None;
+    for form in forms {
+        let Some(misfit) = form.misfit(&shapes) else {
+            return Ok(());
+        };
+        let progress = |misfit: &Misfit| match *misfit {
+            Misfit::Count { .. } => 0,
+            Misfit::Operand { number, .. } => number + 1,
+        };
+        if closest.is_none_or(|(other, _)| progress(&misfit) > progress(&other)) {
+            closest = Some((misfit, form));
+        }
+    }
+    Err(match closest {
+        Some((misfit, form)) => wrong_operands(inst, &shapes, misfit, form),
+        None => Error::new(
+            inst.at,
+            Refusal::UnknownInstruction(inst.opcode).to_string(),
+        ),
+    })
+}
+
+/// ptxas says no more than that the operands do not match; we say which one, and how.
+fn wrong_operands(
+    inst: &Instruction<'_>,
+    shapes: &[Shape<'_>],
+    misfit: Misfit,
+    form: &Match,
+) -> Error {
+    let words = Refusal::ArgumentsMismatch(form.form.instruction());
+    match misfit {
+        Misfit::Count { least, most } => {
+            let range = if least == most {
+                format!("{most}")
+            } else {
+                format!("{least} to {most}")
+            };
+            let found = shapes.len();
+            let message = format!(
+                "{words}: `{}` takes {range} operands, found {found}",
+                inst.name()
+            );
+            Error::new(inst.at, message)
+        }
+        Misfit::Operand { number, operand } => {
+            let found = described(&inst.operands[number], shapes[number]);
+            let at = inst.operands[number].at;
+            if operand.role == Role::Destination
+                && matches!(shapes[number], Shape::Integer | Shape::Float)
+            {
+                let words = Refusal::ResultRequired(form.form.instruction());
+                return Error::new(at, words.to_string());
+            }
+            Error::new(
+                at,
+                format!("{words}: {found}, expected {}", wanted(form, operand)),
+            )
+        }
+    }
+}
+
+fn described(operand: &Operand<'_>, shape: Shape<'_>) -> String {
+    match (&operand.kind, shape) {
+        (OperandKind::Name(name), Shape::Register(ty)) => format!("`{name}` is a `.{ty}` register"),
+        (OperandKind::Name(name), _) => format!("`{name}` is no register"),
+        (_, Shape::Integer) => "found an integer".into(),
+        (_, Shape::Float) => "found a floating-point constant".into(),
+        (_, Shape::Sink) => "found `_`".into(),
+        (_, Shape::Not) => "found a negated predicate".into(),
+        (_, Shape::Pair) => "found a second destination after `|`".into(),
+        (_, Shape::Vector(count)) => format!("found {count} operands in braces"),
+        (_, Shape::List) => "found a list in parentheses".into(),
+        (_, Shape::Address(_)) => "found an address".into(),
+        _ => "found another operand".into(),
+    }
+}
+
+fn wanted(form: &Match, operand: &isa::operand::Operand) -> String {
+    let ty = form.type_of(operand);
+    let count = form.count_of(operand);
+    match operand.role {
+        Role::Address if operand.inside.is_empty() => "an address in brackets".into(),
+        Role::Address => "an address with coordinates in brackets".into(),
+        _ if operand.name == "_" => "`_`".into(),
+        _ if operand.is_constant() => "a constant".into(),
+        _ if matches!(ty, "label" | "symbol" | "list") => format!("a {ty}"),
+        _ if count.is_none_or(|count| count > 1) => {
+            let count = count.map_or("several".to_owned(), |count| count.to_string());
+            format!("{count} operands of `.{ty}` in braces")
+        }
+        _ if operand.ty == "2x" => format!("twice the width of `.{ty}`"),
+        _ => format!("`.{ty}`"),
+    }
+}
+
+/// What the operands look like; refuses special registers that do not exist for this module.
+fn shapes<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<Vec<Shape<'a>>> {
+    operands.iter().map(|operand| shape(cx, operand)).collect()
+}
+
+fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
+    Ok(match &operand.kind {
+        OperandKind::Name(name) => match cx.find(name) {
+            Some(Symbol::Register { ty, .. }) => Shape::Register(ty.name),
+            Some(Symbol::Vector { .. }) => Shape::Register(""),
+            Some(_) => Shape::Symbol,
+            None => {
+                special(cx, name, operand)?;
+                Shape::Unknown
+            }
+        },
+        OperandKind::Component(name, part) => {
+            if cx.find(name).is_none() {
+                special(cx, &format!("{name}.{part}"), operand)?;
+            }
+            Shape::Unknown
+        }
+        OperandKind::Offset(..) => Shape::Symbol,
+        OperandKind::Int(_) => Shape::Integer,
+        OperandKind::Float(_) => Shape::Float,
+        OperandKind::Sink => Shape::Sink,
+        OperandKind::Not(_) => Shape::Not,
+        OperandKind::Negated(_) => Shape::Unknown,
+        OperandKind::Pair(first, second) => {
+            shape(cx, first)?;
+            shape(cx, second)?;
+            Shape::Pair
+        }
+        OperandKind::Vector(parts) => {
+            let parts = shapes(cx, parts)?;
+            Shape::Vector(u8::try_from(parts.len()).unwrap_or(u8::MAX))
+        }
+        OperandKind::List(parts) => {
+            shapes(cx, parts)?;
+            Shape::List
+        }
+        OperandKind::Address { rest, .. } => {
+            let rest = shapes(cx, rest)?;
+            Shape::Address(u8::try_from(rest.len()).unwrap_or(u8::MAX))
+        }
+    })
+}
+
+/// Refuses a name that can be no other than a special register's, if there is none.
+fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<()> {
+    if !name.starts_with('%') {
+        return Ok(());
+    }
+    let accepts = &cx.module.accepts;
+    check_special(name, accepts.version, accepts.target)
+        .map(|_| ())
+        .map_err(|refusal| Error::new(operand.at, refusal.to_string()))
+}

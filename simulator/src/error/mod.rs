@@ -1,0 +1,8 @@
+//! The result of a driver call, and the driver's error codes.
+
+pub(crate) mod code;
+
+use crate::abi::CUresult;
+
+/// The result of a driver call.
+pub(crate) type Result<T = ()> = core::result::Result<T, CUresult>;

@@ -1,0 +1,222 @@
+//! Running a plan: independent branches at the same time.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use super::plan::{Action, Plan, Step};
+use super::template::ConditionalKind;
+use crate::abi::fault::{Fault, FaultKind};
+use crate::context::Context;
+use crate::device_runtime::conditions;
+use crate::settings;
+use crate::streams::{EventPoint, Operation, Recording};
+use crate::sync::lock;
+
+/// How many branches of a graph run at the same time.
+const BRANCHES: usize = 8;
+
+/// The events that a launch records.
+#[derive(Default)]
+pub(super) struct EventRecords {
+    /// For each event record node, the point that this launch's recording stands for.
+    points: HashMap<usize, EventPoint>,
+    /// What each of these events stood for before the launch: a wait node of the same graph means that.
+    before: HashMap<usize, Recording>,
+}
+
+impl EventRecords {
+    /// Records all events of a plan as points that are still to be reached.
+    pub(super) fn promise(plan: &Plan) -> Self {
+        let mut records = Self::default();
+        records.add(plan);
+        records
+    }
+
+    fn add(&mut self, plan: &Plan) {
+        for step in &plan.nodes {
+            match &step.action {
+                Action::Single(Operation::EventRecord(event)) => {
+                    let point = EventPoint::pending();
+                    self.before
+                        .entry(event.handle)
+                        .or_insert_with(|| event.recording());
+                    event.record(Recording::Recorded(point.clone()));
+                    self.points.insert(step.origin, point);
+                }
+                Action::Child(child) => self.add(child),
+                _ => {}
+            }
+        }
+    }
+
+    /// Completes all points that have not been reached.
+    pub(super) fn complete_all(&self) {
+        self.points.values().for_each(EventPoint::complete);
+    }
+}
+
+/// What the workers of one run share.
+struct Run<'a> {
+    plan: &'a Plan,
+    context: &'a Context,
+    records: &'a EventRecords,
+    /// For each step, those that come after it.
+    next: Vec<Vec<usize>>,
+    progress: Mutex<RunProgress>,
+    seed: u64,
+}
+
+struct RunProgress {
+    /// For each step, how many it still waits for.
+    missing: Vec<usize>,
+    ready: VecDeque<usize>,
+    workers: usize,
+    picks: u64,
+}
+
+/// Runs a plan to its end.
+pub(super) fn run(plan: &Plan, context: &Context, records: &EventRecords) {
+    let mut next = vec![Vec::new(); plan.nodes.len()];
+    for (number, step) in plan.nodes.iter().enumerate() {
+        step.after
+            .iter()
+            .for_each(|&before| next[before].push(number));
+    }
+    let missing: Vec<usize> = plan.nodes.iter().map(|step| step.after.len()).collect();
+    let ready = (0..plan.nodes.len())
+        .filter(|&number| missing[number] == 0)
+        .collect();
+    let progress = Mutex::new(RunProgress {
+        missing,
+        ready,
+        workers: 1,
+        picks: 0,
+    });
+    let run = Run {
+        plan,
+        context,
+        records,
+        next,
+        progress,
+        seed: settings::get().seed,
+    };
+    std::thread::scope(|scope| run.work(scope));
+}
+
+impl<'a> Run<'a> {
+    /// Executes steps as they become ready; calls helpers while there is more than one.
+    fn work<'scope>(&'scope self, scope: &'scope std::thread::Scope<'scope, 'a>) {
+        loop {
+            let number = {
+                let mut progress = lock(&self.progress);
+                while progress.ready.len() > 1 && progress.workers < BRANCHES {
+                    progress.workers += 1;
+                    let index = self.pick(&mut progress);
+                    let number = progress.ready.remove(index);
+                    scope.spawn(move || {
+                        number.into_iter().for_each(|number| self.step(number));
+                        self.work(scope);
+                    });
+                }
+                let index = self.pick(&mut progress);
+                match progress.ready.remove(index) {
+                    Some(number) => number,
+                    None => {
+                        progress.workers -= 1;
+                        return;
+                    }
+                }
+            };
+            self.step(number);
+        }
+    }
+
+    /// Which of the ready steps comes next: nothing orders them, so the seed may.
+    fn pick(&self, progress: &mut RunProgress) -> usize {
+        if self.seed == 0 || progress.ready.is_empty() {
+            return 0;
+        }
+        progress.picks += 1;
+        let mixed = (self.seed ^ progress.picks).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mixed >> 32) as usize) % progress.ready.len()
+    }
+
+    fn step(&self, number: usize) {
+        let step = &self.plan.nodes[number];
+        if step.enabled && self.context.check().is_ok() {
+            self.perform(step);
+        }
+        let mut progress = lock(&self.progress);
+        for &after in &self.next[number] {
+            progress.missing[after] -= 1;
+            if progress.missing[after] == 0 {
+                progress.ready.push_back(after);
+            }
+        }
+    }
+
+    fn perform(&self, step: &Step) {
+        match &step.action {
+            Action::Single(Operation::EventRecord(_)) => {
+                if let Some(point) = self.records.points.get(&step.origin) {
+                    point.complete();
+                }
+            }
+            Action::Single(Operation::EventWait(event)) => {
+                let before = self.records.before.get(&event.handle).cloned();
+                let recording = before.unwrap_or_else(|| event.recording());
+                if let Recording::Recorded(recorded) = recording {
+                    recorded.point.wait();
+                }
+            }
+            Action::Single(operation) => operation.execute(self.context),
+            Action::Child(plan) => run(plan, self.context, self.records),
+            Action::Conditional {
+                handle,
+                kind,
+                bodies,
+            } => self.decide(*handle, *kind, bodies),
+        }
+    }
+
+    fn decide(&self, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
+        let value = || {
+            conditions::value(handle).or_else(|| {
+                let text = format!(
+                    "conditional handle {handle:#x} was tested before anybody set it; it has no default value"
+                );
+                self.context.fail(Fault::outside_kernels(FaultKind::UnsetCondition, text));
+                None
+            })
+        };
+        let chosen = match (kind, value()) {
+            (_, None) => return,
+            (ConditionalKind::If, Some(value)) => usize::from(value == 0),
+            (ConditionalKind::Switch, Some(value)) => value as usize,
+            (ConditionalKind::While, Some(_)) => return self.repeat(bodies, value),
+        };
+        if let Some(body) = bodies.get(chosen) {
+            run(body, self.context, self.records);
+        }
+    }
+
+    fn repeat(&self, bodies: &[Arc<Plan>], value: impl Fn() -> Option<u32>) {
+        let most = settings::get().iterations;
+        let mut passes = 0;
+        while value().is_some_and(|value| value != 0) && self.context.check().is_ok() {
+            if passes == most || self.context.cancel_flag().load(Ordering::Acquire) {
+                let text = format!(
+                    "a conditional while node did not end within {most} passes: nobody sets its value to 0"
+                );
+                self.context
+                    .fail(Fault::outside_kernels(FaultKind::EndlessLoop, text));
+                return;
+            }
+            bodies
+                .iter()
+                .for_each(|body| run(body, self.context, self.records));
+            passes += 1;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is known about one allocation of the simulated address space.
+
+use std::borrow::Cow;
+
+/// What an allocation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocationKind {
+    /// Device memory of `cuMemAlloc` and its like.
+    Device,
+    /// Managed memory.
+    Managed,
+    /// Page-locked host memory, with its `CU_MEMHOSTALLOC_*` flags.
+    Pinned(u32),
+    /// Stream-ordered memory from the pool with this identity.
+    Pool(u64),
+    /// A global or constant variable of a loaded module.
+    Global,
+    /// Memory that the simulator's own device runtime uses (the device heap).
+    Internal,
+}
+
+/// Whether an allocation may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocationState {
+    /// It may.
+    Live,
+    /// It has been freed.
+    Freed,
+}
+
+/// What a lookup by address tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocationInfo {
+    /// The first byte's address.
+    pub base: usize,
+    /// The length in bytes, as asked for.
+    pub len: usize,
+    /// Whether it may be used.
+    pub state: AllocationState,
+}
+
+impl AllocationInfo {
+    /// Whether `size` bytes from `address` lie inside.
+    #[inline]
+    pub fn holds(&self, address: usize, size: usize) -> bool {
+        address >= self.base && size <= self.len && address - self.base <= self.len - size
+    }
+}
+
+/// Everything about one allocation, for driver calls and reports.
+#[derive(Clone, Debug)]
+pub struct AllocationDetail {
+    /// What it is for.
+    pub kind: AllocationKind,
+    /// The context that owns it; 0 for none.
+    pub context: u64,
+    /// The device whose memory it takes.
+    pub device: usize,
+    /// The driver call (or the variable) that made it.
+    pub made_by: Cow<'static, str>,
+    /// The driver call that freed it.
+    pub freed_by: Option<&'static str>,
+    /// Counts allocations of the process, from 1; `CU_POINTER_ATTRIBUTE_BUFFER_ID`.
+    pub serial: u64,
+}
+
+/// A host range that the program has registered.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisteredRange {
+    /// Its length in bytes.
+    pub len: usize,
+    /// `CU_MEMHOSTREGISTER_*`.
+    pub flags: u32,
+    /// The context it was registered in.
+    pub context: u64,
+}

@@ -1,0 +1,141 @@
+//! What a program has said about managed memory. Hints move nothing here: host and device share the memory. They are remembered, so that
+//! queries answer what was said.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use super::allocation::{AllocationInfo, AllocationKind, AllocationState};
+use super::space::Memory;
+use crate::abi::{
+    CU_DEVICE_INVALID, CUdevice, CUmem_advise as Advice, CUmem_range_attribute as RangeAttribute,
+};
+use crate::error::{Result, code};
+use crate::sync::lock;
+
+/// Bytes for which hints are kept together.
+const PAGE: usize = 4096;
+
+/// What was said about one page.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Hints {
+    read_mostly: bool,
+    preferred: Option<CUdevice>,
+    accessed_by: Vec<CUdevice>,
+    prefetched: Option<CUdevice>,
+}
+
+/// By page; pages of freed memory stay, as their addresses are not used again.
+static HINTS: Mutex<BTreeMap<usize, Hints>> = Mutex::new(BTreeMap::new());
+
+/// A range inside of a live managed allocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ManagedRange {
+    address: usize,
+    bytes: usize,
+    pub(crate) allocation: AllocationInfo,
+}
+
+impl ManagedRange {
+    /// The range, which ends at the latest with the last page of its allocation.
+    ///
+    /// # Errors
+    ///
+    /// Invalid value if it is empty or does not lie in a live managed allocation.
+    pub(crate) fn of(address: usize, bytes: usize) -> Result<Self> {
+        let (allocation, detail) = Memory::global()
+            .detail(address)
+            .ok_or(code::INVALID_VALUE)?;
+        let end = allocation.base + allocation.len.next_multiple_of(PAGE);
+        let inside =
+            allocation.state == AllocationState::Live && bytes <= end.saturating_sub(address);
+        if detail.kind != AllocationKind::Managed || !inside || bytes == 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        Ok(Self {
+            address,
+            bytes,
+            allocation,
+        })
+    }
+
+    fn pages(&self) -> Range<usize> {
+        (self.address / PAGE)..(self.address + self.bytes).div_ceil(PAGE)
+    }
+
+    /// Remembers a prefetch.
+    pub(crate) fn prefetch(&self, to: CUdevice) {
+        let mut hints = lock(&HINTS);
+        for page in self.pages() {
+            hints.entry(page).or_default().prefetched = Some(to);
+        }
+    }
+
+    /// Remembers an advice; `device` counts where the advice names one ([`names_device`]).
+    pub(crate) fn advise(&self, advice: Advice, device: CUdevice) -> Result {
+        let mut hints = lock(&HINTS);
+        for page in self.pages() {
+            let hints = hints.entry(page).or_default();
+            match advice {
+                Advice::CU_MEM_ADVISE_SET_READ_MOSTLY => hints.read_mostly = true,
+                Advice::CU_MEM_ADVISE_UNSET_READ_MOSTLY => hints.read_mostly = false,
+                Advice::CU_MEM_ADVISE_SET_PREFERRED_LOCATION => hints.preferred = Some(device),
+                Advice::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION => hints.preferred = None,
+                Advice::CU_MEM_ADVISE_SET_ACCESSED_BY => {
+                    hints.accessed_by.retain(|&other| other != device);
+                    hints.accessed_by.push(device);
+                }
+                Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY => {
+                    hints.accessed_by.retain(|&other| other != device);
+                }
+                _ => return Err(code::INVALID_VALUE),
+            }
+        }
+        Ok(())
+    }
+
+    /// An attribute of the whole range, as at most `count` integers.
+    pub(crate) fn attribute(&self, attribute: RangeAttribute, count: usize) -> Result<Vec<i32>> {
+        let hints = lock(&HINTS);
+        let pages: Vec<Hints> = self
+            .pages()
+            .map(|page| hints.get(&page).cloned().unwrap_or_default())
+            .collect();
+        let uniform = |get: fn(&Hints) -> Option<CUdevice>| {
+            let first = get(&pages[0]);
+            first
+                .filter(|_| pages.iter().all(|hints| get(hints) == first))
+                .unwrap_or(CU_DEVICE_INVALID)
+        };
+        let mut answer = match attribute {
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY => {
+                vec![i32::from(pages.iter().all(|hints| hints.read_mostly))]
+            }
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => {
+                vec![uniform(|hints| hints.preferred)]
+            }
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => {
+                vec![uniform(|hints| hints.prefetched)]
+            }
+            RangeAttribute::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY => {
+                let mut list = pages[0].accessed_by.clone();
+                list.retain(|device| pages.iter().all(|hints| hints.accessed_by.contains(device)));
+                list.resize(count, CU_DEVICE_INVALID);
+                list
+            }
+            _ => return Err(code::INVALID_VALUE),
+        };
+        answer.truncate(count);
+        Ok(answer)
+    }
+}
+
+/// Whether an advice is about a device (or the CPU).
+pub(crate) fn names_device(advice: Advice) -> bool {
+    !matches!(
+        advice,
+        Advice::CU_MEM_ADVISE_SET_READ_MOSTLY
+            | Advice::CU_MEM_ADVISE_UNSET_READ_MOSTLY
+            | Advice::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION
+    )
+}

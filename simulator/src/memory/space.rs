@@ -1,0 +1,188 @@
+//! The address space: allocations in the arena, and the host ranges that a program has registered.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{OnceLock, RwLock};
+
+use super::allocation::{
+    AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange,
+};
+use super::arena::Arena;
+use super::slots::AllocationTable;
+use crate::sync::{read, write};
+
+/// The address space.
+pub struct Memory {
+    pub(super) arena: Arena,
+    slots: AllocationTable,
+    registered: RwLock<BTreeMap<usize, RegisteredRange>>,
+    /// Counts changes, so that the engine drops what it remembers of the layout.
+    pub(super) generation: AtomicU64,
+}
+
+impl Memory {
+    /// The process's address space. Reserved at first use.
+    pub fn global() -> &'static Memory {
+        static MEMORY: OnceLock<Memory> = OnceLock::new();
+        MEMORY.get_or_init(|| Memory {
+            arena: Arena::reserve(),
+            slots: AllocationTable::default(),
+            registered: RwLock::default(),
+            generation: AtomicU64::new(1),
+        })
+    }
+
+    /// Base and length of the arena: each address inside can be read and written without a signal, allocated or not.
+    #[inline]
+    pub fn arena(&self) -> (usize, usize) {
+        (self.arena.base(), self.arena.len())
+    }
+
+    /// Allocates `len` bytes at a page's start; `None` when there is no room. The bytes are zero.
+    pub fn allocate(
+        &self,
+        len: usize,
+        kind: AllocationKind,
+        context: u64,
+        device: usize,
+        made_by: impl Into<Cow<'static, str>>,
+    ) -> Option<usize> {
+        let base = self.arena.take(len)?;
+        let detail = AllocationDetail {
+            kind,
+            context,
+            device,
+            made_by: made_by.into(),
+            freed_by: None,
+            serial: 0,
+        };
+        let slot = self.slots.add(base, len, detail)?;
+        self.arena.mark(base, len, slot);
+        self.changed();
+        Some(base)
+    }
+
+    /// Frees the live allocation that starts at `base`. Its pages go back to the system; its address stays known as freed.
+    pub fn free(
+        &self,
+        base: usize,
+        by: &'static str,
+    ) -> Option<(AllocationInfo, AllocationDetail)> {
+        let slot = self.arena.slot(base)?;
+        let info = self.slots.info(slot)?;
+        if info.base != base {
+            return None;
+        }
+        let detail = self.slots.free(slot, by)?;
+        self.changed();
+        self.arena.give_back(base, info.len);
+        Some((info, detail))
+    }
+
+    /// Makes a freed allocation usable again, at its address and of its size.
+    pub(crate) fn revive(&self, base: usize) {
+        if let Some(slot) = self.arena.slot(base) {
+            self.arena.keep(base);
+            self.slots.revive(slot);
+            self.changed();
+        }
+    }
+
+    /// The allocation that holds `address`, or whose pages it lies on, live or freed; or the registered host range around it.
+    #[inline]
+    pub fn find(&self, address: usize) -> Option<AllocationInfo> {
+        match self.arena.slot(address) {
+            Some(slot) => self.slots.info(slot),
+            None if self.arena.contains(address) => None,
+            None => self.find_registered(address),
+        }
+    }
+
+    #[cold]
+    fn find_registered(&self, address: usize) -> Option<AllocationInfo> {
+        let (base, range) = self.registered_range(address)?;
+        Some(AllocationInfo {
+            base,
+            len: range.len,
+            state: AllocationState::Live,
+        })
+    }
+
+    /// Everything about the allocation on whose pages `address` lies.
+    pub fn detail(&self, address: usize) -> Option<(AllocationInfo, AllocationDetail)> {
+        let slot = self.arena.slot(address)?;
+        Some((self.slots.info(slot)?, self.slots.detail(slot)?))
+    }
+
+    /// All live allocations of one context.
+    pub fn of_context(&self, context: u64) -> Vec<(AllocationInfo, AllocationDetail)> {
+        self.slots
+            .live()
+            .into_iter()
+            .filter(|(_, detail)| detail.context == context)
+            .collect()
+    }
+
+    /// Whether `size` bytes at `address` lie in one live allocation or registered range.
+    pub fn is_live(&self, address: usize, size: usize) -> bool {
+        self.find(address)
+            .is_some_and(|info| info.state == AllocationState::Live && info.holds(address, size))
+    }
+
+    /// Registers a host range; `false` if part of it is registered already or lies in the arena.
+    pub fn register(&self, base: usize, range: RegisteredRange) -> bool {
+        let mut ranges = write(&self.registered);
+        let overlaps = ranges
+            .range(..base + range.len)
+            .next_back()
+            .is_some_and(|(&start, other)| start + other.len > base);
+        if overlaps || self.arena.contains(base) {
+            return false;
+        }
+        ranges.insert(base, range);
+        self.changed();
+        true
+    }
+
+    /// Forgets the range that was registered at `base`.
+    pub fn unregister(&self, base: usize) -> bool {
+        self.changed();
+        write(&self.registered).remove(&base).is_some()
+    }
+
+    /// Forgets all ranges of a context.
+    pub fn unregister_context(&self, context: u64) {
+        self.changed();
+        write(&self.registered).retain(|_, range| range.context != context);
+    }
+
+    /// The registered range around `address`.
+    pub fn registered_range(&self, address: usize) -> Option<(usize, RegisteredRange)> {
+        let ranges = read(&self.registered);
+        let (&base, &range) = ranges.range(..=address).next_back()?;
+        (address - base < range.len).then_some((base, range))
+    }
+
+    fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// The allocations, live or freed, that start before and after `address`.
+    pub(super) fn neighbours(
+        &self,
+        address: usize,
+    ) -> [Option<(AllocationInfo, AllocationDetail)>; 2] {
+        let all = self.slots.all();
+        let before = all
+            .iter()
+            .filter(|(info, _)| info.base <= address)
+            .max_by_key(|(info, _)| info.base)
+            .cloned();
+        let after = all
+            .into_iter()
+            .filter(|(info, _)| info.base > address)
+            .min_by_key(|(info, _)| info.base);
+        [before, after]
+    }
+}

@@ -1,0 +1,86 @@
+//! A loaded module.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::function::{FUNCTIONS, Function};
+use super::target::parse_target;
+use crate::abi::CUmodule;
+use crate::context::Context;
+use crate::engine;
+use crate::error::{Result, code};
+use crate::memory;
+use crate::registry::{ContextBound, Registry};
+use crate::sync::lock;
+
+/// All loaded modules.
+pub(crate) static MODULES: Registry<Module> = Registry::new();
+
+/// A loaded module.
+pub(crate) struct Module {
+    pub(crate) handle: usize,
+    context: u64,
+    pub(crate) code: engine::Module,
+    /// The addresses of its variables.
+    variables: Vec<usize>,
+    /// The functions handed out so far, by name.
+    functions: Mutex<HashMap<String, Arc<Function>>>,
+}
+
+impl ContextBound for Module {
+    fn context(&self) -> u64 {
+        self.context
+    }
+}
+
+impl Module {
+    /// Adds a module to its context.
+    pub(super) fn add(
+        context: &Context,
+        code: engine::Module,
+        variables: Vec<usize>,
+    ) -> Arc<Module> {
+        context.add_to(&MODULES, |handle| Module {
+            handle,
+            context: context.id(),
+            code,
+            variables,
+            functions: Mutex::default(),
+        })
+    }
+
+    /// The function of a kernel; the same each time.
+    pub(crate) fn function(&self, context: &Context, name: &str) -> Result<Arc<Function>> {
+        let mut functions = lock(&self.functions);
+        if let Some(function) = functions.get(name) {
+            return Ok(Arc::clone(function));
+        }
+        let kernel = Arc::clone(self.code.kernel(name).ok_or(code::NOT_FOUND)?);
+        let target = parse_target(&self.code.target).map_or(0, |(number, _)| number);
+        let function = context.add_to(&FUNCTIONS, |handle| {
+            Function::new(
+                handle,
+                self.handle,
+                self.context,
+                context.device,
+                target,
+                kernel,
+            )
+        });
+        functions.insert(name.to_owned(), Arc::clone(&function));
+        Ok(function)
+    }
+
+    /// `cuModuleUnload`: waits for the context's work, then ends the module, its functions and its variables.
+    pub(crate) fn unload(context: &Context, handle: CUmodule) -> Result {
+        let module = MODULES.get(handle)?;
+        context.queues.wait_all();
+        context.flush_output();
+        MODULES.remove(handle)?;
+        drop(FUNCTIONS.drain(|function| function.module == module.handle));
+        for &base in &module.variables {
+            memory::release(base, "cuModuleUnload");
+        }
+        Ok(())
+    }
+}

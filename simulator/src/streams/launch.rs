@@ -1,0 +1,151 @@
+//! Kernel launches, and the limits of their shapes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::abi::CUdevice_attribute as Limit;
+use crate::context::Context;
+use crate::device;
+use crate::device_runtime::DeviceRuntime;
+use crate::engine;
+use crate::error::{Result, code};
+use crate::memory::Memory;
+use crate::module::{self, Function};
+use crate::settings;
+use crate::sync::lock;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LaunchShape {
+    /// Blocks in each dimension.
+    pub(crate) grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub(crate) block: [u32; 3],
+    /// Blocks of a cluster in each dimension; zeros where the launch names none.
+    pub(crate) cluster: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub(crate) dynamic_shared: u32,
+    /// All blocks are resident at the same time.
+    pub(crate) cooperative: bool,
+}
+
+/// A kernel launch, checked and with its parameters copied.
+#[derive(Clone)]
+pub(crate) struct Launch {
+    pub(crate) function: Arc<Function>,
+    pub(crate) shape: LaunchShape,
+    pub(crate) parameters: Arc<[u8]>,
+}
+
+impl LaunchShape {
+    /// Checks the shape against the device and the kernel, with the codes that the driver answers, and fills in the cluster's size.
+    pub(crate) fn check(self, function: &Function) -> Result<Self> {
+        let shape = self;
+        let device = device::profile(function.device);
+        let kernel = &function.kernel;
+        let within = |sizes: [u32; 3], limits: [Limit; 3]| {
+            sizes
+                .iter()
+                .zip(limits)
+                .all(|(&size, limit)| size > 0 && size <= device.limit(limit))
+        };
+        let grid = [
+            Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+            Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+            Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        ];
+        let block = [
+            Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+            Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+            Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+        ];
+        let threads: u32 = shape.block.iter().map(|&size| size.min(4096)).product();
+        if !within(shape.grid, grid)
+            || !within(shape.block, block)
+            || threads > device.limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+        {
+            return Err(code::INVALID_VALUE);
+        }
+        if let Some(bound) = kernel.max_threads {
+            let exactly_wrong = kernel.exact_threads && bound != shape.block;
+            if exactly_wrong || threads > bound.iter().product() {
+                return Err(code::INVALID_VALUE);
+            }
+        } else if threads > module::max_threads(function) {
+            return Err(code::LAUNCH_OUT_OF_RESOURCES);
+        }
+        if i64::from(shape.dynamic_shared) > i64::from(function.max_dynamic_shared.load(Relaxed)) {
+            return Err(code::INVALID_VALUE);
+        }
+        // A set size may leave dimensions open; those are 1.
+        let required = function.required_cluster();
+        let required = (required != [0; 3]).then(|| required.map(|size| size.max(1)));
+        let cluster = match (required, shape.cluster) {
+            (Some(fixed), [0, 0, 0]) => fixed,
+            (Some(fixed), asked) if fixed != asked => return Err(code::INVALID_CLUSTER_SIZE),
+            (_, [0, 0, 0]) => [1, 1, 1],
+            (_, asked) => asked,
+        };
+        let size = cluster
+            .iter()
+            .try_fold(1u32, |all, &one| all.checked_mul(one))
+            .filter(|&size| size > 0)
+            .ok_or(code::INVALID_CLUSTER_SIZE)?;
+        let most = if function.non_portable_cluster.load(Relaxed) != 0 {
+            16
+        } else {
+            8
+        };
+        if size > most
+            || shape
+                .grid
+                .iter()
+                .zip(cluster)
+                .any(|(grid, cluster)| grid % cluster != 0)
+        {
+            return Err(code::INVALID_CLUSTER_SIZE);
+        }
+        if shape.cooperative {
+            let blocks: u64 = shape.grid.iter().map(|&size| u64::from(size)).product();
+            let resident =
+                module::resident_blocks(function, threads, shape.dynamic_shared as usize);
+            let processors = device.limit(Limit::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+            if blocks > u64::from(resident) * u64::from(processors) {
+                return Err(code::COOPERATIVE_LAUNCH_TOO_LARGE);
+            }
+        }
+        Ok(Self { cluster, ..shape })
+    }
+}
+
+impl Launch {
+    /// Runs the grid to its end.
+    pub(super) fn execute(&self, context: &Context) {
+        let launch = engine::Launch {
+            kernel: &self.function.kernel,
+            grid: self.shape.grid,
+            block: self.shape.block,
+            cluster: self.shape.cluster,
+            dynamic_shared: self.shape.dynamic_shared,
+            cooperative: self.shape.cooperative,
+            params: &self.parameters,
+        };
+        let settings = settings::get();
+        let runtime = DeviceRuntime::new(context);
+        let environment = engine::Environment {
+            memory: Memory::global(),
+            runtime: &runtime,
+            checks: settings.checks,
+            seed: settings.seed,
+            threads: settings.threads,
+            stack_limit: lock(&context.limits).stack.min(u32::MAX as usize) as u32,
+            cancel: Some(context.cancel_flag()),
+        };
+        // A launch that was cancelled by the end of its context is no fault of the program's.
+        if let Err(fault) = engine::run(&launch, &environment)
+            && fault.kind != engine::FaultKind::Cancelled
+        {
+            context.fail(*fault);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The queues of one context and the implicit order between them: the legacy default stream waits for all blocking streams and they for
+//! it; a non-blocking stream takes no part in that (CUDA C++ Programming Guide, "Default Stream").
+
+use std::sync::{Arc, Mutex};
+
+use super::queue::{CompletionPoint, Work, WorkQueue};
+use crate::sync::lock;
+
+/// How a queue takes part in the implicit order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueRole {
+    /// The legacy default stream's queue.
+    Legacy,
+    /// Waits for the legacy queue, and the legacy queue for it.
+    Blocking,
+    /// Is ordered by explicit dependencies alone.
+    NonBlocking,
+}
+
+/// The queues of one context that may have work.
+#[derive(Default)]
+pub(crate) struct QueueSet {
+    members: Mutex<Members>,
+    /// Held while work is submitted, so that all queues see one order of submissions.
+    submitting: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Members {
+    legacy: Option<Arc<WorkQueue>>,
+    /// All but the legacy queue.
+    others: Vec<(Arc<WorkQueue>, QueueRole)>,
+}
+
+impl QueueSet {
+    /// A queue for a new stream; the legacy queue is the same each time.
+    pub(crate) fn add(&self, role: QueueRole) -> Arc<WorkQueue> {
+        let mut members = lock(&self.members);
+        if role == QueueRole::Legacy {
+            return Arc::clone(members.legacy.get_or_insert_with(WorkQueue::new));
+        }
+        // Queues without another owner belong to destroyed streams.
+        members
+            .others
+            .retain(|(queue, _)| Arc::strong_count(queue) > 1 || !queue.is_idle());
+        let queue = WorkQueue::new();
+        members.others.push((Arc::clone(&queue), role));
+        queue
+    }
+
+    /// What the next item of a queue waits for by the implicit order.
+    fn predecessors(&self, role: QueueRole) -> Vec<CompletionPoint> {
+        let members = lock(&self.members);
+        let unfinished = |queue: &Arc<WorkQueue>| {
+            let end = queue.end();
+            (!end.is_reached()).then_some(end)
+        };
+        match role {
+            QueueRole::Legacy => members
+                .others
+                .iter()
+                .filter(|(_, role)| *role == QueueRole::Blocking)
+                .filter_map(|(queue, _)| unfinished(queue))
+                .collect(),
+            QueueRole::Blocking => members.legacy.iter().filter_map(unfinished).collect(),
+            QueueRole::NonBlocking => Vec::new(),
+        }
+    }
+
+    /// Submits work in the implicit order, after the points of `after` as well.
+    pub(crate) fn submit(
+        &self,
+        queue: &Arc<WorkQueue>,
+        role: QueueRole,
+        mut after: Vec<CompletionPoint>,
+        work: Work,
+    ) -> CompletionPoint {
+        let _submitting = lock(&self.submitting);
+        after.extend(self.predecessors(role));
+        queue.submit(after, work)
+    }
+
+    /// Executes work in the implicit order and waits for it.
+    pub(crate) fn run(&self, queue: &Arc<WorkQueue>, role: QueueRole, work: Work) {
+        let submitting = lock(&self.submitting);
+        let after = self.predecessors(role);
+        // Not held while the work runs: the work may take long, and other streams go on.
+        drop(submitting);
+        queue.run(after, work);
+    }
+
+    /// The points after everything submitted to a queue so far; for the legacy queue that includes all blocking queues.
+    pub(crate) fn ends(&self, queue: &Arc<WorkQueue>, role: QueueRole) -> Vec<CompletionPoint> {
+        let _submitting = lock(&self.submitting);
+        let mut ends = self.predecessors(role);
+        ends.push(queue.end());
+        ends
+    }
+
+    /// Waits for all work of all queues.
+    pub(crate) fn wait_all(&self) {
+        let queues: Vec<_> = {
+            let members = lock(&self.members);
+            let others = members.others.iter().map(|(queue, _)| queue);
+            others.chain(&members.legacy).cloned().collect()
+        };
+        queues.iter().for_each(|queue| queue.end().wait());
+    }
+
+    /// Forgets all queues; work that they still have goes on without an order between them.
+    pub(crate) fn clear(&self) {
+        *lock(&self.members) = Members::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether an item submitted to `second` waits for one that `first` cannot finish yet.
+    fn waits(first: QueueRole, second: QueueRole) -> bool {
+        let set = QueueSet::default();
+        let (earlier, later) = (set.add(first), set.add(second));
+        let gate = CompletionPoint::pending();
+        set.submit(&earlier, first, vec![gate.clone()], Box::new(|| ()));
+        let waits = !set.predecessors(second).is_empty();
+        let end = set.submit(&later, second, Vec::new(), Box::new(|| ()));
+        gate.complete();
+        end.wait();
+        set.wait_all();
+        waits
+    }
+
+    #[test]
+    fn legacy_and_blocking_queues_wait_for_each_other() {
+        use QueueRole::{Blocking, Legacy, NonBlocking};
+        assert!(waits(Legacy, Blocking));
+        assert!(waits(Blocking, Legacy));
+        for (first, second) in [
+            (Legacy, NonBlocking),
+            (NonBlocking, Legacy),
+            (Blocking, Blocking),
+            (Blocking, NonBlocking),
+            (NonBlocking, Blocking),
+            (NonBlocking, NonBlocking),
+        ] {
+            assert!(!waits(first, second), "{first:?} before {second:?}");
+        }
+    }
+
+    #[test]
+    fn there_is_one_legacy_queue() {
+        let set = QueueSet::default();
+        assert!(Arc::ptr_eq(
+            &set.add(QueueRole::Legacy),
+            &set.add(QueueRole::Legacy)
+        ));
+        assert!(!Arc::ptr_eq(
+            &set.add(QueueRole::Blocking),
+            &set.add(QueueRole::Blocking)
+        ));
+    }
+}

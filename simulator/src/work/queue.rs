@@ -1,0 +1,227 @@
+//! A work queue: items in order, executed by a thread that is started when there is work and ends after a while without. Order between
+//! queues is made by [`CompletionPoint`]s that an item waits for.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::sync::lock;
+
+/// How long an idle thread stays.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// One item of work. A panic in it is caught: the item counts as completed.
+pub(crate) type Work = Box<dyn FnOnce() + Send>;
+
+/// A queue whose items complete in the order in which they were submitted.
+pub(crate) struct WorkQueue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    /// Items that have not been started, each with the points that it waits for.
+    pending: VecDeque<(Vec<CompletionPoint>, Work)>,
+    /// Items ever submitted.
+    submitted: u64,
+    /// Items completed; they complete in order.
+    completed: u64,
+    /// An item is being executed, by the queue's thread or by a caller of [`WorkQueue::run`].
+    executing: bool,
+    /// The queue's thread exists.
+    has_thread: bool,
+}
+
+/// A point in a queue: reached when all that was submitted before it is completed.
+#[derive(Clone)]
+pub(crate) struct CompletionPoint {
+    queue: Arc<WorkQueue>,
+    ticket: u64,
+}
+
+impl CompletionPoint {
+    /// A point of no queue, which is reached when [`CompletionPoint::complete`] is called.
+    pub(crate) fn pending() -> Self {
+        let queue = WorkQueue::new();
+        lock(&queue.state).submitted = 1;
+        Self { queue, ticket: 1 }
+    }
+
+    /// Completes a point made by [`CompletionPoint::pending`].
+    pub(crate) fn complete(&self) {
+        let mut state = lock(&self.queue.state);
+        state.completed = state.completed.max(self.ticket);
+        self.queue.changed.notify_all();
+    }
+
+    /// Whether the point has been reached.
+    pub(crate) fn is_reached(&self) -> bool {
+        lock(&self.queue.state).completed >= self.ticket
+    }
+
+    /// Blocks until the point is reached.
+    pub(crate) fn wait(&self) {
+        let mut state = lock(&self.queue.state);
+        while state.completed < self.ticket {
+            state = self.queue.wait(state);
+        }
+    }
+}
+
+impl WorkQueue {
+    /// An empty queue.
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The point after all that has been submitted.
+    pub(crate) fn end(self: &Arc<Self>) -> CompletionPoint {
+        CompletionPoint {
+            queue: Arc::clone(self),
+            ticket: lock(&self.state).submitted,
+        }
+    }
+
+    /// Whether all that was submitted is completed.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = lock(&self.state);
+        state.completed == state.submitted
+    }
+
+    /// Appends work that waits for the points of `after` as well. The point returned is reached when the work is completed.
+    ///
+    /// # Panics
+    ///
+    /// If the system refuses a thread.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        after: Vec<CompletionPoint>,
+        work: Work,
+    ) -> CompletionPoint {
+        let mut state = lock(&self.state);
+        if state.has_thread {
+            self.changed.notify_all();
+        } else {
+            let queue = Arc::clone(self);
+            std::thread::Builder::new()
+                .name("warpsmith stream".to_owned())
+                .spawn(move || queue.serve())
+                .expect("the system refuses a thread for a stream");
+            state.has_thread = true;
+        }
+        state.pending.push_back((after, work));
+        state.submitted += 1;
+        CompletionPoint {
+            queue: Arc::clone(self),
+            ticket: state.submitted,
+        }
+    }
+
+    /// Appends work and waits for it; executes it on the calling thread where nothing is before it.
+    pub(crate) fn run(self: &Arc<Self>, after: Vec<CompletionPoint>, work: Work) {
+        // Before the lock: a point may be one of this very queue.
+        let ready = after.iter().all(CompletionPoint::is_reached);
+        let mut state = lock(&self.state);
+        if state.executing || !state.pending.is_empty() || !ready {
+            drop(state);
+            self.submit(after, work).wait();
+            return;
+        }
+        state.executing = true;
+        state.submitted += 1;
+        drop(state);
+        drop(self.execute(work));
+    }
+
+    /// Executes one item, for which `executing` has been set, and counts it as completed.
+    fn execute(&self, work: Work) -> MutexGuard<'_, QueueState> {
+        // The default hook has printed the panic; what waits for the item must not wait for ever.
+        let _ = catch_unwind(AssertUnwindSafe(work));
+        let mut state = lock(&self.state);
+        state.executing = false;
+        state.completed += 1;
+        self.changed.notify_all();
+        state
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, QueueState>) -> MutexGuard<'a, QueueState> {
+        self.changed
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The queue's thread.
+    fn serve(&self) {
+        let mut state = lock(&self.state);
+        loop {
+            if state.executing {
+                state = self.wait(state);
+            } else if let Some((after, work)) = state.pending.pop_front() {
+                state.executing = true;
+                drop(state);
+                after.iter().for_each(CompletionPoint::wait);
+                state = self.execute(work);
+            } else {
+                let (woken, timeout) = self
+                    .changed
+                    .wait_timeout(state, LINGER)
+                    .unwrap_or_else(PoisonError::into_inner);
+                state = woken;
+                if timeout.timed_out() && state.pending.is_empty() && !state.executing {
+                    state.has_thread = false;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn items_complete_in_order_and_after_the_points_they_wait_for() {
+        let (send, receive) = mpsc::channel();
+        let gate = CompletionPoint::pending();
+        let (first, second) = (WorkQueue::new(), WorkQueue::new());
+        let note = |text: &'static str| -> Work {
+            let send = send.clone();
+            Box::new(move || send.send(text).unwrap())
+        };
+        first.submit(vec![gate.clone()], note("first queue"));
+        let end = second.submit(vec![first.end()], note("second queue"));
+        assert!(!end.is_reached());
+        assert!(!first.is_idle());
+        gate.complete();
+        end.wait();
+        second.run(Vec::new(), note("on the calling thread"));
+        let order: Vec<_> = receive.try_iter().collect();
+        assert_eq!(
+            order,
+            ["first queue", "second queue", "on the calling thread"]
+        );
+        assert!(first.is_idle() && second.is_idle());
+    }
+
+    #[test]
+    fn waits_for_an_item_that_panics_end() {
+        let queue = WorkQueue::new();
+        let failed = queue.submit(Vec::new(), Box::new(|| panic!("a panic on purpose")));
+        let next = queue.submit(Vec::new(), Box::new(|| ()));
+        failed.wait();
+        next.wait();
+        queue.run(
+            Vec::new(),
+            Box::new(|| panic!("and one on the caller's thread")),
+        );
+        assert!(queue.is_idle());
+    }
+}
