@@ -1,8 +1,8 @@
 //! `c := alpha * a * b + beta * c` in `f32`. Explained in `docs/src/kernels/sgemm.md`.
 
 use crate::tiling::{
-    self, AsRead, Down, Extent, Factor, Policy, Right, RowAlignment, Schedule, SharedTile,
-    Transposed,
+    self, AsRead, Down, Extent, Factor, Policy, Position, Right, RowAlignment, Schedule,
+    SharedTile, Transposed,
 };
 use warpsmith_device::prelude::*;
 
@@ -67,8 +67,8 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
     }
 
     let origin = POLICY.block_origin();
-    let (row0, column0) = own();
-    let (row0, column0) = (origin.0 + row0, origin.1 + column0);
+    let own = own();
+    let (row0, column0) = (origin.row + own.row, origin.column + own.column);
     unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
         let row = row0 + (i as u32 >> 2) * 32 + (i as u32 & 3);
         if row < rows {
@@ -107,13 +107,16 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
     });
 }
 
-/// Row and column in the tile of the thread's first result. It has four rows from there and four 32 below, four
+/// The thread's first result, in the block's tile. It has four rows from there and four 32 below, four
 /// columns from there and four 16 to the right: so the lanes of a warp read neighbouring vectors, without conflicts.
 #[inline(always)]
-fn own() -> (u32, u32) {
+fn own() -> Position {
     let lane = thread::thread_idx_x() & 31;
-    let (row, column) = POLICY.warp_origin();
-    (row + (lane >> 2) * 4, column + (lane & 3) * 4)
+    let warp = POLICY.warp_origin();
+    Position {
+        row: warp.row + (lane >> 2) * 4,
+        column: warp.column + (lane & 3) * 4,
+    }
 }
 
 /// Adds the products of the block's rows of `a` and columns of `b`.
@@ -137,10 +140,10 @@ unsafe fn multiply<const VECTORS: bool>(
             FactorB::right(&POLICY, b, depth, tile_b, B_SIZE),
         )
     };
-    let (m, n) = own();
+    let own = own();
     let step = |tile_a: SharedTile<f32>, tile_b: SharedTile<f32>| {
         // SAFETY: the tiles have the rows and columns of the thread's results, aligned to vectors.
-        let (from_a, from_b) = unsafe { (tile_a.at(0, m), tile_b.at(0, n)) };
+        let (from_a, from_b) = unsafe { (tile_a.at(0, own.row), tile_b.at(0, own.column)) };
         unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
             // SAFETY: `d` is a row below the step's depth, and the row has the thread's columns.
             let (x, y) = unsafe {

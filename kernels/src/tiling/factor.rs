@@ -1,6 +1,8 @@
 //! One factor of a product on its way: from global memory through registers into the tiles in shared memory.
 
-use super::{Direction, Down, Extent, Policy, Right, SharedTile, Span, StoreOrder, TileReader};
+use super::{
+    Direction, Down, Extent, Policy, Position, Right, SharedTile, Span, StoreOrder, TileReader,
+};
 use core::marker::PhantomData;
 use warpsmith_device::prelude::*;
 use warpsmith_device::vector::Lanes;
@@ -35,9 +37,13 @@ impl<E: Lanes, S: StoreOrder, const ITEMS: usize> Factor<E, Right, S, ITEMS> {
             columns: depth,
         };
         let span = policy.span_a::<E, ITEMS>();
+        let origin = Position {
+            row: policy.block_origin().row,
+            column: 0,
+        };
         Factor {
             // SAFETY: `a` has the columns by the function's condition.
-            reader: unsafe { TileReader::new(a, (policy.block_origin().0, 0), inside, span) },
+            reader: unsafe { TileReader::new(a, origin, inside, span) },
             span,
             first,
             size,
@@ -66,9 +72,13 @@ impl<E: Lanes, S: StoreOrder, const ITEMS: usize> Factor<E, Down, S, ITEMS> {
             columns: b.columns() as u32,
         };
         let span = policy.span_b::<E, ITEMS>();
+        let origin = Position {
+            row: 0,
+            column: policy.block_origin().column,
+        };
         Factor {
             // SAFETY: `b` has the rows by the function's condition.
-            reader: unsafe { TileReader::new(b, (0, policy.block_origin().1), inside, span) },
+            reader: unsafe { TileReader::new(b, origin, inside, span) },
             span,
             first,
             size,
