@@ -1,8 +1,8 @@
 //! `c := alpha * a * b + beta * c` in `f32`. Explained in `docs/src/kernels/sgemm.md`.
 
 use crate::tiling::{
-    self, AsRead, Down, Extent, Factor, Policy, Right, RowAlignment, Schedule, SharedTile,
-    TileReader, Transposed,
+    self, AsRead, Down, Extent, Factor, Policy, Position, Right, RowAlignment, Schedule,
+    SharedTile, Transposed,
 };
 use warpsmith_device::prelude::*;
 
@@ -67,8 +67,8 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
     }
 
     let origin = POLICY.block_origin();
-    let (row0, column0) = own();
-    let (row0, column0) = (origin.0 + row0, origin.1 + column0);
+    let own = own();
+    let (row0, column0) = (origin.row + own.row, origin.column + own.column);
     unroll!(i in [0, 1, 2, 3, 4, 5, 6, 7] {
         let row = row0 + (i as u32 >> 2) * 32 + (i as u32 & 3);
         if row < rows {
@@ -107,13 +107,16 @@ pub fn sgemm(alpha: f32, a: Matrix<f32>, b: Matrix<f32>, beta: f32, mut c: Matri
     });
 }
 
-/// Row and column in the tile of the thread's first result. It has four rows from there and four 32 below, four
+/// The thread's first result, in the block's tile. It has four rows from there and four 32 below, four
 /// columns from there and four 16 to the right: so the lanes of a warp read neighbouring vectors, without conflicts.
 #[inline(always)]
-fn own() -> (u32, u32) {
+fn own() -> Position {
     let lane = thread::thread_idx_x() & 31;
-    let (row, column) = POLICY.warp_origin();
-    (row + (lane >> 2) * 4, column + (lane & 3) * 4)
+    let warp = POLICY.warp_origin();
+    Position {
+        row: warp.row + (lane >> 2) * 4,
+        column: warp.column + (lane & 3) * 4,
+    }
 }
 
 /// Adds the products of the block's rows of `a` and columns of `b`.
@@ -129,35 +132,18 @@ unsafe fn multiply<const VECTORS: bool>(
     tile_a: SharedTile<f32>,
     tile_b: SharedTile<f32>,
 ) {
-    let origin = POLICY.block_origin();
     let depth = a.columns().min(b.rows()) as u32;
-    let (span_a, span_b) = (POLICY.span_a::<f32, 1>(), POLICY.span_b::<f32, 1>());
-    let inside_a = Extent {
-        rows: a.rows() as u32,
-        columns: depth,
-    };
-    let inside_b = Extent {
-        rows: depth,
-        columns: b.columns() as u32,
-    };
-    // SAFETY: `inside_a` and `inside_b` are no larger than `a` and `b`.
-    let (read_a, read_b) = unsafe {
-        (
-            TileReader::new(a, (origin.0, 0), inside_a, span_a),
-            TileReader::new(b, (0, origin.1), inside_b, span_b),
-        )
-    };
-    // SAFETY: the function's condition.
+    // SAFETY: `depth` is what both factors have; the tiles are those of the function's condition.
     let (factor_a, factor_b) = unsafe {
         (
-            FactorA::new(read_a, span_a, tile_a, A_SIZE),
-            FactorB::new(read_b, span_b, tile_b, B_SIZE),
+            FactorA::left(&POLICY, a, depth, tile_a, A_SIZE),
+            FactorB::right(&POLICY, b, depth, tile_b, B_SIZE),
         )
     };
-    let (m, n) = own();
+    let own = own();
     let step = |tile_a: SharedTile<f32>, tile_b: SharedTile<f32>| {
         // SAFETY: the tiles have the rows and columns of the thread's results, aligned to vectors.
-        let (from_a, from_b) = unsafe { (tile_a.at(0, m), tile_b.at(0, n)) };
+        let (from_a, from_b) = unsafe { (tile_a.at(0, own.row), tile_b.at(0, own.column)) };
         unroll!(d in [0, 1, 2, 3, 4, 5, 6, 7] {
             // SAFETY: `d` is a row below the step's depth, and the row has the thread's columns.
             let (x, y) = unsafe {

@@ -2,7 +2,6 @@
 
 use crate::tiling::{
     self, AsRead, Down, Extent, Factor, Policy, Right, RowAlignment, Schedule, SharedTile,
-    TileReader,
 };
 use half::f16;
 use warpsmith_device::prelude::*;
@@ -69,11 +68,11 @@ pub fn wmma_gemm(a: Matrix<f16>, b: Matrix<f16>, mut c: MatrixOut<f32>) {
     let (rows, columns, stride) = (c.rows() as u32, c.columns() as u32, c.stride());
     let to = c.as_mut_ptr();
     let (lane, warp) = (thread::thread_idx_x() & 31, thread::thread_idx_x() >> 5);
-    let (warp_row, warp_column) = POLICY.warp_origin();
-    let (row0, column0) = (origin.0 + warp_row, origin.1 + warp_column);
+    let own = POLICY.warp_origin();
+    let (row0, column0) = (origin.row + own.row, origin.column + own.column);
     let aligned = stride & 7 | to.addr() & 31 == 0;
     let is_inside =
-        origin.0 + POLICY.block.rows <= rows && origin.1 + POLICY.block.columns <= columns;
+        origin.row + POLICY.block.rows <= rows && origin.column + POLICY.block.columns <= columns;
     if aligned && is_inside {
         unroll!(i in [0, 1] {
             unroll!(j in [0, 1, 2, 3] {
@@ -124,35 +123,18 @@ unsafe fn multiply<const VECTORS: bool>(
     tile_a: SharedTile<f16>,
     tile_b: SharedTile<f16>,
 ) {
-    let origin = POLICY.block_origin();
     let depth = a.columns().min(b.rows()) as u32;
-    let (span_a, span_b) = (POLICY.span_a::<f16, 2>(), POLICY.span_b::<f16, 2>());
-    let inside_a = Extent {
-        rows: a.rows() as u32,
-        columns: depth,
-    };
-    let inside_b = Extent {
-        rows: depth,
-        columns: b.columns() as u32,
-    };
-    // SAFETY: `inside_a` and `inside_b` are no larger than `a` and `b`.
-    let (read_a, read_b) = unsafe {
-        (
-            TileReader::new(a, (origin.0, 0), inside_a, span_a),
-            TileReader::new(b, (0, origin.1), inside_b, span_b),
-        )
-    };
-    // SAFETY: the function's condition.
+    // SAFETY: `depth` is what both factors have; the tiles are those of the function's condition.
     let (factor_a, factor_b) = unsafe {
         (
-            FactorA::new(read_a, span_a, tile_a, A_SIZE),
-            FactorB::new(read_b, span_b, tile_b, B_SIZE),
+            FactorA::left(&POLICY, a, depth, tile_a, A_SIZE),
+            FactorB::right(&POLICY, b, depth, tile_b, B_SIZE),
         )
     };
-    let (m, n) = POLICY.warp_origin();
+    let own = POLICY.warp_origin();
     let step = |tile_a: SharedTile<f16>, tile_b: SharedTile<f16>| {
         // SAFETY: the tiles have the rows and columns of the warp's results.
-        let (from_a, from_b) = unsafe { (tile_a.at(m, 0), tile_b.at(0, n)) };
+        let (from_a, from_b) = unsafe { (tile_a.at(own.row, 0), tile_b.at(0, own.column)) };
         unroll!(d in [0, 16] {
             // SAFETY: the fragments' 16 rows and columns are in the tiles: 32 rows and as many columns as a step is deep of
             // `a`, 64 columns and as many rows of `b`.

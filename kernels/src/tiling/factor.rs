@@ -1,8 +1,11 @@
 //! One factor of a product on its way: from global memory through registers into the tiles in shared memory.
 
-use super::{Direction, SharedTile, Span, StoreOrder, TileReader};
+use super::{
+    Direction, Down, Extent, Policy, Position, Right, SharedTile, Span, StoreOrder, TileReader,
+};
 use core::marker::PhantomData;
-use warpsmith_device::vector::{Lanes, Vector};
+use warpsmith_device::prelude::*;
+use warpsmith_device::vector::Lanes;
 
 /// A factor: how the thread reads its tiles, and the two tiles in shared memory that take turns.
 pub struct Factor<E, D, S, const ITEMS: usize> {
@@ -14,28 +17,77 @@ pub struct Factor<E, D, S, const ITEMS: usize> {
     order: PhantomData<S>,
 }
 
-impl<E: Lanes, D: Direction, S: StoreOrder, const ITEMS: usize> Factor<E, D, S, ITEMS> {
-    /// A factor that `reader` reads, with two tiles in shared memory: `first`, and the one `size` elements behind it.
+impl<E: Lanes, S: StoreOrder, const ITEMS: usize> Factor<E, Right, S, ITEMS> {
+    /// The first factor, of which `depth` columns are multiplied, with two tiles in shared memory: `first`, and the one `size` elements
+    /// behind it.
     ///
     /// # Safety
-    /// The tiles are shared memory of the calling block, aligned to 16, with room for the tile that `span` is a part of; nothing
-    /// else uses them while this lives.
+    /// `a` has `depth` columns. The tiles are shared memory of the calling block, aligned to 16, with room for a tile of the policy;
+    /// nothing else uses them while this lives.
     #[inline(always)]
-    pub unsafe fn new(
-        reader: TileReader<E, D, ITEMS>,
-        span: Span<ITEMS>,
+    pub unsafe fn left(
+        policy: &Policy,
+        a: &Matrix<E>,
+        depth: u32,
         first: SharedTile<E>,
         size: usize,
     ) -> Self {
+        let inside = Extent {
+            rows: a.rows() as u32,
+            columns: depth,
+        };
+        let span = policy.span_a::<E, ITEMS>();
+        let origin = Position {
+            row: policy.block_origin().row,
+            column: 0,
+        };
         Factor {
-            reader,
+            // SAFETY: `a` has the columns by the function's condition.
+            reader: unsafe { TileReader::new(a, origin, inside, span) },
             span,
             first,
             size,
             order: PhantomData,
         }
     }
+}
 
+impl<E: Lanes, S: StoreOrder, const ITEMS: usize> Factor<E, Down, S, ITEMS> {
+    /// The second factor, of which `depth` rows are multiplied, with two tiles in shared memory: `first`, and the one `size` elements
+    /// behind it.
+    ///
+    /// # Safety
+    /// `b` has `depth` rows. The tiles are shared memory of the calling block, aligned to 16, with room for a tile of the policy;
+    /// nothing else uses them while this lives.
+    #[inline(always)]
+    pub unsafe fn right(
+        policy: &Policy,
+        b: &Matrix<E>,
+        depth: u32,
+        first: SharedTile<E>,
+        size: usize,
+    ) -> Self {
+        let inside = Extent {
+            rows: depth,
+            columns: b.columns() as u32,
+        };
+        let span = policy.span_b::<E, ITEMS>();
+        let origin = Position {
+            row: 0,
+            column: policy.block_origin().column,
+        };
+        Factor {
+            // SAFETY: `b` has the rows by the function's condition.
+            reader: unsafe { TileReader::new(b, origin, inside, span) },
+            span,
+            first,
+            size,
+            order: PhantomData,
+        }
+    }
+}
+
+impl<E: Lanes, D: Direction, S: StoreOrder, const ITEMS: usize> Factor<E, D, S, ITEMS> {
     /// The tile in shared memory with this number, 0 or 1.
     #[inline(always)]
     pub(super) fn tile(&self, number: usize) -> SharedTile<E> {
@@ -61,7 +113,7 @@ impl<E: Lanes, D: Direction, S: StoreOrder, const ITEMS: usize> Factor<E, D, S, 
     /// All threads have read what they need of the tile, and passed a barrier since.
     #[inline(always)]
     pub(super) unsafe fn store(&self, number: usize, items: [Vector<E>; ITEMS]) {
-        // SAFETY: `new`'s caller promised the room, the alignment and that the block has the tiles for itself; each thread
+        // SAFETY: the maker's caller promised the room, the alignment and that the block has the tiles for itself; each thread
         // writes its own part, and no thread reads the tile meanwhile by this function's condition.
         unsafe { S::store(self.tile(number), self.span, items) }
     }

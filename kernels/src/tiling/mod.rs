@@ -17,7 +17,7 @@ mod span;
 pub use alignment::RowAlignment;
 pub use factor::Factor;
 pub use multiply::multiply;
-pub use policy::{Extent, Policy, Schedule};
+pub use policy::{Extent, Policy, Position, Schedule};
 pub use reader::{Direction, Down, Right, TileReader};
 pub use shared::{AsRead, SharedTile, StoreOrder, Transposed};
 pub use span::Span;

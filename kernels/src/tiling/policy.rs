@@ -26,6 +26,15 @@ pub enum Schedule {
     StoreBeforeLoad,
 }
 
+/// Row and column of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The row.
+    pub row: u32,
+    /// The column.
+    pub column: u32,
+}
+
 /// How a kernel tiles a product `c := a * b`.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
@@ -57,24 +66,24 @@ impl Policy {
         )
     }
 
-    /// Row and column of the calling block's first result.
+    /// The calling block's first result.
     #[inline(always)]
-    pub fn block_origin(&self) -> (u32, u32) {
-        (
-            thread::block_idx_y() * self.block.rows,
-            thread::block_idx_x() * self.block.columns,
-        )
+    pub fn block_origin(&self) -> Position {
+        Position {
+            row: thread::block_idx_y() * self.block.rows,
+            column: thread::block_idx_x() * self.block.columns,
+        }
     }
 
-    /// Row and column, in the block's tile, of the calling warp's first result.
+    /// The calling warp's first result, in the block's tile.
     #[inline(always)]
-    pub fn warp_origin(&self) -> (u32, u32) {
+    pub fn warp_origin(&self) -> Position {
         let warp = thread::thread_idx_x() >> 5;
         let across = self.block.columns / self.warp.columns;
-        (
-            warp / across * self.warp.rows,
-            warp % across * self.warp.columns,
-        )
+        Position {
+            row: warp / across * self.warp.rows,
+            column: warp % across * self.warp.columns,
+        }
     }
 
     /// The calling thread's part in copying a tile of `a`.

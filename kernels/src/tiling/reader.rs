@@ -1,6 +1,6 @@
 //! Tiles in global memory: what a thread reads of them, the matrix's edges included.
 
-use super::{Extent, Span};
+use super::{Extent, Position, Span};
 use core::marker::PhantomData;
 use warpsmith_device::prelude::*;
 use warpsmith_device::vector::Lanes;
@@ -54,21 +54,21 @@ pub struct TileReader<E, D, const ITEMS: usize> {
 }
 
 impl<E: Lanes, D: Direction, const ITEMS: usize> TileReader<E, D, ITEMS> {
-    /// For tiles of which the first begins at `row` and `column` of `factor`. Outside of `inside`, zeros are read.
+    /// For tiles of which the first begins at `origin` of `factor`. Outside of `inside`, zeros are read.
     ///
     /// # Safety
     /// `factor` has at least the extent `inside`, and is not dropped while this is used.
     #[inline(always)]
     pub unsafe fn new(
         factor: &Matrix<E>,
-        (row, column): (u32, u32),
+        origin: Position,
         inside: Extent,
         span: Span<ITEMS>,
     ) -> Self {
         TileReader {
             first: factor.as_ptr(),
-            row: row + span.row,
-            column: column + span.column,
+            row: origin.row + span.row,
+            column: origin.column + span.column,
             inside,
             stride: factor.stride(),
             rows_a_pass: span.rows_a_pass,

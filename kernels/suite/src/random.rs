@@ -1,6 +1,5 @@
 //! Random inputs: the same values from the device and from the host (see `warpsmith_kernels::random`).
 
-use crate::session::Session;
 use anyhow::Result;
 use half::f16;
 use warpsmith_host::prelude::*;
@@ -30,31 +29,27 @@ impl Kernels {
 pub trait Fill: bytemuck::Pod {
     /// Element `index` of the sequence `seed`.
     fn draw(seed: u64, index: u64) -> Self;
-    /// Fills `buffer` on the device.
-    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<Self>, seed: u64) -> Result<()>;
-
-    /// Fills `buffer` with the sequence `seed`.
-    fn fill(session: &Session, buffer: &mut DeviceBuffer<Self>, seed: u64) -> Result<()> {
-        if session.gpu.is_simulator() || buffer.len() < 1024 {
-            let values: Vec<Self> = (0..buffer.len() as u64)
-                .map(|i| Self::draw(seed, i))
-                .collect();
-            session.stream.upload_into(&values, buffer)?;
-            return Ok(());
-        }
-        Self::fill_on_device(session, buffer, seed)
-    }
+    /// Enqueues on `stream` the kernel that fills `buffer` with the sequence `seed`.
+    fn fill_on_device(
+        kernels: &Kernels,
+        stream: &Stream,
+        buffer: &mut DeviceBuffer<Self>,
+        seed: u64,
+    ) -> Result<()>;
 }
 
 impl Fill for f32 {
     fn draw(seed: u64, index: u64) -> f32 {
         unit(seed, index)
     }
-    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<f32>, seed: u64) -> Result<()> {
+    fn fill_on_device(
+        kernels: &Kernels,
+        stream: &Stream,
+        buffer: &mut DeviceBuffer<f32>,
+        seed: u64,
+    ) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session
-            .stream
-            .launch(&session.fill.units, grid, (seed, buffer))?)
+        Ok(stream.launch(&kernels.units, grid, (seed, buffer))?)
     }
 }
 
@@ -62,11 +57,14 @@ impl Fill for f16 {
     fn draw(seed: u64, index: u64) -> f16 {
         f16::from_f32(unit(seed, index))
     }
-    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<f16>, seed: u64) -> Result<()> {
+    fn fill_on_device(
+        kernels: &Kernels,
+        stream: &Stream,
+        buffer: &mut DeviceBuffer<f16>,
+        seed: u64,
+    ) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session
-            .stream
-            .launch(&session.fill.halves, grid, (seed, buffer))?)
+        Ok(stream.launch(&kernels.halves, grid, (seed, buffer))?)
     }
 }
 
@@ -74,11 +72,14 @@ impl Fill for u32 {
     fn draw(seed: u64, index: u64) -> u32 {
         bits(seed, index)
     }
-    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u32>, seed: u64) -> Result<()> {
+    fn fill_on_device(
+        kernels: &Kernels,
+        stream: &Stream,
+        buffer: &mut DeviceBuffer<u32>,
+        seed: u64,
+    ) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session
-            .stream
-            .launch(&session.fill.words, grid, (seed, 0, buffer))?)
+        Ok(stream.launch(&kernels.words, grid, (seed, 0, buffer))?)
     }
 }
 
@@ -86,10 +87,13 @@ impl Fill for u8 {
     fn draw(seed: u64, index: u64) -> u8 {
         bits(seed, index) as u8
     }
-    fn fill_on_device(session: &Session, buffer: &mut DeviceBuffer<u8>, seed: u64) -> Result<()> {
+    fn fill_on_device(
+        kernels: &Kernels,
+        stream: &Stream,
+        buffer: &mut DeviceBuffer<u8>,
+        seed: u64,
+    ) -> Result<()> {
         let grid = Grid::cover(buffer.len(), 256);
-        Ok(session
-            .stream
-            .launch(&session.fill.bytes, grid, (seed, buffer))?)
+        Ok(stream.launch(&kernels.bytes, grid, (seed, buffer))?)
     }
 }

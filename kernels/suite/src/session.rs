@@ -89,7 +89,11 @@ impl Session {
 
     /// Fills a buffer with random values; on the device where that is fast.
     pub fn randomise<T: Fill>(&self, buffer: &mut DeviceBuffer<T>, seed: u64) -> Result<()> {
-        T::fill(self, buffer, seed)
+        if self.gpu.is_simulator() || buffer.len() < 1024 {
+            let values: Vec<T> = (0..buffer.len() as u64).map(|i| T::draw(seed, i)).collect();
+            return Ok(self.stream.upload_into(&values, buffer)?);
+        }
+        T::fill_on_device(&self.fill, &self.stream, buffer, seed)
     }
 
     /// Fills a buffer with random values below `2^(32 - shift)`: those of [`randomise`](Self::randomise), shifted right.
