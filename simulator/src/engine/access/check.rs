@@ -28,8 +28,8 @@ pub(super) fn access(
     bytes: &Bytes,
 ) -> Flow {
     let pointers = bytes.pointers(warp, size);
-    let shared = match declared.space() {
-        Space::Shared | Space::SharedCluster => warp.mask,
+    let shared = match declared.region() {
+        Region::Shared => warp.mask,
         _ => lanes_of(warp.mask)
             .filter(|&lane| cluster.holds(pointers[lane]))
             .fold(0, |mask, lane| mask | 1 << lane),
