@@ -539,7 +539,10 @@ impl Match {
             (Shape::Sink, Role::Destination) => true,
             (Shape::Sink, _) => false,
             (Shape::Not, _) => operand.negatable,
-            (Shape::Special(_) | Shape::Integer | Shape::Float | Shape::Symbol, Role::Destination) => false,
+            (
+                Shape::Special(_) | Shape::Integer | Shape::Float | Shape::Symbol,
+                Role::Destination,
+            ) => false,
             (Shape::Special(found), _) => {
                 // Nothing but a move reads a special register.
                 matches!(self.form.opcode, "mov" | "cvt")

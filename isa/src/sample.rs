@@ -95,7 +95,10 @@ pub fn all() -> Vec<Sample> {
             _ => ("%r1", "u32"),
         };
         let text = format!("mov.{ty} {class}, {read};");
-        samples.push(Sample { origin: Origin::Special(read), text });
+        samples.push(Sample {
+            origin: Origin::Special(read),
+            text,
+        });
     }
     samples
 }

@@ -124,7 +124,11 @@ fn scan(all: &mut BTreeMap<Key, Support>) {
         if !text.lines().any(|line| line.starts_with("//! run")) {
             continue;
         }
-        let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+        let name = path
+            .strip_prefix(&root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
         let module = ptx::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut found = Vec::new();
         for function in &module.functions {
@@ -148,7 +152,11 @@ fn page(all: &BTreeMap<Key, Support>) -> (String, Vec<&'static str>) {
     let mut families = String::new();
     let (mut executed, mut refused, mut newer, mut unchecked) = (0, 0, 0, 0);
     for family in FAMILIES {
-        let _ = write!(families, "\n## {}\n\n| Form | Simulator |\n|---|---|\n", family.title);
+        let _ = write!(
+            families,
+            "\n## {}\n\n| Form | Simulator |\n|---|---|\n",
+            family.title
+        );
         for form in family.forms {
             let support = all.get(&std::ptr::from_ref(form));
             let state = match support {
@@ -168,7 +176,9 @@ fn page(all: &BTreeMap<Key, Support>) -> (String, Vec<&'static str>) {
                             "executed, no test".to_owned()
                         }
                         (Some(first), 1) => format!("executed: `{first}`"),
-                        (Some(first), count) => format!("executed: `{first}` and {} more", count - 1),
+                        (Some(first), count) => {
+                            format!("executed: `{first}` and {} more", count - 1)
+                        }
                     };
                     if !support.lacks.is_empty() {
                         let _ = write!(state, "; not yet: `{}`", support.lacks.join("` `"));
@@ -180,7 +190,11 @@ fn page(all: &BTreeMap<Key, Support>) -> (String, Vec<&'static str>) {
                     "refused by name".to_owned()
                 }
             };
-            let _ = writeln!(families, "| `{}` | {state} |", form.syntax.replace('|', "\\|"));
+            let _ = writeln!(
+                families,
+                "| `{}` | {state} |",
+                form.syntax.replace('|', "\\|")
+            );
         }
     }
     let total = executed + refused + newer + unchecked;

@@ -184,6 +184,7 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
         threads: 2,
         stack_limit: 1024,
         patience: Environment::DEFAULT_PATIENCE,
+        observer: None,
         cancel: None,
     };
     let launch = Launch {

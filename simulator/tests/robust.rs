@@ -118,6 +118,7 @@ fn damaged_modules_do_no_harm() {
                     threads: 1,
                     stack_limit: 1024,
                     patience: Environment::DEFAULT_PATIENCE,
+                    observer: None,
                     cancel: Some(&cancel),
                 };
                 // Any outcome will do.
@@ -178,6 +179,7 @@ fn polling_for_what_nobody_does_is_a_deadlock() {
         threads: 2,
         stack_limit: 1024,
         patience: Duration::from_millis(300),
+        observer: None,
         cancel: None,
     };
     let fault = run(&launch, &environment).expect_err("it cannot end");

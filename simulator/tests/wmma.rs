@@ -289,6 +289,7 @@ fn every_combination_and_layout() {
                 threads: 1,
                 stack_limit: 1024,
                 patience: Environment::DEFAULT_PATIENCE,
+                observer: None,
                 cancel: None,
             };
             let kernel = module.kernel("product").expect("the kernel is there");

@@ -163,6 +163,7 @@ fn once(launch: &Launch<'_>, memory: &Memory, threads: usize, checks: Checks) ->
         threads,
         stack_limit: 1024,
         patience: Environment::DEFAULT_PATIENCE,
+        observer: None,
         cancel: None,
     };
     let (start, processor) = (Instant::now(), processor_time());

@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use super::observe::Observer;
+
 /// An allocation (or another known range) of device-visible memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocationInfo {
@@ -111,7 +113,8 @@ pub struct Environment<'a> {
     pub runtime: &'a dyn Runtime,
     /// Checks that are on.
     pub checks: Checks,
-    /// Seed of everything the scheduler may choose freely; 0 is the plain order.
+    /// Seed of everything the scheduler may choose freely; 0 is the plain order. With a seed there is one worker thread, and clocks
+    /// count instructions instead of time, so that a run can be repeated exactly.
     pub seed: u64,
     /// Worker threads; 0 means one for each core.
     pub threads: usize,
@@ -120,6 +123,8 @@ pub struct Environment<'a> {
     /// How long all threads of a grid may do nothing but poll memory, without any change of it, before this is reported as a
     /// deadlock. They may wait for the host, so it is not short: [`Environment::DEFAULT_PATIENCE`].
     pub patience: Duration,
+    /// Who watches the grid run.
+    pub observer: Option<&'a dyn Observer>,
     /// Set by the host to end the grid early (a killed context); polled by the workers.
     pub cancel: Option<&'a std::sync::atomic::AtomicBool>,
 }

@@ -17,6 +17,7 @@ mod isa;
 mod lower;
 mod memory;
 mod module;
+pub mod observe;
 mod program;
 mod report;
 mod run;

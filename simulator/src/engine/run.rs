@@ -12,6 +12,7 @@ use super::exec::grid::Grid;
 use super::exec::resident::{Resident, Turn};
 use super::exec::warp::RawFault;
 use super::fault::{FaultDetails, FaultOrigin};
+use super::observe::LaunchEvent;
 use super::{Environment, Fault, FaultKind, Kernel, Runtime};
 
 /// One launch. The caller has checked the device's limits (threads per block, grid dimensions, shared memory);
@@ -121,6 +122,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         memory: environment.memory,
         runtime: environment.runtime,
         checks: environment.checks,
+        observer: environment.observer,
         thread_indices,
         local_limit: kernel
             .local_bytes
@@ -201,7 +203,10 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
     grid.workspace = workspace.address;
     let total = grid.total();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = if environment.threads == 0 {
+    let workers = if grid.seed != 0 {
+        // The order in which several workers go on would not be repeatable.
+        1
+    } else if environment.threads == 0 {
         cores
     } else {
         environment.threads
@@ -223,6 +228,14 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
         workers,
         cooperative: launch.cooperative,
     };
+    if let Some(observer) = grid.observer {
+        observer.launch(&LaunchEvent {
+            kernel: &launch.kernel.name,
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+        });
+    }
     std::thread::scope(|scope| {
         for _ in 1..workers {
             scope.spawn(|| pool.work());

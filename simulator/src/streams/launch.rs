@@ -140,6 +140,7 @@ impl Launch {
             threads: settings.threads,
             stack_limit: lock(&context.limits).stack.min(u32::MAX as usize) as u32,
             patience: settings.patience,
+            observer: None,
             cancel: Some(context.cancel_flag()),
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.

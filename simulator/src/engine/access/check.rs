@@ -1,4 +1,4 @@
-//! What the checks are told of the accesses. Called only while a check is on.
+//! What the checks and an observer are told of the accesses. Called only while there is one.
 
 use super::declared::{Declared, Region};
 use super::finding;
@@ -8,6 +8,7 @@ use crate::check::{Access, Finding, GlobalSynchronisation, Site, Values};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::operand::{LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::observe;
 use crate::engine::program::Program;
 
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
@@ -28,6 +29,16 @@ pub(super) fn access(
     bytes: &Bytes,
 ) -> Flow {
     let pointers = bytes.pointers(warp, size);
+    if warp.observed {
+        let access = observe::Access {
+            space: declared.space(),
+            kind: declared.kind(),
+            order: declared.order(),
+            size,
+            addresses: &pointers.map(|pointer| pointer.addr() as u64),
+        };
+        warp.observe(cluster, |observer, at| observer.access(at, &access));
+    }
     let shared = match declared.region() {
         Region::Shared => warp.mask,
         _ => lanes_of(warp.mask)

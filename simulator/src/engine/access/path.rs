@@ -132,7 +132,7 @@ fn resolved(
         Found::Failed => return Flow::Fault,
     };
     if warp.watched
-        && check::concerns(declared)
+        && (warp.observed || check::concerns(declared))
         && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault
     {
         return Flow::Fault;

@@ -1,6 +1,7 @@
 //! A grid while it runs: what all its clusters share and nobody changes.
 
 use crate::engine::environment::{Checks, DeviceMemory, Runtime};
+use crate::engine::observe::Observer;
 use crate::engine::program::Program;
 
 /// A grid while it runs.
@@ -27,6 +28,8 @@ pub(crate) struct Grid<'a> {
     pub memory: &'a dyn DeviceMemory,
     pub runtime: &'a dyn Runtime,
     pub checks: Checks,
+    /// Who watches the grid run.
+    pub observer: Option<&'a dyn Observer>,
     /// Indices of the lanes of each warp.
     pub thread_indices: Vec<[[u32; 32]; 3]>,
     /// Bytes of local memory a thread may use.

@@ -117,7 +117,8 @@ impl Warp {
             extents: [Cached::default(); EXTENTS],
             shared,
             shared_size: grid.shared_bytes,
-            watched: grid.checks.races || grid.checks.uninitialised,
+            watched: grid.checks.races || grid.checks.uninitialised || grid.observer.is_some(),
+            observed: grid.observer.is_some(),
             local: Vec::new(),
             local_stride: 0,
             local_limit: grid.local_limit,
@@ -133,6 +134,7 @@ impl Warp {
             tick: 0,
             rotated: false,
             count: 0,
+            clock_readings: 0,
             changes: 0,
             copies: Default::default(),
             fault: None,
@@ -158,6 +160,8 @@ impl Warp {
         let frame = frame.expect("a kernel's own frame fits");
         self.rotated = false;
         self.tick = 0;
+        self.count = 0;
+        self.clock_readings = 0;
         self.cluster_arrived = 0;
         self.cluster_phase = u64::MAX;
         self.active = 0;

@@ -8,6 +8,7 @@ use super::schedule::Group;
 use super::wait::Wait;
 use crate::engine::environment::Checks;
 use crate::engine::fault::{FaultDetails, FaultKind};
+use crate::engine::observe::{At, Observer};
 use crate::engine::program::{Function, Program};
 
 /// Words of an instruction's operands that lie in the instruction itself; more lie in the function's lists.
@@ -144,8 +145,10 @@ pub(crate) struct Warp {
     pub shared: *mut u8,
     /// Its size.
     pub shared_size: u32,
-    /// Whether shared accesses are watched.
+    /// Whether a check or an observer is told of accesses.
     pub watched: bool,
+    /// Whether an observer is.
+    pub observed: bool,
     /// Local memory: `local_stride` bytes for each lane.
     pub local: Vec<u8>,
     pub local_stride: u32,
@@ -167,6 +170,8 @@ pub(crate) struct Warp {
     pub rotated: bool,
     /// Instructions executed.
     pub count: u64,
+    /// Readings of a clock that counts them.
+    pub clock_readings: u64,
     /// Stores, and atomic operations that changed what they found.
     pub changes: u64,
     /// Asynchronous copies that are not done.
@@ -202,7 +207,12 @@ impl Warp {
                     Stop::Blocked
                 };
             }
-            if self.interpret(cluster) {
+            let failed = if cluster.grid.observer.is_some() {
+                self.interpret::<true>(cluster)
+            } else {
+                self.interpret::<false>(cluster)
+            };
+            if failed {
                 return Stop::Fault;
             }
             if self.fuel <= 0 {
@@ -216,8 +226,8 @@ impl Warp {
         }
     }
 
-    /// The interpreter loop: runs the current group until it leaves; true on a fault.
-    fn interpret(&mut self, cluster: &mut Cluster<'_>) -> bool {
+    /// The interpreter loop: runs the current group until it leaves; true on a fault. `OBSERVED`: somebody is told of each step.
+    fn interpret<const OBSERVED: bool>(&mut self, cluster: &mut Cluster<'_>) -> bool {
         let mut pc = self.pc;
         let mut count = 0u64;
         let fault = loop {
@@ -243,11 +253,30 @@ impl Warp {
                 }
             }
             self.pc = pc;
+            if OBSERVED {
+                self.observe(cluster, |observer, at| observer.step(at));
+            }
+            let executing = if OBSERVED {
+                (self.mask, self.active)
+            } else {
+                (0, 0)
+            };
             // SAFETY: the instruction is of the current function, was emitted with its operation's operands
             // (`Builder::emit`), and `run` is called with the warp's own cluster (`Resident::turn`).
             match unsafe { (inst.exec)(self, cluster, inst) } {
                 Flow::Next => pc += 1,
                 Flow::Jump => {
+                    if OBSERVED {
+                        let (taken, of) = executing;
+                        self.observe(cluster, |observer, at| {
+                            let at = At {
+                                lanes: taken,
+                                instruction: pc,
+                                ..*at
+                            };
+                            observer.branch(&at, of);
+                        });
+                    }
                     pc = self.pc;
                     self.fuel -= 1;
                     if self.fuel <= 0 {
@@ -264,6 +293,23 @@ impl Warp {
         };
         self.count += count;
         fault
+    }
+
+    /// Tells the observer, if there is one, of something at the current instruction.
+    #[cold]
+    #[inline(never)]
+    pub fn observe(&self, cluster: &Cluster<'_>, tell: impl FnOnce(&dyn Observer, &At<'_>)) {
+        if let Some(observer) = cluster.grid.observer {
+            let at = At {
+                block: cluster.blocks[self.block as usize].index,
+                warp: self.index,
+                lanes: self.mask,
+                function: self.function,
+                instruction: self.pc,
+                program: cluster.grid.program,
+            };
+            tell(observer, &at);
+        }
     }
 
     /// Records a fault of one lane.

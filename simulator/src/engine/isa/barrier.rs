@@ -12,6 +12,7 @@ use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::observe;
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
 
@@ -165,6 +166,15 @@ fn barrier(
             any: bits & mask != 0,
         },
     });
+    if warp.observed {
+        let arrival = observe::Arrival {
+            barrier: observe::Barrier::Block {
+                number: number as u8,
+            },
+            completes: complete,
+        };
+        warp.observe(cluster, |observer, at| observer.barrier(at, &arrival));
+    }
     if warp.checks.barriers
         && count.is_none()
         && complete
@@ -229,7 +239,15 @@ impl Op for ClusterArrive {
         if let Some(checker) = cluster.checker.as_deref_mut() {
             checker.cluster_arrive(warp.block, warp.index, mask, o.relaxed == 0);
         }
+        let phase = cluster.barrier_phase;
         cluster.complete_barrier();
+        if warp.observed {
+            let arrival = observe::Arrival {
+                barrier: observe::Barrier::Cluster,
+                completes: cluster.barrier_phase != phase,
+            };
+            warp.observe(cluster, |observer, at| observer.barrier(at, &arrival));
+        }
         Flow::Next
     }
 }

@@ -78,16 +78,26 @@ const NAMES: [&str; 57] = [
 const WIDE: std::ops::Range<usize> = 51..54;
 const EXPLICIT_CLUSTER: usize = 49;
 
-/// Nanoseconds since the process first asked.
-fn nanoseconds() -> u64 {
+/// Nanoseconds that pass with each reading of a clock where a run is to be repeatable.
+const READING: u64 = 64;
+
+/// Nanoseconds since the process first asked; with a seed, by the warp's instructions and readings, so that a run can be repeated.
+fn nanoseconds(warp: &mut Warp, cluster: &Cluster<'_>) -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
+    let passed = match cluster.grid.seed {
+        0 => START.get_or_init(Instant::now).elapsed().as_nanos() as u64,
+        _ => {
+            warp.clock_readings += 1;
+            warp.count + warp.clock_readings * READING
+        }
+    };
     // An arbitrary origin that is not zero, as on a device.
-    1_000_000_000 + START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    1_000_000_000 + passed
 }
 
 /// A clock that never stands still: instructions so far, and time.
-fn clock(warp: &mut Warp) -> u64 {
-    nanoseconds() * 2 + warp.count
+fn clock(warp: &mut Warp, cluster: &Cluster<'_>) -> u64 {
+    nanoseconds(warp, cluster) * 2 + warp.count
 }
 
 operands! {
@@ -135,8 +145,8 @@ impl Op for ReadWord {
             14 => 64,
             15 => (block.index[0] + block.index[1] * grid.grid[0]) % 132,
             16 => 132,
-            22 => clock(warp) as u32,
-            23 => (clock(warp) >> 32) as u32,
+            22 => clock(warp, cluster) as u32,
+            23 => (clock(warp, cluster) >> 32) as u32,
             24 => grid.dynamic_shared,
             25 => grid.shared_bytes,
             26 => grid.shared_bytes,
@@ -146,8 +156,8 @@ impl Op for ReadWord {
             36..=38 => grid.cluster[number - 36],
             39 => block.rank,
             40 => grid.cluster_blocks,
-            41 => nanoseconds() as u32,
-            42 => (nanoseconds() >> 32) as u32,
+            41 => nanoseconds(warp, cluster) as u32,
+            42 => (nanoseconds(warp, cluster) >> 32) as u32,
             50 => grid.number as u32,
             54 => 32,
             // The address of a cooperative launch's workspace.
@@ -173,8 +183,8 @@ impl Op for ReadWide {
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let value = match o.number {
-            51 => clock(warp),
-            52 => nanoseconds(),
+            51 => clock(warp, cluster),
+            52 => nanoseconds(warp, cluster),
             _ => cluster.grid.number,
         };
         o.d.put(warp, &[value; LANES]);

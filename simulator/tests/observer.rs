@@ -1,0 +1,185 @@
+//! The observer seam: what an observer is told, and that a seed repeats a run exactly.
+
+mod support;
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use support::{Memory, Nothing};
+use warpsmith_isa::effect::{AccessKind, Space};
+use warpsmith_simulator::engine::observe::{Access, Arrival, At, Barrier, LaunchEvent, Observer};
+use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
+
+/// Each thread puts its number into shared memory; behind a barrier, odd threads add their neighbour's to a counter.
+const PTX: &str = warpsmith_testkit::ptx!(
+    "7.8",
+    "sm_90",
+    "
+.visible .entry sum(.param .u64 counter)
+{
+    .shared .align 4 .b8 tile[256];
+    .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [counter];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r2, %r1, 4, %r2;
+    st.shared.u32 [%r2], %r1;
+    bar.sync 0;
+    and.b32 %r3, %r1, 1;
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra DONE;
+    ld.shared.u32 %r4, [%r2+-4];
+    red.global.add.u32 [%rd1], %r4;
+DONE:
+    ret;
+}"
+);
+
+/// Writes down everything.
+#[derive(Default)]
+struct Recorder {
+    lines: Mutex<Vec<String>>,
+    launched: Mutex<Vec<String>>,
+}
+
+impl Recorder {
+    fn line(&self, text: String) {
+        self.lines.lock().expect("no test panics here").push(text);
+    }
+
+    fn lines(self) -> Vec<String> {
+        self.lines.into_inner().expect("no test panics here")
+    }
+}
+
+fn place(at: &At<'_>) -> String {
+    format!("{:?} {} {:08x} {}", at.block, at.warp, at.lanes, at.name())
+}
+
+impl Observer for Recorder {
+    fn launch(&self, launch: &LaunchEvent<'_>) {
+        let text = format!("{} {:?} {:?}", launch.kernel, launch.grid, launch.block);
+        self.launched
+            .lock()
+            .expect("no test panics here")
+            .push(text);
+    }
+
+    fn step(&self, at: &At<'_>) {
+        self.line(format!("step {}", place(at)));
+    }
+
+    fn branch(&self, at: &At<'_>, of: u32) {
+        self.line(format!("branch {} of {of:08x}", place(at)));
+    }
+
+    fn access(&self, at: &At<'_>, access: &Access<'_>) {
+        let lane = at.lanes.trailing_zeros() as usize;
+        assert_ne!(access.addresses[lane], 0);
+        self.line(format!(
+            "access {} {:?} {:?} {}",
+            place(at),
+            access.kind,
+            access.space,
+            access.size
+        ));
+    }
+
+    fn barrier(&self, at: &At<'_>, arrival: &Arrival) {
+        self.line(format!("barrier {} {arrival:?}", place(at)));
+    }
+}
+
+/// Runs the kernel; its sum, and the instructions that were executed.
+fn sum(observer: Option<&dyn Observer>, seed: u64, blocks: u32) -> (u64, u64) {
+    let module = Module::load(PTX, &mut |_| None).expect("the module loads");
+    let memory = Memory {
+        words: vec![0; 512],
+        generation: AtomicU64::new(0),
+    };
+    let address = memory.words.as_ptr().expose_provenance() as u64;
+    let environment = Environment {
+        memory: &memory,
+        runtime: &Nothing,
+        checks: Checks::ALL,
+        seed,
+        threads: 2,
+        stack_limit: 1024,
+        patience: Environment::DEFAULT_PATIENCE,
+        observer,
+        cancel: None,
+    };
+    let launch = Launch {
+        kernel: module.kernel("sum").expect("the kernel is there"),
+        grid: [blocks, 1, 1],
+        block: [64, 1, 1],
+        cluster: [1; 3],
+        dynamic_shared: 0,
+        cooperative: false,
+        params: &address.to_le_bytes(),
+    };
+    let statistics = run(&launch, &environment).unwrap_or_else(|fault| panic!("{fault}"));
+    // SAFETY: the first word of the memory, which the kernel no longer accesses.
+    let sum = unsafe { memory.words.as_ptr().read_volatile() };
+    (sum, statistics.warp_instructions)
+}
+
+#[test]
+fn an_observer_is_told_of_every_step_access_branch_and_barrier() {
+    let recorder = Recorder::default();
+    let (result, instructions) = sum(Some(&recorder), 0, 1);
+    assert_eq!(result, (0..64).step_by(2).sum::<u64>());
+    assert_eq!(
+        *recorder.launched.lock().expect("no test panics here"),
+        ["sum [1, 1, 1] [64, 1, 1]"]
+    );
+    let lines = recorder.lines();
+    let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    // The branch that no lane takes is counted, but nobody executes it.
+    assert_eq!(count("step") as u64, instructions);
+    assert_eq!(count("barrier"), 2);
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line.contains("completes: true"))
+            .count(),
+        1
+    );
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains(&format!("{:?}", Barrier::Block { number: 0 })))
+    );
+    // Half of each warp's lanes jump.
+    assert_eq!(count("branch"), 2);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("branch") && line.contains("55555555 bra of ffffffff"))
+    );
+    // A store, a load and a reduction for each of the two warps.
+    let accesses = |kind: AccessKind, space: Space| {
+        let text = format!("{kind:?} {space:?} 4");
+        lines.iter().filter(|line| line.ends_with(&text)).count()
+    };
+    assert_eq!(accesses(AccessKind::Write, Space::Shared), 2);
+    assert_eq!(accesses(AccessKind::Read, Space::Shared), 2);
+    assert_eq!(accesses(AccessKind::Atomic, Space::Global), 2);
+}
+
+#[test]
+fn an_observer_changes_nothing() {
+    let recorder = Recorder::default();
+    assert_eq!(sum(Some(&recorder), 0, 4), sum(None, 0, 4));
+}
+
+#[test]
+fn a_seed_repeats_a_run_exactly_and_another_one_does_not() {
+    let trace = |seed| {
+        let recorder = Recorder::default();
+        sum(Some(&recorder), seed, 8);
+        recorder.lines()
+    };
+    assert_eq!(trace(7), trace(7));
+    assert_ne!(trace(7), trace(8));
+}
