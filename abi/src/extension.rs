@@ -46,7 +46,7 @@ pub mod signature {
     use core::ffi::{c_char, c_uint};
 
     use super::FaultFormat;
-    use crate::CUcontext;
+    use crate::driver::CUcontext;
 
     macro_rules! signatures {
         ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {

@@ -21,7 +21,7 @@
 //!
 //! # What safe code cannot do
 //!
-//! Read memory that nobody wrote; use memory after it was freed or free it while it is used; let two uses of memory race, in one
+//! Read uninitialised memory; use memory after it was freed or free it while it is used; let two uses of memory race, in one
 //! stream or in several, by the host or by graphs; pass a kernel arguments of the wrong number or type, or one buffer twice where it
 //! is written; break a context by dropping things in the wrong order or on the wrong thread. None of this depends on destructors
 //! being run. What remains are errors, and each says what to do: see [`Error`].
@@ -31,7 +31,7 @@
 //! # What is cust and what is not
 //!
 //! [`cust`](https://docs.rs/cust) starts the driver, lists devices, holds the primary context, and owns streams, events, modules and
-//! pinned memory. The rest goes to the driver by way of `warpsmith_driver`, for one of these reasons:
+//! pinned memory. The rest calls the driver through `warpsmith_driver`, for one of these reasons:
 //! - the result code matters: `cust` keeps codes in a Rust enum of CUDA 11.4, so a newer code reaches it as `CUDA_ERROR_UNKNOWN` (the
 //!   driver seam sees to that). Launches, waits, queries, copies, graphs and captures can answer any code;
 //! - `cust` has it wrong for us: it removes `NON_BLOCKING` from streams (we create them and hand them over), its event waits consume the
@@ -41,7 +41,7 @@
 //! # Threads
 //!
 //! Everything but graphs under construction can be shared between threads. Each call makes the context current on its thread if it is
-//! not. Objects may be dropped in any order and on any thread; the context goes with the last of them.
+//! not. Objects may be dropped in any order and on any thread; the context is released with the last of them.
 
 mod context;
 mod driver_call;

@@ -38,4 +38,3 @@ mod sync;
 mod work;
 
 pub use api::entry_point;
-use warpsmith_abi as abi;

@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::abi::fault::Fault;
 use crate::settings;
 use crate::sync::lock;
+use warpsmith_abi::fault::Fault;
 
 static LAST: Mutex<Option<Arc<Fault>>> = Mutex::new(None);
 

@@ -3,8 +3,9 @@
 //! [`Settings`] can be changed by `warpsmithSimulatorConfigure` later; [`ProcessSettings`] are fixed for the process.
 
 use std::sync::{OnceLock, RwLock};
+use std::time::Duration;
 
-use crate::engine::Checks;
+use crate::engine::{Checks, Environment};
 use crate::sync::{read, write};
 
 /// The settings.
@@ -20,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) stderr: bool,
     /// `CUDA_LAUNCH_BLOCKING`: launches wait for their kernel.
     pub(crate) launch_blocking: bool,
+    /// `WARPSMITH_PATIENCE`, in seconds: how long all threads of a grid may poll memory without any change of it.
+    pub(crate) patience: Duration,
     /// Passes of a conditional node after which it counts as endless.
     pub(crate) iterations: u64,
 }
@@ -70,12 +73,14 @@ fn cell() -> &'static RwLock<Settings> {
             threads: 0,
             stderr: true,
             launch_blocking: false,
+            patience: Environment::DEFAULT_PATIENCE,
             iterations: 10_000_000,
         };
         for (key, name) in [
             ("WARPSMITH_CHECKS", "checks"),
             ("WARPSMITH_SEED", "seed"),
             ("WARPSMITH_SIMULATOR_THREADS", "threads"),
+            ("WARPSMITH_PATIENCE", "patience"),
             ("WARPSMITH_REPORT", "stderr"),
             ("CUDA_LAUNCH_BLOCKING", "launch_blocking"),
         ] {
@@ -106,6 +111,7 @@ impl Settings {
             "checks" => parse_checks(value).map(|checks| self.checks = checks),
             "seed" => value.parse().ok().map(|seed| self.seed = seed),
             "threads" => value.parse().ok().map(|threads| self.threads = threads),
+            "patience" => parse_seconds(value).map(|patience| self.patience = patience),
             "stderr" => parse_switch(value).map(|on| self.stderr = on),
             "launch_blocking" => parse_switch(value).map(|on| self.launch_blocking = on),
             "iterations" => value
@@ -116,6 +122,12 @@ impl Settings {
         }
         .is_some()
     }
+}
+
+/// Seconds, with a fraction; what is too long for a [`Duration`] is for ever.
+fn parse_seconds(value: &str) -> Option<Duration> {
+    let seconds: f64 = value.parse().ok().filter(|seconds| *seconds >= 0.0)?;
+    Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
 fn parse_switch(value: &str) -> Option<bool> {
@@ -149,6 +161,14 @@ fn parse_checks(value: &str) -> Option<Checks> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patience_is_given_in_seconds() {
+        assert_eq!(parse_seconds("0.25"), Some(Duration::from_millis(250)));
+        assert_eq!(parse_seconds("inf"), Some(Duration::MAX));
+        assert_eq!(parse_seconds("-1"), None);
+        assert_eq!(parse_seconds("long"), None);
+    }
 
     #[test]
     fn checks_are_named_singly_or_together() {

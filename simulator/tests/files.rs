@@ -183,6 +183,7 @@ fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
         seed,
         threads: 2,
         stack_limit: 1024,
+        patience: Environment::DEFAULT_PATIENCE,
         cancel: None,
     };
     let launch = Launch {

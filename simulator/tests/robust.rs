@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
 
 mod support;
 
 use support::{Memory, Nothing};
 use warpsmith_simulator::engine::{Checks, DeviceMemory, Environment, Launch, Module, run};
-use warpsmith_testkit::{Random, Side, own_process, ptx};
+use warpsmith_testkit::{Random, ptx};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
@@ -116,6 +117,7 @@ fn damaged_modules_do_no_harm() {
                     seed: 0,
                     threads: 1,
                     stack_limit: 1024,
+                    patience: Environment::DEFAULT_PATIENCE,
                     cancel: Some(&cancel),
                 };
                 // Any outcome will do.
@@ -154,10 +156,6 @@ $again:
 
 #[test]
 fn polling_for_what_nobody_does_is_a_deadlock() {
-    // The patience is read once, so it is set for a process of its own.
-    let Side::Child = own_process(&[("WARPSMITH_PATIENCE", "0.3")]) else {
-        return;
-    };
     let memory = Memory {
         words: vec![0; 8],
         generation: AtomicU64::new(1),
@@ -179,6 +177,7 @@ fn polling_for_what_nobody_does_is_a_deadlock() {
         seed: 0,
         threads: 2,
         stack_limit: 1024,
+        patience: Duration::from_millis(300),
         cancel: None,
     };
     let fault = run(&launch, &environment).expect_err("it cannot end");

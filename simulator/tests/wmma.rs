@@ -288,6 +288,7 @@ fn every_combination_and_layout() {
                 seed: 0,
                 threads: 1,
                 stack_limit: 1024,
+                patience: Environment::DEFAULT_PATIENCE,
                 cancel: None,
             };
             let kernel = module.kernel("product").expect("the kernel is there");

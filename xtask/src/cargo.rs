@@ -25,6 +25,19 @@ pub fn command() -> Command {
     command
 }
 
+/// A command of another toolchain's cargo, through rustup, in the workspace's root.
+pub fn of_toolchain(toolchain: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command
+        .args(["run", toolchain, "cargo"])
+        .current_dir(workspace::root());
+    // What rustup set for the toolchain that runs this would hold for the other one.
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
 /// Runs a command to its end and hands on its exit code.
 pub fn run(command: &mut Command) -> Result<ExitCode> {
     let status = command

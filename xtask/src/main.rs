@@ -44,6 +44,10 @@ enum Command {
     Bundle(commands::bundle::Options),
     /// Generate the bindings of NVIDIA's libraries from their descriptions and headers.
     Codegen(commands::codegen::Options),
+    /// Interpret the simulator's checks and engine with Miri.
+    Miri(commands::miri::Options),
+    /// Run the simulator's tests under AddressSanitizer or ThreadSanitizer.
+    Sanitize(commands::sanitize::Options),
     /// Build the drop-in `libcuda.so.1` and print its folder.
     Simulator(commands::simulator::Options),
     /// Compare the instruction tables with ptxas.
@@ -62,6 +66,8 @@ fn main() -> ExitCode {
         Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Codegen(options) => commands::codegen::run(&options),
+        Command::Miri(options) => commands::miri::run(&options),
+        Command::Sanitize(options) => commands::sanitize::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
         Command::Isa(options) => commands::isa::run(&options),
         Command::New(options) => commands::new::run(&options),

@@ -63,7 +63,7 @@ pub fn add(files: &mut Files, description: &Description) -> Result<()> {
             "pinned",
             "Functions that are looked up by name and version.",
             quote! {
-                use crate::PinnedSymbol;
+                use crate::pinned::PinnedSymbol;
 
                 /// All of them, by symbol.
                 pub const PINNED_SYMBOLS: &[PinnedSymbol] = &[#(#pinned,)*];

@@ -10,6 +10,7 @@
 //! | `types` | the files of types, one a topic |
 //! | `functions` | the file of functions: lists for macros |
 //! | `facts` | constants, pinned versions, and their proof in C |
+//! | `imports` | what a generated module takes from the others |
 //! | `rust_text` | Rust source as text |
 //! | `output` | writes the files, or compares them |
 
@@ -17,6 +18,7 @@ mod description;
 mod facts;
 mod functions;
 mod header;
+mod imports;
 mod output;
 mod rust_text;
 mod types;

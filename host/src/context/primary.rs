@@ -26,7 +26,7 @@ pub(crate) struct Context {
     pub(crate) capability: (i32, i32),
     pub(crate) total_memory: usize,
     pub(crate) limits: Limits,
-    /// Set by the first fault that costs the context: destructors keep quiet from then on.
+    /// Set by the first fault that makes the context unusable: destructors report no errors from then on.
     lost: AtomicBool,
     /// A stream of this crate's own: for frees that wait for several streams, and for copies beside all streams.
     service_stream: Handle<raw::CUstream>,
@@ -153,7 +153,7 @@ impl Context {
     ///
     /// `from` is valid for reads and `to` for writes of `bytes` bytes, and nothing on the device uses the second.
     pub(crate) unsafe fn write_now(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
-        // SAFETY: the caller vouches for both ranges.
+        // SAFETY: the caller guarantees both ranges.
         unsafe {
             call!(cuMemcpyHtoDAsync_v2(
                 to,
@@ -171,7 +171,7 @@ impl Context {
     ///
     /// `from` is valid for reads and `to` for writes of `bytes` bytes, and nothing on the device writes the first.
     pub(crate) unsafe fn read_now(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the caller vouches for both ranges.
+        // SAFETY: the caller guarantees both ranges.
         unsafe {
             call!(cuMemcpyDtoHAsync_v2(
                 to.cast(),
@@ -208,7 +208,7 @@ impl Context {
     }
 }
 
-/// What is given back when a context's last owner goes.
+/// What is released with a context's last owner.
 struct Handles {
     primary: cust::context::Context,
     raw: Handle<raw::CUcontext>,
@@ -223,7 +223,7 @@ impl Handles {
             std::mem::forget(self.primary);
             return report_unless_lost(self.lost, Err(error));
         }
-        // SAFETY: `Context::new` made the stream; with the context's last owner gone nobody uses it any more.
+        // SAFETY: `Context::new` made the stream; its users own the context, whose last owner was dropped.
         let destroyed = unsafe { call!(cuStreamDestroy_v2(self.service_stream.raw())) };
         report_unless_lost(self.lost, destroyed);
         if let Err((error, primary)) = cust::context::Context::drop(self.primary) {

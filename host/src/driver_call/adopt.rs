@@ -22,7 +22,7 @@ const _: () = {
 
 /// # Safety
 ///
-/// The handle is valid and nobody else destroys it.
+/// The handle is valid, and the result is its only owner.
 pub(crate) unsafe fn stream(handle: raw::CUstream) -> Stream {
     // SAFETY: `Stream` is one pointer (the assertion at the top of this file), which may be any stream's handle; the caller hands over
     // a valid one.
@@ -31,7 +31,7 @@ pub(crate) unsafe fn stream(handle: raw::CUstream) -> Stream {
 
 /// # Safety
 ///
-/// The handle is valid and nobody else unloads it.
+/// The handle is valid, and the result is its only owner.
 pub(crate) unsafe fn module(handle: raw::CUmodule) -> Module {
     // SAFETY: `Module` is one pointer (the assertion at the top of this file), which may be any module's handle; the caller hands over
     // a valid one.

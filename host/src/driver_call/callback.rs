@@ -1,4 +1,4 @@
-//! Threads of the driver that run a callback of ours. They may not call the driver: it answers `CUDA_ERROR_NOT_PERMITTED` or
+//! Threads of the driver that run a callback of this crate. They may not call the driver: it answers `CUDA_ERROR_NOT_PERMITTED` or
 //! deadlocks. Destructors ask here before they call it.
 
 use std::cell::Cell;

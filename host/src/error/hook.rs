@@ -1,4 +1,4 @@
-//! Dropping cannot return an error, and must not hide one: whatever a destructor could not do goes to a hook, which by default
+//! A destructor cannot return an error and must not hide one: it passes the error to a hook, which by default
 //! writes it to stderr.
 
 use std::sync::atomic::{AtomicPtr, Ordering};

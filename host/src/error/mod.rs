@@ -1,4 +1,4 @@
-//! What can go wrong, in words that help: each error names the call, the driver's code, the limit and the value that broke it,
+//! Errors. Each one names the call, the driver's code, the limit and the value that broke it,
 //! and what to do. On the simulator a fault comes along as data.
 
 mod busy;
@@ -33,7 +33,7 @@ pub use ptx::PtxError;
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// Everything that this crate reports. Small (a pointer), so that the good path stays cheap.
+/// Everything that this crate reports. It has the size of two pointers at most, so that returning `Ok` is cheap.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;

@@ -177,7 +177,7 @@ impl Gpu {
     }
 
     /// How many bytes of freed memory the device's default pool keeps for later allocations when a stream is waited for; what is
-    /// beyond goes back to the system, which makes the next allocation slow. At first 0. Other libraries in the process share the pool.
+    /// beyond is returned to the system, which makes the next allocation slow. At first 0. Other libraries in the process share the pool.
     // covers: POOL-17
     pub fn keep_freed_memory(&self, bytes: u64) -> Result<()> {
         let mut pool = std::ptr::null_mut();

@@ -24,7 +24,7 @@ pub(crate) struct OpenDevice {
     state: ManuallyDrop<DeviceState>,
 }
 
-/// See [`OpenDevice`], which adds that it is closed when the last owner goes.
+/// See [`OpenDevice`], whose destructor closes it.
 pub(crate) struct DeviceState {
     context: Arc<Context>,
     order: DeviceOrder,
@@ -154,7 +154,7 @@ impl DeviceState {
         self.reclaim();
     }
 
-    /// As [`retire`](Self::retire), for things that any stream may be using.
+    /// As [`retire`](Self::retire), for objects that any stream may be using.
     pub(crate) fn retire_from_all(&self, what: Box<dyn Reclaim>) {
         self.reclaimer
             .retire_from_all(&self.context, &self.order, what);
@@ -188,8 +188,7 @@ impl DeviceState {
         postponed.into_iter().for_each(|work| work(self));
     }
 
-    /// The last object of this device is gone: nothing can be in flight that anybody still waits for, but frees and host memory that
-    /// waits for its turn may be.
+    /// Frees what still waits, once the device is idle. The last object of this device was dropped, so no other work is awaited.
     fn close(self) {
         if let Err(error) = self.bind() {
             return self.report_drop(Err(error));

@@ -1,4 +1,4 @@
-//! What went wrong on a device and no wait has reported yet.
+//! Panics on a device that no wait has reported yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, RwLock};
@@ -8,7 +8,7 @@ use crate::sync::{lock, read, write};
 
 /// Where kernels leave their panics.
 pub(crate) trait KernelPanicSource: Send + Sync {
-    /// The panic that is there, which nobody is told of again.
+    /// Takes the panic, if there is one: it is reported once.
     fn take(&self) -> Option<KernelPanic>;
 }
 
@@ -16,18 +16,18 @@ pub(crate) trait KernelPanicSource: Send + Sync {
 #[derive(Default)]
 pub(crate) struct WaitReports {
     sources: RwLock<Vec<Arc<dyn KernelPanicSource>>>,
-    /// Panics from sources that are gone.
+    /// Panics of sources that were removed.
     kernel_panics: Mutex<VecDeque<KernelPanic>>,
     host_panics: Mutex<VecDeque<String>>,
 }
 
 impl WaitReports {
-    /// Asks this source from here on at every wait.
+    /// Queries this source from here on at every wait.
     pub(crate) fn add_source(&self, source: Arc<dyn KernelPanicSource>) {
         write(&self.sources).push(source);
     }
 
-    /// Asks the source a last time and no more; a panic that nobody has been told of stays known.
+    /// Queries the source a last time and removes it; a panic that was not reported yet is kept.
     pub(crate) fn remove_source(&self, source: &Arc<dyn KernelPanicSource>) {
         write(&self.sources).retain(|other| !Arc::ptr_eq(other, source));
         lock(&self.kernel_panics).extend(source.take());
@@ -40,7 +40,7 @@ impl WaitReports {
 
     /// # Errors
     ///
-    /// A kernel's panic that nobody has been told of.
+    /// A kernel's panic that was not reported yet.
     pub(crate) fn take_kernel_panic(&self) -> Result<()> {
         let found = read(&self.sources).iter().find_map(|source| source.take());
         let found = found.or_else(|| lock(&self.kernel_panics).pop_front());
@@ -49,7 +49,7 @@ impl WaitReports {
 
     /// # Errors
     ///
-    /// A host function's panic that nobody has been told of. `call` is the wait that tells.
+    /// A host function's panic that was not reported yet. `call` is the wait that reports it.
     pub(crate) fn take_host_panic(&self, call: &'static str) -> Result<()> {
         match lock(&self.host_panics).pop_front() {
             None => Ok(()),

@@ -8,14 +8,14 @@ use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
 use super::contents::{Contents, MemoryId, MemoryUse, next_number, null_node};
-use super::single_node_capture::capture_one_node;
+use super::new_node::{NewNode, capture_one_node};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::launch::{
     Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
-    UntypedKernel, check,
+    UntypedKernel, Words, check,
 };
 use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
@@ -99,7 +99,8 @@ impl<'body> GraphBuilder<'body> {
         K: SafeKernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(0);
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
         arguments.pack(&mut packer);
         self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
     }
@@ -119,7 +120,8 @@ impl<'body> GraphBuilder<'body> {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(0);
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
         arguments.pack(&mut packer);
         self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
     }
@@ -138,7 +140,8 @@ impl<'body> GraphBuilder<'body> {
     where
         A: Arguments<P>,
     {
-        let mut packer = Packer::new(0);
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
         arguments.pack(&mut packer);
         self.add_kernel(&kernel.function, &UNKNOWN, grid, &mut packer)
     }
@@ -172,15 +175,15 @@ impl<'body> GraphBuilder<'body> {
             kernelParams: packer.pointers(),
             ..Default::default()
         };
-        let node = self.add(&uses, |node, graph, before, count| {
-            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies the parameters; they are
+        let node = self.add(&uses, |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies the parameters; they are
             // those of the entry, by the caller of `add_kernel`, and the contents keep the function and the memory among them.
             unsafe {
                 call!(cuGraphAddKernelNode_v2(
-                    node,
-                    graph,
-                    before,
-                    count,
+                    new.node,
+                    new.graph,
+                    new.before.as_ptr(),
+                    new.before.len(),
                     &parameters
                 ))
             }
@@ -224,7 +227,7 @@ impl<'body> GraphBuilder<'body> {
         self.add_copy(from.memory.view(), to.raw_view())
     }
 
-    /// Adds a copy to page-locked host memory. The host gets at it after waiting for a launch.
+    /// Adds a copy to page-locked host memory. The host can read it after waiting for a launch.
     pub fn copy_to_host<S: DeviceRead + ?Sized>(
         &mut self,
         from: &S,
@@ -289,12 +292,17 @@ impl<'body> GraphBuilder<'body> {
             copy.dstDevice = to.address;
         }
         let context = self.gpu.context().raw();
-        self.add(&uses, |node, graph, before, count| {
-            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies `copy`, whose ranges have
+        self.add(&uses, |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `copy`, whose ranges have
             // `to.bytes` bytes each (compared above); the contents keep their allocations.
             unsafe {
                 call!(cuGraphAddMemcpyNode(
-                    node, graph, before, count, &copy, context
+                    new.node,
+                    new.graph,
+                    new.before.as_ptr(),
+                    new.before.len(),
+                    &copy,
+                    context
                 ))
             }
         })
@@ -326,9 +334,9 @@ impl<'body> GraphBuilder<'body> {
                 memory: allocation.clone(),
                 access: to.access(AccessKind::Write),
             }],
-            |node, graph, before, count| {
+            |new| {
                 // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
-                capture_one_node(node, graph, before, count, |stream| pattern.set(to, stream))
+                capture_one_node(new, |stream| pattern.set(to, stream))
             },
         )
     }
@@ -343,19 +351,34 @@ impl<'body> GraphBuilder<'body> {
             userData: Arc::as_ptr(&value).cast_mut().cast(),
         };
         self.contents.values.push(value);
-        self.add(&[], |node, graph, before, count| {
-            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`. The driver copies `parameters`; `userData` is
+        self.add(&[], |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `parameters`; `userData` is
             // the `Repeated` that `run_repeated` asks for, which the contents keep since the line before.
-            unsafe { call!(cuGraphAddHostNode(node, graph, before, count, &parameters)) }
+            unsafe {
+                call!(cuGraphAddHostNode(
+                    new.node,
+                    new.graph,
+                    new.before.as_ptr(),
+                    new.before.len(),
+                    &parameters
+                ))
+            }
         })
     }
 
     /// Adds a node that does nothing, as a joint of edges.
     // covers: GRAPH-08
     pub fn empty(&mut self) -> Result<Node> {
-        self.add(&[], |node, graph, before, count| {
-            // SAFETY: `add` gives `count` nodes of this graph at `before`, and a variable at `node`.
-            unsafe { call!(cuGraphAddEmptyNode(node, graph, before, count)) }
+        self.add(&[], |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph.
+            unsafe {
+                call!(cuGraphAddEmptyNode(
+                    new.node,
+                    new.graph,
+                    new.before.as_ptr(),
+                    new.before.len()
+                ))
+            }
         })
     }
 
@@ -405,12 +428,7 @@ impl<'body> GraphBuilder<'body> {
     fn add(
         &mut self,
         uses: &[MemoryUse],
-        make: impl FnOnce(
-            *mut raw::CUgraphNode,
-            raw::CUgraph,
-            *const raw::CUgraphNode,
-            usize,
-        ) -> Result<()>,
+        make: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
         self.gpu.bind()?;
         // The node has no name yet; none of the earlier ones has this.
@@ -427,7 +445,11 @@ impl<'body> GraphBuilder<'body> {
         }
         let before: Vec<raw::CUgraphNode> = before.into_iter().map(Node::raw).collect();
         let mut node = null_node();
-        make(&mut node, self.raw, before.as_ptr(), before.len())?;
+        make(NewNode {
+            node: &mut node,
+            graph: self.raw,
+            before: &before,
+        })?;
         let node = Node::new(node, self.number);
         for used in uses {
             self.note_use(node, used);

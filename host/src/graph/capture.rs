@@ -1,8 +1,8 @@
 //! Capture: what is enqueued in a stream becomes a graph instead of being run.
 //!
 //! The stream is borrowed exclusively for the capture, and so is every stream that takes part, so no other thread can enqueue
-//! something by chance. Memory is followed in a book of its own, because nothing runs: uses in different streams of the capture get
-//! edges, and the graph keeps the memory.
+//! something by mistake. Uses of memory are recorded apart from those of work that runs: uses in different streams of the capture
+//! get edges, and the graph keeps the memory.
 //!
 //! The driver's mode is "relaxed": what the other modes refuse (allocating elsewhere, asking events) is harmless here, since all calls
 //! that could break a capture are refused before they reach the driver.
@@ -30,7 +30,7 @@ use crate::order::stream_handle::StreamHandle;
 use crate::stream::Stream;
 use crate::sync::lock;
 
-/// A capture under way. It is also its stream: what is enqueued goes into the graph.
+/// A capture in progress. It dereferences to its stream: what is enqueued there becomes part of the graph.
 pub struct Capture<'scope, 'env: 'scope> {
     origin: &'scope Stream,
     state: Arc<CaptureState>,
@@ -162,16 +162,19 @@ impl Stream {
 
     fn end_capture(&self, state: &Arc<CaptureState>) -> Result<Graph> {
         let gpu = &self.gpu;
-        gpu.bind()?;
+        // Whatever fails from here on: the streams leave the capture.
+        let bound = gpu.bind();
         let recorded = std::mem::take(&mut *lock(&state.recorded));
         let mut handle = std::ptr::null_mut();
         let ended = {
             let guard = gpu.lock_order();
             // What was forked and not joined is joined here: the graph is complete when all of it is.
-            let joined: Result<()> = recorded
-                .forks
-                .iter()
-                .try_for_each(|fork| self.handle.follow_captured(&guard, fork));
+            let joined = bound.and_then(|()| {
+                recorded
+                    .forks
+                    .iter()
+                    .try_for_each(|fork| self.handle.follow_captured(&guard, fork))
+            });
             // SAFETY: the driver writes one handle to `handle`, which outlives the call; `self` owns the stream.
             let ended = unsafe { call!(cuStreamEndCapture(self.handle.raw(), &mut handle)) };
             for stream in recorded.forks.iter().chain([&self.handle]) {
@@ -200,7 +203,7 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
         self.origin
     }
 
-    /// Brings another stream into the capture: what is enqueued there from here on goes into the graph, after what the captured
+    /// Brings another stream into the capture: what is enqueued there from here on becomes part of the graph, after what the captured
     /// stream holds now and beside what it gets later. It stays in the capture until the end.
     ///
     /// # Errors

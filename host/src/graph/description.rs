@@ -50,7 +50,7 @@ impl Gpu {
 }
 
 impl Graph {
-    /// The builder's graph is nobody else's.
+    /// Takes over the builder's graph, which no other `Graph` owns.
     pub(crate) fn own(builder: GraphBuilder<'static>) -> Graph {
         Graph {
             builder,
@@ -165,6 +165,6 @@ impl Drop for Graph {
         // SAFETY: `self` owns the graph, and `drop` runs once; executable graphs are independent of it.
         let destroy = move || unsafe { call!(cuGraphDestroy(graph.raw())) };
         self.builder.gpu.context().destroy(destroy);
-        // Nothing of a graph that was not made ready runs, so its contents may go at once.
+        // Only instantiated graphs run, and they keep contents of their own: these may be dropped now.
     }
 }

@@ -175,7 +175,8 @@ impl GraphExec {
         }
     }
 
-    /// Lets go of what nodes used, when no launch uses it any more. Memory goes in stream order by itself, modules wait by themselves.
+    /// Releases what nodes used once no launch uses it any more. Memory is freed in stream order and modules are retired by their own
+    /// destructors.
     fn release(&self, contents: Contents) {
         if !contents.values.is_empty() {
             let values = CallbackValues(contents.values);

@@ -1,6 +1,6 @@
 //! Handles of graphs on their way to their destruction.
 
-/// The handle of a graph or an executable graph that nobody uses any more but to destroy it.
+/// The handle of a graph or an executable graph whose only remaining use is its destruction.
 pub(super) struct LastHandle<P>(P);
 
 // SAFETY: the driver's graphs may be used from any thread, but by one at a time (CUDA driver API, "graph object thread safety"): who has

@@ -12,7 +12,7 @@ mod contents;
 mod description;
 mod exec;
 mod last_handle;
-mod single_node_capture;
+mod new_node;
 
 pub use self::builder::GraphBuilder;
 pub use self::capture::Capture;

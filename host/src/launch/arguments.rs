@@ -1,17 +1,16 @@
 //! What can be passed for which kernel parameter, checked by the compiler.
 //!
 //! A kernel's type carries a tuple of markers (`Value<f32>`, `In<f32>`, `Out<f32>`...); a tuple of arguments fits if each element
-//! implements [`Argument`] for the marker at its place. A parameter that is written takes `&mut`, so that one buffer cannot be two
+//! implements [`Argument`] for the marker of the same position. A parameter that is written takes `&mut`, so that one buffer cannot be two
 //! outputs, nor input and output.
 
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
 
-use crate::error::{Code, LimitError};
+use crate::error::{Code, Error, LimitError};
 use crate::memory::allocation::Allocation;
 use crate::memory::view::RawView;
 use crate::memory::{
@@ -27,18 +26,32 @@ const MOST_FLAT: usize = 4 * MOST_PARAMETERS;
 
 /// The flat parameters of one launch, on the stack.
 pub struct Packer<'a> {
+    /// Where each parameter's value is.
     pointers: [MaybeUninit<*mut core::ffi::c_void>; MOST_FLAT],
-    words: [MaybeUninit<u64>; MOST_FLAT],
-    flat: usize,
+    /// Values of at most 8 bytes, each at its parameter's index. They are not in the packer itself, so that the pointers to them stay
+    /// valid while the packer is borrowed again.
+    words: &'a mut Words,
+    /// Parameters so far.
+    flat_count: usize,
     uses: [MaybeUninit<Use<'a>>; MOST_PARAMETERS],
-    used: usize,
-    /// The number that the memory's owners are compared with.
-    number: u64,
+    /// Uses of memory so far.
+    use_count: usize,
+    /// The stream's number, which the memory's owners are compared with.
+    stream_number: u64,
     /// Some memory was not used by this stream alone.
-    slow: bool,
+    needs_ordering: bool,
     /// A slice for an `&T` parameter has no element.
     pub(crate) empty_reference: bool,
-    of: PhantomData<&'a ()>,
+}
+
+/// Room for the values of a [`Packer`].
+pub(crate) struct Words([MaybeUninit<u64>; MOST_FLAT]);
+
+impl Words {
+    #[inline]
+    pub(crate) fn new() -> Words {
+        Words([const { MaybeUninit::uninit() }; MOST_FLAT])
+    }
 }
 
 /// A use of memory by a launch.
@@ -51,33 +64,32 @@ pub(crate) struct Use<'a> {
 
 impl<'a> Packer<'a> {
     #[inline]
-    pub(crate) fn new(number: u64) -> Packer<'a> {
+    pub(crate) fn new(stream_number: u64, words: &'a mut Words) -> Packer<'a> {
         Packer {
             pointers: [const { MaybeUninit::uninit() }; MOST_FLAT],
-            words: [const { MaybeUninit::uninit() }; MOST_FLAT],
-            flat: 0,
+            words,
+            flat_count: 0,
             uses: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
-            used: 0,
-            number,
-            slow: false,
+            use_count: 0,
+            stream_number,
+            needs_ordering: false,
             empty_reference: false,
-            of: PhantomData,
         }
     }
 
-    /// A parameter that lies somewhere else and outlives the launch call.
+    /// A parameter whose value is somewhere else and outlives the launch call.
     #[inline]
     fn by_reference<T>(&mut self, value: &'a T) {
-        self.pointers[self.flat].write(std::ptr::from_ref(value).cast_mut().cast());
-        self.flat += 1;
+        self.pointers[self.flat_count].write(std::ptr::from_ref(value).cast_mut().cast());
+        self.flat_count += 1;
     }
 
     /// A parameter of at most 8 bytes whose value is the low bytes of `word` (the device is little-endian, as the host).
     #[inline]
     fn word(&mut self, word: u64) {
-        let stored = std::ptr::from_mut(self.words[self.flat].write(word));
-        self.pointers[self.flat].write(stored.cast());
-        self.flat += 1;
+        let stored = std::ptr::from_mut(self.words.0[self.flat_count].write(word));
+        self.pointers[self.flat_count].write(stored.cast());
+        self.flat_count += 1;
     }
 
     /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type.
@@ -85,13 +97,13 @@ impl<'a> Packer<'a> {
     fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
         match view.allocation {
             Some(allocation) => {
-                self.slow |= !allocation.is_owned_by(self.number);
-                self.uses[self.used].write(Use {
+                self.needs_ordering |= !allocation.is_owned_by(self.stream_number);
+                self.uses[self.use_count].write(Use {
                     allocation,
                     access: view.access(kind),
                     scope: view.scope,
                 });
-                self.used += 1;
+                self.use_count += 1;
                 view.address
             }
             None => 256,
@@ -117,10 +129,10 @@ impl<'a> Packer<'a> {
     /// Whether some memory was not used by this stream alone, so that its use has to be put in order.
     #[inline]
     pub(crate) fn needs_ordering(&self) -> bool {
-        self.slow
+        self.needs_ordering
     }
 
-    /// The array that the driver takes. `self` must stay where it is until the call is over.
+    /// The array that the driver takes: a pointer to each parameter's value. It is good until `self` is moved or used again.
     #[inline]
     pub(crate) fn pointers(&mut self) -> *mut *mut core::ffi::c_void {
         self.pointers.as_mut_ptr().cast()
@@ -128,13 +140,13 @@ impl<'a> Packer<'a> {
 
     #[inline]
     pub(crate) fn uses(&self) -> &[Use<'a>] {
-        // SAFETY: the first `used` were written.
-        unsafe { std::slice::from_raw_parts(self.uses.as_ptr().cast(), self.used) }
+        // SAFETY: `memory` writes each use before it counts it in `use_count`, and `MaybeUninit<T>` is laid out as `T`.
+        unsafe { std::slice::from_raw_parts(self.uses.as_ptr().cast(), self.use_count) }
     }
 
     #[cold]
-    pub(crate) fn empty_reference_error(kernel: &str) -> crate::Error {
-        crate::Error::Limit(Box::new(LimitError {
+    pub(crate) fn empty_reference_error(kernel: &str) -> Error {
+        Error::Limit(Box::new(LimitError {
             call: "cuLaunchKernelEx",
             code: Code::INVALID_VALUE,
             subject: kernel.into(),
@@ -177,15 +189,15 @@ impl<T: Pod> Argument<Value<T>> for T {
 }
 
 macro_rules! readable {
-    ($($kind:ty),*) => {$(
-        impl<T: Pod> Argument<In<T>> for $kind {
+    ($($argument:ty),*) => {$(
+        impl<T: Pod> Argument<In<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 packer.slice(self.raw_view(), AccessKind::Read);
             }
         }
 
-        impl<T: Pod> Argument<InRef<T>> for $kind {
+        impl<T: Pod> Argument<InRef<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let view = self.raw_view();
@@ -195,7 +207,7 @@ macro_rules! readable {
             }
         }
 
-        impl<T: Pod> Argument<RawPtr<T>> for $kind {
+        impl<T: Pod> Argument<RawPtr<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let address = packer.memory(self.raw_view(), AccessKind::Write);
@@ -206,15 +218,15 @@ macro_rules! readable {
 }
 
 macro_rules! writable {
-    ($($kind:ty),*) => {$(
-        impl<T: Pod> Argument<Out<T>> for $kind {
+    ($($argument:ty),*) => {$(
+        impl<T: Pod> Argument<Out<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 packer.slice(self.raw_view(), AccessKind::Write);
             }
         }
 
-        impl<T: Pod> Argument<RawPtr<T>> for $kind {
+        impl<T: Pod> Argument<RawPtr<T>> for $argument {
             #[inline]
             fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
                 let address = packer.memory(self.raw_view(), AccessKind::Write);

@@ -19,7 +19,7 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) limits: LaunchLimits,
     pub(crate) static_shared: u32,
-    /// Dynamic shared memory that a launch may ask for as things are.
+    /// Bytes of dynamic shared memory that a launch may ask for without raising the function's attribute.
     pub(crate) dynamic_shared: AtomicU32,
     /// The kernel's number in the module's panic slot.
     number: u32,

@@ -23,8 +23,8 @@ use crate::gpu::open_device::wrong_device;
 use crate::order::launch_gate::LaunchMode;
 use crate::stream::Stream;
 
-pub(crate) use self::arguments::Packer;
 pub use self::arguments::{Argument, Arguments};
+pub(crate) use self::arguments::{Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
 pub(crate) use self::check::check;
 pub(crate) use self::function::{Function, GraphLaunch};
@@ -67,7 +67,8 @@ impl Stream {
         K: SafeKernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(self.handle.current_number());
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
         arguments.pack(&mut packer);
         self.enqueue(
             &kernel.function,
@@ -93,7 +94,8 @@ impl Stream {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut packer = Packer::new(self.handle.current_number());
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
         arguments.pack(&mut packer);
         self.enqueue(
             &kernel.function,
@@ -119,7 +121,8 @@ impl Stream {
     where
         A: Arguments<P>,
     {
-        let mut packer = Packer::new(self.handle.current_number());
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
         arguments.pack(&mut packer);
         self.enqueue(&kernel.function, &UNKNOWN, &grid, &mut packer)
     }

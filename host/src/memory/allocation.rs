@@ -113,9 +113,9 @@ impl Allocation {
         if !gpu.limits().concurrent_managed {
             gpu.order().launch_gate.require_host_access_check();
         }
-        // SAFETY: the memory was allocated above with `bytes` bytes, and nobody else has seen its address.
+        // SAFETY: the memory was allocated above with `bytes` bytes, and its address has not left this function.
         unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
-        // The wait makes the zeros visible to everybody, also where the host may not touch the memory yet.
+        // The wait makes the zeros visible to all streams and to the host.
         gpu.context().wait_for_service_stream()?;
         Ok(HostAllocation {
             allocation,
@@ -134,7 +134,7 @@ impl Allocation {
         })
     }
 
-    /// The fast path: every use so far was in the stream that goes by this number now.
+    /// The fast path: every use so far was in the stream that has this number now.
     #[inline]
     pub(crate) fn is_owned_by(&self, number: u64) -> bool {
         self.history.is_owned_by(number)

@@ -22,7 +22,7 @@ use crate::stream::Stream;
 /// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
 /// streams that used it, without waiting. An empty one has no memory and is fine everywhere.
 ///
-/// There is no safe way to see memory that was never written. The elements are plain values, whose bytes mean the same everywhere:
+/// There is no safe way to read uninitialised memory. The elements are plain values, whose bytes mean the same everywhere:
 ///
 /// ```compile_fail,E0277
 /// # use warpsmith_host::prelude::*;
@@ -83,7 +83,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside of the buffer, as with slices.
+    /// The range is out of bounds, as with slices.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.raw_view(), range)
     }
@@ -92,7 +92,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside of the buffer, as with slices.
+    /// The range is out of bounds, as with slices.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::of(self.raw_view(), range)
     }
@@ -178,7 +178,7 @@ impl Stream {
         let buffer = DeviceBuffer::<T>::raw(self, len)?;
         let view = buffer.raw_view();
         if view.bytes > 0 {
-            // SAFETY: the range is the buffer's, which nobody else has seen, and it was allocated in this stream, which `self` owns.
+            // SAFETY: the range is the buffer's, which has not left this function, and it was allocated in this stream, which `self` owns.
             unsafe {
                 call!(cuMemsetD8Async(
                     view.address,
@@ -205,7 +205,7 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// A buffer of memory as it is found.
+    /// A buffer of uninitialised memory.
     ///
     /// # Safety
     ///

@@ -12,12 +12,12 @@ use bytemuck::Pod;
 use super::buffer::DeviceBuffer;
 use super::pinned::PinnedBuffer;
 use super::size::length_mismatch;
-use super::view::{DeviceRead, DeviceWrite, RawView};
+use super::view::{DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::driver_call::call;
+use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
-use warpsmith_driver::raw;
 
 impl Stream {
     /// Copies `data` to the device. Waits until it has been read, which means for the stream's earlier work;
@@ -40,8 +40,9 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, &[(to, AccessKind::Write)], || {
-            // SAFETY: as many bytes on both sides; the source is borrowed until the wait below.
+        self.in_order(CALL, &[to.used_for(AccessKind::Write)], || {
+            // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps the destination until its last
+            // use; the source is borrowed until the wait below.
             unsafe {
                 call!(cuMemcpyHtoDAsync_v2(
                     to.address,
@@ -82,8 +83,9 @@ impl Stream {
         if from.bytes == 0 {
             return self.synchronize();
         }
-        self.in_order(CALL, &[(from, AccessKind::Read)], || {
-            // SAFETY: as many bytes on both sides; the destination is borrowed until the wait below.
+        self.in_order(CALL, &[from.used_for(AccessKind::Read)], || {
+            // SAFETY: both sides have `from.bytes` bytes (the lengths are compared above). `in_order` keeps the source until its last
+            // use; the destination is borrowed until the wait below.
             unsafe {
                 call!(cuMemcpyDtoHAsync_v2(
                     data.as_mut_ptr().cast(),
@@ -116,9 +118,13 @@ impl Stream {
         }
         self.in_order(
             CALL,
-            &[(from, AccessKind::Read), (to, AccessKind::Write)],
+            &[
+                from.used_for(AccessKind::Read),
+                to.used_for(AccessKind::Write),
+            ],
             || {
-                // SAFETY: as many bytes on both sides, both alive until their last use.
+                // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and `in_order` keeps them until their last
+                // use.
                 unsafe {
                     call!(cuMemcpyDtoDAsync_v2(
                         to.address,
@@ -143,17 +149,18 @@ impl Stream {
             // Wider than the driver's patterns and not a repetition of one: lay one element down by a copy, then double it.
             return self.fill_by_doubling(to, &value);
         };
-        self.in_order(CALL, &[(to, AccessKind::Write)], || {
-            pattern.set(to, self.handle.raw())
+        self.in_order(CALL, &[to.used_for(AccessKind::Write)], || {
+            pattern.set(to, self.handle.stream_ref())
         })
     }
 
     fn fill_by_doubling<T: Pod>(&self, to: RawView<'_>, value: &T) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
         self.handle.refuse_capture(CALL)?;
-        self.in_order(CALL, &[(to, AccessKind::Write)], || {
+        self.in_order(CALL, &[to.used_for(AccessKind::Write)], || {
             let bytes = bytemuck::bytes_of(value);
-            // SAFETY: the first element; the source is borrowed until the wait below.
+            // SAFETY: the view has at least one element (`fill` returns for none), of `bytes.len()` bytes; `in_order` keeps it until
+            // its last use, and `value` is borrowed until the wait below.
             unsafe {
                 call!(cuMemcpyHtoDAsync_v2(
                     to.address,
@@ -165,7 +172,8 @@ impl Stream {
             let mut done = bytes.len();
             while done < to.bytes {
                 let next = done.min(to.bytes - done);
-                // SAFETY: both parts lie in the range and do not overlap.
+                // SAFETY: the source ends at `done`, where the destination starts, which ends at `to.bytes` at most; `in_order` keeps
+                // the view until its last use.
                 unsafe {
                     call!(cuMemcpyDtoDAsync_v2(
                         to.address + done as u64,
@@ -203,9 +211,13 @@ impl Stream {
         }
         self.in_order(
             CALL,
-            &[(from, AccessKind::Read), (to, AccessKind::Write)],
+            &[
+                from.used_for(AccessKind::Read),
+                to.used_for(AccessKind::Write),
+            ],
             || {
-                // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not write it meanwhile.
+                // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
+                // and `check_host_access` keeps the host from writing the source meanwhile.
                 unsafe {
                     call!(cuMemcpyHtoDAsync_v2(
                         to.address,
@@ -239,9 +251,13 @@ impl Stream {
         }
         self.in_order(
             CALL,
-            &[(from, AccessKind::Read), (to, AccessKind::Write)],
+            &[
+                from.used_for(AccessKind::Read),
+                to.used_for(AccessKind::Write),
+            ],
             || {
-                // SAFETY: as many bytes on both sides; the pinned memory outlives the copy, and the host does not touch it meanwhile.
+                // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
+                // and `check_host_access` keeps the host from the destination meanwhile.
                 unsafe {
                     call!(cuMemcpyDtoHAsync_v2(
                         to.address as *mut _,
@@ -265,13 +281,13 @@ impl Stream {
     fn in_order(
         &self,
         call: &'static str,
-        uses: &[(RawView<'_>, AccessKind)],
+        uses: &[ViewUse<'_>],
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         self.gpu.bind()?;
         let number = self.handle.current_number();
         let mut fast = true;
-        for (view, _) in uses {
+        for ViewUse { view, .. } in uses {
             if let Some(allocation) = view.allocation {
                 allocation.check_gpu(call, self)?;
                 fast &= allocation.is_owned_by(number);
@@ -281,7 +297,7 @@ impl Stream {
             return enqueue();
         }
         let guard = self.gpu.lock_order();
-        for (view, kind) in uses {
+        for ViewUse { view, kind } in uses {
             if let Some(allocation) = view.allocation {
                 let access = view.access(*kind);
                 allocation.order_use_or_capture(&guard, &self.handle, access, view.scope)?;
@@ -324,11 +340,11 @@ impl Pattern {
     }
 
     /// Enqueues the fill.
-    pub(crate) fn set(self, to: RawView<'_>, stream: raw::CUstream) -> Result<()> {
-        let (address, bytes) = (to.address, to.bytes);
-        // The driver wants the address aligned to the pattern. It is: views start at a multiple of the element size from an aligned
-        // base, and the pattern divides the element size.
-        // SAFETY: the range is the view's, which is alive until its last use.
+    pub(crate) fn set(self, to: RawView<'_>, stream: StreamRef<'_>) -> Result<()> {
+        let (address, bytes, stream) = (to.address, to.bytes, stream.raw());
+        // SAFETY: the range is the view's, whose allocation is freed after its last use, which this is put in order as (`in_order`, or the
+        // graph that keeps it); `stream` says that the stream is alive. The driver wants the address aligned to the pattern: views
+        // start at a multiple of the element size from an aligned base, and the pattern divides the element size.
         unsafe {
             match self {
                 Pattern::D8(value) => call!(cuMemsetD8Async(address, value, bytes, stream)),

@@ -50,7 +50,7 @@ impl HostBlock {
             (None, HostMapping::Mapped) => HostBlock::new_mapped(gpu, bytes)?,
             (None, HostMapping::CopiesOnly) => HostBlock::new_for_copies(bytes)?,
         };
-        // SAFETY: the block has `bytes` bytes, and nobody else has it: it is new, or nothing uses it any more.
+        // SAFETY: the block has `bytes` bytes and no other owner: it is new, or `take_unused` found it unused.
         unsafe { block.host.write_bytes(0, bytes) };
         Ok(block)
     }
@@ -85,7 +85,7 @@ impl HostBlock {
         let mut device = 0;
         // SAFETY: the driver writes one address to `device`, which outlives the call; `host` was allocated above, mapped.
         if let Err(error) = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host, 0)) } {
-            // SAFETY: the memory was allocated above, and nobody else has seen its address.
+            // SAFETY: the memory was allocated above, and its address has not left this function.
             gpu.report_drop(unsafe { call!(cuMemFreeHost(host)) });
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! Host memory that the device can reach, and the guards by which the host gets at it.
+//! Host memory that the device can reach, and the guards through which the host accesses it.
 //!
 //! The guards are no locks that the device respects: they are given only when the device is done. A guard that is forgotten keeps
 //! nothing in flight (nothing was), and graphs that use the memory stay refused, which is safe.

@@ -1,4 +1,4 @@
-//! Memory in all its kinds.
+//! Memory that the device can reach.
 //!
 //! | type | where | host reaches it | device reaches it |
 //! | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! Memory that nobody has any more: how it is freed, and after which uses.
+//! Memory whose last owner was dropped: how it is freed, and after which uses.
 
 use warpsmith_driver::raw;
 
@@ -54,13 +54,14 @@ impl ReleasedMemory {
         if let [StreamPosition::End(only)] = &self.positions[..]
             && !only.is_captured()
         {
-            // SAFETY: the allocation that had the memory is gone, and all its uses came before in this stream, which `only` keeps alive.
+            // SAFETY: the allocation that owned the memory was dropped, and all its uses came before in this stream, which `only` keeps
+            // alive.
             return unsafe { call!(cuMemFreeAsync(self.base, only.raw())) };
         }
         for position in &self.positions {
             position.hold_back(&guard, gpu.service_stream())?;
         }
-        // SAFETY: the allocation that had the memory is gone, and the service stream waits for all its uses since the loop above.
+        // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop above.
         unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) }
     }
 }
@@ -81,7 +82,7 @@ impl Reclaim for ManagedBlock {
     }
 
     fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        // SAFETY: cuMemAllocManaged gave the memory to the allocation that is gone; `Reclaim::free` is called when nothing on the
+        // SAFETY: cuMemAllocManaged gave the memory to the allocation that was dropped; `Reclaim::free` is called when nothing on the
         // device uses it.
         unsafe { call!(cuMemFree_v2(self.base)) }
     }

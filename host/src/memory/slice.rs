@@ -85,7 +85,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside.
+    /// The range is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
         DeviceSlice::of(self.view, range)
     }
@@ -117,7 +117,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside.
+    /// The range is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         DeviceSlice::of(self.view, range)
     }
@@ -126,7 +126,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     ///
     /// # Panics
     ///
-    /// The range lies outside.
+    /// The range is out of bounds.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::of(self.view, range)
     }

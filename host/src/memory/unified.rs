@@ -16,7 +16,7 @@ use warpsmith_driver::raw;
 
 /// Memory with one address for host and device. It starts zeroed.
 ///
-/// Kernels take it like a [`DeviceBuffer`](crate::DeviceBuffer); the host gets at it by guards, and is refused while the device may
+/// Kernels take it like a [`DeviceBuffer`](crate::DeviceBuffer); the host accesses it through guards, and is refused while the device may
 /// be using it. Where the device cannot share (see `Attribute::CONCURRENT_MANAGED_ACCESS`) any running kernel keeps the host out,
 /// and an open guard keeps kernels from being launched.
 ///

@@ -19,7 +19,19 @@ pub struct RawView<'a> {
     pub(crate) scope: ViewScope,
 }
 
-impl RawView<'_> {
+/// A view, and what is done to it.
+#[derive(Clone, Copy)]
+pub(crate) struct ViewUse<'a> {
+    pub(crate) view: RawView<'a>,
+    pub(crate) kind: AccessKind,
+}
+
+impl<'a> RawView<'a> {
+    pub(crate) fn used_for(self, kind: AccessKind) -> ViewUse<'a> {
+        ViewUse { view: self, kind }
+    }
+
+    /// The bytes of the allocation that the view covers.
     pub(crate) fn access(&self, kind: AccessKind) -> Access {
         let start = self
             .allocation

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Module, ModuleInner};
+use super::{Module, ModuleInner, Variable};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::memory::size::bytes_of;
@@ -47,7 +47,7 @@ impl Module {
     ///
     /// There is none, or its size is not a multiple of `T`'s.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
-        let (address, bytes) = self.inner.variable(name)?;
+        let Variable { address, bytes } = self.inner.variable(name)?;
         let element = size_of::<T>();
         if element == 0 || bytes % element != 0 || bytes == 0 {
             return Err(Error::misuse(

@@ -51,6 +51,13 @@ pub(crate) struct ModuleInner {
     pub(crate) panics: Option<Arc<PanicSlot>>,
 }
 
+/// Where a variable of a module is on the device.
+pub(crate) struct Variable {
+    pub(crate) address: u64,
+    /// Its size.
+    pub(crate) bytes: usize,
+}
+
 impl Gpu {
     /// Loads PTX.
     ///
@@ -95,7 +102,7 @@ impl Gpu {
         if code.0 != 0 {
             return Err(rejected(CALL, Code(code.0), jit.errors(), ptx));
         }
-        // SAFETY: the call above loaded the module, and it is given to cust alone.
+        // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let mut inner = ModuleInner {
             gpu: self.inner.clone(),
@@ -123,14 +130,14 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The image is a whole and sound one: the driver goes by the sizes that stand in it.
+    /// The image is complete and valid: the driver trusts the sizes in it.
     pub unsafe fn load_binary(&self, image: &[u8]) -> Result<Module> {
         self.inner.bind()?;
         self.inner.reclaim();
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller vouches for the image.
+        // SAFETY: the driver writes one handle to `handle`, which outlives the call; the caller guarantees a complete and valid image.
         unsafe { call!(cuModuleLoadData(&mut handle, image.as_ptr().cast())) }?;
-        // SAFETY: the call above loaded the module, and it is given to cust alone.
+        // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let inner = ModuleInner {
             gpu: self.inner.clone(),
@@ -191,7 +198,7 @@ impl ModuleInner {
 
     /// The address and size of a variable.
     // covers: MEM-10
-    pub(crate) fn variable(&self, name: &str) -> Result<(u64, usize)> {
+    pub(crate) fn variable(&self, name: &str) -> Result<Variable> {
         self.gpu.bind()?;
         let missing = || not_found("cuModuleGetGlobal", "variable", name, &self.globals);
         let text = CString::new(name).map_err(|_| missing())?;
@@ -212,7 +219,7 @@ impl ModuleInner {
                 error
             }
         })?;
-        Ok((address, bytes))
+        Ok(Variable { address, bytes })
     }
 
     /// Tells the module's kernels where to write their panics.
@@ -220,14 +227,14 @@ impl ModuleInner {
         if !self.globals.iter().any(|name| name == panics::VARIABLE) {
             return Ok(());
         }
-        let (address, bytes) = self.variable(panics::VARIABLE)?;
+        let Variable { address, bytes } = self.variable(panics::VARIABLE)?;
         if bytes != size_of::<u64>() {
             return Ok(());
         }
         let slot = Arc::new(PanicSlot::new(gpu)?);
         let pointer = slot.device_address();
         // SAFETY: the variable has `bytes` bytes at `address`, which are as many as `pointer` has (compared above). No kernel of
-        // this module can be running: nobody has seen it yet.
+        // this module can be running: it has not been returned to the caller yet.
         let written = unsafe {
             self.gpu
                 .context()

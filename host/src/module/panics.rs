@@ -82,7 +82,7 @@ impl KernelPanicSource for PanicSlot {
         // SAFETY: the record is alive (see `state` above); while its state is `COMPLETE` no thread of the device writes it, and only
         // this function, with `taking` locked, changes that state.
         let found = unsafe { record.read_volatile() };
-        // SAFETY: the record is alive (see `state` above), and everybody reads and writes `stop` as an atomic.
+        // SAFETY: the record is alive (see `state` above), and host and device access `stop` as an atomic only.
         unsafe { AtomicU32::from_ptr(&raw mut (*record).stop) }.store(0, Ordering::Relaxed);
         state.store(EMPTY, Ordering::Release);
         let candidates = self.launches.matching(found.grid_dim, found.block_dim);

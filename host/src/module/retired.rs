@@ -1,4 +1,4 @@
-//! A module that nobody has any more, until its kernels are done.
+//! A module whose last owner was dropped, until its kernels are done.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;

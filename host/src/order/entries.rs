@@ -5,7 +5,13 @@ use super::access::Access;
 /// The uses of one allocation that later ones may have to follow. `P` stands for a position in an order: a stream's, a graph's node.
 #[derive(Debug)]
 pub(crate) struct Entries<P> {
-    list: Vec<(P, Access)>,
+    list: Vec<Entry<P>>,
+}
+
+#[derive(Debug)]
+struct Entry<P> {
+    position: P,
+    access: Access,
 }
 
 impl<P> Default for Entries<P> {
@@ -18,9 +24,12 @@ impl<P: Clone + PartialEq> Entries<P> {
     /// The positions that an access at `position` must come after.
     pub(crate) fn before(&self, position: &P, access: &Access) -> Vec<P> {
         let mut before: Vec<P> = Vec::new();
-        for (other, earlier) in &self.list {
-            if other != position && earlier.conflicts(access) && !before.contains(other) {
-                before.push(other.clone());
+        for earlier in &self.list {
+            if earlier.position != *position
+                && earlier.access.conflicts(access)
+                && !before.contains(&earlier.position)
+            {
+                before.push(earlier.position.clone());
             }
         }
         before
@@ -30,17 +39,18 @@ impl<P: Clone + PartialEq> Entries<P> {
     pub(crate) fn add(&mut self, position: &P, access: Access) {
         if access.writes() {
             // Everything that this write covers comes before it: whoever follows the write follows those too.
-            self.list.retain(|(_, earlier)| {
-                !(access.start <= earlier.start && earlier.end <= access.end)
-            });
+            self.list.retain(|earlier| !access.covers(&earlier.access));
         } else if self
             .list
             .iter()
-            .any(|(other, earlier)| other == position && earlier.covers(&access))
+            .any(|earlier| earlier.position == *position && earlier.access.covers(&access))
         {
             return;
         }
-        self.list.push((position.clone(), access));
+        self.list.push(Entry {
+            position: position.clone(),
+            access,
+        });
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -53,7 +63,7 @@ impl<P: Clone + PartialEq> Entries<P> {
 
     pub(crate) fn positions(&self) -> Vec<P> {
         let mut positions: Vec<P> = Vec::new();
-        for (position, _) in &self.list {
+        for Entry { position, .. } in &self.list {
             if !positions.contains(position) {
                 positions.push(position.clone());
             }
@@ -66,21 +76,24 @@ impl<P: Clone + PartialEq> Entries<P> {
         let old = std::mem::take(&mut self.list);
         self.list = old
             .into_iter()
-            .filter_map(|(position, access)| Some((other(&position)?, access)))
+            .filter_map(|Entry { position, access }| {
+                let position = other(&position)?;
+                Some(Entry { position, access })
+            })
             .collect();
     }
 
     /// The only position, if there is only one.
     pub(crate) fn only(&self) -> Option<&P> {
-        let (first, _) = self.list.first()?;
+        let first = &self.list.first()?.position;
         self.list
             .iter()
-            .all(|(position, _)| position == first)
+            .all(|entry| entry.position == *first)
             .then_some(first)
     }
 
     pub(crate) fn writes(&self) -> bool {
-        self.list.iter().any(|(_, access)| access.writes())
+        self.list.iter().any(|entry| entry.access.writes())
     }
 }
 
@@ -138,7 +151,7 @@ mod tests {
         assert_eq!(entries.len(), 1);
     }
 
-    /// Against a slow model that keeps every access for ever: whoever the model says must come before is reached through waits.
+    /// Compares with a slow model that keeps every access: each access that the model orders before another is reached through waits.
     #[test]
     fn nothing_is_forgotten() {
         // A small generator, so that the test needs no crate.

@@ -61,7 +61,7 @@ struct Uses {
 }
 
 impl UseHistory {
-    /// The fast path: every use so far was in the stream that goes by this number now.
+    /// The fast path: every use so far was in the stream that has this number now.
     #[inline]
     pub(crate) fn is_owned_by(&self, number: u64) -> bool {
         self.owner.load(Ordering::Relaxed) == number

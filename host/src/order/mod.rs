@@ -2,7 +2,7 @@
 //!
 //! The rule: a use of memory comes after every earlier use that it conflicts with (same bytes, at least one of the two writes). Within
 //! a stream that holds by itself. Across streams the new use's stream waits for an event recorded in the other stream *now*, which
-//! is after the earlier use; nothing is recorded for uses that nobody in another stream follows, which is what makes one stream free.
+//! is after the earlier use; nothing is recorded for uses that no other stream follows, so a program with one stream pays nothing.
 //!
 //! [`entries`] is the rule, for anything that can stand for a position in an order; [`history`] applies it to streams, for whatever
 //! has a [`history::UseHistory`]. This floor knows streams by the driver's handles ([`stream_handle`]) and memory by its history.

@@ -11,7 +11,7 @@ use crate::error::Result;
 /// A position in the order of what a device does.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamPosition {
-    /// The end of a stream as it is when somebody asks.
+    /// The end of a stream at the time of the query.
     End(Arc<StreamHandle>),
     /// Where an event was recorded.
     Event(Arc<RecordedEvent>),

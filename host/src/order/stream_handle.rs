@@ -70,7 +70,7 @@ impl StreamHandle {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call.
         unsafe { call!(cuStreamCreateWithPriority(&mut raw, flags.0, priority)) }?;
-        // SAFETY: the call above made the stream, and it is given to cust alone.
+        // SAFETY: the call above made the stream, and nothing else owns it.
         let stream = unsafe { adopt::stream(raw) };
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(StreamHandle {

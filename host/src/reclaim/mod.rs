@@ -1,9 +1,9 @@
-//! Things that are no longer wanted but may still be in use on the device: they wait here, each with events that tell when it is
-//! free, and are looked through at the next wait or allocation. So no destructor blocks and nothing is freed in use.
+//! Objects that were dropped but may still be in use on the device: they wait here, each with events that are complete after its last
+//! use, and are freed at a later wait or allocation. So no destructor blocks, and nothing is freed while it is used.
 //!
-//! Device memory does not come here, the driver frees it in stream order. Host memory, managed memory and modules do: the driver lets
-//! go of those only when the *whole* device is idle, holding up every thread that calls it meanwhile. So they are freed when all
-//! streams are idle anyway, and host memory is used again for the next request of its size.
+//! Device memory is not among them, the driver frees it in stream order. Host memory, managed memory and modules are: to free those
+//! the driver waits until the *whole* device is idle, and blocks every thread that calls it until then. So they are freed when all
+//! streams are idle anyway, and host memory is reused for the next request of its size.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,8 @@ use crate::order::position::StreamPosition;
 use crate::order::recorded_event::RecordedEvent;
 use crate::sync::lock;
 
-/// Something that can wait here. It must not keep its device open (own a `Gpu`), or neither would ever go.
+/// Something that can wait here. Where it keeps its device open (owns a `Gpu`, as functions of the host may), both are freed at the
+/// next wait of another owner of the device, and leak if there is none.
 pub(crate) trait Reclaim: Any + Send {
     /// Bytes that waiting holds back.
     fn bytes(&self) -> usize {
@@ -80,7 +81,7 @@ impl Reclaimer {
         lock(&self.waiting).push(Waiting { what, events });
     }
 
-    /// As [`retire`](Self::retire), for things that any stream may be using.
+    /// As [`retire`](Self::retire), for objects that any stream may be using.
     pub(crate) fn retire_from_all(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! Events: marks in streams, to wait for, to ask for, and to measure time between.
+//! Events: recorded positions in streams, to wait for, to query, and to measure time between.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::OpenDevice;
 
-/// A mark in a stream.
+/// A position in a stream, once it is recorded.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -76,7 +76,7 @@ impl Event {
         })
     }
 
-    /// Whether everything before the mark is done; true for an event that was never recorded. Does not wait.
+    /// Whether everything before the recorded position is done; true for an event that was never recorded. Does not wait.
     pub fn is_complete(&self) -> Result<bool> {
         self.refuse_capture("cuEventQuery")?;
         self.gpu.bind()?;
@@ -87,7 +87,7 @@ impl Event {
         }
     }
 
-    /// Waits until everything before the mark is done.
+    /// Waits until everything before the recorded position is done.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Event {
         self.gpu.after_wait("cuEventSynchronize", done)
     }
 
-    /// The time between two marks, as the device saw it, with a resolution of about half a microsecond. On the simulator it is the
+    /// The time between two recordings, as the device saw it, with a resolution of about half a microsecond. On the simulator it is the
     /// time that simulating took.
     ///
     /// # Errors

@@ -160,7 +160,8 @@ impl Stream {
         }
     }
 
-    /// Marks this point of the stream: the event is complete once everything before it is done. Recording again moves the mark.
+    /// Records the event at the end of the stream as it is now: it is complete once everything before is done. Recording again
+    /// replaces the position.
     // covers: EVENT-02
     pub fn record(&self, event: &Event) -> Result<()> {
         check_same_device("cuEventRecord", &self.gpu, event.gpu())?;

@@ -1,6 +1,6 @@
 //! Asynchronous copies of a thread: `cp.async`.
 
-use crate::effect::{BarrierAction, Completion};
+use crate::effect::{BarrierAction, Completion, Order, Scope};
 use crate::form::{Extent, Form, form, reads, updates, writes};
 
 macro_rules! copy {
@@ -37,5 +37,6 @@ pub(super) const FORMS: &[Form] = &[
         .with(".state", "shared shared::cta@7.8+sm_80")
         .named("cp.async.mbarrier.arrive")
         .barrier(BarrierAction::Arrive)
-        .accesses(&[updates("a").until(Completion::AsyncGroup).of(Extent::Bytes(8))]),
+        // It arrives when the copies are done, and what it releases is their bytes.
+        .accesses(&[updates("a").ordered(Order::Release, Scope::Block).until(Completion::AsyncGroup).of(Extent::Bytes(8))]),
 ];

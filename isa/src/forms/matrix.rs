@@ -1,6 +1,6 @@
 //! Matrices of a warp: `wmma`, `mma`, and the moves of their fragments.
 
-use crate::effect::{Convergence, Space};
+use crate::effect::Convergence;
 use crate::form::{Access, Extent, Form, Rule, form, reads, writes};
 
 const FLOAT_SHAPES: &str = "m16n16k16 m8n32k16 m32n8k16";
@@ -183,28 +183,28 @@ pub(super) const FORMS: &[Form] = &[
     product!("mma.spvariant.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, f:imm").since("8.4 sm_89")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_89").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2").with(".f32x", "f32"),
     form("ldmatrix.sync.aligned.m8n8.x1{.trans}{.ss}.b16 d:b32*1, [a]").since("6.5 sm_75").with(".ss", "shared shared::cta@7.8+sm_75")
-        .convergence(Convergence::Warp).accesses(&[reads("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
     form("ldmatrix.sync.aligned.m8n8.x2{.trans}{.ss}.b16 d:b32*2, [a]").since("6.5 sm_75").with(".ss", "shared shared::cta@7.8+sm_75")
-        .convergence(Convergence::Warp).accesses(&[reads("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
     form("ldmatrix.sync.aligned.m8n8.x4{.trans}{.ss}.b16 d:b32*4, [a]").since("6.5 sm_75").with(".ss", "shared shared::cta@7.8+sm_75")
-        .convergence(Convergence::Warp).accesses(&[reads("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
     form("ldmatrix.sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt d:b32*n, [a]").since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".num", "x1 x2 x4").with(".ss", "shared shared::cta").with(".dst_fmt", "b8x16").with(".src_fmt", "b6x16_p32 b4x16_p64")
-        .convergence(Convergence::Warp).accesses(&[reads("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
     form("ldmatrix.sync.aligned.m16n16.num.trans{.ss}.type d:b32*n, [a]").since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".num", "x1 x2").with(".ss", "shared shared::cta").with(".type", "b8")
-        .convergence(Convergence::Warp).accesses(&[reads("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
     form("ldmatrix.sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt d:b32*n, [a]").since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".num", "x1 x2").with(".ss", "shared shared::cta").with(".dst_fmt", "b8x16").with(".src_fmt", "b6x16_p32 b4x16_p64")
-        .convergence(Convergence::Warp).accesses(&[reads("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
     form("stmatrix.sync.aligned.m8n8.x1{.trans}{.ss}.b16 [a], b:b32*1").since("7.8 sm_90").with(".ss", "shared shared::cta")
-        .convergence(Convergence::Warp).accesses(&[writes("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[writes("a").of(Extent::Bytes(16))]),
     form("stmatrix.sync.aligned.m8n8.x2{.trans}{.ss}.b16 [a], b:b32*2").since("7.8 sm_90").with(".ss", "shared shared::cta")
-        .convergence(Convergence::Warp).accesses(&[writes("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[writes("a").of(Extent::Bytes(16))]),
     form("stmatrix.sync.aligned.m8n8.x4{.trans}{.ss}.b16 [a], b:b32*4").since("7.8 sm_90").with(".ss", "shared shared::cta")
-        .convergence(Convergence::Warp).accesses(&[writes("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[writes("a").of(Extent::Bytes(16))]),
     form("stmatrix.sync.aligned.m16n8.num.trans{.ss}.b8 [a], b:b32*n").since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".num", "x1 x2 x4").with(".ss", "shared shared::cta")
-        .convergence(Convergence::Warp).accesses(&[writes("a").to(Space::Shared).of(Extent::Bytes(16))]),
+        .convergence(Convergence::Warp).accesses(&[writes("a").of(Extent::Bytes(16))]),
     product!("movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32").since("7.8 sm_75"),
 ];

@@ -90,6 +90,7 @@ fn run(command: Command) -> Result<ExitCode> {
             seed,
             checks,
         } => {
+            let session = Session::new(&open(device)?)?;
             if let Some(checks) = checks
                 && !warpsmith_driver::configure_simulator("checks", &checks)
             {
@@ -97,7 +98,6 @@ fn run(command: Command) -> Result<ExitCode> {
                     "`--checks {checks}`: only the simulator has checks, and it does not know these"
                 );
             }
-            let session = Session::new(&open(device)?)?;
             let mut outcomes = Vec::new();
             let bar = bar();
             for case in chosen(&names)? {

@@ -162,6 +162,7 @@ fn once(launch: &Launch<'_>, memory: &Memory, threads: usize, checks: Checks) ->
         seed: 0,
         threads,
         stack_limit: 1024,
+        patience: Environment::DEFAULT_PATIENCE,
         cancel: None,
     };
     let (start, processor) = (Instant::now(), processor_time());

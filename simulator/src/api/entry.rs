@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub(in crate::api) use crate::abi::*;
 use crate::context;
 pub(in crate::api) use crate::error::{Result, code};
 use crate::streams::in_host_function;
+pub(in crate::api) use warpsmith_abi::*;
 
 /// Defines driver functions: `GUARD fn NAME(ARGUMENTS) { BODY }`. The body is a [`Result`] and may return early; falling off its end is
 /// success. Makes a function `find` that gives a function's address by name and [`Variant`].

@@ -4,11 +4,11 @@ use core::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use super::entry::*;
-use crate::abi::extension::{FaultFormat, signature};
-use crate::abi::fault::Fault;
 use crate::context::{Context, current_unchecked};
 use crate::report;
 use crate::settings;
+use warpsmith_abi::extension::{FaultFormat, signature};
+use warpsmith_abi::fault::Fault;
 
 /// The fault of a context, the calling thread's current one if the handle is null, as text or JSON; answers its full length.
 unsafe extern "C" fn fault(

@@ -4,8 +4,8 @@ use core::ffi::c_void;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use crate::abi::*;
 use crate::sync::lock;
+use warpsmith_abi::*;
 
 fn refuse(name: &'static str) -> CUresult {
     static NAMED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());

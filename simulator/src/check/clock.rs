@@ -276,43 +276,28 @@ impl Clocks {
             .now
     }
 
-    /// Whether `thread` has seen what `other` did in `epoch`.
+    /// What a thread knows, to be asked several times.
     #[inline]
-    pub fn seen(&self, thread: Thread, other: Thread, epoch: u32) -> bool {
-        let own = self.positions[usize::from(thread)];
-        let clock = &self.warps[usize::from(own.warp)];
-        let knowledge = clock.lane(own.lane.into());
-        if epoch < knowledge.cluster || thread == other {
-            return true;
-        }
-        let others = self.positions[usize::from(other)];
-        if own.block == others.block && epoch < knowledge.block {
-            return true;
-        }
-        if own.warp == others.warp {
-            let known = match clock {
-                WarpClock::Uniform(_) => 0,
-                WarpClock::Diverged(lanes) => {
-                    lanes[usize::from(own.lane)].lanes[usize::from(others.lane)]
+    pub fn observer(&self, thread: Thread) -> Observer<'_> {
+        let position = self.positions[usize::from(thread)];
+        let clock = &self.warps[usize::from(position.warp)];
+        let knowledge = clock.lane(position.lane.into());
+        Observer {
+            clocks: self,
+            thread,
+            position,
+            knowledge,
+            ceiling: match (clock, &knowledge.each) {
+                (WarpClock::Uniform(_), None) => {
+                    knowledge.cluster.max(knowledge.block).max(knowledge.warp)
                 }
-            };
-            if epoch < knowledge.warp.max(known) {
-                return true;
-            }
+                _ => u32::MAX,
+            },
+            lanes: match clock {
+                WarpClock::Uniform(_) => None,
+                WarpClock::Diverged(lanes) => Some(&lanes[usize::from(position.lane)].lanes),
+            },
         }
-        knowledge
-            .each
-            .as_ref()
-            .is_some_and(|each| epoch < each[usize::from(other)])
-    }
-
-    /// Whether `thread` has seen what any thread of the block of `other` did in `epoch`, as far as that is quickly told.
-    #[inline]
-    pub fn seen_block(&self, thread: Thread, other: Thread, epoch: u32) -> bool {
-        let own = self.positions[usize::from(thread)];
-        let knowledge = self.warps[usize::from(own.warp)].lane(own.lane.into());
-        epoch < knowledge.cluster
-            || epoch < knowledge.block && own.block == self.positions[usize::from(other)].block
     }
 
     fn lanes(&self, block: u32, warp: u32, mask: u32) -> Lanes {
@@ -629,5 +614,58 @@ impl Clocks {
             let prepared = self.prepared.entry(thread).or_default();
             join(&mut prepared.acquired, &clock);
         }
+    }
+}
+
+/// What a thread knows.
+#[derive(Clone, Copy)]
+pub(super) struct Observer<'a> {
+    clocks: &'a Clocks,
+    thread: Thread,
+    position: Position,
+    knowledge: &'a Knowledge,
+    /// What it knows of single lanes of its warp, if that differs.
+    lanes: Option<&'a [u32; 32]>,
+    /// It has seen nothing that other threads did in this epoch or a later one.
+    ceiling: u32,
+}
+
+impl Observer<'_> {
+    /// Whether it can have seen what any other thread did in `epoch`.
+    #[inline]
+    pub fn may_have_seen(&self, epoch: u32) -> bool {
+        epoch < self.ceiling
+    }
+
+    /// Whether it has seen what `other` did in `epoch`.
+    #[inline]
+    pub fn seen(&self, other: Thread, epoch: u32) -> bool {
+        if epoch < self.knowledge.cluster || self.thread == other {
+            return true;
+        }
+        let others = self.clocks.positions[usize::from(other)];
+        if self.position.block == others.block && epoch < self.knowledge.block {
+            return true;
+        }
+        if self.position.warp == others.warp {
+            let known = self
+                .lanes
+                .map_or(0, |lanes| lanes[usize::from(others.lane)]);
+            if epoch < self.knowledge.warp.max(known) {
+                return true;
+            }
+        }
+        self.knowledge
+            .each
+            .as_ref()
+            .is_some_and(|each| epoch < each[usize::from(other)])
+    }
+
+    /// Whether it has seen what any thread of the block of `other` did in `epoch`, as far as that is quickly told.
+    #[inline]
+    pub fn seen_block(&self, other: Thread, epoch: u32) -> bool {
+        epoch < self.knowledge.cluster
+            || epoch < self.knowledge.block
+                && self.position.block == self.clocks.positions[usize::from(other)].block
     }
 }

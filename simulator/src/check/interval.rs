@@ -6,7 +6,7 @@
 
 use super::access::{Access, AccessClass, Site};
 use super::clock::{Clocks, Thread};
-use super::pattern::Pattern;
+use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
 use super::shadow::{LaneAccess, Shadow};
 
 /// Most notes of an interval: beyond, accesses go to the shadow directly.
@@ -21,19 +21,30 @@ pub(super) enum Mode {
     Shadowed,
 }
 
+/// The offsets of an access that was admitted.
+#[derive(Clone, Copy, Debug)]
+enum Starts {
+    /// Of all lanes, one after the other, from here.
+    Consecutive(u32),
+    /// Of all lanes the same.
+    Same(u32),
+    /// Of runs of lanes.
+    Runs([RunPattern; RUNS], [u32; RUNS]),
+    /// In `Interval::scattered`.
+    Scattered(u32),
+}
+
 /// An access that was admitted.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     site: Site,
     epoch: u32,
     mask: u32,
-    /// The first offset, or where the offsets are in `Interval::scattered`.
-    start: u32,
+    starts: Starts,
     size: u32,
     /// The thread of lane 0.
     first: Thread,
     class: AccessClass,
-    pattern: Pattern,
 }
 
 /// The interval of one block.
@@ -84,11 +95,13 @@ impl Interval {
         first: Thread,
         epoch: u32,
     ) {
-        let start = match pattern {
-            Pattern::Consecutive | Pattern::Same => access.offsets[0],
-            Pattern::Runs(_) | Pattern::Scattered => {
+        let starts = match pattern {
+            Pattern::Consecutive => Starts::Consecutive(access.offsets[0]),
+            Pattern::Same => Starts::Same(access.offsets[0]),
+            Pattern::Runs(runs) => Starts::Runs(runs, run_starts(access)),
+            Pattern::Scattered => {
                 self.scattered.push(*access.offsets);
-                self.scattered.len() as u32 - 1
+                Starts::Scattered(self.scattered.len() as u32 - 1)
             }
         };
         self.latest = self.latest.max(epoch);
@@ -96,11 +109,10 @@ impl Interval {
             site: access.site,
             epoch,
             mask: access.mask,
-            start,
+            starts,
             size: access.size,
             first,
             class,
-            pattern,
         });
     }
 
@@ -109,12 +121,17 @@ impl Interval {
     pub fn enter(&mut self, clocks: &Clocks, shadow: &mut Shadow) {
         for note in &self.notes {
             for lane in (0..32).filter(|lane| note.mask >> lane & 1 != 0) {
-                let offset = match note.pattern {
-                    Pattern::Consecutive => note.start + lane * note.size,
-                    Pattern::Same => note.start,
-                    Pattern::Runs(_) | Pattern::Scattered => {
-                        self.scattered[note.start as usize][lane as usize]
+                let offset = match note.starts {
+                    Starts::Consecutive(start) => start + lane * note.size,
+                    Starts::Same(start) => start,
+                    Starts::Runs(runs, starts) => {
+                        let (run, inside) = (lane as usize / RUN_LANES, lane % RUN_LANES as u32);
+                        match runs[run] {
+                            RunPattern::Consecutive => starts[run] + inside * note.size,
+                            RunPattern::Same => starts[run],
+                        }
                     }
+                    Starts::Scattered(index) => self.scattered[index as usize][lane as usize],
                 };
                 let access = LaneAccess {
                     thread: note.first + lane as Thread,
@@ -123,8 +140,9 @@ impl Interval {
                     class: note.class,
                     epoch: note.epoch,
                 };
+                let by = clocks.observer(access.thread);
                 for cell in shadow.range(offset, note.size) {
-                    shadow.record(clocks, cell, &access);
+                    shadow.record(&by, cell, &access);
                 }
             }
         }

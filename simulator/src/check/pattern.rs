@@ -4,7 +4,8 @@ use super::access::Access;
 
 /// Lanes of a run.
 pub(super) const RUN_LANES: usize = 8;
-const RUNS: usize = 32 / RUN_LANES;
+/// Runs of a warp.
+pub(super) const RUNS: usize = 32 / RUN_LANES;
 
 /// How the lanes of a run lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +36,24 @@ impl Pattern {
         if access.mask != u32::MAX {
             return Pattern::Scattered;
         }
-        match run_pattern(access.offsets, access.size) {
+        if access.size == 4 {
+            // By far the most frequent: with the size known, the loops are additions of constants.
+            Pattern::of_full(access.offsets, 4)
+        } else {
+            Pattern::of_full(access.offsets, access.size)
+        }
+    }
+
+    #[inline(always)]
+    fn of_full(offsets: &[u32; 32], size: u32) -> Pattern {
+        match run_pattern(offsets, size) {
             Some(RunPattern::Consecutive) => return Pattern::Consecutive,
             Some(RunPattern::Same) => return Pattern::Same,
             None => {}
         }
         let mut runs = [RunPattern::Same; RUNS];
-        for (run, offsets) in runs.iter_mut().zip(access.offsets.chunks_exact(RUN_LANES)) {
-            match run_pattern(offsets, access.size) {
+        for (run, offsets) in runs.iter_mut().zip(offsets.chunks_exact(RUN_LANES)) {
+            match run_pattern(offsets, size) {
                 Some(pattern) => *run = pattern,
                 None => return Pattern::Scattered,
             }
@@ -75,7 +86,29 @@ pub(super) struct Extent {
     pub bits: u32,
 }
 
+/// The offsets of the first lanes of the runs.
+#[inline(always)]
+pub(super) fn run_starts(access: &Access<'_>) -> [u32; RUNS] {
+    std::array::from_fn(|run| access.offsets[run * RUN_LANES])
+}
+
 impl Extent {
+    #[inline(always)]
+    fn of_run(pattern: RunPattern, start: u32, lanes: u32, size: u32) -> Extent {
+        match pattern {
+            RunPattern::Consecutive => Extent {
+                lowest: start,
+                highest: start + (lanes - 1) * size,
+                bits: start | size,
+            },
+            RunPattern::Same => Extent {
+                lowest: start,
+                highest: start,
+                bits: start,
+            },
+        }
+    }
+
     /// Of an access.
     #[inline]
     pub fn of(access: &Access<'_>, pattern: Pattern) -> Extent {
@@ -90,17 +123,23 @@ impl Extent {
         };
         let first = access.offsets[0];
         match pattern {
-            Pattern::Consecutive => Extent {
-                lowest: first,
-                highest: first + 31 * access.size,
-                bits: first | access.size,
-            },
-            Pattern::Same => Extent {
-                lowest: first,
-                highest: first,
-                bits: first,
-            },
-            Pattern::Runs(_) | Pattern::Scattered => {
+            Pattern::Consecutive => Extent::of_run(RunPattern::Consecutive, first, 32, access.size),
+            Pattern::Same => Extent::of_run(RunPattern::Same, first, 32, access.size),
+            Pattern::Runs(runs) => {
+                let mut extent = Extent {
+                    lowest: u32::MAX,
+                    highest: 0,
+                    bits: 0,
+                };
+                for (run, start) in runs.into_iter().zip(run_starts(access)) {
+                    let own = Extent::of_run(run, start, RUN_LANES as u32, access.size);
+                    extent.lowest = extent.lowest.min(own.lowest);
+                    extent.highest = extent.highest.max(own.highest);
+                    extent.bits |= own.bits;
+                }
+                extent
+            }
+            Pattern::Scattered => {
                 let (mut lowest, mut highest, mut bits) = (u32::MAX, 0, 0);
                 for (&offset, bit) in access.offsets.iter().zip(LANE) {
                     // All ones for lanes that take part.

@@ -3,7 +3,7 @@
 use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
 use super::access::{AccessClass, Site};
-use super::clock::{Clocks, Thread};
+use super::clock::{Observer, Thread};
 
 /// A write, or `epoch` 0 for none.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +94,8 @@ pub(super) struct Shadow {
     grain: u32,
     cells: Vec<Cell>,
     further_reads: Vec<Vec<Reads>>,
+    /// Where in such a list the last reads were found.
+    hint: usize,
 }
 
 impl Shadow {
@@ -103,6 +105,7 @@ impl Shadow {
             grain: 4,
             cells: vec![Cell::UNTOUCHED; bytes.div_ceil(4) as usize],
             further_reads: Vec::new(),
+            hint: 0,
         }
     }
 
@@ -155,10 +158,14 @@ impl Shadow {
 
     /// Finds what an access races with, without recording it.
     #[inline]
-    pub fn conflict(&self, clocks: &Clocks, cell: u32, own: &LaneAccess) -> Option<EarlierAccess> {
+    pub fn conflict(
+        &self,
+        by: &Observer<'_>,
+        cell: u32,
+        own: &LaneAccess,
+    ) -> Option<EarlierAccess> {
         let cell = &self.cells[cell as usize];
-        let unseen =
-            |write: &Write| write.epoch != 0 && !clocks.seen(own.thread, write.thread, write.epoch);
+        let unseen = |write: &Write| write.epoch != 0 && !by.seen(write.thread, write.epoch);
         if unseen(&cell.weak) {
             return Some(earlier(&cell.weak));
         }
@@ -173,14 +180,14 @@ impl Shadow {
             for reads in std::iter::once(&cell.reads).chain(more) {
                 if reads.epoch == 0
                     || reads.class.is_strong() && own.class.is_strong()
-                    || clocks.seen_block(own.thread, reads.first, reads.epoch)
+                    || by.seen_block(reads.first, reads.epoch)
                 {
                     continue;
                 }
                 let mut rest = reads.mask;
                 while rest != 0 {
                     let thread = reads.first + rest.trailing_zeros() as Thread;
-                    if !clocks.seen(own.thread, thread, reads.epoch) {
+                    if !by.seen(thread, reads.epoch) {
                         return Some(EarlierAccess {
                             thread,
                             site: reads.site,
@@ -196,7 +203,7 @@ impl Shadow {
 
     /// Records an access.
     #[inline]
-    pub fn record(&mut self, clocks: &Clocks, index: u32, own: &LaneAccess) {
+    pub fn record(&mut self, by: &Observer<'_>, index: u32, own: &LaneAccess) {
         let cell = &mut self.cells[index as usize];
         let epoch = own.epoch;
         // An atomic operation is remembered as a write, which conflicts with all that its read conflicts with.
@@ -218,10 +225,10 @@ impl Shadow {
             } else {
                 let covered = |reads: &Reads| {
                     reads.epoch == 0
-                        || clocks.seen_block(own.thread, reads.first, reads.epoch)
-                        || reads.class.is_strong() >= own.class.is_strong()
-                            && lanes(reads)
-                                .all(|thread| clocks.seen(own.thread, thread, reads.epoch))
+                        || by.seen_block(reads.first, reads.epoch)
+                        || (by.may_have_seen(reads.epoch) || reads.first == first)
+                            && reads.class.is_strong() >= own.class.is_strong()
+                            && lanes(reads).all(|thread| by.seen(thread, reads.epoch))
                 };
                 if covered(&cell.reads) {
                     cell.reads = new;
@@ -231,7 +238,15 @@ impl Shadow {
                         cell.further_reads = self.further_reads.len() as u32;
                     }
                     let more = &mut self.further_reads[cell.further_reads as usize - 1];
-                    if let Some(reads) = more.iter_mut().find(|reads| fits(reads)) {
+                    // The reads of the warp are most often where they were in the last cell.
+                    let hint = self.hint;
+                    let found = match more.get(hint) {
+                        Some(reads) if fits(reads) => Some(hint),
+                        _ => more.iter().position(fits),
+                    };
+                    if let Some(index) = found {
+                        self.hint = index;
+                        let reads = &mut more[index];
                         reads.mask |= new.mask;
                     } else {
                         more.retain(|reads| !covered(reads));

@@ -210,8 +210,9 @@ impl SharedMemory {
             class,
             epoch: self.clocks.now(thread),
         };
+        let by = self.clocks.observer(thread);
         for cell in shadow.range(offset, size) {
-            if let Some(earlier) = shadow.conflict(&self.clocks, cell, &own) {
+            if let Some(earlier) = shadow.conflict(&by, cell, &own) {
                 // If the same instruction has just written here in another lane, that value is not in memory yet.
                 let (block, warp, other) = self.clocks.position(earlier.thread);
                 let together = earlier.site == access.site
@@ -237,7 +238,7 @@ impl SharedMemory {
                     });
                 }
             }
-            shadow.record(&self.clocks, cell, &own);
+            shadow.record(&by, cell, &own);
         }
         None
     }

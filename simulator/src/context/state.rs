@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use super::limits::Limits;
 use super::output::PrintBuffer;
-use crate::abi::CUresult;
-use crate::abi::fault::Fault;
 use crate::error::{Result, code};
 use crate::memory::{self, AllocationKind, AllocationState, Memory};
 use crate::registry::{ContextBound, ContextObjects, Registry};
 use crate::report;
 use crate::sync::lock;
 use crate::work::QueueSet;
+use warpsmith_abi::CUresult;
+use warpsmith_abi::fault::Fault;
 
 /// All contexts, primary and created.
 pub(crate) static CONTEXTS: Registry<Context> = Registry::new();

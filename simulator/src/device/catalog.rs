@@ -2,7 +2,7 @@
 
 use super::h200;
 use super::profile::Profile;
-use crate::abi::CUdevice_attribute;
+use warpsmith_abi::CUdevice_attribute;
 
 /// The version of the driver that is simulated.
 pub(crate) const DRIVER_VERSION: i32 = 13000;

@@ -1,6 +1,6 @@
 //! The default device: what the CUDA driver reports for an NVIDIA H200, as measured on one.
 
-use crate::abi::CUdevice_attribute as Attribute;
+use warpsmith_abi::CUdevice_attribute as Attribute;
 
 use super::profile::Profile;
 

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::abi::CUdevice_attribute;
 use crate::settings;
+use warpsmith_abi::CUdevice_attribute;
 
 /// What a device reports.
 pub(crate) struct Profile {

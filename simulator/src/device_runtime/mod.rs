@@ -4,11 +4,11 @@ pub(crate) mod conditions;
 
 use std::sync::Arc;
 
-use crate::abi::fault::{Fault, FaultKind};
 use crate::context::Context;
 use crate::engine::Runtime;
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::report;
+use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// The device runtime of one context.
 pub(crate) struct DeviceRuntime<'a> {

@@ -1,6 +1,7 @@
 //! What a grid runs in: the memory it may touch, the checks that are on, and the services of the device runtime.
 
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 /// An allocation (or another known range) of device-visible memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +117,14 @@ pub struct Environment<'a> {
     pub threads: usize,
     /// Bytes of stack a thread may use beyond what its kernel needs statically (`CU_LIMIT_STACK_SIZE`).
     pub stack_limit: u32,
+    /// How long all threads of a grid may do nothing but poll memory, without any change of it, before this is reported as a
+    /// deadlock. They may wait for the host, so it is not short: [`Environment::DEFAULT_PATIENCE`].
+    pub patience: Duration,
     /// Set by the host to end the grid early (a killed context); polled by the workers.
     pub cancel: Option<&'a std::sync::atomic::AtomicBool>,
+}
+
+impl Environment<'_> {
+    /// See [`Environment::patience`].
+    pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 }

@@ -37,14 +37,22 @@ impl Pool<'_> {
                 lane: 0,
                 message,
                 details: FaultDetails::default(),
+                site: None,
             })
         });
         let warp = &resident.warps[warp];
+        let mut frames = source_frames(warp, self.grid.program);
+        if let Some(issued) = fault
+            .site
+            .and_then(|site| self.grid.program.site_frame(site))
+        {
+            frames[0] = issued;
+        }
         let origin = FaultOrigin {
             kernel: self.kernel.name.clone(),
             block: resident.cluster.blocks[warp.block as usize].index,
             thread: self.grid.thread_index(warp.index, fault.lane),
-            frames: source_frames(warp, self.grid.program),
+            frames,
         };
         Box::new(fault.details.into_fault(fault.kind, fault.message, origin))
     }
@@ -131,6 +139,7 @@ impl Pool<'_> {
                     notes,
                     ..FaultDetails::default()
                 },
+                site: None,
             })),
         )
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::access::finding;
@@ -141,6 +141,7 @@ pub(super) struct Pool<'a> {
     /// The next cluster to be started.
     next: AtomicU64,
     pub(super) stop: AtomicBool,
+    patience: Duration,
     cancel: Option<&'a AtomicBool>,
     pub(super) fault: Mutex<Option<Box<Fault>>>,
     instructions: AtomicU64,
@@ -213,6 +214,7 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
         kernel: launch.kernel,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
+        patience: environment.patience,
         cancel: environment.cancel,
         fault: Mutex::new(None),
         instructions: AtomicU64::new(0),
@@ -241,18 +243,6 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
 
 /// Clusters a worker has at most, unless the grid is cooperative.
 const MAX_RESIDENT: usize = 64;
-
-/// How long all threads of a grid may do nothing but poll memory, without anybody changing any, before this is called a
-/// deadlock: `WARPSMITH_PATIENCE` in seconds, by default 10. The host may be what they wait for, so it is not short.
-fn patience() -> Duration {
-    static PATIENCE: OnceLock<Duration> = OnceLock::new();
-    *PATIENCE.get_or_init(|| {
-        let seconds = std::env::var("WARPSMITH_PATIENCE")
-            .ok()
-            .and_then(|s| s.parse().ok());
-        Duration::try_from_secs_f64(seconds.unwrap_or(10.0)).unwrap_or(Duration::MAX)
-    })
-}
 
 /// How a cluster goes on after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,7 +300,7 @@ impl<'a> Pool<'a> {
                 self.progress.store(now, Ordering::Relaxed);
             } else if self.grid.checks.barriers
                 && u128::from(now.saturating_sub(self.progress.load(Ordering::Relaxed)))
-                    > patience().as_millis()
+                    > self.patience.as_millis()
                 && let Some(cluster) = resident.first_mut()
             {
                 self.report(self.deadlock(cluster));
@@ -363,6 +353,7 @@ impl<'a> Pool<'a> {
                 lane: 0,
                 message: "the launch was cancelled".into(),
                 details: FaultDetails::default(),
+                site: None,
             };
             let warp = resident.warps.iter().position(|w| w.live != 0).unwrap_or(0);
             self.report(self.present(resident, warp, Some(Box::new(fault))));

@@ -2,7 +2,7 @@
 
 use core::ffi::CStr;
 
-use crate::abi::CUresult;
+use warpsmith_abi::CUresult;
 
 macro_rules! codes {
     ($($short:ident = $full:ident: $text:literal,)*) => {

@@ -2,7 +2,7 @@
 
 pub(crate) mod code;
 
-use crate::abi::CUresult;
+use warpsmith_abi::CUresult;
 
 /// The result of a driver call.
 pub(crate) type Result<T = ()> = core::result::Result<T, CUresult>;

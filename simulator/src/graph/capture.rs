@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex, Weak};
 
 use super::template::{Graph, NODES, NodeOperation};
-use crate::abi::CUstreamCaptureMode;
 use crate::error::{Result, code};
 use crate::streams::capture::{
     CaptureInformation, CaptureSession, Dependency, DependencyUpdate, Frontier,
@@ -12,6 +11,7 @@ use crate::streams::capture::{
 use crate::streams::{Event, Operation, Recording, Stream};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
+use warpsmith_abi::CUstreamCaptureMode;
 
 /// The graph into which a capture goes.
 struct CaptureTarget {

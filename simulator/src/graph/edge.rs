@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::abi::CUgraphEdgeData;
 use crate::streams::capture::Dependency;
+use warpsmith_abi::CUgraphEdgeData;
 
 /// The data of an edge for which the program gave none: a full dependency.
 pub(crate) const PLAIN_EDGE: CUgraphEdgeData = CUgraphEdgeData {

@@ -7,13 +7,13 @@ use super::objects::UserObject;
 use super::plan::{Action, Plan, Step, compile};
 use super::run::{EventRecords, run};
 use super::template::{Graph, node_type_of};
-use crate::abi::CUgraphExecUpdateResult;
 use crate::device_runtime::conditions;
 use crate::error::{Result, code};
 use crate::registry::{ContextBound, Registry};
 use crate::streams::{Operation, Stream};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
+use warpsmith_abi::CUgraphExecUpdateResult;
 
 /// All executable graphs.
 pub(crate) static EXECS: Registry<Exec> = Registry::new();

@@ -1,8 +1,8 @@
 //! Updating a plan from one of the same shape: what may change, and why it is refused.
 
 use super::plan::{Action, Plan, Step};
-use crate::abi::CUgraphExecUpdateResult as Outcome;
 use crate::streams::Operation;
+use warpsmith_abi::CUgraphExecUpdateResult as Outcome;
 
 /// Why an update is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

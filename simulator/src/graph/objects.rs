@@ -3,10 +3,10 @@
 use core::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-use crate::abi::CUhostFn;
 use crate::registry::Registry;
 use crate::streams::HostCall;
 use crate::sync::lock;
+use warpsmith_abi::CUhostFn;
 
 /// All user objects of which the program owns references.
 pub(crate) static USER_OBJECTS: Registry<UserObject> = Registry::new();

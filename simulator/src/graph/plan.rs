@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::template::{ConditionalKind, Graph, NodeOperation, node_type_of};
-use crate::abi::{CUgraphInstantiateResult, CUgraphNodeType, CUresult};
 use crate::device_runtime::conditions;
 use crate::error::code;
 use crate::memory::EndMemory;
 use crate::streams::Operation;
+use warpsmith_abi::{CUgraphInstantiateResult, CUgraphNodeType, CUresult};
 
 /// A snapshot of a graph.
 #[derive(Clone)]

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use super::plan::{Action, Plan, Step};
 use super::template::ConditionalKind;
-use crate::abi::fault::{Fault, FaultKind};
 use crate::context::Context;
 use crate::device_runtime::conditions;
 use crate::settings;
 use crate::streams::{EventPoint, Operation, Recording};
 use crate::sync::lock;
+use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// How many branches of a graph run at the same time.
 const BRANCHES: usize = 8;

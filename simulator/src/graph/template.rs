@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use super::edge::{Edge, reaches};
 use super::objects::UserObject;
-use crate::abi::{CUgraphEdgeData, CUgraphNodeType};
 use crate::device_runtime::conditions;
 use crate::error::{Result, code};
 use crate::registry::Registry;
 use crate::streams::Operation;
 use crate::streams::capture::Dependency;
 use crate::sync::lock;
+use warpsmith_abi::{CUgraphEdgeData, CUgraphNodeType};
 
 /// All graphs, also those that belong to a node.
 pub(crate) static GRAPHS: Registry<Graph> = Registry::new();

@@ -7,11 +7,11 @@ use std::sync::Mutex;
 
 use super::allocation::{AllocationInfo, AllocationKind, AllocationState};
 use super::space::Memory;
-use crate::abi::{
-    CU_DEVICE_INVALID, CUdevice, CUmem_advise as Advice, CUmem_range_attribute as RangeAttribute,
-};
 use crate::error::{Result, code};
 use crate::sync::lock;
+use warpsmith_abi::{
+    CU_DEVICE_INVALID, CUdevice, CUmem_advise as Advice, CUmem_range_attribute as RangeAttribute,
+};
 
 /// Bytes for which hints are kept together.
 const PAGE: usize = 4096;

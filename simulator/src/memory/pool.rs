@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::allocation::AllocationKind;
 use super::space::Memory;
-use crate::abi::{CUmemPool_attribute, CUmemoryPool};
 use crate::device;
 use crate::error::{Result, code};
 use crate::registry::Registry;
 use crate::sync::lock;
+use warpsmith_abi::{CUmemPool_attribute, CUmemoryPool};
 
 /// All pools that the program can name.
 pub(crate) static POOLS: Registry<Pool> = Registry::new();

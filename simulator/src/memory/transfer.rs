@@ -2,8 +2,8 @@
 
 use super::guest;
 use super::space::Memory;
-use crate::abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUmemorytype};
 use crate::error::{Result, code};
+use warpsmith_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUmemorytype};
 
 /// Which memory one end of a copy lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::function::Function;
 use super::occupancy::{max_threads, registers};
-use crate::abi::{CUdevice_attribute, CUfunction_attribute as Attribute};
 use crate::device;
 use crate::error::{Result, code};
+use warpsmith_abi::{CUdevice_attribute, CUfunction_attribute as Attribute};
 
 /// `cuFuncGetAttribute`
 pub(crate) fn attribute(function: &Function, attribute: Attribute) -> Result<c_int> {

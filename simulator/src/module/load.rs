@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::loaded::Module;
 use super::target::{NEWEST_PTX, version_directive, wrong_target};
-use crate::abi::CUresult;
 use crate::context::Context;
 use crate::engine;
 use crate::error::code;
 use crate::memory::{self, AllocationKind, Memory, guest};
 use crate::settings;
+use warpsmith_abi::CUresult;
 
 /// Why a module was not loaded.
 pub(crate) struct LoadFailure {

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use super::function::{FUNCTIONS, Function};
 use super::target::parse_target;
-use crate::abi::CUmodule;
 use crate::context::Context;
 use crate::engine;
 use crate::error::{Result, code};
 use crate::memory;
 use crate::registry::{ContextBound, Registry};
 use crate::sync::lock;
+use warpsmith_abi::CUmodule;
 
 /// All loaded modules.
 pub(crate) static MODULES: Registry<Module> = Registry::new();

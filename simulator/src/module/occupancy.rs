@@ -1,8 +1,8 @@
 //! How many blocks of a kernel fit on a multiprocessor.
 
 use super::function::Function;
-use crate::abi::CUdevice_attribute;
 use crate::device;
+use warpsmith_abi::CUdevice_attribute;
 
 /// Registers of a thread: the engine's estimate, in the device's steps.
 pub(super) fn registers(function: &Function) -> u32 {

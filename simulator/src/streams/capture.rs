@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::ThreadId;
 
-use crate::abi::{CUgraphEdgeData, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus};
 use crate::error::{Result, code};
 use crate::sync::lock;
+use warpsmith_abi::{CUgraphEdgeData, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus};
 
 /// A node that the next captured item depends on, with the data of the edge.
 #[derive(Clone, Copy)]

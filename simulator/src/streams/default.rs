@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
 
 use super::stream::{STREAMS, Stream};
-use crate::abi::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUstream};
 use crate::context::{Context, current};
 use crate::error::Result;
 use crate::registry::ContextObjects;
 use crate::sync::{read, write};
+use warpsmith_abi::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUstream};
 
 /// The legacy default streams, by context.
 struct LegacyStreams {

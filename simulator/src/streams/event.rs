@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use super::capture::CapturedEvent;
-use crate::abi::CUevent_flags;
 use crate::error::{Result, code};
 use crate::registry::{ContextBound, Registry};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
+use warpsmith_abi::CUevent_flags;
 
 /// All events.
 pub(crate) static EVENTS: Registry<Event> = Registry::new();

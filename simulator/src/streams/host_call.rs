@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use std::cell::Cell;
 
-use crate::abi::CUhostFn;
+use warpsmith_abi::CUhostFn;
 
 thread_local! {
     /// Whether this thread is running a function of the program's; driver calls are forbidden there.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::abi::CUdevice_attribute as Limit;
 use crate::context::Context;
 use crate::device;
 use crate::device_runtime::DeviceRuntime;
@@ -13,6 +12,7 @@ use crate::memory::Memory;
 use crate::module::{self, Function};
 use crate::settings;
 use crate::sync::lock;
+use warpsmith_abi::CUdevice_attribute as Limit;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,6 +139,7 @@ impl Launch {
             seed: settings.seed,
             threads: settings.threads,
             stack_limit: lock(&context.limits).stack.min(u32::MAX as usize) as u32,
+            patience: settings.patience,
             cancel: Some(context.cancel_flag()),
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::event::{Event, EventPoint, Recording};
 use super::host_call::HostCall;
 use super::launch::Launch;
-use crate::abi::fault::{Fault, FaultKind};
 use crate::context::Context;
 use crate::memory::{self, Fill, Transfer};
+use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// One item of work.
 #[derive(Clone)]

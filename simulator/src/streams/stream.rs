@@ -6,12 +6,12 @@ use std::time::Instant;
 use super::capture::CaptureSlot;
 use super::event::{Event, EventPoint, Recording};
 use super::operation::Operation;
-use crate::abi::{CU_STREAM_LEGACY, CUstream_flags};
 use crate::context::Context;
 use crate::error::{Result, code};
 use crate::registry::{ContextBound, Registry};
 use crate::settings;
 use crate::work::{CompletionPoint, QueueRole, Work, WorkQueue};
+use warpsmith_abi::{CU_STREAM_LEGACY, CUstream_flags};
 
 /// All streams that the program has created.
 pub(crate) static STREAMS: Registry<Stream> = Registry::new();

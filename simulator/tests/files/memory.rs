@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use warpsmith_simulator::engine::{AccessError, AllocationInfo, DeviceMemory, Extent, Runtime};
 
-const BYTES: usize = 4 << 20;
+/// Less where it is interpreted, word by word.
+const BYTES: usize = if cfg!(miri) { 1 << 19 } else { 4 << 20 };
 const HEAP: u64 = 64 << 10;
 
 /// The memory: allocations one after the other, with gaps between them.

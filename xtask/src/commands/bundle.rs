@@ -18,8 +18,8 @@ const TESTED: [&str; 4] = [
     "warpsmith-host",
     "warpsmith-suite",
 ];
-/// The integration tests among them that need the source tree and a compiler, and so stay behind.
-const NEED_THE_SOURCE: [&str; 2] = ["compile_fail", "snapshots"];
+/// The integration tests among them that need the source tree, a compiler or cargo's target folder, and so stay behind.
+const NEED_THE_SOURCE: [&str; 3] = ["command", "compile_fail", "snapshots"];
 const RUN_SH: &str = include_str!("../../templates/bundle-run.sh");
 
 /// The options of `cargo xtask bundle`.

@@ -42,6 +42,32 @@ pub(super) fn space_name(space: Space) -> &'static str {
 }
 
 impl Refused {
+    /// The access as data, with further lines for the report.
+    fn details(self, notes: Vec<String>) -> FaultDetails {
+        FaultDetails {
+            access: Some(FaultAccess {
+                kind: match self.kind {
+                    AccessKind::Read => fault::AccessKind::Read,
+                    AccessKind::Write => fault::AccessKind::Write,
+                    AccessKind::Atomic => fault::AccessKind::Atomic,
+                },
+                space: match self.space {
+                    Space::Generic => MemorySpace::Other,
+                    Space::Global => MemorySpace::Global,
+                    Space::Const => MemorySpace::Constant,
+                    Space::Shared | Space::SharedCluster => MemorySpace::Shared,
+                    Space::Local => MemorySpace::Local,
+                    Space::Parameter => MemorySpace::Parameter,
+                },
+                address: self.offset,
+                size: self.size,
+                nearest: None,
+            }),
+            notes,
+            ..FaultDetails::default()
+        }
+    }
+
     /// Records that there is no such memory.
     #[cold]
     pub fn outside(self, warp: &mut Warp, note: String) {
@@ -52,7 +78,8 @@ impl Refused {
             self.size,
             self.offset
         );
-        warp.fail_with(FaultKind::IllegalAddress, self.lane, what, vec![note]);
+        let details = self.details(vec![note]);
+        warp.fail_with(FaultKind::IllegalAddress, self.lane, what, details);
     }
 
     /// Records that the address is not a multiple of the access's size.
@@ -65,8 +92,8 @@ impl Refused {
             kind_name(self.kind),
             self.offset
         );
-        let notes = vec![format!("the address must be a multiple of {size}")];
-        warp.fail_with(FaultKind::MisalignedAddress, self.lane, what, notes);
+        let details = self.details(vec![format!("the address must be a multiple of {size}")]);
+        warp.fail_with(FaultKind::MisalignedAddress, self.lane, what, details);
     }
 
     /// Records that an atomic operation is at an address of a space that has none.
@@ -77,7 +104,8 @@ impl Refused {
             self.size,
             space_name(self.space)
         );
-        warp.fail(FaultKind::InvalidAddressSpace, self.lane, what);
+        let details = self.details(Vec::new());
+        warp.fail_with(FaultKind::InvalidAddressSpace, self.lane, what, details);
     }
 
     /// Records that the address is a function's.
@@ -88,7 +116,8 @@ impl Refused {
             kind_name(self.kind),
             self.size
         );
-        warp.fail(FaultKind::InvalidAddressSpace, self.lane, what);
+        let details = self.details(Vec::new());
+        warp.fail_with(FaultKind::InvalidAddressSpace, self.lane, what, details);
     }
 
     /// Records that global memory cannot be accessed so, with the nearest allocation.
@@ -108,27 +137,16 @@ impl Refused {
             "invalid global {} of {size} bytes at {address:#x}: {why}",
             kind_name(self.kind)
         );
-        let nearest = cluster.grid.memory.nearest(address);
-        let details = FaultDetails {
-            access: Some(FaultAccess {
-                kind: match self.kind {
-                    AccessKind::Read => fault::AccessKind::Read,
-                    AccessKind::Write => fault::AccessKind::Write,
-                    AccessKind::Atomic => fault::AccessKind::Atomic,
-                },
-                space: MemorySpace::Global,
-                address,
-                size,
-                nearest: nearest.map(|near| NearestAllocation {
-                    what: near.what,
-                    base: near.base,
-                    size: near.size,
-                    freed: near.freed,
-                }),
-            }),
-            notes,
-            ..FaultDetails::default()
-        };
+        let mut details = self.details(notes);
+        if let Some(access) = &mut details.access {
+            let nearest = cluster.grid.memory.nearest(address);
+            access.nearest = nearest.map(|near| NearestAllocation {
+                what: near.what,
+                base: near.base,
+                size: near.size,
+                freed: near.freed,
+            });
+        }
         warp.fail_with(kind, self.lane, what, details);
     }
 }

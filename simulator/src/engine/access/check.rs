@@ -28,9 +28,12 @@ pub(super) fn access(
     bytes: &Bytes,
 ) -> Flow {
     let pointers = bytes.pointers(warp, size);
-    let shared = lanes_of(warp.mask)
-        .filter(|&lane| cluster.holds(pointers[lane]))
-        .fold(0, |mask, lane| mask | 1 << lane);
+    let shared = match declared.region() {
+        Region::Shared => warp.mask,
+        _ => lanes_of(warp.mask)
+            .filter(|&lane| cluster.holds(pointers[lane]))
+            .fold(0, |mask, lane| mask | 1 << lane),
+    };
     let site = Program::site(warp.function, warp.pc);
     // An asynchronous access happens when it completes.
     if shared != 0 && declared.is_synchronous() {

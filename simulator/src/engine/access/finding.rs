@@ -5,6 +5,7 @@ use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
+use crate::engine::program::Program;
 
 /// The earlier access of a race.
 fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
@@ -92,7 +93,14 @@ fn describe(
 pub(super) fn fail(warp: &mut Warp, cluster: &Cluster<'_>, finding: &Finding) -> Flow {
     let access = *finding.access();
     let (kind, message, details) = describe(cluster, cluster.grid, finding);
-    warp.fail_with(kind, access.thread as usize % 32, message, details)
+    let flow = warp.fail_with(kind, access.thread as usize % 32, message, details);
+    if access.site != Program::site(warp.function, warp.pc)
+        && let Some(fault) = &mut warp.fault
+    {
+        // An asynchronous access, found when it completed.
+        fault.site = Some(access.site);
+    }
+    flow
 }
 
 /// The report of a finding that was held back; `kernel` is the kernel's name.

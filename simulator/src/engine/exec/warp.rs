@@ -87,6 +87,8 @@ pub(crate) struct RawFault {
     pub lane: u32,
     pub message: String,
     pub details: FaultDetails,
+    /// The instruction whose fault it is, if it is not the one that is being executed.
+    pub site: Option<u32>,
 }
 
 /// A cached range of memory that may be accessed without asking.
@@ -284,6 +286,7 @@ impl Warp {
             lane: lane as u32,
             message: message.into(),
             details: details.into(),
+            site: None,
         };
         self.fault = Some(Box::new(fault));
         Flow::Fault

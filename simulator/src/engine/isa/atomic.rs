@@ -4,9 +4,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use half::{bf16, f16};
-use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
-use super::memory::{address, cache_hints, order, space};
+use super::memory::address;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
@@ -16,8 +15,8 @@ use crate::engine::exec::operand::{
     Address, LANES, Read, ReadList, Value, WriteList, WriteOptional, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::float::{Float, atomic_add};
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
@@ -289,38 +288,21 @@ fn code(operation: &str, ty: Ty) -> Option<Code> {
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let (order, scope) = order(&mut modifiers, AccessKind::Atomic);
-    let space = space(&mut modifiers).unwrap_or(Space::Generic);
-    if matches!(space, Space::Local | Space::Parameter | Space::Const) {
-        return Err(unknown(inst));
-    }
-    let effect = Effect {
-        order,
-        scope,
-        ..Effect::plain(space, AccessKind::Atomic)
-    };
     let operations = [
         "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
     ];
-    let operation = modifiers.any(&operations).ok_or_else(|| unknown(inst))?;
-    modifiers.flag("noftz");
-    let hints = cache_hints(&mut modifiers);
-    let vector = modifiers.any(&["v2", "v4", "v8"]);
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
+    let form = cx.form();
+    let operation = operations.into_iter().find(|&name| form.has(name));
+    let vector = ["v2", "v4", "v8"].into_iter().find(|&name| form.has(name));
+    let ty = Ty::named(form.main_type());
+    let (operation, ty) = operation.zip(ty).ok_or_else(|| unknown(inst))?;
     let atom = inst.opcode == "atom";
     let width = Width::of(ty);
     let operands = &inst.operands[usize::from(atom && !inst.operands.is_empty())..];
     let cas = operation == "cas";
-    expect_operands(inst, &[usize::from(atom) + 2 + usize::from(cas) + hints])?;
-    if !atom && matches!(operation, "exch" | "cas") {
-        return Err(unknown(inst));
-    }
-    let operand = cx.address(&operands[0])?;
-    let at = address(cx, operand, effect)?;
+    let at = address(cx, inst, usize::from(atom))?;
     if let Some(vector) = vector {
-        return lower_vector(cx, inst, (operation, ty, vector, space), at);
+        return lower_vector(cx, inst, (operation, ty, vector), at);
     }
     if cas {
         let code = match ty.width() {
@@ -351,12 +333,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 fn lower_vector<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    (operation, ty, vector, space): (&str, Ty, &str, Space),
+    (operation, ty, vector): (&str, Ty, &str),
     at: Address,
 ) -> Result<()> {
     let count: usize = vector[1..].parse().unwrap_or(0);
     let atom = inst.opcode == "atom";
-    if space != Space::Global || operation != "add" || ty.width() as usize * count > 128 {
+    if operation != "add" || ty.width() as usize * count > 128 {
         return Err(unknown(inst));
     }
     let operands = &inst.operands[usize::from(atom)..];

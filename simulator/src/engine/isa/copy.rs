@@ -1,10 +1,8 @@
 //! `cp.async`: copies from global to shared memory that are done as late as the rules allow, when their thread waits for
 //! them, so that a missing wait shows.
 
-use warpsmith_isa::effect::{AccessKind, Completion, Effect, Order, Proxy, Scope, Space};
-
 use super::mbarrier::{self, ArrivalCount};
-use super::memory::{address, cache_hints};
+use super::memory::address;
 use crate::engine::access::completion::complete;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
@@ -12,10 +10,12 @@ use crate::engine::access::values::Stored;
 use crate::engine::exec::async_copy::{AsyncCopy, Completed};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Level, Op, scalar};
-use crate::engine::exec::operand::{Address, LANES, Read, lanes_of, operands};
+use crate::engine::exec::operand::{
+    Address, LANES, Read, ReadPredicate, Write, lanes_of, operands,
+};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
+use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -23,6 +23,7 @@ use crate::ptx::{Error, Result};
 operands! {
     /// `from_bytes`: how many are read, the others become zero; `size`: how many are written.
     pub(crate) struct IssueOperands { to: Address, from: Address, from_bytes: Read<u32>, size: u32 }
+    pub(crate) struct SourceBytesOperands { d: Write<u32>, ignored: ReadPredicate, size: u32 }
     /// `keep`: groups that need not be done.
     pub(crate) struct WaitOperands { keep: u32 }
     /// `counted`: whether the arrival is among those that the mbarrier expects (`.noinc`).
@@ -88,6 +89,24 @@ impl Op for Issue {
     }
 }
 
+/// The bytes that a copy reads whose lane may ignore its source.
+struct SourceBytes;
+
+impl Op for SourceBytes {
+    type Operands = SourceBytesOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let ignored = o.ignored.bits(warp);
+        let bytes = std::array::from_fn(|lane| match ignored >> lane & 1 {
+            0 => o.size,
+            _ => 0,
+        });
+        o.d.put(warp, &bytes);
+        Flow::Next
+    }
+}
+
 /// `cp.async.commit_group`
 struct Commit;
 
@@ -142,10 +161,13 @@ impl Op for Arrive {
             0 => ArrivalCount::Added,
             _ => ArrivalCount::Expected,
         };
+        // The copies are done, so this is the time of the arrival.
+        let mut barrier = o.barrier;
+        barrier.access = Declared::of(barrier).completed().word();
         access::<L>(
             warp,
             cluster,
-            o.barrier,
+            barrier,
             8,
             Stored::Unknown,
             |warp, _, bytes| {
@@ -164,6 +186,11 @@ impl Op for Arrive {
     }
 }
 
+const PRED: Ty = Ty {
+    kind: Kind::Pred,
+    bits: 1,
+    packed: 1,
+};
 const U32: Ty = Ty {
     kind: Kind::Unsigned,
     bits: 32,
@@ -171,91 +198,62 @@ const U32: Ty = Ty {
 };
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if inst.opcode != "cp" || !modifiers.flag("async") {
+    let form = *cx.form();
+    if form.has("bulk") || !form.has("async") {
         return Err(unknown(inst));
     }
-    if let Some(name) = modifiers.any(&["commit_group", "wait_group", "wait_all"]) {
-        modifiers.finish(inst)?;
-        match (name, inst.operands.as_slice()) {
-            ("commit_group", []) => cx.emit(scalar::<Commit>(), ()),
-            ("wait_all", []) => cx.emit(scalar::<WaitAll>(), ()),
-            ("wait_group", [operand]) => match operand.kind {
-                OperandKind::Int(number @ 0..=0xFFFF) => {
-                    let keep = number as u32;
-                    cx.emit(scalar::<WaitGroup>(), WaitOperands { keep })
-                }
-                _ => return Err(Error::new(operand.at, "expected a number of groups")),
-            },
-            _ => {
-                return Err(Error::new(
-                    inst.at,
-                    format!("`{}` has the wrong number of operands", inst.name()),
-                ));
-            }
-        };
+    if form.has("commit_group") {
+        cx.emit(scalar::<Commit>(), ());
         return Ok(());
     }
-    let barrier = modifiers.flag("mbarrier");
-    let shared = ["shared", "shared::cta"];
-    if barrier {
-        let arrive = modifiers.flag("arrive");
-        let counted = u32::from(modifiers.flag("noinc"));
-        let space = modifiers
-            .any(&shared)
-            .map_or(Space::Generic, |_| Space::Shared);
-        if !arrive || modifiers.ty().is_none_or(|t| t.bits != 64) {
-            return Err(unknown(inst));
-        }
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[1])?;
-        let operand = cx.address(&inst.operands[0])?;
-        let barrier = address(
-            cx,
-            operand,
-            mbarrier::effect(space, Order::AcquireRelease, Scope::Block),
-        )?;
+    if form.has("wait_all") {
+        cx.emit(scalar::<WaitAll>(), ());
+        return Ok(());
+    }
+    if form.has("wait_group") {
+        let OperandKind::Int(number @ 0..=0xFFFF) = inst.operands[0].kind else {
+            return Err(Error::new(
+                inst.operands[0].at,
+                "expected a number of groups",
+            ));
+        };
+        let keep = number as u32;
+        cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
+        return Ok(());
+    }
+    if form.has("mbarrier") {
+        let counted = u32::from(form.has("noinc"));
+        let barrier = address(cx, inst, 0)?;
         cx.emit(scalar::<Arrive>(), ArriveOperands { barrier, counted });
         return Ok(());
     }
-    let hints = cache_hints(&mut modifiers);
-    if modifiers.any(&shared).is_none() || !modifiers.flag("global") {
-        return Err(unknown(inst));
-    }
-    modifiers.finish(inst)?;
-    let operands = inst.operands.len() - hints.min(inst.operands.len());
-    let (OperandKind::Int(size), 3 | 4) = (
-        inst.operands.get(2).map_or(&OperandKind::Sink, |o| &o.kind),
-        operands,
-    ) else {
-        return Err(Error::new(
-            inst.at,
-            format!(
-                "`{}` takes two addresses, a size and maybe a source size",
-                inst.name()
-            ),
-        ));
+    let size = match inst.operands[2].kind {
+        OperandKind::Int(size @ (4 | 8 | 16)) => size as u32,
+        _ => {
+            return Err(Error::new(
+                inst.operands[2].at,
+                "a size is 4, 8 or 16 bytes",
+            ));
+        }
     };
-    if !matches!(size, 4 | 8 | 16) {
-        return Err(Error::new(
-            inst.operands[2].at,
-            "a size is 4, 8 or 16 bytes",
-        ));
-    }
-    let size = *size as u32;
-    let from_bytes = match inst.operands.get(3).filter(|_| operands == 4) {
+    // The operand behind the size is the source's size or a predicate that ignores the source, if it is not the cache policy.
+    let policy = usize::from(form.has("L2::cache_hint"));
+    let from_bytes = match inst
+        .operands
+        .get(3)
+        .filter(|_| inst.operands.len() - policy == 4)
+    {
+        Some(operand) if form.operands().any(|operand| operand.name == "ignore-src") => {
+            let ignored = cx.src(operand, PRED)?;
+            let bytes = Field::Register(cx.new_register(Width::W32));
+            cx.emit_fields_with(scalar::<SourceBytes>(), &[bytes, ignored], &[size]);
+            bytes
+        }
         Some(operand) => cx.src(operand, U32)?,
-        None => cx.constant(u64::from(size), Width::W32),
+        None => cx.constant(size.into(), Width::W32),
     };
-    let copies = |space, kind| Effect {
-        proxy: Proxy::Generic,
-        completion: Completion::AsyncGroup,
-        ..Effect::plain(space, kind)
-    };
-    let source = cx.address(&inst.operands[1])?;
-    let from = address(cx, source, copies(Space::Global, AccessKind::Read))?;
-    let target = cx.address(&inst.operands[0])?;
-    let to = address(cx, target, copies(Space::Shared, AccessKind::Write))?;
+    let from = address(cx, inst, 1)?;
+    let to = address(cx, inst, 0)?;
     cx.emit(
         scalar::<Issue>(),
         IssueOperands {

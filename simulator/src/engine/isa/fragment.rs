@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use warpsmith_isa::effect::{AccessKind, Effect, Space};
+use warpsmith_isa::effect::Space;
 
-use super::matrix::{FragmentUse, FragmentWord, Table, fragment, layout, shape, whole_warp};
+use super::matrix::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
 use super::memory;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access_at;
@@ -15,11 +15,11 @@ use crate::engine::exec::operand::{Address, LANES, Read, ReadList, WriteList, op
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{SHARED, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
+use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::{Builder, Width};
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::layout::Layout;
-use crate::numerics::matrix::shape::{Element, Shape, Use, registers, wmma_exists};
+use crate::numerics::matrix::shape::{Element, Shape, Use, registers};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
@@ -353,55 +353,26 @@ impl Op for StoreRows {
 
 /// `wmma.load` and `wmma.store`.
 pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let store = modifiers.flag("store");
-    let load = !store && modifiers.flag("load");
-    let part = match modifiers.any(&["a", "b", "c", "d"]) {
-        Some("a") if load => Use::A,
-        Some("b") if load => Use::B,
-        Some("c") if load => Use::Accumulator,
-        Some("d") if store => Use::Accumulator,
-        _ => return Err(unknown(inst)),
+    let form = *cx.form();
+    let (load, store) = (form.has("load"), form.has("store"));
+    let part = match inst.modifiers.get(1) {
+        Some(&"a") => Use::A,
+        Some(&"b") => Use::B,
+        _ => Use::Accumulator,
     };
-    let sync = modifiers.flag("sync") & modifiers.flag("aligned");
-    let space = memory::space(&mut modifiers).unwrap_or(Space::Generic);
-    let shape = shape(&mut modifiers)
-        .filter(|_| sync)
-        .ok_or_else(|| unknown(inst))?;
-    let by_rows = modifiers.next_if(layout).ok_or_else(|| unknown(inst))?;
-    let element = modifiers
-        .next_if(Element::parse)
-        .ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    let exists = FACTORS.iter().any(|&factor| {
-        let accumulators = [Element::F16, Element::F32, Element::F64, Element::S32];
-        accumulators.iter().any(|&c| {
-            wmma_exists(shape, factor, c, c)
-                && element == if part == Use::Accumulator { c } else { factor }
-        })
-    });
-    // The narrow types exist in one layout only.
-    let narrow = element.bits() < 8;
-    if !exists
-        || narrow && by_rows != (part == Use::A)
-        || !matches!(
-            space,
-            Space::Generic | Space::Global | Space::Shared | Space::SharedCluster
-        )
-    {
-        return Err(unknown(inst));
-    }
-    expect_operands(inst, &[2, 3])?;
+    let shape = form.words().find_map(Shape::parse);
+    let element = form.words().filter_map(Element::parse).last();
+    let (shape, element) = shape.zip(element).ok_or_else(|| unknown(inst))?;
+    let by_rows = form.has("row");
     let (address, list) = if store { (0, 1) } else { (1, 0) };
     let count = registers(shape, part, element, true);
-    let (use_of, kind) = if load {
-        (FragmentUse::Written, AccessKind::Read)
+    let use_of = if load {
+        FragmentUse::Written
     } else {
-        (FragmentUse::Read, AccessKind::Write)
+        FragmentUse::Read
     };
     let fields = fragment(cx, &inst.operands[list], count, element, use_of)?;
-    let operand = cx.address(&inst.operands[address])?;
-    let at = memory::address(cx, operand, Effect::plain(space, kind))?;
+    let at = memory::address(cx, inst, address)?;
     let has_stride = u32::from(inst.operands.len() == 3);
     let stride = match inst.operands.get(2) {
         Some(operand) => cx.src(
@@ -455,48 +426,31 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
     Ok(())
 }
 
-const FACTORS: [Element; 9] = [
-    Element::F16,
-    Element::Bf16,
-    Element::Tf32,
-    Element::F64,
-    Element::S8,
-    Element::U8,
-    Element::S4,
-    Element::U4,
-    Element::B1,
-];
-
 /// `ldmatrix` and `stmatrix`.
 pub(crate) fn lower_rows<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let store = inst.opcode == "stmatrix";
-    let mut modifiers = Modifiers::new(inst);
-    let form = ["sync", "aligned", "m8n8", "b16"];
-    if !form.iter().all(|name| modifiers.flag(name)) {
+    let form = *cx.form();
+    // The narrower matrices of newer architectures are not there.
+    if !form.has("m8n8") || !form.has("b16") {
         return Err(unknown(inst));
     }
-    let count = match modifiers.any(&["x1", "x2", "x4"]) {
-        Some("x1") => 1,
-        Some("x2") => 2,
+    let count = match form
+        .words()
+        .find(|word| matches!(*word, "x1" | "x2" | "x4"))
+    {
         Some("x4") => 4,
-        _ => return Err(unknown(inst)),
+        Some("x2") => 2,
+        _ => 1,
     };
-    let transposed = modifiers.flag("trans");
-    let space = memory::space(&mut modifiers).unwrap_or(Space::Generic);
-    modifiers.finish(inst)?;
-    if !matches!(space, Space::Generic | Space::Shared | Space::SharedCluster) {
-        return Err(unknown(inst));
-    }
-    expect_operands(inst, &[2])?;
+    let transposed = form.has("trans");
     let (address, list) = if store { (0, 1) } else { (1, 0) };
-    let (use_of, kind) = if store {
-        (FragmentUse::Read, AccessKind::Write)
+    let use_of = if store {
+        FragmentUse::Read
     } else {
-        (FragmentUse::Written, AccessKind::Read)
+        FragmentUse::Written
     };
     let fields = fragment(cx, &inst.operands[list], count, Element::F16, use_of)?;
-    let operand = cx.address(&inst.operands[address])?;
-    let at = memory::address(cx, operand, Effect::plain(space, kind))?;
+    let at = memory::address(cx, inst, address)?;
     let transposed = u32::from(transposed);
     if store {
         let values = cx.read_list(&fields);

@@ -218,7 +218,7 @@ pub(crate) fn fragment<'a>(
 }
 
 /// Takes the shape.
-pub(crate) fn shape(modifiers: &mut Modifiers) -> Option<Shape> {
+fn shape(modifiers: &mut Modifiers) -> Option<Shape> {
     let name = modifiers
         .rest()
         .iter()
@@ -340,7 +340,7 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
 }
 
 /// `row` (true) or `col`.
-pub(crate) fn layout(name: &str) -> Option<bool> {
+fn layout(name: &str) -> Option<bool> {
     match name {
         "row" => Some(true),
         "col" => Some(false),

@@ -4,8 +4,6 @@
 //! 2^20 (40 to 61), a mark of initialisation (62), the parity of the current phase (63). A state token is the object as
 //! it was before the arrival.
 
-use warpsmith_isa::effect::{AccessKind, Effect, Order, Scope, Space};
-
 use super::memory::address;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
@@ -18,8 +16,8 @@ use crate::engine::exec::operand::{
 };
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -318,15 +316,6 @@ impl Op for PendingCount {
     }
 }
 
-/// What an mbarrier operation does to its object.
-pub(crate) fn effect(space: Space, order: Order, scope: Scope) -> Effect {
-    Effect {
-        order,
-        scope,
-        ..Effect::plain(space, AccessKind::Atomic)
-    }
-}
-
 /// How an arrival on behalf of copies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArrivalCount {
@@ -383,42 +372,12 @@ const B64: Ty = Ty {
 };
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let operations = [
-        "init",
-        "inval",
-        "arrive",
-        "arrive_drop",
-        "expect_tx",
-        "complete_tx",
-        "test_wait",
-        "try_wait",
-        "pending_count",
-    ];
-    let operation = modifiers
-        .next_if(|m| operations.iter().copied().find(|&o| o == m))
-        .ok_or_else(|| unknown(inst))?;
-    let expects = matches!(operation, "arrive" | "arrive_drop") && modifiers.flag("expect_tx");
-    modifiers.flag("noComplete");
-    let parity = modifiers.flag("parity");
-    let relaxed = modifiers.any(&["relaxed", "acquire", "release"]) == Some("relaxed");
-    let scope = match modifiers.any(&["cta", "cluster"]) {
-        Some("cluster") => Scope::Cluster,
-        _ => Scope::Block,
-    };
-    let space = modifiers
-        .any(&["shared", "shared::cta", "shared::cluster"])
-        .map_or(Space::Generic, |name| match name {
-            "shared::cluster" => Space::SharedCluster,
-            _ => Space::Shared,
-        });
-    if modifiers.ty() != Some(B64) {
-        return Err(unknown(inst));
-    }
-    modifiers.finish(inst)?;
+    let form = *cx.form();
+    let operation = inst.modifiers.first().copied().unwrap_or("");
+    let expects = operation.starts_with("arrive") && form.has("expect_tx");
+    let parity = form.has("parity");
     let operands = inst.operands.as_slice();
     if operation == "pending_count" {
-        expect_operands(inst, &[2])?;
         let (d, a) = (
             cx.dst(&operands[0], Width::W32)?,
             cx.src(&operands[1], B64)?,
@@ -440,7 +399,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         target = Some(first);
         rest = others;
     }
-    let (address_operand, rest) = rest.split_first().ok_or_else(|| unknown(inst))?;
+    let number = usize::from(target.is_some());
+    let (_, rest) = rest.split_first().ok_or_else(|| unknown(inst))?;
     let d = match target {
         Some(target) => cx.dst(target, if wait { Width::Pred } else { Width::W64 })?,
         None => Field::Sink,
@@ -459,20 +419,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             ));
         }
     };
-    // Arrivals release and waits acquire, unless they say otherwise.
-    let order = match operation {
-        "init" => Order::Release,
-        "expect_tx" | "complete_tx" => Order::Relaxed,
-        _ if relaxed => Order::Relaxed,
-        _ if wait => Order::Acquire,
-        _ => Order::AcquireRelease,
-    };
-    let operand = cx.address(address_operand)?;
-    let mut effect = effect(space, order, scope);
-    if operation == "init" {
-        effect.kind = AccessKind::Write;
-    }
-    let barrier = address(cx, operand, effect)?;
+    let barrier = address(cx, inst, number)?;
     let code = match operation {
         "init" => scalar::<Init>(),
         "inval" => scalar::<Invalidate>(),

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use warpsmith_isa::effect::{AccessKind, Effect, Order, Scope, Space};
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
 use super::parameters;
 use crate::engine::access::declared::Declared;
@@ -17,8 +17,8 @@ use crate::engine::exec::operand::{
 };
 use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width, expect_operands};
+use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
 
@@ -78,22 +78,17 @@ fn load<L: Level, M: GuestWord + Widen<R>, R: Value>(warp: &mut Warp, d: Write<R
             }
         }
         Bytes::Lanes => {
-            let pointers = &raw const warp.pointers;
-            let mask = warp.mask;
-            let target = d.lanes_mut(warp);
+            let target: *mut [R; LANES] = d.lanes_mut(warp);
+            let pointers = &warp.pointers;
             let one = |lane: usize| {
-                // SAFETY: registers do not overlap the warp's pointers, and the access path found these bytes for the lanes
-                // of the mask.
-                unsafe { M::load((*pointers)[lane].cast()).widen() }
+                // SAFETY: the access path found these bytes for the lanes of the mask; registers lie in an allocation of
+                // their own, to which no other reference lives here.
+                unsafe { (*target)[lane] = M::load(pointers[lane].cast()).widen() };
             };
-            if mask == FULL {
-                for lane in 0..LANES {
-                    target[lane] = one(lane);
-                }
+            if warp.mask == FULL {
+                (0..LANES).for_each(one);
             } else {
-                for lane in lanes_of(mask) {
-                    target[lane] = one(lane);
-                }
+                lanes_of(warp.mask).for_each(one);
             }
         }
     }
@@ -349,118 +344,49 @@ fn store_code(ty: Ty, width: Width, space: Space) -> Option<Code> {
     pick_store!(ty, width, make)
 }
 
-/// What a memory instruction's modifiers say.
-pub(crate) struct MemoryForm {
-    pub effect: Effect,
-    pub count: usize,
-    pub ty: Ty,
-    pub extra_operands: usize,
+/// The elements that a load or store moves for each lane.
+#[derive(Clone, Copy)]
+struct Elements {
+    ty: Ty,
+    count: usize,
 }
 
-const SPACES: [(&str, Space); 9] = [
-    ("global", Space::Global),
-    ("const", Space::Const),
-    ("shared", Space::Shared),
-    ("shared::cta", Space::Shared),
-    ("shared::cluster", Space::SharedCluster),
-    ("local", Space::Local),
-    ("param", Space::Parameter),
-    ("param::entry", Space::Parameter),
-    ("param::func", Space::Parameter),
-];
-
-/// Takes a state space.
-pub(crate) fn space(modifiers: &mut Modifiers) -> Option<Space> {
-    SPACES
-        .iter()
-        .copied()
-        .find(|(name, _)| modifiers.flag(name))
-        .map(|(_, space)| space)
-}
-
-/// Takes what says how an access is ordered, and among whom. Loads, stores and reductions without it are weak or relaxed, by
-/// their kind.
-pub(crate) fn order(modifiers: &mut Modifiers, kind: AccessKind) -> (Order, Scope) {
-    let semantics = modifiers.any(&[
-        "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio",
-    ]);
-    let mmio = semantics != Some("mmio") && modifiers.flag("mmio");
-    let scope = match modifiers.any(&["cta", "cluster", "gpu", "sys"]) {
-        Some("cta") => Scope::Block,
-        Some("cluster") => Scope::Cluster,
-        Some("gpu") => Scope::Device,
-        Some(_) => Scope::System,
-        None if matches!(semantics, Some("volatile" | "mmio")) || mmio => Scope::System,
-        None => Scope::Device,
-    };
-    let order = match semantics {
-        Some("acquire") => Order::Acquire,
-        Some("release") => Order::Release,
-        Some("acq_rel") => Order::AcquireRelease,
-        Some("volatile" | "relaxed" | "mmio") => Order::Relaxed,
-        _ if mmio || kind == AccessKind::Atomic => Order::Relaxed,
-        _ => Order::Weak,
-    };
-    (order, scope)
-}
-
-/// Takes hints about caches; the number of operands that belong to them.
-pub(crate) fn cache_hints(modifiers: &mut Modifiers) -> usize {
-    let mut operands = 0;
-    let mut clone = modifiers.clone();
-    while let Some(&name) = clone.rest().first() {
-        let known = matches!(
-            name,
-            "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified"
-        ) || name.starts_with("L1::")
-            || name.starts_with("L2::");
-        if known {
-            modifiers.flag(name);
-            operands += usize::from(name == "L2::cache_hint");
+impl Elements {
+    fn of(cx: &Builder<'_, '_>, inst: &Instruction) -> Result<Elements> {
+        let form = cx.form();
+        let ty = Ty::named(form.main_type()).ok_or_else(|| unknown(inst))?;
+        let vector = form.words().find_map(|word| match word {
+            "v2" => Some(2),
+            "v4" => Some(4),
+            "v8" => Some(8),
+            _ => None,
+        });
+        let count = vector.unwrap_or(1);
+        if ty.width() as usize * count > 256 {
+            return Err(unknown(inst));
         }
-        clone.flag(name);
+        let ty = Ty {
+            kind: ty.kind,
+            bits: ty.width(),
+            packed: 1,
+        };
+        Ok(Elements { ty, count })
     }
-    operands
 }
 
-fn form(inst: &Instruction, kind: AccessKind) -> Result<MemoryForm> {
-    let mut modifiers = Modifiers::new(inst);
-    let (order, scope) = order(&mut modifiers, kind);
-    let space = space(&mut modifiers).unwrap_or(Space::Generic);
-    let count = match modifiers.any(&["v2", "v4", "v8"]) {
-        Some("v2") => 2,
-        Some("v4") => 4,
-        Some("v8") => 8,
-        _ => 1,
-    };
-    let extra_operands = cache_hints(&mut modifiers);
-    let ty = modifiers
-        .ty()
-        .filter(|t| t.kind != Kind::Pred)
-        .ok_or_else(|| unknown(inst))?;
-    let ty = Ty {
-        kind: ty.kind,
-        bits: ty.width(),
-        packed: 1,
-    };
-    modifiers.finish(inst)?;
-    if ty.bits as usize * count > 256 || count == 8 && ty.bits != 32 {
-        return Err(unknown(inst));
-    }
-    Ok(MemoryForm {
-        effect: Effect {
-            order,
-            scope,
-            ..Effect::plain(space, kind)
-        },
-        count,
-        ty,
-        extra_operands,
-    })
+/// The address operand of this number, with what the instruction declares to do there.
+pub(crate) fn address<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &Instruction<'a>,
+    number: usize,
+) -> Result<Address> {
+    let effect = cx.effect(number);
+    let operand = cx.address(&inst.operands[number])?;
+    declared(cx, operand, effect)
 }
 
 /// The operand of an address that is computed at run time, with what is done there.
-pub(crate) fn address<'a>(
+fn declared<'a>(
     cx: &mut Builder<'a, '_>,
     operand: AddressOperand<'a>,
     effect: Effect,
@@ -527,28 +453,28 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 }
 
 fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = form(inst, AccessKind::Read)?;
-    expect_operands(inst, &[2 + form.extra_operands])?;
+    let Elements { ty, count } = Elements::of(cx, inst)?;
+    let effect = cx.effect(1);
     let targets: Vec<_> = cx
         .parts(&inst.operands[0])
         .into_iter()
         .map(std::borrow::Cow::into_owned)
         .collect();
-    if targets.len() != form.count {
+    if targets.len() != count {
         return Err(Error::new(
             inst.operands[0].at,
-            format!("expected {} destinations", form.count),
+            format!("expected {count} destinations"),
         ));
     }
     let operand = cx.address(&inst.operands[1])?;
-    if form.effect.space == Space::Parameter
+    if effect.space == Space::Parameter
         && let Base::Symbol(name, symbol) = &operand.base
     {
         return parameters::lower(
             cx,
             inst,
             parameters::Passing {
-                ty: form.ty,
+                ty,
                 operands: &targets,
                 name: (*name).to_owned(),
                 symbol: symbol.clone(),
@@ -557,10 +483,10 @@ fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result
             },
         );
     }
-    let width = register_width(cx, &targets, form.ty)?;
-    let from = address(cx, operand, form.effect)?;
-    if form.count == 1 {
-        let code = load_code(form.ty, width, form.effect.space).ok_or_else(|| unknown(inst))?;
+    let width = register_width(cx, &targets, ty)?;
+    let from = declared(cx, operand, effect)?;
+    if count == 1 {
+        let code = load_code(ty, width, effect.space).ok_or_else(|| unknown(inst))?;
         let d = cx.dst(&targets[0], width)?;
         cx.emit_access(code, &[d], from, &[]);
         return Ok(());
@@ -578,7 +504,7 @@ fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result
             );
         }};
     }
-    pick_load!(form.ty, width, make).ok_or_else(|| unknown(inst))
+    pick_load!(ty, width, make).ok_or_else(|| unknown(inst))
 }
 
 /// The width of the registers of a load or store: at least that of the type, the same for all.
@@ -604,31 +530,28 @@ pub(crate) fn register_width<'a>(
 }
 
 fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = form(inst, AccessKind::Write)?;
-    expect_operands(inst, &[2 + form.extra_operands])?;
-    if form.effect.space == Space::Const {
-        return Err(Error::new(inst.at, "constant memory cannot be stored to"));
-    }
+    let Elements { ty, count } = Elements::of(cx, inst)?;
+    let effect = cx.effect(0);
     let sources: Vec<_> = cx
         .parts(&inst.operands[1])
         .into_iter()
         .map(std::borrow::Cow::into_owned)
         .collect();
-    if sources.len() != form.count {
+    if sources.len() != count {
         return Err(Error::new(
             inst.operands[1].at,
-            format!("expected {} values", form.count),
+            format!("expected {count} values"),
         ));
     }
     let operand = cx.address(&inst.operands[0])?;
-    if form.effect.space == Space::Parameter
+    if effect.space == Space::Parameter
         && let Base::Symbol(name, symbol) = &operand.base
     {
         return parameters::lower(
             cx,
             inst,
             parameters::Passing {
-                ty: form.ty,
+                ty,
                 operands: &sources,
                 name: (*name).to_owned(),
                 symbol: symbol.clone(),
@@ -637,11 +560,11 @@ fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Resul
             },
         );
     }
-    let width = register_width(cx, &sources, form.ty)?;
-    let to = address(cx, operand, form.effect)?;
-    let value_type = value_type(form.ty, width);
-    if form.count == 1 {
-        let code = store_code(form.ty, width, form.effect.space).ok_or_else(|| unknown(inst))?;
+    let width = register_width(cx, &sources, ty)?;
+    let to = declared(cx, operand, effect)?;
+    let value_type = value_type(ty, width);
+    if count == 1 {
+        let code = store_code(ty, width, effect.space).ok_or_else(|| unknown(inst))?;
         let value = cx.src(&sources[0], value_type)?;
         cx.emit_access(code, &[], to, &[value]);
         return Ok(());
@@ -659,7 +582,7 @@ fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Resul
             );
         }};
     }
-    pick_store!(form.ty, width, make).ok_or_else(|| unknown(inst))
+    pick_store!(ty, width, make).ok_or_else(|| unknown(inst))
 }
 
 /// The type a value operand is read as: the memory type, in a register of this width.

@@ -83,7 +83,8 @@ pub(crate) use lanewise;
 
 /// Lowers one instruction.
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    crate::engine::lower::accept::check(cx, inst)?;
+    let form = crate::engine::lower::accept::check(cx, inst)?;
+    cx.set_form(form);
     match inst.opcode {
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" => {
             arithmetic::lower(cx, inst)

@@ -1,0 +1,74 @@
+//! Making nodes: what is asked of the driver, and the nodes that it makes by capture only.
+
+use warpsmith_driver::raw;
+
+use crate::driver_call::call;
+use crate::driver_call::stream_ref::StreamRef;
+use crate::error::Result;
+
+/// A node that is to be made.
+pub(super) struct NewNode<'a> {
+    /// Receives the driver's handle.
+    pub(super) node: &'a mut raw::CUgraphNode,
+    /// The graph, which is alive.
+    pub(super) graph: raw::CUgraph,
+    /// Nodes of this graph that it follows.
+    pub(super) before: &'a [raw::CUgraphNode],
+}
+
+/// Adds the one node that `enqueue` makes in a captured stream.
+pub(super) fn capture_one_node(
+    new: NewNode<'_>,
+    enqueue: impl FnOnce(StreamRef<'_>) -> Result<()>,
+) -> Result<()> {
+    let flags = raw::CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: the driver writes one handle to `stream`, which outlives the call.
+    unsafe { call!(cuStreamCreate(&mut stream, flags)) }?;
+    // SAFETY: the stream was made above, and is destroyed at the end of this function.
+    let recorded = record(new, unsafe { StreamRef::new(stream) }, enqueue);
+    // SAFETY: the stream was made above, and `record` has ended its use.
+    let destroyed = unsafe { call!(cuStreamDestroy_v2(stream)) };
+    recorded.and(destroyed)
+}
+
+fn record(
+    new: NewNode<'_>,
+    stream: StreamRef<'_>,
+    enqueue: impl FnOnce(StreamRef<'_>) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: `new` says that graph and nodes are alive, `stream` that the stream is; a null pointer means no edge data.
+    unsafe {
+        call!(cuStreamBeginCaptureToGraph(
+            stream.raw(),
+            new.graph,
+            new.before.as_ptr(),
+            std::ptr::null(),
+            new.before.len(),
+            raw::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED
+        ))
+    }?;
+    let enqueued = enqueue(stream);
+    let mut status = raw::CUstreamCaptureStatus(0);
+    let (mut number, mut frontier, mut length) = (0, std::ptr::null(), 0);
+    let (mut same, mut data) = (std::ptr::null_mut(), std::ptr::null());
+    // SAFETY: the driver writes to the variables declared above, which outlive the call; `stream` says that the stream is alive.
+    let asked = unsafe {
+        call!(cuStreamGetCaptureInfo_v3(
+            stream.raw(),
+            &mut status,
+            &mut number,
+            &mut same,
+            &mut frontier,
+            &mut data,
+            &mut length
+        ))
+    };
+    if enqueued.is_ok() && asked.is_ok() && length > 0 {
+        // SAFETY: the driver said that `frontier` has `length` nodes, and keeps them until the next call on the stream.
+        *new.node = unsafe { *frontier };
+    }
+    // SAFETY: `stream` says that the stream is alive; the graph that comes back is the one that went in.
+    let ended = unsafe { call!(cuStreamEndCapture(stream.raw(), &mut same)) };
+    enqueued.and(asked).and(ended)
+}
