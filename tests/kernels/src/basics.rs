@@ -14,7 +14,7 @@ pub fn saxpy(a: f32, x: &[f32], mut y: PerThread<[f32]>) {
 
 /// The special registers and indices of a thread, by the number that `PerThread3d` gives it.
 #[kernel]
-pub fn places(mut out: PerThread3d<[[u32; 16]]>) {
+pub fn indices(mut out: PerThread3d<[[u32; 16]]>) {
     let Some(out) = out.mine() else { return };
     let (x, y, z) = thread::idx();
     let (bx, by, bz) = block::idx();

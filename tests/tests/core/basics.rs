@@ -27,10 +27,10 @@ fn saxpy_of_ragged_lengths() {
 
 // covers: VEC-05, VEC-06, SPACE-13
 #[test]
-fn places_in_three_dimensions() {
+fn indices_in_three_dimensions() {
     let f = fixture();
     let stream = f.stream();
-    let kernel = f.module.kernel(kernels::places).unwrap();
+    let kernel = f.module.kernel(kernels::indices).unwrap();
     let (grid, block) = ([3u32, 2, 2], [5u32, 3, 4]);
     let threads = (grid.iter().product::<u32>() * block.iter().product::<u32>()) as usize;
     let mut out = stream.zeroed::<[u32; 16]>(threads + 1).unwrap();

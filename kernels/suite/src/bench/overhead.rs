@@ -141,7 +141,7 @@ impl Plain {
 
 impl Drop for Plain {
     fn drop(&mut self) {
-        // SAFETY: loaded once; its launches have ended, since `measure` synchronises. There is nobody to tell of an error.
+        // SAFETY: loaded once; its launches have ended, since `measure` synchronises. There is no caller to return an error.
         let _ = unsafe { raw::cuModuleUnload(self.module) };
     }
 }
