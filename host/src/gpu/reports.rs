@@ -60,3 +60,59 @@ impl WaitReports {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Source(Mutex<Option<KernelPanic>>);
+
+    impl KernelPanicSource for Source {
+        fn take(&self) -> Option<KernelPanic> {
+            lock(&self.0).take()
+        }
+    }
+
+    fn source(message: &str) -> Arc<dyn KernelPanicSource> {
+        Arc::new(Source(Mutex::new(Some(KernelPanic {
+            kernel: "kernel".into(),
+            message: message.into(),
+            file: "file".into(),
+            line: 1,
+            column: 1,
+            block: [0; 3],
+            thread: [0; 3],
+            grid_dim: [1; 3],
+            block_dim: [1; 3],
+        }))))
+    }
+
+    fn next(reports: &WaitReports) -> Option<String> {
+        let error = reports.take_kernel_panic().err()?;
+        Some(error.panic().expect("a kernel's panic").message.clone())
+    }
+
+    #[test]
+    fn a_panic_is_reported_once_also_when_its_source_is_removed() {
+        let reports = WaitReports::default();
+        let (stays, removed) = (source("stays"), source("removed"));
+        reports.add_source(stays);
+        reports.add_source(removed.clone());
+        reports.remove_source(&removed);
+        assert_eq!(next(&reports).as_deref(), Some("stays"));
+        assert_eq!(next(&reports).as_deref(), Some("removed"));
+        assert_eq!(next(&reports), None);
+    }
+
+    #[test]
+    fn host_panics_are_reported_in_their_order() {
+        let reports = WaitReports::default();
+        reports.add_host_panic("first".into());
+        reports.add_host_panic("second".into());
+        for message in ["first", "second"] {
+            let error = reports.take_host_panic("cuStreamSynchronize").unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        }
+        assert!(reports.take_host_panic("cuStreamSynchronize").is_ok());
+    }
+}

@@ -13,6 +13,17 @@ use crate::error::{Code, Error, LimitError, Result};
 /// The driver's function that launches.
 pub(crate) const CALL: &str = "cuLaunchKernelEx";
 
+const GRID_EXTENTS: [&str; 3] = [
+    "the grid's extent in x",
+    "the grid's extent in y",
+    "the grid's extent in z",
+];
+const BLOCK_EXTENTS: [&str; 3] = [
+    "the block's extent in x",
+    "the block's extent in y",
+    "the block's extent in z",
+];
+
 /// Everything that can be said about a launch without asking the driver.
 #[inline]
 pub(crate) fn check(
@@ -28,7 +39,7 @@ pub(crate) fn check(
     };
     let one_dimensional = blocks[1] | blocks[2] | threads[1] | threads[2] == 1;
     let flat = blocks[2] | threads[2] == 1;
-    let good = within(blocks, limits.grid)
+    let within_limits = within(blocks, limits.grid)
         && within(threads, limits.block)
         && grid.threads.count() <= limits.function_threads.min(limits.device_threads).into()
         && grid.shared <= kernel.dynamic_shared.load(Ordering::Relaxed)
@@ -41,7 +52,7 @@ pub(crate) fn check(
         // A bound that is no exact size is in what the driver says of the kernel.
         && !attributes.exact
         && !grid.cooperative;
-    if good {
+    if within_limits {
         Ok(())
     } else {
         check_slowly(kernel, attributes, grid, packer)
@@ -71,19 +82,9 @@ fn check_slowly(
         })))
     };
     let (blocks, threads) = (grid.blocks.array(), grid.threads.array());
-    const BLOCKS: [&str; 3] = [
-        "the grid's extent in x",
-        "the grid's extent in y",
-        "the grid's extent in z",
-    ];
-    const THREADS: [&str; 3] = [
-        "the block's extent in x",
-        "the block's extent in y",
-        "the block's extent in z",
-    ];
     for (names, extents, most) in [
-        (BLOCKS, blocks, limits.grid),
-        (THREADS, threads, limits.block),
+        (GRID_EXTENTS, blocks, limits.grid),
+        (BLOCK_EXTENTS, threads, limits.block),
     ] {
         for i in 0..3 {
             if extents[i] == 0 {
@@ -225,11 +226,6 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
             hint,
         );
     }
-    const EXTENTS: [&str; 3] = [
-        "the grid's extent in x",
-        "the grid's extent in y",
-        "the grid's extent in z",
-    ];
     for (i, (blocks, cluster)) in grid
         .blocks
         .array()
@@ -244,7 +240,7 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
                     .checked_next_multiple_of(cluster.max(1))
                     .unwrap_or(blocks)
             );
-            return fail(EXTENTS[i], blocks.into(), cluster.into(), hint);
+            return fail(GRID_EXTENTS[i], blocks.into(), cluster.into(), hint);
         }
     }
     Ok(())

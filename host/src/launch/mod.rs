@@ -177,7 +177,7 @@ impl Stream {
                     used.scope,
                 )?;
             }
-            if let Some(capture) = self.gpu.order().capture_of(&self.handle) {
+            if let Some(capture) = self.gpu.order().capture_of(&guard, &self.handle) {
                 capture.keep_launch(Arc::new(GraphLaunch::new(kernel, *grid)));
             }
             self.call_driver(kernel, grid, packer)?;

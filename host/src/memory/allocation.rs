@@ -148,7 +148,7 @@ impl Allocation {
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
-        match self.gpu.order().capture_of(stream) {
+        match self.gpu.order().capture_of(guard, stream) {
             Some(capture) => capture.order_use(guard, self.clone(), stream, access),
             None => self.order_use(guard, stream, access, scope),
         }

@@ -71,7 +71,11 @@ impl DeviceOrder {
     }
 
     /// The capture that a stream is part of.
-    pub(crate) fn capture_of(&self, stream: &StreamHandle) -> Option<Arc<dyn CaptureRecorder>> {
+    pub(crate) fn capture_of(
+        &self,
+        _guard: &OrderGuard<'_>,
+        stream: &StreamHandle,
+    ) -> Option<Arc<dyn CaptureRecorder>> {
         let number = stream.capture_number()?;
         lock(&self.captures)
             .iter()
