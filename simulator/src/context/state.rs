@@ -1,6 +1,7 @@
 //! One context.
 
 use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +14,7 @@ use crate::report;
 use crate::sync::lock;
 use crate::work::QueueSet;
 use warpsmith_abi::CUresult;
-use warpsmith_abi::fault::Fault;
+use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// All contexts, primary and created.
 pub(crate) static CONTEXTS: Registry<Context> = Registry::new();
@@ -125,6 +126,18 @@ impl Context {
         if first.is_none() {
             *first = Some(fault);
             self.sticky.store(code.0, Ordering::Release);
+        }
+    }
+
+    /// Executes work of the context, unless it has a sticky error. A panic in the work is an error of the simulator itself: it becomes
+    /// the sticky error, so that the program learns of it.
+    pub(crate) fn execute(&self, work: impl FnOnce()) {
+        if self.check().is_err() {
+            return;
+        }
+        if catch_unwind(AssertUnwindSafe(work)).is_err() {
+            let text = "internal error of the simulator (see the panic above)";
+            self.fail(Fault::outside_kernels(FaultKind::Other, text));
         }
     }
 
@@ -267,5 +280,33 @@ impl Context {
         self.flush_output();
         memory::pool::after_synchronisation(self.device);
         self.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_work_becomes_the_sticky_error() {
+        let context = Context::created(0x10, 0, 0);
+        context.execute(|| panic!("a panic on purpose"));
+        assert_eq!(context.check(), Err(CUresult::CUDA_ERROR_UNKNOWN));
+        let fault = context.fault().expect("there is one");
+        assert!(fault.message.contains("internal error"), "{fault}");
+        context.execute(|| panic!("nothing is executed any more"));
+    }
+
+    #[test]
+    fn the_first_fault_stays() {
+        let context = Context::created(0x20, 0, 0);
+        for kind in [FaultKind::Trap, FaultKind::EndlessLoop] {
+            context.fail(Fault::outside_kernels(kind, "a fault on purpose"));
+        }
+        assert_eq!(context.check(), Err(FaultKind::Trap.code()));
+        assert_eq!(
+            context.fault().map(|fault| fault.kind),
+            Some(FaultKind::Trap)
+        );
     }
 }

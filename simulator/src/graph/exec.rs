@@ -142,12 +142,12 @@ impl Exec {
         let worker = Arc::clone(&context);
         let after = state.last.take().into_iter().collect();
         let work = Box::new(move || {
-            if worker.check().is_ok() {
+            worker.execute(|| {
                 for &(handle, default) in &plan.defaults {
                     conditions::set(handle, default);
                 }
                 run(&plan, &worker, &records);
-            }
+            });
             // Events that were not reached because of an error are completed too, so that waits for them end.
             records.complete_all();
             drop(objects);

@@ -31,13 +31,6 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// Executes the operation, unless the context has a sticky error already.
-    pub(crate) fn execute_unless_failed(&self, context: &Context) {
-        if context.check().is_ok() {
-            self.execute(context);
-        }
-    }
-
     /// Executes the operation. An error becomes the context's sticky error and is reported.
     pub(crate) fn execute(&self, context: &Context) {
         let outcome = match self {

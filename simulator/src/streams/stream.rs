@@ -84,7 +84,7 @@ impl Stream {
         self.capture.refuse_implicit_dependency()?;
         let kernel = matches!(operation, Operation::Kernel(_));
         let worker = Arc::clone(context);
-        let work = Box::new(move || operation.execute_unless_failed(&worker));
+        let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
         let point = self.submit(context, Vec::new(), work);
         if kernel && settings::get().launch_blocking {
             point.wait();
@@ -98,7 +98,7 @@ impl Stream {
         let context = self.context()?;
         self.capture.refuse_synchronisation()?;
         let worker = Arc::clone(&context);
-        let work = Box::new(move || operation.execute_unless_failed(&worker));
+        let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
         context.queues.run(&self.queue, self.role, work);
         context.check()
     }
