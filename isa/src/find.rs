@@ -539,9 +539,22 @@ impl Match {
             (Shape::Sink, Role::Destination) => true,
             (Shape::Sink, _) => false,
             (Shape::Not, _) => operand.negatable,
-            (Shape::Integer | Shape::Float | Shape::Symbol, Role::Destination) => false,
-            (Shape::Integer, _) => ty != "pred" || operand.negatable,
-            (Shape::Float, _) => ty == "any" || ty == "imm" || is_float(ty) || ty.starts_with('b'),
+            (
+                Shape::Special(_) | Shape::Integer | Shape::Float | Shape::Symbol,
+                Role::Destination,
+            ) => false,
+            (Shape::Special(found), _) => {
+                // Nothing but a move reads a special register.
+                matches!(self.form.opcode, "mov" | "cvt")
+                    && (found.is_empty()
+                        || matches!((type_bits(ty), type_bits(found)), (16, 32))
+                        || self.fits_register(operand, ty, found))
+                    && !is_float(ty)
+            }
+            (Shape::Integer, _) => !is_float(ty),
+            (Shape::Float, _) => {
+                matches!(ty, "any" | "imm" | "f32" | "f64") || ty.starts_with('b') && !is_float(ty)
+            }
             (Shape::Symbol, _) => !operand.is_constant() && matches!(type_bits(ty), 32 | 64 | 0),
             (Shape::Register(_), _) if operand.is_constant() => false,
             (Shape::Register(found), _) => self.fits_register(operand, ty, found),
@@ -639,7 +652,7 @@ impl Match {
         }
         let proxy = if self.has("tensormap::generic") {
             Proxy::TensorMap
-        } else if self.has("async") || self.has("async.global") {
+        } else if self.has("async") {
             Proxy::Async
         } else {
             Proxy::Generic

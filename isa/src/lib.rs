@@ -8,6 +8,9 @@
 
 #![no_std]
 
+#[cfg(feature = "sample")]
+extern crate alloc;
+
 pub mod effect;
 mod find;
 pub mod form;
@@ -15,6 +18,8 @@ pub mod forms;
 mod index;
 pub mod operand;
 mod refusal;
+#[cfg(feature = "sample")]
+pub mod sample;
 pub mod special_registers;
 mod target;
 mod text;

@@ -85,6 +85,8 @@ impl Operand {
 pub enum Shape<'t> {
     /// A register of this declared type (`b32`, `pred` ...); of an unknown one if it is empty.
     Register(&'t str),
+    /// A special register of this type; of any if it is empty.
+    Special(&'t str),
     /// An integer constant.
     Integer,
     /// A floating-point constant.

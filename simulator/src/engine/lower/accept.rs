@@ -131,6 +131,12 @@ fn wrong_operands(
 fn described(operand: &Operand<'_>, shape: Shape<'_>) -> String {
     match (&operand.kind, shape) {
         (OperandKind::Name(name), Shape::Register(ty)) => format!("`{name}` is a `.{ty}` register"),
+        (OperandKind::Name(name), Shape::Special(_)) => {
+            format!("special register argument `{name}` not allowed")
+        }
+        (OperandKind::Component(name, part), Shape::Special(_)) => {
+            format!("special register argument `{name}.{part}` not allowed")
+        }
         (OperandKind::Name(name), _) => format!("`{name}` is no register"),
         (_, Shape::Integer) => "found an integer".into(),
         (_, Shape::Float) => "found a floating-point constant".into(),
@@ -173,16 +179,14 @@ fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
             Some(Symbol::Register { ty, .. }) => Shape::Register(ty.name),
             Some(Symbol::Vector { .. }) => Shape::Register(""),
             Some(_) => Shape::Symbol,
-            None => {
-                special(cx, name, operand)?;
-                Shape::Unknown
-            }
+            None => special(cx, name, operand)?,
         },
         OperandKind::Component(name, part) => {
             if cx.find(name).is_none() {
-                special(cx, &format!("{name}.{part}"), operand)?;
+                special(cx, &format!("{name}.{part}"), operand)?
+            } else {
+                Shape::Unknown
             }
-            Shape::Unknown
         }
         OperandKind::Offset(..) => Shape::Symbol,
         OperandKind::Int(_) => Shape::Integer,
@@ -210,13 +214,16 @@ fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
     })
 }
 
-/// Refuses a name that can be no other than a special register's, if there is none.
-fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<()> {
+/// A special register; refuses a name that can be no other's, if there is none.
+fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<Shape<'static>> {
     if !name.starts_with('%') {
-        return Ok(());
+        return Ok(Shape::Unknown);
     }
     let accepts = &cx.module.accepts;
-    check_special(name, accepts.version, accepts.target)
-        .map(|_| ())
-        .map_err(|refusal| Error::new(operand.at, refusal.to_string()))
+    match check_special(name, accepts.version, accepts.target) {
+        // It had 32 bits before PTX 3.0, and may be read so still.
+        Ok(register) if register.name == "%gridid" => Ok(Shape::Special("")),
+        Ok(register) => Ok(Shape::Special(register.ty)),
+        Err(refusal) => Err(Error::new(operand.at, refusal.to_string())),
+    }
 }

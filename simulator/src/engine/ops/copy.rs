@@ -239,6 +239,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     let size = *size as u32;
     let bytes = match inst.operands.get(3).filter(|_| operands == 4) {
+        Some(operand) if cx.width_of(operand) == Some(crate::engine::lower::Width::Pred) => {
+            let message = format!(
+                "`{}` with a predicate is not supported by the simulator",
+                inst.name()
+            );
+            return Err(Error::new(operand.at, message));
+        }
         Some(operand) => cx.src(operand, U32)?,
         None => cx.constant(u64::from(size), crate::engine::lower::Width::W32),
     };

@@ -179,7 +179,7 @@ fn pack<'a>(
         (128, 2) => pick!(u64, u128),
         _ => {
             let message = format!(
-                "`{}` cannot have a vector of {} parts here",
+                "`{}` of {} parts is not supported by the simulator",
                 inst.name(),
                 list.len()
             );

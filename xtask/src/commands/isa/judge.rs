@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::process::Command;
 use warpsmith_builder::ptxas::Ptxas;
+use warpsmith_isa::sample::module;
 use warpsmith_isa::{Features, PtxVersion, Target};
 
 /// What ptxas says of each instruction that it refuses, by the instruction's number.
@@ -38,21 +39,10 @@ fn round(
     statements: &[&str],
     refusals: &mut Refusals,
 ) -> Result<Option<(usize, String)>> {
-    let mut text = format!(
-        ".version {version}\n.target {target}\n.address_size 64\n\
-         .func (.reg .b32 r) fn (.reg .b32 a);\n.func fn1 (.reg .b32 a);\n.func fn0 ();\n\
-         .visible .entry k(.param .u64 p) {{\n\
-         .reg .pred %p<9>; .reg .b8 %b<300>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .f32 %f<9>; .reg .b64 %d<300>;\n\
-         .reg .b128 %q<300>; .param .b64 q;\n\
-         L1:\nts: .branchtargets L1;\nproto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\nproto1: .callprototype _ (.reg .b32 _);\nproto0: .callprototype _ ();\n"
-    );
-    let first = text.lines().count() + 1;
-    for statement in statements {
-        text.push_str(statement);
-        text.push('\n');
-    }
     // One error more than the statements have: ptxas then makes no code.
-    text.push_str("warpsmith_end;\n}\n");
+    let mut all = statements.to_vec();
+    all.push("warpsmith_end;");
+    let (text, before) = module(version, target, &all);
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("forms.ptx");
     std::fs::write(&input, text)?;

@@ -1,15 +1,14 @@
 //! `cargo xtask isa`: compares the instruction tables with ptxas.
 
 mod judge;
-mod sample;
 
 use anyhow::{Context, Result, bail};
-use sample::{Example, Origin, Sample};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsmith_builder::ptxas::Ptxas;
+use warpsmith_isa::sample::{self, Example, Origin, Sample};
 use warpsmith_isa::{PtxVersion, Target};
 
 /// The options of `cargo xtask isa`.
@@ -235,7 +234,7 @@ fn print_since(samples: &[Sample], verdicts: &Verdicts) {
                 };
                 (format!("{family}\t{example}"), found.form.syntax)
             }
-            Origin::Special(name) => ("special\tform".to_owned(), *name),
+            Origin::Special(name) => ("special\tform".to_owned(), name.as_str()),
         };
         let version = version.map_or("never".to_owned(), |(major, minor)| {
             format!("{major}.{minor}")

@@ -1,10 +1,15 @@
-//! Instructions made from the forms of the table, for ptxas to judge.
+//! Instructions made from the forms of the tables, for others to judge: ptxas, and the simulator's front end.
 
-use warpsmith_isa::form::{Form, Slot};
-use warpsmith_isa::forms::FAMILIES;
-use warpsmith_isa::operand::{Count, Operand, Presence, Role, type_bits};
-use warpsmith_isa::special_registers::SPECIAL_REGISTERS;
-use warpsmith_isa::{Match, PtxVersion, Since, Target, accept, check_special};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::form::{Form, Slot};
+use crate::forms::FAMILIES;
+use crate::operand::{Count, Operand, Presence, Role, type_bits};
+use crate::special_registers::SPECIAL_REGISTERS;
+use crate::{Match, PtxVersion, Target, accept, check_special};
 
 /// What an instruction is an example of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +27,7 @@ pub enum Origin {
     /// A form, and what of it is shown.
     Form(Match, &'static str, Example),
     /// A special register.
-    Special(&'static str),
+    Special(String),
 }
 
 /// An instruction for ptxas.
@@ -41,14 +46,27 @@ impl Sample {
             Origin::Special(name) => check_special(name, version, target).is_ok(),
         }
     }
+}
 
-    /// What the table says.
-    pub fn since(&self) -> Option<Since> {
-        match &self.origin {
-            Origin::Form(found, ..) => Some(found.since()),
-            Origin::Special(_) => None,
-        }
+/// A module with these statements in the body of its kernel, and the number of its lines before the first of them.
+pub fn module(version: PtxVersion, target: Target, statements: &[&str]) -> (String, usize) {
+    let mut text = format!(
+        ".version {version}\n.target {target}\n.address_size 64\n\
+         .func (.reg .b32 r) fn (.reg .b32 a) {{ mov.b32 r, a; ret; }}\n\
+         .func fn1 (.reg .b32 a) {{ ret; }}\n.func fn0 () {{ ret; }}\n\
+         .visible .entry k(.param .u64 p) {{\n\
+         .reg .pred %p<9>; .reg .b8 %b<300>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .f32 %f<9>; .reg .b64 %d<300>;\n\
+         .reg .b128 %q<300>; .param .b64 q;\n\
+         L1:\nts: .branchtargets L1;\nproto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
+         proto1: .callprototype _ (.reg .b32 _);\nproto0: .callprototype _ ();\n"
+    );
+    let before = text.lines().count();
+    for statement in statements {
+        text.push_str(statement);
+        text.push('\n');
     }
+    text.push_str("}\n");
+    (text, before)
 }
 
 /// Examples of all forms and all their alternatives.
@@ -60,28 +78,26 @@ pub fn all() -> Vec<Sample> {
         }
     }
     for register in SPECIAL_REGISTERS {
-        let name: &'static str = match register.name.split_once('<') {
+        let mut read = match register.name.split_once('<') {
             // The first of a row stands for all.
             Some((start, rest)) => {
                 let end = rest.split_once('>').map_or("", |(_, end)| end);
-                Box::leak(format!("{start}0{end}").into_boxed_str())
+                format!("{start}0{end}")
             }
-            None => register.name,
+            None => register.name.to_owned(),
         };
-        let read = if register.vector {
-            format!("{name}.x")
-        } else {
-            name.to_owned()
-        };
+        if register.vector {
+            read.push_str(".x");
+        }
         let (class, ty) = match type_bits(register.ty) {
             1 => ("%p1", "pred"),
             64 => ("%d1", "u64"),
             _ => ("%r1", "u32"),
         };
-        let name = Box::leak(read.clone().into_boxed_str());
+        let text = format!("mov.{ty} {class}, {read};");
         samples.push(Sample {
-            origin: Origin::Special(name),
-            text: format!("mov.{ty} {class}, {read};"),
+            origin: Origin::Special(read),
+            text,
         });
     }
     samples
@@ -130,7 +146,7 @@ fn with_choice(form: &'static Form, choice: Option<(&Slot, &'static str)>) -> Op
     let mut words: Vec<Option<&'static str>> = slots
         .iter()
         .map(|slot| match choice {
-            Some((chosen, word)) if std::ptr::eq(chosen, slot) => Some(word),
+            Some((chosen, word)) if core::ptr::eq(chosen, slot) => Some(word),
             _ if slot.optional => None,
             _ => slot
                 .alternatives()
@@ -141,7 +157,7 @@ fn with_choice(form: &'static Form, choice: Option<(&Slot, &'static str)>) -> Op
     let attempt = |words: &[Option<&'static str>]| {
         let modifiers: Vec<&str> = words.iter().flatten().copied().collect();
         accept(form.opcode, &modifiers, |found| {
-            std::ptr::eq(found.form, form)
+            core::ptr::eq(found.form, form)
         })
         .ok()
     };
@@ -149,7 +165,7 @@ fn with_choice(form: &'static Form, choice: Option<(&Slot, &'static str)>) -> Op
         return Some(found);
     }
     for (at, slot) in slots.iter().enumerate() {
-        if choice.is_some_and(|(chosen, _)| std::ptr::eq(chosen, slot)) {
+        if choice.is_some_and(|(chosen, _)| core::ptr::eq(chosen, slot)) {
             continue;
         }
         let before = words[at];
