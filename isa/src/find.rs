@@ -652,7 +652,7 @@ impl Match {
         }
         let proxy = if self.has("tensormap::generic") {
             Proxy::TensorMap
-        } else if self.has("async") || self.has("async.global") {
+        } else if self.has("async") {
             Proxy::Async
         } else {
             Proxy::Generic

@@ -160,7 +160,7 @@ fn part_type(inst: &Instruction, ty: Ty, list: &[Operand]) -> Result<Ty> {
     let known = [(32, 2), (64, 4), (64, 2), (128, 4), (128, 2)];
     if !known.contains(&(ty.width(), list.len())) {
         let message = format!(
-            "`{}` cannot have a vector of {} parts here",
+            "`{}` of {} parts is not supported by the simulator",
             inst.name(),
             list.len()
         );
