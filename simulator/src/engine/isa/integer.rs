@@ -10,7 +10,7 @@ use crate::engine::exec::level::{Level, scalar, vector};
 use crate::engine::exec::operand::Value;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Register, Width, expect_operands};
+use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::integer as numeric;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -83,7 +83,6 @@ lanewise! {
     WideMadS16(a: i16, b: i16, c: i32) -> i32 { (i32::from(a) * i32::from(b)).wrapping_add(c) }
     WideMadU32(a: u32, b: u32, c: u64) -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) }
     WideMadS32(a: i32, b: i32, c: i64) -> i64 { (i64::from(a) * i64::from(b)).wrapping_add(c) }
-    Truncate(a: u64) -> u32 { a as u32 }
     Popc32(a: u32) -> u32 { a.count_ones() }
     Popc64(a: u64) -> u32 { a.count_ones() }
     Clz32(a: u32) -> u32 { a.leading_zeros() }
@@ -710,17 +709,4 @@ fn mad_carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<
     let x = u32::from(inst.opcode == "madc") << 1 | u32::from(sets) << 2;
     cx.emit_untyped(add, d, middle, c, Field::NONE).x = Link::Raw(x);
     Ok(())
-}
-
-/// A temporary with the low half of a register.
-pub(crate) fn truncated(cx: &mut Builder<'_, '_>, register: Register) -> Field {
-    let result = Field::Register(cx.new_register(Width::W32));
-    cx.emit_untyped(
-        vector::<Truncate>(),
-        result,
-        Field::Register(register),
-        Field::NONE,
-        Field::NONE,
-    );
-    result
 }

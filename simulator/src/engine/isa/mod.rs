@@ -7,14 +7,15 @@ pub(crate) mod barrier;
 pub(crate) mod call;
 pub(crate) mod compare;
 pub(crate) mod control;
-pub(crate) mod conversion;
 pub(crate) mod convert;
+pub(crate) mod convert_integer;
 pub(crate) mod copy;
 pub(crate) mod float;
 pub(crate) mod fragment;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod logic;
+pub(crate) mod lowering;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
@@ -95,7 +96,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign"
         | "testp" => approximate::lower(cx, inst),
         "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
-        "cvt" => conversion::lower(cx, inst),
+        "cvt" => convert::lower(cx, inst),
         "mov" => moves::lower(cx, inst),
         "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
         "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {

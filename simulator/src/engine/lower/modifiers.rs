@@ -26,6 +26,15 @@ pub(crate) struct Ty {
 }
 
 impl Ty {
+    /// One value of this kind and width.
+    pub const fn new(kind: Kind, bits: u32) -> Ty {
+        Ty {
+            kind,
+            bits,
+            packed: 1,
+        }
+    }
+
     /// The type of this name.
     pub fn named(name: &str) -> Option<Ty> {
         let (name, packed) = match name {
