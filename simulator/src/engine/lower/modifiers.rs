@@ -26,6 +26,15 @@ pub(crate) struct Ty {
 }
 
 impl Ty {
+    /// One value of this kind and width.
+    pub const fn new(kind: Kind, bits: u32) -> Ty {
+        Ty {
+            kind,
+            bits,
+            packed: 1,
+        }
+    }
+
     /// The type of this name.
     pub fn named(name: &str) -> Option<Ty> {
         let (name, packed) = match name {
@@ -66,27 +75,14 @@ impl Ty {
         self.bits * self.packed
     }
 
-    /// Whether it is an unpacked integer type (bits included) of this width.
-    pub fn is_int(self) -> bool {
-        matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) && self.packed == 1
-    }
-
     /// Whether it is `.f32`.
     pub fn is_f32(self) -> bool {
-        self == Ty {
-            kind: Kind::Float,
-            bits: 32,
-            packed: 1,
-        }
+        self == Ty::new(Kind::Float, 32)
     }
 
     /// Whether it is `.f64`.
     pub fn is_f64(self) -> bool {
-        self == Ty {
-            kind: Kind::Float,
-            bits: 64,
-            packed: 1,
-        }
+        self == Ty::new(Kind::Float, 64)
     }
 }
 

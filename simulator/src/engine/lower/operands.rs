@@ -221,7 +221,9 @@ impl<'a> Builder<'a, '_> {
                     (Field::Constant(_), Symbol::Shared { address }) => {
                         Ok(self.constant((i64::from(*address) + offset) as u64, Width::W32))
                     }
-                    (Field::Register(register), _) => Ok(isa::integer::truncated(self, register)),
+                    (Field::Register(register), _) => {
+                        Ok(isa::convert_integer::truncated(self, register))
+                    }
                     _ => Err(Error::new(
                         at,
                         format!("the address of `{name}` has 64 bits"),
