@@ -13,7 +13,7 @@ use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::numerics::approx::{self, Function};
 use crate::numerics::compare::{Property, Selection, max, min};
-use crate::numerics::float::{self as numeric, Float, Mode};
+use crate::numerics::float::{self as numeric, Mode};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 

@@ -1,8 +1,10 @@
 //! Operands: registers, constants, addresses and vectors of the widths that an instruction needs.
 
-use super::build::{Builder, Field, Register, Width};
+use super::builder::Builder;
+use super::field::{Field, Register};
 use super::modifiers::{Kind, Ty};
 use super::scope::Symbol;
+use crate::engine::exec::operand::Width;
 use crate::engine::exec::windows;
 use crate::engine::isa;
 use crate::ptx::ast::{AddressBase, Float, Instruction, Operand, OperandKind, Position};
