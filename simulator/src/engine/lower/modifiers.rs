@@ -34,6 +34,18 @@ impl Ty {
             packed: 1,
         }
     }
+    /// `.pred`
+    pub const PRED: Ty = Ty {
+        kind: Kind::Pred,
+        bits: 1,
+        packed: 1,
+    };
+    /// `.b32`
+    pub const B32: Ty = Ty {
+        kind: Kind::Bits,
+        bits: 32,
+        packed: 1,
+    };
 
     /// The type of this name.
     pub fn named(name: &str) -> Option<Ty> {
