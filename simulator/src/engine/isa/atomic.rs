@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use half::{bf16, f16};
 
-use super::memory::address;
+use super::memory::{address, synchronous};
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
@@ -291,6 +291,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let operations = [
         "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
     ];
+    synchronous(cx, inst)?;
     let form = cx.form();
     let operation = operations.into_iter().find(|&name| form.has(name));
     let vector = ["v2", "v4", "v8"].into_iter().find(|&name| form.has(name));

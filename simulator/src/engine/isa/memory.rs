@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use warpsmith_isa::effect::{AccessKind, Effect, Space};
+use warpsmith_isa::effect::{AccessKind, Completion, Effect, Space};
 
 use super::parameters;
 use crate::engine::access::declared::Declared;
@@ -353,6 +353,7 @@ struct Elements {
 
 impl Elements {
     fn of(cx: &Builder<'_, '_>, inst: &Instruction) -> Result<Elements> {
+        synchronous(cx, inst)?;
         let form = cx.form();
         let ty = Ty::named(form.main_type()).ok_or_else(|| unknown(inst))?;
         let vector = form.words().find_map(|word| match word {
@@ -371,6 +372,15 @@ impl Elements {
             packed: 1,
         };
         Ok(Elements { ty, count })
+    }
+}
+
+/// Refuses an instruction whose accesses are done later than the instruction.
+pub(crate) fn synchronous(cx: &Builder<'_, '_>, inst: &Instruction) -> Result<()> {
+    let mut effects = cx.form().effects();
+    match effects.all(|access| access.effect.completion == Completion::Synchronous) {
+        true => Ok(()),
+        false => Err(unknown(inst)),
     }
 }
 
