@@ -1,21 +1,22 @@
 //! `setp set selp slct`.
 
-use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::{Words, WordsOp};
-use crate::engine::exec::level::Code;
-use crate::engine::exec::operand::Value;
 use std::marker::PhantomData;
 
 use super::float::Fast;
-use super::lanewise;
-use crate::engine::exec::lanes::{LANES, predicate, put, put_predicate, src, test};
-use crate::engine::exec::level::{Level, vector};
+use super::lowering::{by_type, by_width, emit};
+use super::{half, lanewise};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes::test;
+use crate::engine::exec::level::{Code, Level, Op, vector};
+use crate::engine::exec::operand::{
+    LANES, Read, ReadPredicate, Value, Write, WritePredicate, WritePredicateOptional, operands,
+};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::compare::Comparison;
 use crate::ptx::Result;
-use crate::ptx::ast::{Instruction, Operand, OperandKind};
+use crate::ptx::ast::{Instruction, OperandKind};
 
 /// A comparison, one type each so that every loop is compiled for its own.
 pub(crate) trait Test<T> {
@@ -69,18 +70,27 @@ impl Flush for f32 {
     }
 }
 
-/// Compares, giving bits.
-#[inline(always)]
-unsafe fn compare<L: Level, T: Flush, C: Test<T>, const FTZ: bool>(
-    warp: &Warp,
-    inst: &Words,
-) -> u32 {
-    // SAFETY: the lowering gave the operands this width.
-    unsafe {
-        test::<L, T, T>(
+operands! {
+    pub(crate) struct CompareOperands<T: Value> { d: WritePredicate, a: Read<T>, b: Read<T> }
+    /// `p` and `q`: the destinations. `test`: the comparison's result. `c`: what it is combined with.
+    pub(crate) struct CombineOperands {
+        p: WritePredicateOptional, q: WritePredicateOptional, test: ReadPredicate, c: ReadPredicate,
+    }
+    pub(crate) struct SelectOperands<T: Value> { d: Write<T>, a: Read<T>, b: Read<T>, first: ReadPredicate }
+}
+
+/// `setp` with one destination and no further predicate.
+pub(crate) struct SetPredicate<T, C, const FTZ: bool>(PhantomData<(T, C)>);
+
+impl<T: Flush, C: Test<T>, const FTZ: bool> Op for SetPredicate<T, C, FTZ> {
+    type Operands = CompareOperands<T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let bits = test::<L, T, T>(
             warp,
-            crate::engine::exec::operand::Read::from_word(inst.a),
-            crate::engine::exec::operand::Read::from_word(inst.b),
+            o.a,
+            o.b,
             #[inline(always)]
             |a, b| {
                 if FTZ {
@@ -89,119 +99,93 @@ unsafe fn compare<L: Level, T: Flush, C: Test<T>, const FTZ: bool>(
                     C::test(a, b)
                 }
             },
-        )
-    }
-}
-
-/// `setp` with one destination and no further predicate.
-pub(crate) struct SetPredicate<T, C, const FTZ: bool>(PhantomData<(T, C)>);
-
-impl<T: Flush, C: Test<T>, const FTZ: bool> WordsOp for SetPredicate<T, C, FTZ> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands these widths.
-        unsafe {
-            let bits = compare::<L, T, C, FTZ>(warp, inst);
-            put_predicate(warp, inst.d, bits);
-        }
+        );
+        o.d.put(warp, bits);
         Flow::Next
     }
 }
 
-/// `setp p|q, a, b, [!]c` in full: the comparison is in a temporary `a`, the other predicate `b`; `c` is the second
-/// destination; `x`: 0 and, 1 or, 2 xor, and bit 2 negates `b`.
-struct Combine;
+/// `.and`, `.or` or `.xor`.
+trait Boolean {
+    fn combine(a: u32, b: u32) -> u32;
+}
 
-impl WordsOp for Combine {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: all operands are predicates, and the list has the second destination.
-        unsafe {
-            let (test, mut other) = (predicate(warp, inst.a), predicate(warp, inst.b));
-            if inst.c & 4 != 0 {
-                other = !other;
-            }
-            let combine = |test: u32| match inst.c & 3 {
-                0 => test & other,
-                1 => test | other,
-                _ => test ^ other,
-            };
-            let (first, second) = (combine(test), combine(!test));
-            put_predicate(warp, inst.d, first);
-            put_predicate(warp, warp.list(inst.x, 1)[0], second);
+macro_rules! booleans {
+    ($($name:ident |$a:ident, $b:ident| $body:expr;)*) => { $(
+        struct $name;
+        impl Boolean for $name {
+            #[inline(always)]
+            fn combine($a: u32, $b: u32) -> u32 { $body }
         }
+    )* };
+}
+booleans! {
+    And |a, b| a & b;
+    Or |a, b| a | b;
+    Xor |a, b| a ^ b;
+}
+
+/// `setp p|q, a, b, [!]c` behind the comparison: `p = test B c`, `q = !test B c`.
+struct Combine<B>(PhantomData<B>);
+
+impl<B: Boolean> Op for Combine<B> {
+    type Operands = CombineOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (test, c) = (o.test.bits(warp), o.c.bits(warp));
+        o.p.put(warp, B::combine(test, c));
+        o.q.put(warp, B::combine(!test, c));
         Flow::Next
     }
 }
 
-/// `selp`.
+/// What can be selected.
+pub(crate) trait Selectable: Value + Default {}
+
+impl<T: Value + Default> Selectable for T {}
+
+/// `selp`: `a` in the lanes whose bit is set.
 struct Select<T>(PhantomData<T>);
 
-impl<T: Copy + Default> WordsOp for Select<T> {
+impl<T: Selectable> Op for Select<T> {
+    type Operands = SelectOperands<T>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands these widths.
-        unsafe {
-            let (a, b, bits) = (
-                src::<T>(warp, inst.a),
-                src::<T>(warp, inst.b),
-                predicate(warp, inst.c),
-            );
-            let mut result = [T::default(); LANES];
-            for lane in 0..LANES {
-                result[lane] = if bits >> lane & 1 != 0 {
-                    a[lane]
-                } else {
-                    b[lane]
-                };
-            }
-            put(warp, inst.d, &result);
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b, first) = (o.a.lanes(warp), o.b.lanes(warp), o.first.bits(warp));
+        let mut result = [T::default(); LANES];
+        for lane in 0..LANES {
+            result[lane] = if first >> lane & 1 != 0 {
+                a[lane]
+            } else {
+                b[lane]
+            };
         }
+        o.d.put(warp, &result);
         Flow::Next
     }
 }
 
 lanewise! {
-    SelectBySign16(a: u16, b: u16, c: i32) -> u16 { if c >= 0 { a } else { b } }
-    SelectBySign32(a: u32, b: u32, c: i32) -> u32 { if c >= 0 { a } else { b } }
-    SelectBySign64(a: u64, b: u64, c: i32) -> u64 { if c >= 0 { a } else { b } }
-    SelectByFloat16(a: u16, b: u16, c: f32) -> u16 { if c >= 0.0 { a } else { b } }
-    SelectByFloat32(a: u32, b: u32, c: f32) -> u32 { if c >= 0.0 { a } else { b } }
-    SelectByFloat64(a: u64, b: u64, c: f32) -> u64 { if c >= 0.0 { a } else { b } }
-    SelectByFlushed16(a: u16, b: u16, c: f32) -> u16 { if c.flushed() >= 0.0 { a } else { b } }
-    SelectByFlushed32(a: u32, b: u32, c: f32) -> u32 { if c.flushed() >= 0.0 { a } else { b } }
-    SelectByFlushed64(a: u64, b: u64, c: f32) -> u64 { if c.flushed() >= 0.0 { a } else { b } }
+    SelectBySign<T: Selectable>(a: T, b: T, c: i32) -> T { if c >= 0 { a } else { b } }
+    SelectByFloat<T: Selectable>(a: T, b: T, c: f32) -> T { if c >= 0.0 { a } else { b } }
+    SelectByFlushed<T: Selectable>(a: T, b: T, c: f32) -> T { if c.flushed() >= 0.0 { a } else { b } }
 }
 
 fn integer_test(comparison: Comparison, ty: Ty) -> Option<Code> {
     use Comparison as C;
-    macro_rules! typed {
-        ($test:ident, $($bits:literal $signed:ty, $unsigned:ty;)*) => {
-            match (ty.kind == Kind::Signed, ty.bits) {
-                $((true, $bits) => Some(vector::<SetPredicate<$signed, $test, false>>()),
-                  (false, $bits) => Some(vector::<SetPredicate<$unsigned, $test, false>>()),)*
-                _ => None,
-            }
-        };
-    }
-    macro_rules! all {
-        ($test:ident) => { typed!($test, 16 i16, u16; 32 i32, u32; 64 i64, u64;) };
-    }
-    macro_rules! unsigned {
-        ($test:ident) => { typed!($test, 16 u16, u16; 32 u32, u32; 64 u64, u64;) };
-    }
     match comparison {
-        C::Eq => unsigned!(Eq),
-        C::Ne => unsigned!(Neu),
-        _ if ty.kind == Kind::Bits => None,
-        C::Lt => all!(Lt),
-        C::Le => all!(Le),
-        C::Gt => all!(Gt),
-        C::Ge => all!(Ge),
-        C::Lo => unsigned!(Lt),
-        C::Ls => unsigned!(Le),
-        C::Hi => unsigned!(Gt),
-        C::Hs => unsigned!(Ge),
+        C::Eq => by_width!(vector, SetPredicate[Eq, false], ty.bits),
+        C::Ne => by_width!(vector, SetPredicate[Neu, false], ty.bits),
+        C::Lt => by_type!(vector, SetPredicate[Lt, false], ty),
+        C::Le => by_type!(vector, SetPredicate[Le, false], ty),
+        C::Gt => by_type!(vector, SetPredicate[Gt, false], ty),
+        C::Ge => by_type!(vector, SetPredicate[Ge, false], ty),
+        C::Lo => by_width!(vector, SetPredicate[Lt, false], ty.bits),
+        C::Ls => by_width!(vector, SetPredicate[Le, false], ty.bits),
+        C::Hi => by_width!(vector, SetPredicate[Gt, false], ty.bits),
+        C::Hs => by_width!(vector, SetPredicate[Ge, false], ty.bits),
         _ => None,
     }
 }
@@ -221,22 +205,6 @@ fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Code> {
     pick!(Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan)
 }
 
-const PRED: Ty = Ty {
-    kind: Kind::Pred,
-    bits: 1,
-    packed: 1,
-};
-const S32: Ty = Ty {
-    kind: Kind::Signed,
-    bits: 32,
-    packed: 1,
-};
-const F32: Ty = Ty {
-    kind: Kind::Float,
-    bits: 32,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     match inst.opcode {
         "selp" => select(cx, inst),
@@ -244,7 +212,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         _ => {
             let mut types = inst.modifiers.iter().filter_map(|name| Ty::named(name));
             match types.next_back() {
-                Some(ty) if super::half::is_half(ty) => super::half::compare(cx, inst),
+                Some(ty) if half::is_half(ty) => half::compare(cx, inst),
                 _ => compare_and_set(cx, inst),
             }
         }
@@ -253,61 +221,26 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 
 fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers
-        .ty()
-        .filter(|t| t.packed == 1 && t.bits >= 16)
-        .ok_or_else(|| unknown(inst))?;
+    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
-    expect_operands(inst, &[4])?;
-    let exec = match ty.bits {
-        16 => vector::<Select<u16>>(),
-        32 => vector::<Select<u32>>(),
-        64 => vector::<Select<u64>>(),
-        _ => return Err(unknown(inst)),
-    };
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (
-        cx.src(&inst.operands[1], ty)?,
-        cx.src(&inst.operands[2], ty)?,
-    );
-    let c = cx.src(&inst.operands[3], PRED)?;
-    cx.emit_untyped(exec, d, a, b, c);
-    Ok(())
+    let code = by_width!(vector, Select, ty.bits).ok_or_else(|| unknown(inst))?;
+    emit(cx, inst, code, ty, &[ty, ty, Ty::PRED])
 }
 
 fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let ftz = modifiers.flag("ftz");
-    let ty = modifiers
-        .ty()
-        .filter(|t| t.packed == 1)
-        .ok_or_else(|| unknown(inst))?;
-    let by = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[4])?;
-    let exec = match (ty.bits, by == F32, ftz) {
-        (16, false, false) => vector::<SelectBySign16>(),
-        (32, false, false) => vector::<SelectBySign32>(),
-        (64, false, false) => vector::<SelectBySign64>(),
-        (16, true, false) => vector::<SelectByFloat16>(),
-        (32, true, false) => vector::<SelectByFloat32>(),
-        (64, true, false) => vector::<SelectByFloat64>(),
-        (16, true, true) => vector::<SelectByFlushed16>(),
-        (32, true, true) => vector::<SelectByFlushed32>(),
-        (64, true, true) => vector::<SelectByFlushed64>(),
-        _ => return Err(unknown(inst)),
-    };
-    if by != F32 && by != S32 {
+    let (Some(ty), Some(by)) = (modifiers.ty(), modifiers.ty()) else {
         return Err(unknown(inst));
-    }
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (
-        cx.src(&inst.operands[1], ty)?,
-        cx.src(&inst.operands[2], ty)?,
-    );
-    let c = cx.src(&inst.operands[3], by)?;
-    cx.emit_untyped(exec, d, a, b, c);
-    Ok(())
+    };
+    modifiers.finish(inst)?;
+    let code = match (by.is_f32(), ftz) {
+        (false, _) => by_width!(vector, SelectBySign, ty.bits),
+        (true, false) => by_width!(vector, SelectByFloat, ty.bits),
+        (true, true) => by_width!(vector, SelectByFlushed, ty.bits),
+    };
+    let code = code.ok_or_else(|| unknown(inst))?;
+    emit(cx, inst, code, ty, &[ty, ty, by])
 }
 
 fn compare_and_set<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
@@ -317,28 +250,23 @@ fn compare_and_set<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> R
         .ok_or_else(|| unknown(inst))?;
     let boolean = modifiers.any(&["and", "or", "xor"]);
     let ftz = modifiers.flag("ftz");
-    let result = if inst.opcode == "set" {
-        modifiers.ty()
-    } else {
-        None
+    let result = match inst.opcode {
+        "set" => modifiers.ty(),
+        _ => None,
     };
     let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
-    let exec = match ty.kind {
-        Kind::Float if ty.packed == 1 => float_test(comparison, ty, ftz),
-        Kind::Bits | Kind::Signed | Kind::Unsigned if !ftz && ty.packed == 1 => {
-            integer_test(comparison, ty)
-        }
-        _ => None,
+    let code = match ty.kind {
+        Kind::Float => float_test(comparison, ty, ftz),
+        _ => integer_test(comparison, ty),
     };
-    let exec = exec.ok_or_else(|| unknown(inst))?;
-    expect_operands(inst, &[if boolean.is_some() { 4 } else { 3 }])?;
+    let code = code.ok_or_else(|| unknown(inst))?;
     let (a, b) = (
         cx.src(&inst.operands[1], ty)?,
         cx.src(&inst.operands[2], ty)?,
     );
     finish(cx, inst, boolean, result, |cx, d| {
-        cx.emit_untyped(exec, d, a, b, Field::NONE);
+        cx.emit_fields(code, &[d, a, b]);
     })
 }
 
@@ -360,44 +288,35 @@ pub(crate) fn finish<'a>(
     }
     let test = Field::Register(cx.new_register(Width::Pred));
     emit(cx, test);
-    let (mode, other) = match boolean {
-        None => (0, cx.constant(1, Width::Pred)),
-        Some(name) => {
-            let other: &Operand = &inst.operands[3];
-            let mode = match name {
-                "and" => 0,
-                "or" => 1,
-                _ => 2,
-            };
-            (mode, cx.src(other, PRED)?)
-        }
+    let c = match boolean {
+        Some(_) => cx.src(&inst.operands[3], Ty::PRED)?,
+        None => cx.constant(1, Width::Pred),
     };
-    let (first, second) = match (inst.opcode, &target.kind) {
+    let (p, q) = match (inst.opcode, &target.kind) {
         ("set", _) => (Field::Register(cx.new_register(Width::Pred)), Field::Sink),
         (_, OperandKind::Pair(first, second)) => {
             (cx.dst(first, Width::Pred)?, cx.dst(second, Width::Pred)?)
         }
         _ => (cx.dst(target, Width::Pred)?, Field::Sink),
     };
-    let list = cx.list(&[(second, true)]);
-    let lowered = cx.emit_untyped(vector::<Combine>(), first, test, other, Field::Raw(mode));
-    lowered.x = Link::List(list.0);
-    lowered.list = list;
+    let combine = match boolean {
+        Some("or") => vector::<Combine<Or>>(),
+        Some("xor") => vector::<Combine<Xor>>(),
+        _ => vector::<Combine<And>>(),
+    };
+    cx.emit_fields(combine, &[p, q, test, c]);
     if let Some(ty) = result {
-        let (yes, exec) = match (ty.kind, ty.bits) {
-            (Kind::Float, 32) => (u64::from(1f32.to_bits()), vector::<Select<u32>>()),
-            (Kind::Signed | Kind::Unsigned, 32) => (0xFFFF_FFFF, vector::<Select<u32>>()),
-            (Kind::Float, 16) => (0x3C00, vector::<Select<u16>>()),
-            (Kind::Brain, 16) => (0x3F80, vector::<Select<u16>>()),
-            (Kind::Signed | Kind::Unsigned, 16) => (0xFFFF, vector::<Select<u16>>()),
-            _ => return Err(unknown(inst)),
+        let truth = match (ty.kind, ty.bits) {
+            (Kind::Float, 32) => 1f32.to_bits(),
+            (Kind::Float, _) => 0x3C00,
+            (Kind::Brain, _) => 0x3F80,
+            _ => u32::MAX,
         };
-        let d = cx.dst(target, Width::of(ty))?;
-        let (yes, no) = (
-            cx.constant(yes, Width::of(ty)),
-            cx.constant(0, Width::of(ty)),
-        );
-        cx.emit_untyped(exec, d, yes, no, first);
+        let code = by_width!(vector, Select, ty.bits).ok_or_else(|| unknown(inst))?;
+        let width = Width::of(ty);
+        let d = cx.dst(target, width)?;
+        let (yes, no) = (cx.constant(truth.into(), width), cx.constant(0, width));
+        cx.emit_fields(code, &[d, yes, no, p]);
     }
     Ok(())
 }

@@ -1,127 +1,313 @@
-//! `cvt` between integers.
+//! `cvt` to and from floating point, and between integers with `.sat`: the common conversions as vector code, all others
+//! through [`numerics::convert`](crate::numerics::convert).
 
-use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::unary;
-use crate::engine::exec::level::Code;
 use std::marker::PhantomData;
 
-use crate::engine::exec::level::{Level, Op, vector};
-use crate::engine::exec::operand::{Unary, Value};
+use half::{bf16, f16};
+
+use super::lowering::{Word, emit_with};
+use super::{convert_integer, lanewise};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
+use crate::engine::exec::operand::{BinaryBy, LANES, TernaryBy, UnaryBy, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::{Builder, Width};
+use crate::numerics::Rounding;
+use crate::numerics::convert::{Conversion, Scalar};
 use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::ptx::ast::{Instruction, Operand};
 
-/// Integer conversion from the value `V` held in a register of type `A` to a register of type `R`.
-struct Int<A, R, V>(PhantomData<(A, R, V)>);
-
-/// Conversion as `as` does it.
-pub(crate) trait As<T> {
-    fn convert(self) -> T;
+lanewise! {
+    S32ToF32(a: i32) -> f32 { a as f32 }
+    U32ToF32(a: u32) -> f32 { a as f32 }
+    S32ToF64(a: i32) -> f64 { a.into() }
+    U32ToF64(a: u32) -> f64 { a.into() }
+    S64ToF64(a: i64) -> f64 { a as f64 }
+    U64ToF64(a: u64) -> f64 { a as f64 }
+    F32ToS32(a: f32) -> i32 { a as i32 }
+    F32ToU32(a: f32) -> u32 { a as u32 }
+    F64ToS32(a: f64) -> i32 { if a.is_nan() { i32::MIN } else { a as i32 } }
+    F32ToF64(a: f32) -> f64 { a.into() }
+    F64ToF32(a: f64) -> u32 { if a.is_nan() { 0x7fff_ffff } else { (a as f32).to_bits() } }
+    F16ToF32(a: u16) -> u32 { canonical(f16::from_bits(a).to_f32()) }
+    Bf16ToF32(a: u16) -> u32 { canonical(f32::from_bits(u32::from(a) << 16)) }
+    F32ToF16(a: f32) -> u16 { if a.is_nan() { 0x7fff } else { f16::from_f32(a).to_bits() } }
+    F32ToBf16(a: f32) -> u16 { if a.is_nan() { 0x7fff } else { bf16::from_f32(a).to_bits() } }
 }
 
-macro_rules! conversions {
-    ($($from:ty => $($to:ty),*;)*) => { $($(impl As<$to> for $from {
-        #[inline(always)]
-        fn convert(self) -> $to { self as $to }
-    })*)* };
-}
-conversions! {
-    u16 => u8, i8, u16, i16, u32, i32, u64, i64;
-    u32 => u8, i8, u16, i16, u32, i32, u64, i64;
-    u64 => u8, i8, u16, i16, u32, i32, u64, i64;
-    u8 => u16, u32, u64;
-    i8 => u16, u32, u64;
-    i16 => u16, u32, u64;
-    i32 => u16, u32, u64;
-    i64 => u16, u32, u64;
+#[inline(always)]
+fn canonical(value: f32) -> u32 {
+    if value.is_nan() {
+        0x7fff_ffff
+    } else {
+        value.to_bits()
+    }
 }
 
-impl<A: Value + As<V>, V: As<R>, R: Value + Default> Op for Int<A, R, V> {
-    type Operands = Unary<A, R>;
+/// Any conversion of one value. In all of these operations, `by` is the conversion's [code](Conversion::code).
+struct General<S, D>(PhantomData<(S, D)>);
+
+impl<S: Word, D: Word> Op for General<S, D> {
+    type Operands = UnaryBy<S, D>;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        unary(
-            warp,
-            o,
-            #[inline(always)]
-            |a| As::<V>::convert(a).convert(),
-        )
+        let conversion = Conversion::from_code(o.by);
+        let a = o.a.lanes(warp);
+        let mut result = [D::default(); LANES];
+        for lane in lanes_of(warp.mask) {
+            result[lane] = D::low(conversion.apply(a[lane].wide()));
+        }
+        o.d.put(warp, &result);
+        Flow::Next
     }
 }
 
-/// The conversion of a value of type `from` in a register of `source` bits to one of `target` bits.
-pub(crate) fn integer(source: Width, target: Width, from: Ty) -> Option<Code> {
-    macro_rules! targets {
-        ($a:ty, $v:ty) => {
-            match target {
-                Width::W16 => Some(vector::<Int<$a, u16, $v>>()),
-                Width::W32 => Some(vector::<Int<$a, u32, $v>>()),
-                Width::W64 => Some(vector::<Int<$a, u64, $v>>()),
-                _ => None,
-            }
-        };
+/// Two values into one register.
+struct Pack<S, D>(PhantomData<(S, D)>);
+
+impl<S: Word, D: Word> Op for Pack<S, D> {
+    type Operands = BinaryBy<S, S, D>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let conversion = Conversion::from_code(o.by);
+        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+        let mut result = [D::default(); LANES];
+        for lane in lanes_of(warp.mask) {
+            result[lane] = D::low(conversion.pack(a[lane].wide(), b[lane].wide()));
+        }
+        o.d.put(warp, &result);
+        Flow::Next
     }
-    macro_rules! sources {
-        ($v:ty) => {
-            match source {
-                Width::W16 => targets!(u16, $v),
-                Width::W32 => targets!(u32, $v),
-                Width::W64 => targets!(u64, $v),
-                _ => None,
-            }
-        };
+}
+
+/// `cvt.pack` with `c`, whose low bits become those above the two values.
+struct PackBelow;
+
+impl Op for PackBelow {
+    type Operands = TernaryBy<u32, u32, u32, u32>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let conversion = Conversion::from_code(o.by);
+        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
+        let mut result = [0; LANES];
+        for lane in lanes_of(warp.mask) {
+            let values = conversion.pack(a[lane].into(), b[lane].into()) as u32;
+            result[lane] = values | c[lane] << (2 * conversion.to.width());
+        }
+        o.d.put(warp, &result);
+        Flow::Next
     }
-    match (from.kind == Kind::Signed, from.bits) {
-        (false, 8) => sources!(u8),
-        (true, 8) => sources!(i8),
-        (false, 16) => sources!(u16),
-        (true, 16) => sources!(i16),
-        (false, 32) => sources!(u32),
-        (true, 32) => sources!(i32),
-        (false, 64) => sources!(u64),
-        (true, 64) => sources!(i64),
-        _ => None,
+}
+
+/// Both halves of a register.
+struct Unpack<S, D>(PhantomData<(S, D)>);
+
+impl<S: Word, D: Word> Op for Unpack<S, D> {
+    type Operands = UnaryBy<S, D>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let conversion = Conversion::from_code(o.by);
+        let a = o.a.lanes(warp);
+        let mut result = [D::default(); LANES];
+        for lane in lanes_of(warp.mask) {
+            result[lane] = D::low(conversion.unpack(a[lane].wide()));
+        }
+        o.d.put(warp, &result);
+        Flow::Next
     }
+}
+
+/// A type in a `cvt`, and how many of it are packed.
+fn scalar_type(name: &str) -> Option<(Scalar, u32)> {
+    match name.strip_suffix("x2") {
+        Some(name) => Some((Scalar::parse(name)?, 2)),
+        None => Some((Scalar::parse(name)?, 1)),
+    }
+}
+
+fn ty_of(scalar: Scalar) -> Ty {
+    let kind = match scalar {
+        Scalar::F16 | Scalar::F32 | Scalar::F64 => Kind::Float,
+        Scalar::Bf16 => Kind::Brain,
+        _ => match scalar.signed() {
+            Some(true) => Kind::Signed,
+            Some(false) => Kind::Unsigned,
+            None => Kind::Bits,
+        },
+    };
+    Ty::new(kind, scalar.width())
+}
+
+/// The contents of a register.
+fn register_type(bits: u32) -> Ty {
+    Ty::new(Kind::Bits, bits)
+}
+
+/// The register width of an operand of this type: that of the register, if it is wider, since `cvt` takes the low bits.
+fn width_for<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>, bits: u32) -> Width {
+    let least = Width::of(register_type(bits));
+    match cx.width_of(operand) {
+        Some(found @ (Width::W32 | Width::W64)) if found.lane_bytes() > least.lane_bytes() => found,
+        _ => least,
+    }
+}
+
+macro_rules! by_widths {
+    ($op:ident, $from:expr, $to:expr) => {
+        match ($from, $to) {
+            (Width::W16, Width::W16) => scalar::<$op<u16, u16>>(),
+            (Width::W16, Width::W32) => scalar::<$op<u16, u32>>(),
+            (Width::W16, _) => scalar::<$op<u16, u64>>(),
+            (Width::W32, Width::W16) => scalar::<$op<u32, u16>>(),
+            (Width::W32, Width::W32) => scalar::<$op<u32, u32>>(),
+            (Width::W32, _) => scalar::<$op<u32, u64>>(),
+            (_, Width::W16) => scalar::<$op<u64, u16>>(),
+            (_, Width::W32) => scalar::<$op<u64, u32>>(),
+            (_, _) => scalar::<$op<u64, u64>>(),
+        }
+    };
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
-    let to = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    let from = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[2])?;
-    let int = |ty: Ty| matches!(ty.kind, Kind::Signed | Kind::Unsigned) && ty.packed == 1;
-    if !int(to) || !int(from) {
-        return Err(unknown(inst));
+    if modifiers.flag("pack") {
+        return pack_integers(cx, inst, modifiers);
     }
-    // Registers wider than the type are allowed on both sides.
-    let source = cx.width_of(&inst.operands[1]).unwrap_or(Width::of(from));
-    let target = cx.width_of(&inst.operands[0]).unwrap_or(Width::of(to));
-    let narrow = to.bits.min(from.bits);
-    // The value is first brought to the narrower type: truncated, or extended by the source's sign.
-    let value = if to.bits < from.bits {
-        Ty {
-            kind: to.kind,
-            bits: narrow,
-            packed: 1,
-        }
-    } else {
-        from
+    let rounding = modifiers.next_if(Rounding::parse);
+    let (mut sat, mut satfinite, mut ftz, mut relu) = (false, false, false, false);
+    for (flag, name) in [
+        (&mut sat, "sat"),
+        (&mut satfinite, "satfinite"),
+        (&mut ftz, "ftz"),
+        (&mut relu, "relu"),
+    ] {
+        *flag = modifiers.flag(name);
+    }
+    let types = modifiers
+        .next_if(scalar_type)
+        .zip(modifiers.next_if(scalar_type));
+    let ((to, to_count), (from, from_count)) = types.ok_or_else(|| unknown(inst))?;
+    modifiers.finish(inst)?;
+    let integers = to.signed().is_some() && from.signed().is_some();
+    if integers && !sat {
+        return convert_integer::lower(cx, inst);
+    }
+    // Without one the conversion is exact, or saturates integers.
+    let (direction, whole) = rounding.unwrap_or((Rounding::NearestEven, false));
+    let floats = to.signed().is_none() && from.signed().is_none();
+    let conversion = Conversion {
+        to,
+        from,
+        rounding: direction,
+        integral: whole && floats,
+        sat,
+        satfinite,
+        ftz,
+        relu,
     };
-    let exec = integer(source, target, value).ok_or_else(|| unknown(inst))?;
-    let a = cx.src(&inst.operands[1], width_type(source))?;
+    match (to_count, from_count, inst.operands.len()) {
+        (1, 1, 2) => single(cx, inst, conversion),
+        (2, 1, 3) => {
+            let result = register_type(2 * to.width());
+            let source = ty_of(from);
+            let code = by_widths!(Pack, Width::of(source), Width::of(result));
+            let by = conversion.code();
+            emit_with(cx, inst, code, result, &[source; 2], &[by])
+        }
+        (2, 2, 2) => {
+            let (result, source) = (
+                register_type(2 * to.width()),
+                register_type(2 * from.width()),
+            );
+            let code = by_widths!(Unpack, Width::of(source), Width::of(result));
+            let by = conversion.code();
+            emit_with(cx, inst, code, result, &[source], &[by])
+        }
+        _ => Err(unknown(inst)),
+    }
+}
+
+fn single<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    conversion: Conversion,
+) -> Result<()> {
+    let (to, from) = (conversion.to, conversion.from);
+    let target = width_for(cx, &inst.operands[0], to.width());
+    let source = width_for(cx, &inst.operands[1], from.width());
     let d = cx.dst(&inst.operands[0], target)?;
-    cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE);
+    let a = match cx.width_of(&inst.operands[1]) {
+        Some(_) => cx.src(&inst.operands[1], register_type(source.lane_bytes() * 8))?,
+        None => cx.src(&inst.operands[1], ty_of(from))?,
+    };
+    let exact = |width: Width, scalar: Scalar| width.lane_bytes() * 8 == scalar.width();
+    if exact(target, to)
+        && exact(source, from)
+        && let Some(code) = common(conversion)
+    {
+        cx.emit_fields(code, &[d, a]);
+    } else {
+        let code = by_widths!(General, source, target);
+        cx.emit_fields_with(code, &[d, a], &[conversion.code()]);
+    }
     Ok(())
 }
 
-fn width_type(width: Width) -> Ty {
-    Ty {
-        kind: Kind::Bits,
-        bits: width.lane_bytes() * 8,
-        packed: 1,
+/// The conversions worth vector code; types and registers have equal widths.
+fn common(conversion: Conversion) -> Option<Code> {
+    use Scalar::*;
+    let (to, from) = (conversion.to, conversion.from);
+    let plain = Conversion::new(to, from, conversion.rounding) == conversion;
+    if !plain {
+        return None;
     }
+    match (to, from, conversion.rounding) {
+        (F32, S32, Rounding::NearestEven) => Some(vector::<S32ToF32>()),
+        (F32, U32, Rounding::NearestEven) => Some(vector::<U32ToF32>()),
+        (F64, S32, _) => Some(vector::<S32ToF64>()),
+        (F64, U32, _) => Some(vector::<U32ToF64>()),
+        (F64, S64, Rounding::NearestEven) => Some(vector::<S64ToF64>()),
+        (F64, U64, Rounding::NearestEven) => Some(vector::<U64ToF64>()),
+        (S32, F32, Rounding::Zero) => Some(vector::<F32ToS32>()),
+        (U32, F32, Rounding::Zero) => Some(vector::<F32ToU32>()),
+        (S32, F64, Rounding::Zero) => Some(vector::<F64ToS32>()),
+        (F64, F32, _) => Some(vector::<F32ToF64>()),
+        (F32, F64, Rounding::NearestEven) => Some(vector::<F64ToF32>()),
+        (F32, F16, _) => Some(vector::<F16ToF32>()),
+        (F32, Bf16, _) => Some(vector::<Bf16ToF32>()),
+        (F16, F32, Rounding::NearestEven) => Some(vector::<F32ToF16>()),
+        (Bf16, F32, Rounding::NearestEven) => Some(vector::<F32ToBf16>()),
+        _ => None,
+    }
+}
+
+/// `cvt.pack.sat.TYPE.s32 d, a, b` and, for types of 8 bits or fewer, `cvt.pack.sat.TYPE.s32.b32 d, a, b, c`.
+fn pack_integers<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    mut modifiers: Modifiers<'a>,
+) -> Result<()> {
+    modifiers.flag("sat");
+    let types = modifiers
+        .next_if(scalar_type)
+        .zip(modifiers.next_if(scalar_type));
+    let ((to, _), (from, _)) = types.ok_or_else(|| unknown(inst))?;
+    let onto = modifiers.flag("b32");
+    modifiers.finish(inst)?;
+    let conversion = Conversion {
+        sat: true,
+        ..Conversion::new(to, from, Rounding::Zero)
+    };
+    let (code, sources) = if onto {
+        (scalar::<PackBelow>(), 3)
+    } else {
+        (scalar::<Pack<u32, u32>>(), 2)
+    };
+    let by = conversion.code();
+    emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3][..sources], &[by])
 }

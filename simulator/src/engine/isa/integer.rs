@@ -1,19 +1,18 @@
-//! Integer arithmetic.
+//! Integer arithmetic: `add sub mul mad div rem min max abs neg sad mul24 mad24`, and on pairs of 16 bits `add min max`.
 
-use super::lanewise;
-use super::logic::by_width;
+use std::marker::PhantomData;
+
+use super::lowering::{by_flags, by_type, emit};
+use super::{carry, lanewise};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::lanes::{Words, WordsOp};
-use crate::engine::exec::level::Code;
-use crate::engine::exec::level::{Level, scalar, vector};
-use crate::engine::exec::operand::Value;
+use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
+use crate::engine::exec::operand::{Binary, LANES, Value, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Register, Width, expect_operands};
 use crate::numerics::integer as numeric;
-use crate::ptx::ast::{Instruction, OperandKind};
-use crate::ptx::{Error, Result};
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
 
 /// Integers with wrapping arithmetic.
 pub(crate) trait Int: Value + Default + Ord {
@@ -59,6 +58,22 @@ macro_rules! int {
 }
 int! { u16, u32; i16, i32; u32, u64; i32, i64; u64, u128; i64, i128; }
 
+/// Integers with a product of twice their width.
+pub(crate) trait WideInt: Int {
+    /// The integer of twice the width.
+    type Double: Int;
+    fn mul_wide(self, other: Self) -> Self::Double;
+}
+
+macro_rules! wide_int {
+    ($($ty:ty, $double:ty;)*) => { $(impl WideInt for $ty {
+        type Double = $double;
+        #[inline(always)]
+        fn mul_wide(self, other: $ty) -> $double { <$double>::from(self) * <$double>::from(other) }
+    })* };
+}
+wide_int! { u16, u32; i16, i32; u32, u64; i32, i64; }
+
 lanewise! {
     Add<T: Int>(a: T, b: T) -> T { a.add(b) }
     Sub<T: Int>(a: T, b: T) -> T { a.sub(b) }
@@ -66,661 +81,177 @@ lanewise! {
     SubSat<T: Int>(a: T, b: T) -> T { a.sub_sat(b) }
     MulLo<T: Int>(a: T, b: T) -> T { a.mul(b) }
     MulHi<T: Int>(a: T, b: T) -> T { a.mul_hi(b) }
+    MulWide<T: WideInt>(a: T, b: T) -> T::Double { a.mul_wide(b) }
     MadLo<T: Int>(a: T, b: T, c: T) -> T { a.mul(b).add(c) }
     MadHi<T: Int>(a: T, b: T, c: T) -> T { a.mul_hi(b).add(c) }
     MadHiSat<T: Int>(a: T, b: T, c: T) -> T { a.mul_hi(b).add_sat(c) }
+    MadWide<T: WideInt>(a: T, b: T, c: T::Double) -> T::Double { a.mul_wide(b).add(c) }
     Min<T: Int>(a: T, b: T) -> T { a.min(b) }
     Max<T: Int>(a: T, b: T) -> T { a.max(b) }
     MinRelu<T: Int>(a: T, b: T) -> T { a.min(b).max(T::default()) }
     MaxRelu<T: Int>(a: T, b: T) -> T { a.max(b).max(T::default()) }
     Abs<T: Int>(a: T) -> T { a.abs() }
     Neg<T: Int>(a: T) -> T { a.neg() }
-    WideU16(a: u16, b: u16) -> u32 { u32::from(a) * u32::from(b) }
-    WideS16(a: i16, b: i16) -> i32 { i32::from(a) * i32::from(b) }
-    WideU32(a: u32, b: u32) -> u64 { u64::from(a) * u64::from(b) }
-    WideS32(a: i32, b: i32) -> i64 { i64::from(a) * i64::from(b) }
-    WideMadU16(a: u16, b: u16, c: u32) -> u32 { (u32::from(a) * u32::from(b)).wrapping_add(c) }
-    WideMadS16(a: i16, b: i16, c: i32) -> i32 { (i32::from(a) * i32::from(b)).wrapping_add(c) }
-    WideMadU32(a: u32, b: u32, c: u64) -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) }
-    WideMadS32(a: i32, b: i32, c: i64) -> i64 { (i64::from(a) * i64::from(b)).wrapping_add(c) }
-    Truncate(a: u64) -> u32 { a as u32 }
-    Popc32(a: u32) -> u32 { a.count_ones() }
-    Popc64(a: u64) -> u32 { a.count_ones() }
-    Clz32(a: u32) -> u32 { a.leading_zeros() }
-    Clz64(a: u64) -> u32 { a.leading_zeros() }
-    Brev32(a: u32) -> u32 { a.reverse_bits() }
-    Brev64(a: u64) -> u64 { a.reverse_bits() }
-    BfeU32(a: u32, b: u32, c: u32) -> u32 { numeric::bfe(a, b, c, false) }
-    BfeS32(a: u32, b: u32, c: u32) -> u32 { numeric::bfe(a, b, c, true) }
-    BfeU64(a: u64, b: u32, c: u32) -> u64 { numeric::bfe(a, b, c, false) }
-    BfeS64(a: u64, b: u32, c: u32) -> u64 { numeric::bfe(a, b, c, true) }
-    Fns(a: u32, b: u32, c: i32) -> u32 { numeric::fns(a, b, c) }
-    Mul24U(a: u32, b: u32) -> u32 { numeric::mul24(a, b, false, false) }
-    Mul24S(a: u32, b: u32) -> u32 { numeric::mul24(a, b, true, false) }
-    Mul24HiU(a: u32, b: u32) -> u32 { numeric::mul24(a, b, false, true) }
-    Mul24HiS(a: u32, b: u32) -> u32 { numeric::mul24(a, b, true, true) }
-    Mad24U(a: u32, b: u32, c: u32) -> u32 { numeric::mul24(a, b, false, false).wrapping_add(c) }
-    Mad24S(a: u32, b: u32, c: u32) -> u32 { numeric::mul24(a, b, true, false).wrapping_add(c) }
-    Mad24HiU(a: u32, b: u32, c: u32) -> u32 { numeric::mul24(a, b, false, true).wrapping_add(c) }
-    Mad24HiS(a: u32, b: u32, c: u32) -> u32 { numeric::mul24(a, b, true, true).wrapping_add(c) }
+    Sad<T: Int>(a: T, b: T, c: T) -> T { (if a > b { a.sub(b) } else { b.sub(a) }).add(c) }
+    Mul24[SIGNED, HIGH](a: u32, b: u32) -> u32 { numeric::mul24(a, b, SIGNED, HIGH) }
+    Mad24[SIGNED, HIGH](a: u32, b: u32, c: u32) -> u32 { numeric::mul24(a, b, SIGNED, HIGH).wrapping_add(c) }
     Mad24HiSat(a: u32, b: u32, c: u32) -> u32 {
-        (numeric::mul24(a, b, true, true) as i32).saturating_add(c as i32) as u32
+        numeric::add_saturating(numeric::mul24(a, b, true, true), c)
     }
-    Sad<T: SadInt>(a: T, b: T, c: T) -> T { a.sad(b, c) }
-    Dp4aUu(a: u32, b: u32, c: u32) -> u32 { numeric::dp4a(a, b, c, false, false) }
-    Dp4aUs(a: u32, b: u32, c: u32) -> u32 { numeric::dp4a(a, b, c, false, true) }
-    Dp4aSu(a: u32, b: u32, c: u32) -> u32 { numeric::dp4a(a, b, c, true, false) }
-    Dp4aSs(a: u32, b: u32, c: u32) -> u32 { numeric::dp4a(a, b, c, true, true) }
-    ShfLeftWrap(a: u32, b: u32, c: u32) -> u32 { numeric::shf(a, b, c, true, true) }
-    ShfLeftClamp(a: u32, b: u32, c: u32) -> u32 { numeric::shf(a, b, c, true, false) }
-    ShfRightWrap(a: u32, b: u32, c: u32) -> u32 { numeric::shf(a, b, c, false, true) }
-    ShfRightClamp(a: u32, b: u32, c: u32) -> u32 { numeric::shf(a, b, c, false, false) }
-    PrmtDefault(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, numeric::Permute::Generic) }
-    Add16x2(a: u32, b: u32) -> u32 { halves(a, b, u16::wrapping_add) }
-    MinU16x2(a: u32, b: u32) -> u32 { halves(a, b, u16::min) }
-    MaxU16x2(a: u32, b: u32) -> u32 { halves(a, b, u16::max) }
-    MinS16x2(a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).min(b as i16) as u16) }
-    MaxS16x2(a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).max(b as i16) as u16) }
-    MinS16x2Relu(a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16) }
-    MaxS16x2Relu(a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16) }
+    AddPair(a: u32, b: u32) -> u32 { pair(a, b, u16::wrapping_add) }
+    MinPair<T: PairElement>(a: u32, b: u32) -> u32 { pair(a, b, T::min) }
+    MaxPair<T: PairElement>(a: u32, b: u32) -> u32 { pair(a, b, T::max) }
+    MinPairRelu(a: u32, b: u32) -> u32 { pair(a, b, |a: i16, b| a.min(b).max(0)) }
+    MaxPairRelu(a: u32, b: u32) -> u32 { pair(a, b, |a: i16, b| a.max(b).max(0)) }
 }
 
-/// `sad`: |a - b| + c.
-pub(crate) trait SadInt: Value + Default {
-    fn sad(self, b: Self, c: Self) -> Self;
+/// An element of a pair in 32 bits.
+pub(crate) trait PairElement: Ord {
+    fn from_bits(bits: u16) -> Self;
+    fn bits(self) -> u16;
 }
 
-macro_rules! sad {
-    ($($ty:ty, $unsigned:ty;)*) => { $(impl SadInt for $ty {
+macro_rules! pair_element {
+    ($($ty:ty)*) => { $(impl PairElement for $ty {
         #[inline(always)]
-        fn sad(self, b: $ty, c: $ty) -> $ty {
-            let difference = if self > b { self.wrapping_sub(b) } else { b.wrapping_sub(self) };
-            difference.wrapping_add(c)
-        }
+        fn from_bits(bits: u16) -> $ty { bits as $ty }
+        #[inline(always)]
+        fn bits(self) -> u16 { self as u16 }
     })* };
 }
-sad! { u16, u16; u32, u32; u64, u64; i16, u16; i32, u32; i64, u64; }
+pair_element! { u16 i16 }
 
+/// Applies an operation to each half.
 #[inline(always)]
-fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
-    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+fn pair<T: PairElement>(a: u32, b: u32, f: impl Fn(T, T) -> T) -> u32 {
+    let half = |shift: u32| {
+        let (a, b) = ((a >> shift) as u16, (b >> shift) as u16);
+        u32::from(f(T::from_bits(a), T::from_bits(b)).bits()) << shift
+    };
+    half(0) | half(16)
 }
 
-/// Division: only for the lanes that execute it.
-pub(crate) struct Divide<T, const REM: bool>(std::marker::PhantomData<T>);
+/// `div` and, with `REMAINDER`, `rem`: only for the lanes that execute it.
+struct Divide<T, const REMAINDER: bool>(PhantomData<T>);
 
-impl<T: Int, const REM: bool> WordsOp for Divide<T, REM> {
+impl<T: Int, const REMAINDER: bool> Op for Divide<T, REMAINDER> {
+    type Operands = Binary<T, T, T>;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands this type's width.
-        unsafe {
-            let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
-            let mut result = [T::default(); LANES];
-            for lane in lanes_of(warp.mask) {
-                result[lane] = if REM {
-                    a[lane].rem(b[lane])
-                } else {
-                    a[lane].div(b[lane])
-                };
-            }
-            put(warp, inst.d, &result);
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+        let mut result = [T::default(); LANES];
+        for lane in lanes_of(warp.mask) {
+            result[lane] = if REMAINDER {
+                a[lane].rem(b[lane])
+            } else {
+                a[lane].div(b[lane])
+            };
         }
+        o.d.put(warp, &result);
         Flow::Next
     }
 }
 
-/// Operations on scalars, chosen by `x`.
-macro_rules! by_x {
-    ($($name:ident: $a:ty, $r:ty, |$x:ident, $v:ident, $b:ident, $c:ident| $body:expr;)*) => { $(
-        struct $name;
-        impl WordsOp for $name {
-            #[inline(always)]
-            unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-                // SAFETY: the lowering gave the operands these widths; unused ones repeat the first.
-                unsafe {
-                    let ($x, a) = (inst.x, src::<$a>(warp, inst.a));
-                    let (b, c) = (src::<$a>(warp, inst.b), src::<u32>(warp, inst.c));
-                    let mut result = [<$r>::default(); LANES];
-                    for lane in 0..LANES {
-                        let ($v, $b, $c) = (a[lane], b[lane], c[lane]);
-                        result[lane] = $body;
-                    }
-                    put(warp, inst.d, &result);
-                }
-                Flow::Next
-            }
-        }
-    )* };
+/// The modifiers of an instruction, besides its type.
+struct Mode {
+    /// `.lo`, `.hi` or `.wide`.
+    part: Option<&'static str>,
+    sat: bool,
+    relu: bool,
 }
-by_x! {
-    Lop3: u32, u32, |x, a, b, c| numeric::lop3(a, b, c, x as u8);
-    Bfind32: u32, u32, |x, a, _b, _c| numeric::bfind(a, x & 1 != 0, x & 2 != 0);
-    Bfind64: u64, u32, |x, a, _b, _c| numeric::bfind(a, x & 1 != 0, x & 2 != 0);
-    Prmt: u32, u32, |x, a, b, c| numeric::prmt(a, b, c, PERMUTES[x as usize & 7]);
-    Dp2a: u32, u32, |x, a, b, c| numeric::dp2a(a, b, c, x & 1 != 0, x & 2 != 0, x & 4 != 0);
-    Bmsk: u32, u32, |x, a, b, _c| numeric::bmsk(a, b, x & 1 != 0);
-    Szext: u32, u32, |x, a, b, _c| numeric::szext(a, b, x & 1 != 0, x & 2 != 0);
-}
-
-const PERMUTES: [numeric::Permute; 8] = {
-    use numeric::Permute::*;
-    [
-        Generic,
-        Forward4,
-        Backward4,
-        Replicate8,
-        EdgeLeft,
-        EdgeRight,
-        Replicate16,
-        Generic,
-    ]
-};
-
-/// `bfi`: four operands, the last in `x`'s list.
-struct Bfi<T>(std::marker::PhantomData<T>);
-
-impl<T: numeric::Word + Default> WordsOp for Bfi<T> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands these widths, and the list its one entry.
-        unsafe {
-            let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
-            let (start, length) = (
-                src::<u32>(warp, inst.c),
-                src::<u32>(warp, warp.list(inst.x, 1)[0]),
-            );
-            let mut result = [T::default(); LANES];
-            for lane in 0..LANES {
-                result[lane] = numeric::bfi(a[lane], b[lane], start[lane], length[lane]);
-            }
-            put(warp, inst.d, &result);
-        }
-        Flow::Next
-    }
-}
-
-/// Arithmetic with the carry flag: `x` bit 0 subtracts, bit 1 reads the flag, bit 2 writes it.
-struct Carry<T>(std::marker::PhantomData<T>);
-
-impl<T: numeric::Word + Default> WordsOp for Carry<T> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands this width.
-        unsafe {
-            let (a, b) = (src::<T>(warp, inst.a), src::<T>(warp, inst.b));
-            let mut result = [T::default(); LANES];
-            let mut flags = 0;
-            for lane in 0..LANES {
-                let carry = inst.x & 2 != 0 && warp.carry >> lane & 1 != 0;
-                let (value, out) = if inst.x & 1 != 0 {
-                    numeric::sub_borrow(a[lane], b[lane], carry)
-                } else {
-                    numeric::add_carry(a[lane], b[lane], carry)
-                };
-                result[lane] = value;
-                flags |= u32::from(out) << lane;
-            }
-            put(warp, inst.d, &result);
-            if inst.x & 4 != 0 {
-                warp.carry = warp.carry & !warp.mask | flags & warp.mask;
-            }
-        }
-        Flow::Next
-    }
-}
-
-/// The type of the operands that count bits.
-const U32: Ty = Ty {
-    kind: Kind::Unsigned,
-    bits: 32,
-    packed: 1,
-};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    match inst.opcode {
-        "add" | "sub" | "addc" | "subc"
-            if inst.opcode.ends_with('c') || inst.modifiers.contains(&"cc") =>
-        {
-            return carry(cx, inst);
-        }
-        "mad" if inst.modifiers.contains(&"cc") => return mad_carry(cx, inst),
-        "madc" => return mad_carry(cx, inst),
-        _ => {}
+    if carry::sets_flag(inst) {
+        return carry::lower(cx, inst);
     }
     let mut modifiers = Modifiers::new(inst);
-    let mode = modifiers.any(&["lo", "hi", "wide", "l", "r"]);
-    let sat = modifiers.flag("sat");
-    let relu = modifiers.flag("relu");
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    if relu && !matches!(inst.opcode, "min" | "max") {
-        return Err(unknown(inst));
-    }
-    if ty.packed == 2 {
-        return packed(cx, inst, &modifiers, ty, relu);
-    }
-    if !matches!(ty.kind, Kind::Unsigned | Kind::Signed | Kind::Bits)
-        || ty.bits == 8
-        || ty.bits == 128
-    {
-        return Err(unknown(inst));
-    }
-    let signed = ty.kind == Kind::Signed;
-    macro_rules! typed {
-        ($op:ident) => {
-            if signed {
-                by_width(
-                    ty.bits,
-                    vector::<$op<i16>>(),
-                    vector::<$op<i32>>(),
-                    vector::<$op<i64>>(),
-                )
-            } else {
-                by_width(
-                    ty.bits,
-                    vector::<$op<u16>>(),
-                    vector::<$op<u32>>(),
-                    vector::<$op<u64>>(),
-                )
-            }
-        };
-    }
-    macro_rules! divide {
-        ($rem:literal) => {
-            if signed {
-                by_width(
-                    ty.bits,
-                    scalar::<Divide<i16, $rem>>(),
-                    scalar::<Divide<i32, $rem>>(),
-                    scalar::<Divide<i64, $rem>>(),
-                )
-            } else {
-                by_width(
-                    ty.bits,
-                    scalar::<Divide<u16, $rem>>(),
-                    scalar::<Divide<u32, $rem>>(),
-                    scalar::<Divide<u64, $rem>>(),
-                )
-            }
-        };
-    }
-    let only = |wanted: bool, exec: Code| wanted.then_some(exec);
-    let s32 = signed && ty.bits == 32;
-    let exec = match (inst.opcode, mode, sat) {
-        ("add", None, false) => typed!(Add),
-        ("sub", None, false) => typed!(Sub),
-        ("add", None, true) => only(s32, vector::<AddSat<i32>>()),
-        ("sub", None, true) => only(s32, vector::<SubSat<i32>>()),
-        ("mul", Some("lo"), false) => typed!(MulLo),
-        ("mul", Some("hi"), false) => typed!(MulHi),
-        ("mad", Some("lo"), false) => typed!(MadLo),
-        ("mad", Some("hi"), false) => typed!(MadHi),
-        ("mad", Some("hi"), true) => only(s32, vector::<MadHiSat<i32>>()),
-        ("mul" | "mad", Some("wide"), false) => return wide(cx, inst, &modifiers, ty),
-        ("div", None, false) => divide!(false),
-        ("rem", None, false) => divide!(true),
-        ("min", None, false) if relu => only(s32, vector::<MinRelu<i32>>()),
-        ("max", None, false) if relu => only(s32, vector::<MaxRelu<i32>>()),
-        ("min", None, false) => typed!(Min),
-        ("max", None, false) => typed!(Max),
-        ("abs", None, false) if signed => typed!(Abs),
-        ("neg", None, false) if signed => typed!(Neg),
-        ("sad", None, false) => typed!(Sad),
-        _ => return bits(cx, inst),
+    let mode = Mode {
+        part: modifiers.any(&["lo", "hi", "wide"]),
+        sat: modifiers.flag("sat"),
+        relu: modifiers.flag("relu"),
     };
+    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
-    let exec = exec
-        .filter(|_| ty.kind != Kind::Bits)
-        .ok_or_else(|| unknown(inst))?;
-    let count = match inst.opcode {
+    let code = if ty.packed == 1 {
+        code(inst.opcode, &mode, ty)
+    } else {
+        pair_code(inst.opcode, &mode, ty)
+    };
+    let code = code.ok_or_else(|| unknown(inst))?;
+    let result = match mode.part {
+        Some("wide") => Ty::new(ty.kind, ty.bits * 2),
+        _ => ty,
+    };
+    let sources = match inst.opcode {
         "abs" | "neg" => 1,
-        "mad" | "sad" => 3,
+        "mad" | "mad24" | "sad" => 3,
         _ => 2,
     };
-    let types = [ty; 3];
-    emit(cx, inst, exec, ty, &types[..count])
+    emit(cx, inst, code, result, &[ty, ty, result][..sources])
 }
 
-fn emit<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    exec: Code,
-    d: Ty,
-    types: &[Ty],
-) -> Result<()> {
-    expect_operands(inst, &[types.len() + 1])?;
-    let destination = cx.dst(&inst.operands[0], Width::of(d))?;
-    let mut fields = [Field::NONE; 3];
-    for (index, &ty) in types.iter().enumerate() {
-        fields[index] = cx.src(&inst.operands[index + 1], ty)?;
-    }
-    cx.emit_untyped(exec, destination, fields[0], fields[1], fields[2]);
-    Ok(())
-}
-
-fn packed<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    modifiers: &Modifiers<'a>,
-    ty: Ty,
-    relu: bool,
-) -> Result<()> {
-    modifiers.finish(inst)?;
-    let exec = match (inst.opcode, ty.kind, relu) {
-        _ if ty.bits != 16 => return Err(unknown(inst)),
-        ("add", Kind::Unsigned | Kind::Signed, false) => vector::<Add16x2>(),
-        ("min", Kind::Unsigned, false) => vector::<MinU16x2>(),
-        ("max", Kind::Unsigned, false) => vector::<MaxU16x2>(),
-        ("min", Kind::Signed, false) => vector::<MinS16x2>(),
-        ("max", Kind::Signed, false) => vector::<MaxS16x2>(),
-        ("min", Kind::Signed, true) => vector::<MinS16x2Relu>(),
-        ("max", Kind::Signed, true) => vector::<MaxS16x2Relu>(),
-        _ => return Err(unknown(inst)),
-    };
-    emit(cx, inst, exec, U32, &[U32, U32])
-}
-
-fn wide<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    modifiers: &Modifiers<'a>,
-    ty: Ty,
-) -> Result<()> {
-    modifiers.finish(inst)?;
-    let mad = inst.opcode == "mad";
-    let exec = match (mad, ty.kind, ty.bits) {
-        (false, Kind::Unsigned, 16) => vector::<WideU16>(),
-        (false, Kind::Signed, 16) => vector::<WideS16>(),
-        (false, Kind::Unsigned, 32) => vector::<WideU32>(),
-        (false, Kind::Signed, 32) => vector::<WideS32>(),
-        (true, Kind::Unsigned, 16) => vector::<WideMadU16>(),
-        (true, Kind::Signed, 16) => vector::<WideMadS16>(),
-        (true, Kind::Unsigned, 32) => vector::<WideMadU32>(),
-        (true, Kind::Signed, 32) => vector::<WideMadS32>(),
-        _ => return Err(unknown(inst)),
-    };
-    let double = Ty {
-        bits: ty.bits * 2,
-        ..ty
-    };
-    let types = [ty, ty, double];
-    emit(
-        cx,
-        inst,
-        exec,
-        double,
-        if mad { &types } else { &types[..2] },
-    )
-}
-
-fn bits<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let mut mode = None;
-    if matches!(inst.opcode, "mul24" | "mad24" | "shf" | "dp2a") {
-        mode = modifiers.any(&["lo", "hi", "l", "r"]);
-    }
-    let clamp = modifiers.any(&["clamp", "wrap"]);
-    let sat = inst.opcode == "mad24" && modifiers.flag("sat");
-    let shift = inst.opcode == "bfind" && modifiers.flag("shiftamt");
-    let permute = modifiers.any(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]);
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    let second = if matches!(inst.opcode, "dp4a" | "dp2a") {
-        modifiers.ty()
-    } else {
-        None
-    };
-    modifiers.finish(inst)?;
-    if clamp.is_some() != matches!(inst.opcode, "shf" | "bmsk" | "szext")
-        || permute.is_some() && inst.opcode != "prmt"
-    {
-        return Err(unknown(inst));
-    }
+/// The operation on one integer.
+fn code(opcode: &str, mode: &Mode, ty: Ty) -> Option<Code> {
     let signed = ty.kind == Kind::Signed;
-    let b32 = ty.kind == Kind::Bits && ty.bits == 32 && ty.packed == 1;
-    let b64 = ty.kind == Kind::Bits && ty.bits == 64;
-    let int32 = matches!(ty.kind, Kind::Signed | Kind::Unsigned) && ty.bits == 32;
-    let int64 = matches!(ty.kind, Kind::Signed | Kind::Unsigned) && ty.bits == 64;
-    match inst.opcode {
-        "popc" if b32 => emit(cx, inst, vector::<Popc32>(), U32, &[ty]),
-        "popc" if b64 => emit(cx, inst, vector::<Popc64>(), U32, &[ty]),
-        "clz" if b32 => emit(cx, inst, vector::<Clz32>(), U32, &[ty]),
-        "clz" if b64 => emit(cx, inst, vector::<Clz64>(), U32, &[ty]),
-        "brev" if b32 => emit(cx, inst, vector::<Brev32>(), ty, &[ty]),
-        "brev" if b64 => emit(cx, inst, vector::<Brev64>(), ty, &[ty]),
-        "bfe" if int32 => {
-            let exec = if signed {
-                vector::<BfeS32>()
-            } else {
-                vector::<BfeU32>()
-            };
-            emit(cx, inst, exec, ty, &[ty, U32, U32])
-        }
-        "bfe" if int64 => {
-            let exec = if signed {
-                vector::<BfeS64>()
-            } else {
-                vector::<BfeU64>()
-            };
-            emit(cx, inst, exec, ty, &[ty, U32, U32])
-        }
-        "bfi" if b32 || b64 => {
-            expect_operands(inst, &[5])?;
-            let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-            let (a, b) = (
-                cx.src(&inst.operands[1], ty)?,
-                cx.src(&inst.operands[2], ty)?,
-            );
-            let (start, length) = (
-                cx.src(&inst.operands[3], U32)?,
-                cx.src(&inst.operands[4], U32)?,
-            );
-            let list = cx.list(&[(length, false)]);
-            let exec = if b32 {
-                vector::<Bfi<u32>>()
-            } else {
-                vector::<Bfi<u64>>()
-            };
-            let lowered = cx.emit_untyped(exec, d, a, b, start);
-            lowered.x = Link::List(list.0);
-            lowered.list = list;
-            Ok(())
-        }
-        "bfind" if int32 || int64 => {
-            let exec = if int32 {
-                vector::<Bfind32>()
-            } else {
-                vector::<Bfind64>()
-            };
-            with_x(
-                cx,
-                inst,
-                exec,
-                U32,
-                &[ty],
-                u32::from(signed) | u32::from(shift) << 1,
-            )
-        }
-        "fns" if b32 => emit(cx, inst, scalar::<Fns>(), U32, &[U32, U32, U32]),
-        "mul24" if int32 => {
-            let exec = match (mode, signed) {
-                (Some("lo"), false) => vector::<Mul24U>(),
-                (Some("lo"), true) => vector::<Mul24S>(),
-                (Some("hi"), false) => vector::<Mul24HiU>(),
-                (Some("hi"), true) => vector::<Mul24HiS>(),
-                _ => return Err(unknown(inst)),
-            };
-            emit(cx, inst, exec, ty, &[ty, ty])
-        }
-        "mad24" if int32 => {
-            let exec = match (mode, signed, sat) {
-                (Some("lo"), false, false) => vector::<Mad24U>(),
-                (Some("lo"), true, false) => vector::<Mad24S>(),
-                (Some("hi"), false, false) => vector::<Mad24HiU>(),
-                (Some("hi"), true, false) => vector::<Mad24HiS>(),
-                (Some("hi"), true, true) => vector::<Mad24HiSat>(),
-                _ => return Err(unknown(inst)),
-            };
-            emit(cx, inst, exec, ty, &[ty, ty, ty])
-        }
-        "shf" if b32 => {
-            let exec = match (mode, clamp) {
-                (Some("l"), Some("wrap")) => vector::<ShfLeftWrap>(),
-                (Some("l"), _) => vector::<ShfLeftClamp>(),
-                (Some("r"), Some("wrap")) => vector::<ShfRightWrap>(),
-                (Some("r"), _) => vector::<ShfRightClamp>(),
-                _ => return Err(unknown(inst)),
-            };
-            emit(cx, inst, exec, ty, &[ty, ty, U32])
-        }
-        "prmt" if b32 => match permute {
-            None => emit(cx, inst, vector::<PrmtDefault>(), ty, &[ty, ty, ty]),
-            Some(name) => {
-                let mode = numeric::Permute::parse(name).ok_or_else(|| unknown(inst))?;
-                let x = PERMUTES
-                    .iter()
-                    .position(|&p| p == mode)
-                    .ok_or_else(|| unknown(inst))?;
-                with_x(cx, inst, scalar::<Prmt>(), ty, &[ty, ty, ty], x as u32)
+    let high = mode.part == Some("hi");
+    macro_rules! wide {
+        ($op:ident) => {
+            match (signed, ty.bits) {
+                (false, 16) => Some(vector::<$op<u16>>()),
+                (true, 16) => Some(vector::<$op<i16>>()),
+                (false, 32) => Some(vector::<$op<u32>>()),
+                (true, 32) => Some(vector::<$op<i32>>()),
+                _ => None,
             }
-        },
-        "dp4a" | "dp2a" if int32 => {
-            let other =
-                second.filter(|t| matches!(t.kind, Kind::Signed | Kind::Unsigned) && t.bits == 32);
-            let other = other.ok_or_else(|| unknown(inst))?.kind == Kind::Signed;
-            if inst.opcode == "dp2a" {
-                let mode = mode
-                    .filter(|m| matches!(*m, "lo" | "hi"))
-                    .ok_or_else(|| unknown(inst))?;
-                let x = u32::from(signed) | u32::from(other) << 1 | u32::from(mode == "hi") << 2;
-                return with_x(cx, inst, scalar::<Dp2a>(), U32, &[U32; 3], x);
-            }
-            let exec = match (signed, other) {
-                (false, false) => vector::<Dp4aUu>(),
-                (false, true) => vector::<Dp4aUs>(),
-                (true, false) => vector::<Dp4aSu>(),
-                (true, true) => vector::<Dp4aSs>(),
-            };
-            emit(cx, inst, exec, U32, &[U32; 3])
-        }
-        "bmsk" if b32 => with_x(
-            cx,
-            inst,
-            scalar::<Bmsk>(),
-            ty,
-            &[U32, U32],
-            u32::from(clamp == Some("wrap")),
-        ),
-        "szext" if int32 => {
-            let x = u32::from(signed) | u32::from(clamp == Some("wrap")) << 1;
-            with_x(cx, inst, scalar::<Szext>(), ty, &[ty, U32], x)
-        }
-        "lop3" if b32 => {
-            expect_operands(inst, &[5])?;
-            let OperandKind::Int(table @ 0..=255) = inst.operands[4].kind else {
-                return Err(Error::new(
-                    inst.operands[4].at,
-                    "expected a truth table from 0 to 255",
-                ));
-            };
-            let d = cx.dst(&inst.operands[0], Width::W32)?;
-            let mut fields = [Field::NONE; 3];
-            for (index, field) in fields.iter_mut().enumerate() {
-                *field = cx.src(&inst.operands[index + 1], ty)?;
-            }
-            cx.emit_untyped(vector::<Lop3>(), d, fields[0], fields[1], fields[2])
-                .x = Link::Raw(table as u32);
-            Ok(())
-        }
-        _ => Err(unknown(inst)),
+        };
     }
-}
-
-/// Emits an operation of [`by_x`]; missing operands repeat the first.
-fn with_x<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    exec: Code,
-    d: Ty,
-    types: &[Ty],
-    x: u32,
-) -> Result<()> {
-    expect_operands(inst, &[types.len() + 1])?;
-    let destination = cx.dst(&inst.operands[0], Width::of(d))?;
-    let first = cx.src(&inst.operands[1], types[0])?;
-    let mut fields = [first; 3];
-    for index in 1..types.len() {
-        fields[index] = cx.src(&inst.operands[index + 1], types[index])?;
+    if mode.sat || mode.relu {
+        return match opcode {
+            _ if !signed || ty.bits != 32 => None,
+            "add" => Some(vector::<AddSat<i32>>()),
+            "sub" => Some(vector::<SubSat<i32>>()),
+            "mad" if high => Some(vector::<MadHiSat<i32>>()),
+            "mad24" if high => Some(vector::<Mad24HiSat>()),
+            "min" => Some(vector::<MinRelu<i32>>()),
+            "max" => Some(vector::<MaxRelu<i32>>()),
+            _ => None,
+        };
     }
-    cx.emit_untyped(exec, destination, fields[0], fields[1], fields[2])
-        .x = Link::Raw(x);
-    Ok(())
-}
-
-fn carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let sets = modifiers.flag("cc");
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[3])?;
-    let exec = carry_exec(ty).ok_or_else(|| unknown(inst))?;
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (
-        cx.src(&inst.operands[1], ty)?,
-        cx.src(&inst.operands[2], ty)?,
-    );
-    let x = u32::from(inst.opcode.starts_with("sub"))
-        | u32::from(inst.opcode.ends_with('c')) << 1
-        | u32::from(sets) << 2;
-    cx.emit_untyped(exec, d, a, b, Field::NONE).x = Link::Raw(x);
-    Ok(())
-}
-
-fn carry_exec(ty: Ty) -> Option<Code> {
-    match (ty.kind, ty.bits, ty.packed) {
-        (Kind::Unsigned | Kind::Signed, 32, 1) => Some(scalar::<Carry<u32>>()),
-        (Kind::Unsigned | Kind::Signed, 64, 1) => Some(scalar::<Carry<u64>>()),
+    match (opcode, mode.part) {
+        ("add", None) => by_type!(vector, Add, ty),
+        ("sub", None) => by_type!(vector, Sub, ty),
+        ("mul", Some("lo")) => by_type!(vector, MulLo, ty),
+        ("mul", Some("hi")) => by_type!(vector, MulHi, ty),
+        ("mul", Some("wide")) => wide!(MulWide),
+        ("mad", Some("lo")) => by_type!(vector, MadLo, ty),
+        ("mad", Some("hi")) => by_type!(vector, MadHi, ty),
+        ("mad", Some("wide")) => wide!(MadWide),
+        ("mul24", Some(_)) => Some(by_flags!(vector, Mul24[] signed, high)),
+        ("mad24", Some(_)) => Some(by_flags!(vector, Mad24[] signed, high)),
+        ("div", None) => by_type!(scalar, Divide[false], ty),
+        ("rem", None) => by_type!(scalar, Divide[true], ty),
+        ("min", None) => by_type!(vector, Min, ty),
+        ("max", None) => by_type!(vector, Max, ty),
+        ("abs", None) => by_type!(vector, Abs, ty),
+        ("neg", None) => by_type!(vector, Neg, ty),
+        ("sad", None) => by_type!(vector, Sad, ty),
         _ => None,
     }
 }
 
-/// `mad.cc` and `madc`: a product, then an addition with carry.
-fn mad_carry<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let sets = modifiers.flag("cc");
-    let high = modifiers.any(&["hi", "lo"]).ok_or_else(|| unknown(inst))? == "hi";
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[4])?;
-    let add = carry_exec(ty).ok_or_else(|| unknown(inst))?;
-    let product = match (high, ty.kind, ty.bits) {
-        (false, _, 32) => vector::<MulLo<u32>>(),
-        (false, ..) => vector::<MulLo<u64>>(),
-        (true, Kind::Signed, 32) => vector::<MulHi<i32>>(),
-        (true, Kind::Signed, _) => vector::<MulHi<i64>>(),
-        (true, _, 32) => vector::<MulHi<u32>>(),
-        (true, ..) => vector::<MulHi<u64>>(),
-    };
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let (a, b) = (
-        cx.src(&inst.operands[1], ty)?,
-        cx.src(&inst.operands[2], ty)?,
-    );
-    let c = cx.src(&inst.operands[3], ty)?;
-    let middle = Field::Register(cx.new_register(Width::of(ty)));
-    cx.emit_untyped(product, middle, a, b, Field::NONE);
-    let x = u32::from(inst.opcode == "madc") << 1 | u32::from(sets) << 2;
-    cx.emit_untyped(add, d, middle, c, Field::NONE).x = Link::Raw(x);
-    Ok(())
-}
-
-/// A temporary with the low half of a register.
-pub(crate) fn truncated(cx: &mut Builder<'_, '_>, register: Register) -> Field {
-    let result = Field::Register(cx.new_register(Width::W32));
-    cx.emit_untyped(
-        vector::<Truncate>(),
-        result,
-        Field::Register(register),
-        Field::NONE,
-        Field::NONE,
-    );
-    result
+/// The operation on two integers of 16 bits.
+fn pair_code(opcode: &str, mode: &Mode, ty: Ty) -> Option<Code> {
+    let signed = ty.kind == Kind::Signed;
+    Some(match (opcode, signed, mode.relu) {
+        _ if mode.sat || ty.bits != 16 => return None,
+        ("add", _, false) => vector::<AddPair>(),
+        ("min", false, false) => vector::<MinPair<u16>>(),
+        ("max", false, false) => vector::<MaxPair<u16>>(),
+        ("min", true, false) => vector::<MinPair<i16>>(),
+        ("max", true, false) => vector::<MaxPair<i16>>(),
+        ("min", true, true) => vector::<MinPairRelu>(),
+        ("max", true, true) => vector::<MaxPairRelu>(),
+        _ => return None,
+    })
 }

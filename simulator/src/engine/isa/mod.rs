@@ -4,17 +4,21 @@ pub(crate) mod approximate;
 pub(crate) mod arithmetic;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
+pub(crate) mod bits;
 pub(crate) mod call;
+pub(crate) mod carry;
 pub(crate) mod compare;
 pub(crate) mod control;
-pub(crate) mod conversion;
 pub(crate) mod convert;
+pub(crate) mod convert_integer;
 pub(crate) mod copy;
+pub(crate) mod dot;
 pub(crate) mod float;
 pub(crate) mod fragment;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod logic;
+pub(crate) mod lowering;
 pub(crate) mod match_lanes;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
@@ -34,14 +38,19 @@ use super::lower::modifiers::unknown;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
-/// Declares operations that work lane by lane: `Name<T: Bound>(a: T, b: T) -> T { .. }`.
+/// Declares operations that work lane by lane: `Name<T: Bound>(a: T, b: T) -> T { .. }`. Constants of type `bool` may follow in
+/// brackets: `Name<T: Bound>[SIGNED, HIGH](a: T, b: T) -> T { .. }`.
 macro_rules! lanewise {
-    ($($name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+) -> $ret:ty $body:block)*) => { $(
-        pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
-        $crate::engine::isa::lanewise! { @op ($(<$t: $bound>)?) ($name$(<$t>)?) $ret, $body, $($arg: $ty),+ }
+    ($(
+        $name:ident $(<$t:ident: $bound:path>)? $([$($flag:ident),+])? ($($arg:ident: $ty:ty),+) -> $ret:ty $body:block
+    )*) => { $(
+        pub(crate) struct $name<$($t,)? $($(const $flag: bool),+)?>(std::marker::PhantomData<($($t,)?)>);
+        $crate::engine::isa::lanewise! {
+            @op [$($t: $bound,)? $($(const $flag: bool),+)?] [$name<$($t,)? $($($flag),+)?>] $ret, $body, $($arg: $ty),+
+        }
     )* };
-    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty) => {
-        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+    (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty) => {
+        impl<$($generics)*> $crate::engine::exec::level::Op for $name {
             type Operands = $crate::engine::exec::operand::Unary<$ta, $ret>;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -53,8 +62,8 @@ macro_rules! lanewise {
             }
         }
     };
-    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
-        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+    (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
+        impl<$($generics)*> $crate::engine::exec::level::Op for $name {
             type Operands = $crate::engine::exec::operand::Binary<$ta, $tb, $ret>;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -66,8 +75,8 @@ macro_rules! lanewise {
             }
         }
     };
-    (@op ($(<$t:ident: $bound:path>)?) ($name:ty) $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
-        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name {
+    (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
+        impl<$($generics)*> $crate::engine::exec::level::Op for $name {
             type Operands = $crate::engine::exec::operand::Ternary<$ta, $tb, $tc, $ret>;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -131,13 +140,15 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             arithmetic::lower(cx, inst)
         }
         "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => logic::lower(cx, inst),
-        "mul24" | "mad24" | "sad" | "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk"
-        | "szext" | "fns" | "lop3" | "shf" | "prmt" | "dp4a" | "dp2a" | "addc" | "subc"
-        | "madc" => integer::lower(cx, inst),
+        "mul24" | "mad24" | "sad" => integer::lower(cx, inst),
+        "addc" | "subc" | "madc" => carry::lower(cx, inst),
+        "dp4a" | "dp2a" => dot::lower(cx, inst),
+        "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk" | "szext" | "fns" | "lop3"
+        | "shf" | "prmt" => bits::lower(cx, inst),
         "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign"
         | "testp" => approximate::lower(cx, inst),
         "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
-        "cvt" => conversion::lower(cx, inst),
+        "cvt" => convert::lower(cx, inst),
         "mov" => moves::lower(cx, inst),
         "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
         "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {

@@ -1,87 +1,118 @@
 //! The SIMD video instructions (`vadd2`, `vabsdiff4`, ...), through [`numerics::video`](crate::numerics::video).
 
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::{LANES, put, src};
-use crate::engine::exec::lanes::{Words, WordsOp};
-use crate::engine::exec::level::{Level, scalar};
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{Read, Write, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Width};
 use crate::numerics::compare::Comparison;
 use crate::numerics::video::{Operation, Video};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
-/// `x` leads to the decoded instruction: three numbers, see [`pack`].
-struct Apply;
+operands! {
+    /// Behind the registers the decoded instruction: the fields of [`Video`] as numbers, booleans as 0 and 1.
+    pub(crate) struct VideoOperands {
+        d: Write<u32>, a: Read<u32>, b: Read<u32>, c: Read<u32>,
+        /// See [`operation`].
+        operation: u32,
+        lanes: u32,
+        signed: u32,
+        a_signed: u32,
+        b_signed: u32,
+        /// The lanes that the selectors choose, a byte each, the lowest first.
+        a_selectors: u32,
+        b_selectors: u32,
+        mask: u32,
+        sat: u32,
+        accumulate: u32,
+    }
+}
 
-impl WordsOp for Apply {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands 32 bits and the list its three entries.
-        unsafe {
-            let list = warp.list(inst.x, 3);
-            let video = unpack([list[0], list[1], list[2]]);
-            let (a, b, c) = (
-                src::<u32>(warp, inst.a),
-                src::<u32>(warp, inst.b),
-                src::<u32>(warp, inst.c),
-            );
-            let result: [u32; LANES] =
-                std::array::from_fn(|lane| video.apply(a[lane], b[lane], c[lane]));
-            put(warp, inst.d, &result);
+impl VideoOperands {
+    /// The operands of an instruction on these registers `d, a, b, c`.
+    fn new(registers: (Write<u32>, [Read<u32>; 3]), video: &Video) -> VideoOperands {
+        let (d, [a, b, c]) = registers;
+        VideoOperands {
+            d,
+            a,
+            b,
+            c,
+            operation: operation_number(video.operation),
+            lanes: video.lanes,
+            signed: video.signed.into(),
+            a_signed: video.operands_signed[0].into(),
+            b_signed: video.operands_signed[1].into(),
+            a_selectors: u32::from_le_bytes(video.selectors[0]),
+            b_selectors: u32::from_le_bytes(video.selectors[1]),
+            mask: video.mask.into(),
+            sat: video.sat.into(),
+            accumulate: video.accumulate.into(),
         }
-        Flow::Next
+    }
+
+    /// The decoded instruction.
+    fn video(&self) -> Video {
+        Video {
+            operation: operation(self.operation),
+            lanes: self.lanes,
+            signed: self.signed != 0,
+            operands_signed: [self.a_signed != 0, self.b_signed != 0],
+            selectors: [self.a_selectors, self.b_selectors].map(u32::to_le_bytes),
+            mask: self.mask as u8,
+            sat: self.sat != 0,
+            accumulate: self.accumulate != 0,
+        }
     }
 }
 
+/// The operations but [`Operation::Set`], in the order of their numbers; behind them follow its comparisons.
+const OPERATIONS: [Operation; 6] = [
+    Operation::Add,
+    Operation::Sub,
+    Operation::Average,
+    Operation::AbsoluteDifference,
+    Operation::Min,
+    Operation::Max,
+];
+
+/// The operation of this number.
 fn operation(number: u32) -> Operation {
-    match number {
-        0 => Operation::Add,
-        1 => Operation::Sub,
-        2 => Operation::Average,
-        3 => Operation::AbsoluteDifference,
-        4 => Operation::Min,
-        5 => Operation::Max,
-        n => Operation::Set(Comparison::ALL[(n - 6) as usize % Comparison::ALL.len()]),
+    let number = number as usize;
+    match OPERATIONS.get(number) {
+        Some(&operation) => operation,
+        None => Operation::Set(Comparison::ALL[number - OPERATIONS.len()]),
     }
 }
 
-/// The instruction as three numbers.
-fn pack(video: &Video) -> [u32; 3] {
-    let number = match video.operation {
+/// The number of an operation.
+fn operation_number(operation: Operation) -> u32 {
+    let number = match operation {
         Operation::Add => 0,
         Operation::Sub => 1,
         Operation::Average => 2,
         Operation::AbsoluteDifference => 3,
         Operation::Min => 4,
         Operation::Max => 5,
-        Operation::Set(comparison) => 6 + comparison as u32,
+        Operation::Set(comparison) => OPERATIONS.len() + comparison as usize,
     };
-    let flags = u32::from(video.signed)
-        | u32::from(video.operands_signed[0]) << 1
-        | u32::from(video.operands_signed[1]) << 2
-        | u32::from(video.sat) << 3
-        | u32::from(video.accumulate) << 4;
-    let first = number | video.lanes << 8 | u32::from(video.mask) << 12 | flags << 16;
-    [
-        first,
-        u32::from_le_bytes(video.selectors[0]),
-        u32::from_le_bytes(video.selectors[1]),
-    ]
+    number as u32
 }
 
-fn unpack([first, a, b]: [u32; 3]) -> Video {
-    let flag = |n: u32| first >> (16 + n) & 1 != 0;
-    Video {
-        operation: operation(first & 0xff),
-        lanes: first >> 8 & 15,
-        signed: flag(0),
-        operands_signed: [flag(1), flag(2)],
-        selectors: [a.to_le_bytes(), b.to_le_bytes()],
-        mask: (first >> 12 & 15) as u8,
-        sat: flag(3),
-        accumulate: flag(4),
+/// Any of these instructions.
+struct Apply;
+
+impl Op for Apply {
+    type Operands = VideoOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let video = o.video();
+        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
+        let result = std::array::from_fn(|lane: usize| video.apply(a[lane], b[lane], c[lane]));
+        o.d.put(warp, &result);
+        Flow::Next
     }
 }
 
@@ -142,12 +173,7 @@ fn shape(opcode: &str) -> Option<(&str, u32)> {
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let (name, lanes) = shape(inst.opcode).ok_or_else(|| unknown(inst))?;
     let mut modifiers = Modifiers::new(inst);
-    let mut signed = || {
-        let ty = modifiers
-            .next_if(Ty::named)
-            .filter(|ty| ty.bits == 32 && ty.packed == 1)?;
-        matches!(ty.kind, Kind::Signed | Kind::Unsigned).then_some(ty.kind == Kind::Signed)
-    };
+    let mut signed = || modifiers.ty().map(|ty| ty.kind == Kind::Signed);
     let set = name == "vset";
     let result = if set { Some(false) } else { signed() };
     let (result, a, b) = match (result, signed(), signed()) {
@@ -170,7 +196,6 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let sat = !set && modifiers.flag("sat");
     let accumulate = !sat && modifiers.flag("add");
     modifiers.finish(inst)?;
-    expect_operands(inst, &[4])?;
     let mut video = Video {
         operands_signed: [a, b],
         sat,
@@ -195,19 +220,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         sources.push(operand);
     }
-    let word = Ty {
-        kind: Kind::Bits,
-        bits: 32,
-        packed: 1,
-    };
+    let word = Ty::new(Kind::Bits, 32);
     let d = cx.dst(&target, Width::W32)?;
     let (a, b) = (cx.src(&sources[0], word)?, cx.src(&sources[1], word)?);
     let c = cx.src(&inst.operands[3], word)?;
-    let list =
-        cx.list(&pack(&video).map(|number| (crate::engine::lower::Field::Raw(number), false)));
-    let lowered = cx.emit_untyped(scalar::<Apply>(), d, a, b, c);
-    lowered.x = Link::List(list.0);
-    lowered.list = list;
+    let registers = (d.into(), [a.into(), b.into(), c.into()]);
+    cx.emit(scalar::<Apply>(), VideoOperands::new(registers, &video));
     Ok(())
 }
 
@@ -216,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_survive_packing() {
+    fn instructions_survive_encoding() {
         let video = Video {
             mask: 5,
             selectors: [[7, 0, 3, 2], [4, 4, 1, 6]],
@@ -224,7 +242,8 @@ mod tests {
             sat: true,
             ..Video::plain(Operation::Set(Comparison::Geu), 4, false)
         };
-        assert_eq!(unpack(pack(&video)), video);
+        let registers = (Write::from_word(0), [Read::from_word(0); 3]);
+        assert_eq!(VideoOperands::new(registers, &video).video(), video);
         assert_eq!(digits("h10", 2, 2), Some(vec![0, 1]));
         assert_eq!(digits("b7", 4, 4), None);
         assert!(is_video("vabsdiff4") && !is_video("vote2"));

@@ -27,17 +27,24 @@ pub(crate) struct Ty {
 
 impl Ty {
     /// `.pred`
-    pub const PRED: Ty = Ty {
-        kind: Kind::Pred,
-        bits: 1,
-        packed: 1,
-    };
+    pub const PRED: Ty = Ty::new(Kind::Pred, 1);
     /// `.b32`
-    pub const B32: Ty = Ty {
-        kind: Kind::Bits,
-        bits: 32,
-        packed: 1,
-    };
+    pub const B32: Ty = Ty::new(Kind::Bits, 32);
+    /// `.b64`
+    pub const B64: Ty = Ty::new(Kind::Bits, 64);
+    /// `.u32`
+    pub const U32: Ty = Ty::new(Kind::Unsigned, 32);
+    /// `.u64`
+    pub const U64: Ty = Ty::new(Kind::Unsigned, 64);
+
+    /// One value of this kind and width.
+    pub const fn new(kind: Kind, bits: u32) -> Ty {
+        Ty {
+            kind,
+            bits,
+            packed: 1,
+        }
+    }
 
     /// The type of this name.
     pub fn named(name: &str) -> Option<Ty> {
@@ -79,27 +86,14 @@ impl Ty {
         self.bits * self.packed
     }
 
-    /// Whether it is an unpacked integer type (bits included) of this width.
-    pub fn is_int(self) -> bool {
-        matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) && self.packed == 1
-    }
-
     /// Whether it is `.f32`.
     pub fn is_f32(self) -> bool {
-        self == Ty {
-            kind: Kind::Float,
-            bits: 32,
-            packed: 1,
-        }
+        self == Ty::new(Kind::Float, 32)
     }
 
     /// Whether it is `.f64`.
     pub fn is_f64(self) -> bool {
-        self == Ty {
-            kind: Kind::Float,
-            bits: 64,
-            packed: 1,
-        }
+        self == Ty::new(Kind::Float, 64)
     }
 }
 

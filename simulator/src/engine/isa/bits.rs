@@ -1,0 +1,157 @@
+//! Bits and bytes of a register: `popc clz brev bfind bfe bfi bmsk szext fns lop3 shf prmt`.
+
+use std::marker::PhantomData;
+
+use super::lanewise;
+use super::lowering::{Word, by_flags, emit, emit_with};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar, vector};
+use crate::engine::exec::operand::{LANES, Quaternary, TernaryBy};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::lower::Builder;
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::numerics::integer::{self as numeric, Permute};
+use crate::ptx::ast::{Instruction, OperandKind};
+use crate::ptx::{Error, Result};
+
+/// Words of 32 or 64 bits whose bits are counted in their own width.
+pub(crate) trait Countable: Word {
+    fn ones(self) -> u32;
+    fn leading_zeros(self) -> u32;
+    fn reversed(self) -> Self;
+}
+
+macro_rules! countable {
+    ($($ty:ty)*) => { $(impl Countable for $ty {
+        #[inline(always)]
+        fn ones(self) -> u32 { self.count_ones() }
+        #[inline(always)]
+        fn leading_zeros(self) -> u32 { <$ty>::leading_zeros(self) }
+        #[inline(always)]
+        fn reversed(self) -> $ty { self.reverse_bits() }
+    })* };
+}
+countable! { u32 u64 }
+
+lanewise! {
+    Popc<T: Countable>(a: T) -> u32 { a.ones() }
+    Clz<T: Countable>(a: T) -> u32 { a.leading_zeros() }
+    Brev<T: Countable>(a: T) -> T { a.reversed() }
+    Bfind<T: Word>[SIGNED, SHIFT](a: T) -> u32 { numeric::bfind(a, SIGNED, SHIFT) }
+    Bfe<T: Word>[SIGNED](a: T, b: u32, c: u32) -> T { numeric::bfe(a, b, c, SIGNED) }
+    Bmsk[WRAP](a: u32, b: u32) -> u32 { numeric::bmsk(a, b, WRAP) }
+    Szext[SIGNED, WRAP](a: u32, b: u32) -> u32 { numeric::szext(a, b, SIGNED, WRAP) }
+    Fns(a: u32, b: u32, c: i32) -> u32 { numeric::fns(a, b, c) }
+    Shf[LEFT, WRAP](a: u32, b: u32, c: u32) -> u32 { numeric::shf(a, b, c, LEFT, WRAP) }
+    Prmt(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::Generic) }
+    PrmtForward4(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::Forward4) }
+    PrmtBackward4(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::Backward4) }
+    PrmtReplicate8(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::Replicate8) }
+    PrmtEdgeLeft(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::EdgeLeft) }
+    PrmtEdgeRight(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::EdgeRight) }
+    PrmtReplicate16(a: u32, b: u32, c: u32) -> u32 { numeric::prmt(a, b, c, Permute::Replicate16) }
+}
+
+/// `bfi`: `a` goes into `b`, at bit `c`, with a length of `e` bits.
+struct Bfi<T>(PhantomData<T>);
+
+impl<T: Word> Op for Bfi<T> {
+    type Operands = Quaternary<T, T, u32, u32, T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+        let (start, length) = (o.c.lanes(warp), o.e.lanes(warp));
+        let mut result = [T::default(); LANES];
+        for lane in 0..LANES {
+            result[lane] = numeric::bfi(a[lane], b[lane], start[lane], length[lane]);
+        }
+        o.d.put(warp, &result);
+        Flow::Next
+    }
+}
+
+/// `lop3`, whose truth table is the number.
+struct Lop3;
+
+impl Op for Lop3 {
+    type Operands = TernaryBy<u32, u32, u32, u32>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
+        let table = o.by as u8;
+        let mut result = [0; LANES];
+        for lane in 0..LANES {
+            result[lane] = numeric::lop3(a[lane], b[lane], c[lane], table);
+        }
+        o.d.put(warp, &result);
+        Flow::Next
+    }
+}
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    let left = modifiers.any(&["l", "r"]) == Some("l");
+    let wrap = modifiers.any(&["clamp", "wrap"]) == Some("wrap");
+    let shift = modifiers.flag("shiftamt");
+    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
+    let permute = modifiers.next_if(Permute::parse);
+    modifiers.finish(inst)?;
+    let signed = ty.kind == Kind::Signed;
+    macro_rules! code {
+        ($op:ident $(, $flag:expr)*) => {
+            match ty.bits {
+                32 => by_flags!(vector, $op[u32,] $($flag),*),
+                64 => by_flags!(vector, $op[u64,] $($flag),*),
+                _ => return Err(unknown(inst)),
+            }
+        };
+    }
+    match inst.opcode {
+        "popc" => emit(cx, inst, code!(Popc), Ty::U32, &[ty]),
+        "clz" => emit(cx, inst, code!(Clz), Ty::U32, &[ty]),
+        "brev" => emit(cx, inst, code!(Brev), ty, &[ty]),
+        "bfind" => emit(cx, inst, code!(Bfind, signed, shift), Ty::U32, &[ty]),
+        "bfe" => emit(cx, inst, code!(Bfe, signed), ty, &[ty, Ty::U32, Ty::U32]),
+        "bfi" => emit(cx, inst, code!(Bfi), ty, &[ty, ty, Ty::U32, Ty::U32]),
+        "bmsk" => emit(
+            cx,
+            inst,
+            by_flags!(scalar, Bmsk[] wrap),
+            Ty::U32,
+            &[Ty::U32; 2],
+        ),
+        "szext" => {
+            let code = by_flags!(scalar, Szext[] signed, wrap);
+            emit(cx, inst, code, ty, &[ty, Ty::U32])
+        }
+        "fns" => emit(cx, inst, scalar::<Fns>(), Ty::U32, &[Ty::U32; 3]),
+        "shf" => {
+            let code = by_flags!(vector, Shf[] left, wrap);
+            emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
+        }
+        "prmt" => {
+            let code = match permute {
+                None | Some(Permute::Generic) => vector::<Prmt>(),
+                Some(Permute::Forward4) => scalar::<PrmtForward4>(),
+                Some(Permute::Backward4) => scalar::<PrmtBackward4>(),
+                Some(Permute::Replicate8) => scalar::<PrmtReplicate8>(),
+                Some(Permute::EdgeLeft) => scalar::<PrmtEdgeLeft>(),
+                Some(Permute::EdgeRight) => scalar::<PrmtEdgeRight>(),
+                Some(Permute::Replicate16) => scalar::<PrmtReplicate16>(),
+            };
+            emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
+        }
+        "lop3" => {
+            let table = &inst.operands[4];
+            let OperandKind::Int(number @ 0..=255) = table.kind else {
+                let message = "expected a truth table from 0 to 255";
+                return Err(Error::new(table.at, message));
+            };
+            let code = vector::<Lop3>();
+            emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3], &[number as u32])
+        }
+        _ => Err(unknown(inst)),
+    }
+}

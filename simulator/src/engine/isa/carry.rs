@@ -1,0 +1,132 @@
+//! Extended-precision arithmetic through each lane's carry flag: `add.cc addc sub.cc subc mad.cc madc`.
+
+use std::marker::PhantomData;
+
+use super::lowering::{Word, by_flags, emit};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{Binary, LANES, Ternary, Write};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::lower::Builder;
+use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
+use crate::numerics::integer as numeric;
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
+
+/// The results of all lanes, and their carries or borrows. Each lane's step gets the flag where the instruction reads it.
+#[inline(always)]
+fn each_lane<T: Word, const READS: bool>(
+    warp: &Warp,
+    step: impl Fn(usize, bool) -> (T, bool),
+) -> ([T; LANES], u32) {
+    let flags = if READS { warp.carry } else { 0 };
+    let (mut results, mut carries) = ([T::default(); LANES], 0);
+    for lane in 0..LANES {
+        let (result, carry) = step(lane, flags >> lane & 1 != 0);
+        results[lane] = result;
+        carries |= u32::from(carry) << lane;
+    }
+    (results, carries)
+}
+
+/// Writes the results, and the flags where the instruction does.
+#[inline(always)]
+fn write<T: Word, const WRITES: bool>(
+    warp: &mut Warp,
+    d: Write<T>,
+    (results, carries): ([T; LANES], u32),
+) -> Flow {
+    d.put(warp, &results);
+    if WRITES {
+        warp.carry = warp.carry & !warp.mask | carries & warp.mask;
+    }
+    Flow::Next
+}
+
+/// `add.cc`, `addc`: reads the flag with `READS`, and writes it with `WRITES`.
+struct Add<T, const READS: bool, const WRITES: bool>(PhantomData<T>);
+
+impl<T: Word, const READS: bool, const WRITES: bool> Op for Add<T, READS, WRITES> {
+    type Operands = Binary<T, T, T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+        let sums = each_lane::<T, READS>(warp, |lane, carry| {
+            numeric::add_carry(a[lane], b[lane], carry)
+        });
+        write::<T, WRITES>(warp, o.d, sums)
+    }
+}
+
+/// `sub.cc`, `subc`; flags as for [`Add`].
+struct Subtract<T, const READS: bool, const WRITES: bool>(PhantomData<T>);
+
+impl<T: Word, const READS: bool, const WRITES: bool> Op for Subtract<T, READS, WRITES> {
+    type Operands = Binary<T, T, T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+        let differences = each_lane::<T, READS>(warp, |lane, borrow| {
+            numeric::sub_borrow(a[lane], b[lane], borrow)
+        });
+        write::<T, WRITES>(warp, o.d, differences)
+    }
+}
+
+/// `mad.cc`, `madc`: the lower half of the product or, with `HIGH`, the upper half, to which `c` is added; flags as for [`Add`].
+struct MultiplyAdd<T, const HIGH: bool, const SIGNED: bool, const READS: bool, const WRITES: bool>(
+    PhantomData<T>,
+);
+
+impl<T: Word, const HIGH: bool, const SIGNED: bool, const READS: bool, const WRITES: bool> Op
+    for MultiplyAdd<T, HIGH, SIGNED, READS, WRITES>
+{
+    type Operands = Ternary<T, T, T, T>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
+        let sums = each_lane::<T, READS>(warp, |lane, carry| {
+            let product = if HIGH {
+                numeric::mul_hi(a[lane], b[lane], SIGNED)
+            } else {
+                T::low(a[lane].wide().wrapping_mul(b[lane].wide()))
+            };
+            numeric::add_carry(product, c[lane], carry)
+        });
+        write::<T, WRITES>(warp, o.d, sums)
+    }
+}
+
+/// Whether an instruction has `.cc`.
+pub(super) fn sets_flag(inst: &Instruction) -> bool {
+    inst.modifiers.contains(&"cc")
+}
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    let writes = modifiers.flag("cc");
+    let reads = inst.opcode.ends_with('c');
+    let high = modifiers.any(&["lo", "hi"]) == Some("hi");
+    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
+    modifiers.finish(inst)?;
+    let signed = ty.kind == Kind::Signed;
+    macro_rules! code {
+        ($op:ident, $($flag:expr),+) => {
+            match ty.bits {
+                32 => by_flags!(scalar, $op[u32,] $($flag),+),
+                64 => by_flags!(scalar, $op[u64,] $($flag),+),
+                _ => return Err(unknown(inst)),
+            }
+        };
+    }
+    let (code, sources) = match inst.opcode {
+        "add" | "addc" => (code!(Add, reads, writes), 2),
+        "sub" | "subc" => (code!(Subtract, reads, writes), 2),
+        "mad" | "madc" => (code!(MultiplyAdd, high, signed, reads, writes), 3),
+        _ => return Err(unknown(inst)),
+    };
+    emit(cx, inst, code, ty, &[ty; 3][..sources])
+}
