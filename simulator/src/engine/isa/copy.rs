@@ -14,7 +14,7 @@ use crate::engine::exec::operand::{
     Address, LANES, Read, ReadPredicate, Write, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::modifiers::{Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
@@ -186,17 +186,6 @@ impl Op for Arrive {
     }
 }
 
-const PRED: Ty = Ty {
-    kind: Kind::Pred,
-    bits: 1,
-    packed: 1,
-};
-const U32: Ty = Ty {
-    kind: Kind::Unsigned,
-    bits: 32,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let form = *cx.form();
     if form.has("bulk") || !form.has("async") {
@@ -244,12 +233,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         .filter(|_| inst.operands.len() - policy == 4)
     {
         Some(operand) if form.operands().any(|operand| operand.name == "ignore-src") => {
-            let ignored = cx.src(operand, PRED)?;
+            let ignored = cx.src(operand, Ty::PRED)?;
             let bytes = Field::Register(cx.new_register(Width::W32));
             cx.emit_fields_with(scalar::<SourceBytes>(), &[bytes, ignored], &[size]);
             bytes
         }
-        Some(operand) => cx.src(operand, U32)?,
+        Some(operand) => cx.src(operand, Ty::U32)?,
         None => cx.constant(size.into(), Width::W32),
     };
     let from = address(cx, inst, 1)?;

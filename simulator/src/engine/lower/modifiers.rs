@@ -26,6 +26,17 @@ pub(crate) struct Ty {
 }
 
 impl Ty {
+    /// `.pred`
+    pub const PRED: Ty = Ty::new(Kind::Pred, 1);
+    /// `.b32`
+    pub const B32: Ty = Ty::new(Kind::Bits, 32);
+    /// `.b64`
+    pub const B64: Ty = Ty::new(Kind::Bits, 64);
+    /// `.u32`
+    pub const U32: Ty = Ty::new(Kind::Unsigned, 32);
+    /// `.u64`
+    pub const U64: Ty = Ty::new(Kind::Unsigned, 64);
+
     /// One value of this kind and width.
     pub const fn new(kind: Kind, bits: u32) -> Ty {
         Ty {
@@ -34,18 +45,6 @@ impl Ty {
             packed: 1,
         }
     }
-    /// `.pred`
-    pub const PRED: Ty = Ty {
-        kind: Kind::Pred,
-        bits: 1,
-        packed: 1,
-    };
-    /// `.b32`
-    pub const B32: Ty = Ty {
-        kind: Kind::Bits,
-        bits: 32,
-        packed: 1,
-    };
 
     /// The type of this name.
     pub fn named(name: &str) -> Option<Ty> {
