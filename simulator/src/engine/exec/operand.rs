@@ -174,6 +174,16 @@ operands! {
     pub(crate) struct Quaternary<A: Value, B: Value, C: Value, E: Value, R: Value> {
         d: Write<R>, a: Read<A>, b: Read<B>, c: Read<C>, e: Read<E>,
     }
+    /// `d = f(a)`, as an option of the instruction says
+    pub(crate) struct UnaryWith<A: Value, R: Value, O: Encode> { d: Write<R>, a: Read<A>, option: Encoded<O> }
+    /// `d = f(a, b)`, as an option of the instruction says
+    pub(crate) struct BinaryWith<A: Value, B: Value, R: Value, O: Encode> {
+        d: Write<R>, a: Read<A>, b: Read<B>, option: Encoded<O>,
+    }
+    /// `d = f(a, b, c)`, as an option of the instruction says
+    pub(crate) struct TernaryWith<A: Value, B: Value, C: Value, R: Value, O: Encode> {
+        d: Write<R>, a: Read<A>, b: Read<B>, c: Read<C>, option: Encoded<O>,
+    }
     /// `d = f(a)`, chosen by a number
     pub(crate) struct UnaryBy<A: Value, R: Value> { d: Write<R>, a: Read<A>, by: u32 }
     /// `d = f(a, b)`, chosen by a number
@@ -187,6 +197,56 @@ operands! {
 // SAFETY: one word.
 unsafe impl Operand for u32 {
     const SLOT: Slot = Slot::Number;
+}
+
+/// What an instruction says besides its registers, as a number in its operands.
+pub(crate) trait Encode: Copy {
+    /// The number.
+    fn encode(self) -> u32;
+    /// The value that [`Encode::encode`] made this number of.
+    fn decode(word: u32) -> Self;
+}
+
+impl Encode for bool {
+    #[inline(always)]
+    fn encode(self) -> u32 {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn decode(word: u32) -> bool {
+        word != 0
+    }
+}
+
+/// An option of an instruction.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Encoded<T> {
+    word: u32,
+    ty: PhantomData<T>,
+}
+
+// SAFETY: one word, and nothing of `PhantomData`.
+unsafe impl<T: Encode> Operand for Encoded<T> {
+    const SLOT: Slot = Slot::Number;
+}
+
+impl<T: Encode> Encoded<T> {
+    /// The value.
+    #[inline(always)]
+    pub fn get(self) -> T {
+        T::decode(self.word)
+    }
+}
+
+impl<T: Encode> From<T> for Encoded<T> {
+    fn from(value: T) -> Self {
+        Encoded {
+            word: value.encode(),
+            ty: PhantomData,
+        }
+    }
 }
 
 macro_rules! word_operands {

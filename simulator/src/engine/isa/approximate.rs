@@ -1,46 +1,24 @@
 //! `rcp sqrt rsqrt sin cos lg2 ex2 tanh`, `div.approx` and `div.full`, `copysign`, `testp`, and the special forms of `min` and
 //! `max` on f32: lane by lane, through [`numerics`](crate::numerics).
 
+use std::marker::PhantomData;
+
+use super::float::{self, Fast};
+use super::{half, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::{LANES, lanes_of, put, put_predicate, src};
-use crate::engine::exec::lanes::{Words, WordsOp};
-use crate::engine::exec::level::{Level, scalar};
+use crate::engine::exec::level::{Code, Level, Op, scalar};
+use crate::engine::exec::operand::{Encode, Encoded, LANES, Read, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::isa::{float, half};
 use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::numerics::approx::{self, Function};
 use crate::numerics::compare::{Property, Selection, max, min};
-use crate::numerics::float::{self as numeric, Float, Mode};
+use crate::numerics::float::{self as numeric, Mode};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
-/// Operations on lanes of a type `$t`, with `x`.
-macro_rules! operations {
-    ($($name:ident<$t:ident: $bound:path>($x:ident, $a:ident, $b:ident, $c:ident) $body:block)*) => { $(
-        struct $name<$t>(std::marker::PhantomData<$t>);
-        impl<$t: $bound> WordsOp for $name<$t> {
-            #[inline(always)]
-            unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-                let $x = inst.x;
-                // SAFETY: the lowering gave the operands this type's width; unused ones repeat the first.
-                unsafe {
-                    let (a, b, c) = (src::<$t>(warp, inst.a), src::<$t>(warp, inst.b), src::<$t>(warp, inst.c));
-                    let mut result = [$t::from_raw(0); LANES];
-                    for lane in lanes_of(warp.mask) {
-                        let ($a, $b, $c) = (a[lane], b[lane], c[lane]);
-                        result[lane] = $body;
-                    }
-                    put(warp, inst.d, &result);
-                }
-                Flow::Next
-            }
-        }
-    )* };
-}
-
 /// f32 and f64.
-trait Approximate: Float {
+pub(crate) trait Approximate: Fast {
     fn function(self, function: Function, ftz: bool) -> Self;
 }
 impl Approximate for f32 {
@@ -54,63 +32,47 @@ impl Approximate for f64 {
     }
 }
 
-const FUNCTIONS: [Function; 8] = [
-    Function::Exp2,
-    Function::Log2,
-    Function::Sin,
-    Function::Cos,
-    Function::Tanh,
-    Function::ReciprocalRoot,
-    Function::Reciprocal,
-    Function::Root,
-];
-
-operations! {
-    Call<F: Approximate>(x, a, _b, _c) { a.function(FUNCTIONS[(x >> 1) as usize % 8], x & 1 != 0) }
-    Reciprocal<F: Float>(x, a, _b, _c) { numeric::rcp(a, float::decode(x)) }
-    Root<F: Float>(x, a, _b, _c) { numeric::sqrt(a, float::decode(x)) }
-    CopySign<F: Float>(_x, a, b, _c) { numeric::copysign(a, b) }
-    Min<F: Float>(x, a, b, c) {
-        let how = selection(x);
-        let value = min(a, b, how);
-        if x & THIRD != 0 { min(value, c, how) } else { value }
-    }
-    Max<F: Float>(x, a, b, c) {
-        let how = selection(x);
-        let value = max(a, b, how);
-        if x & THIRD != 0 { max(value, c, how) } else { value }
-    }
+lanewise! {
+    CopySign<F: Fast>(a: F, b: F) -> F { numeric::copysign(a, b) }
 }
 
-const THIRD: u32 = 8;
-
-fn selection(x: u32) -> Selection {
-    Selection {
-        ftz: x & 1 != 0,
-        propagate_nan: x & 2 != 0,
-        xorsign_abs: x & 4 != 0,
-    }
+lanewise_with! {
+    ApproximateReciprocal<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Reciprocal, ftz) }
+    ApproximateRoot<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Root, ftz) }
+    ReciprocalRoot<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::ReciprocalRoot, ftz) }
+    Sin<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Sin, ftz) }
+    Cos<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Cos, ftz) }
+    Log2<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Log2, ftz) }
+    Exp2<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Exp2, ftz) }
+    Tanh<F: Approximate>(a: F; ftz: bool) -> F { a.function(Function::Tanh, ftz) }
+    Reciprocal<F: Fast>(a: F; mode: Mode) -> F { numeric::rcp(a, mode) }
+    Root<F: Fast>(a: F; mode: Mode) -> F { numeric::sqrt(a, mode) }
+    ApproximateQuotient(a: f32, b: f32; ftz: bool) -> f32 { approx::div_approx(a, b, ftz) }
+    FullQuotient(a: f32, b: f32; ftz: bool) -> f32 { approx::div_full(a, b, ftz) }
+    Min<F: Fast>(a: F, b: F; how: Selection) -> F { min(a, b, how) }
+    Max<F: Fast>(a: F, b: F; how: Selection) -> F { max(a, b, how) }
+    MinOfThree<F: Fast>(a: F, b: F, c: F; how: Selection) -> F { min(min(a, b, how), c, how) }
+    MaxOfThree<F: Fast>(a: F, b: F, c: F; how: Selection) -> F { max(max(a, b, how), c, how) }
 }
 
-/// `div.approx` (`x` bit 0 clear) and `div.full` (set); bit 1 is `.ftz`.
-struct Quotient;
-
-impl WordsOp for Quotient {
+impl Encode for Selection {
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let divide = if inst.x & 1 != 0 {
-            approx::div_full
-        } else {
-            approx::div_approx
-        };
-        // SAFETY: the lowering gave the operands 32 bits.
-        unsafe {
-            let (a, b) = (src::<f32>(warp, inst.a), src::<f32>(warp, inst.b));
-            let result = std::array::from_fn(|lane| divide(a[lane], b[lane], inst.x & 2 != 0));
-            put::<f32>(warp, inst.d, &result);
-        }
-        Flow::Next
+    fn encode(self) -> u32 {
+        u32::from(self.ftz) | u32::from(self.propagate_nan) << 1 | u32::from(self.xorsign_abs) << 2
     }
+
+    #[inline(always)]
+    fn decode(word: u32) -> Selection {
+        Selection {
+            ftz: word & 1 != 0,
+            propagate_nan: word & 1 << 1 != 0,
+            xorsign_abs: word & 1 << 2 != 0,
+        }
+    }
+}
+
+operands! {
+    pub(crate) struct TestOperands<F: Value> { d: WritePredicate, a: Read<F>, property: Encoded<Property> }
 }
 
 const PROPERTIES: [Property; 6] = [
@@ -122,21 +84,32 @@ const PROPERTIES: [Property; 6] = [
     Property::Subnormal,
 ];
 
-/// `testp`: `x` is the property.
-struct Test<F>(std::marker::PhantomData<F>);
-
-impl<F: Float> WordsOp for Test<F> {
+impl Encode for Property {
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operand this type's width, and the destination is a predicate.
-        unsafe {
-            let a = src::<F>(warp, inst.a);
-            let property = PROPERTIES[inst.x as usize % 6];
-            let bits = (0..LANES).fold(0, |bits, lane| {
-                bits | u32::from(property.test(a[lane])) << lane
-            });
-            put_predicate(warp, inst.d, bits);
-        }
+    fn encode(self) -> u32 {
+        self as u32
+    }
+
+    #[inline(always)]
+    fn decode(word: u32) -> Property {
+        PROPERTIES[word as usize]
+    }
+}
+
+/// `testp`
+struct Test<F>(PhantomData<F>);
+
+impl<F: Fast> Op for Test<F> {
+    type Operands = TestOperands<F>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let property = o.property.get();
+        let a = o.a.lanes(warp);
+        let bits = (0..LANES).fold(0, |bits, lane| {
+            bits | u32::from(property.test(a[lane])) << lane
+        });
+        o.d.put(warp, bits);
         Flow::Next
     }
 }
@@ -179,71 +152,53 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     let ftz = modifiers.flag("ftz");
     let approximate = modifiers.flag("approx");
-    let function = |function: Function| (function as u32) << 1 | u32::from(ftz);
-    let mut count = 1;
-    let (exec, x) = match inst.opcode {
-        "copysign" if !ftz && !approximate => {
-            count = 2;
-            (pick!(CopySign), 0)
-        }
-        "div" if single => {
-            count = 2;
-            let full = !approximate && modifiers.flag("full");
-            if !approximate && !full {
-                return Err(unknown(inst));
-            }
-            (scalar::<Quotient>(), u32::from(full) | u32::from(ftz) << 1)
-        }
+    let flush = Some(ftz.encode());
+    let (code, sources, option): (Code, usize, Option<u32>) = match inst.opcode {
+        "copysign" if !ftz && !approximate => (pick!(CopySign), 2, None),
+        "div" if single && approximate => (scalar::<ApproximateQuotient>(), 2, flush),
+        "div" if single && modifiers.flag("full") => (scalar::<FullQuotient>(), 2, flush),
         "min" | "max" if single && !approximate => {
-            count = inst.operands.len().clamp(3, 4) - 1;
-            let nan = modifiers.flag("NaN");
-            let xorsign = modifiers.flag("xorsign") & modifiers.flag("abs");
-            let third = if count == 3 { THIRD } else { 0 };
-            let exec = if inst.opcode == "min" {
-                scalar::<Min<f32>>()
-            } else {
-                scalar::<Max<f32>>()
+            let sources = inst.operands.len().clamp(3, 4) - 1;
+            let how = Selection {
+                ftz,
+                propagate_nan: modifiers.flag("NaN"),
+                xorsign_abs: modifiers.flag("xorsign") & modifiers.flag("abs"),
             };
-            (
-                exec,
-                u32::from(ftz) | u32::from(nan) << 1 | u32::from(xorsign) << 2 | third,
-            )
+            let code = match (inst.opcode, sources) {
+                ("min", 2) => scalar::<Min<f32>>(),
+                ("min", _) => scalar::<MinOfThree<f32>>(),
+                (_, 2) => scalar::<Max<f32>>(),
+                _ => scalar::<MaxOfThree<f32>>(),
+            };
+            (code, sources, Some(how.encode()))
         }
-        "rcp" if approximate && (single || ftz) => (pick!(Call), function(Function::Reciprocal)),
-        "sqrt" if approximate && single => (pick!(Call), function(Function::Root)),
-        "rsqrt" if approximate => (pick!(Call), function(Function::ReciprocalRoot)),
-        "sin" if approximate && single => (pick!(Call), function(Function::Sin)),
-        "cos" if approximate && single => (pick!(Call), function(Function::Cos)),
-        "lg2" if approximate && single => (pick!(Call), function(Function::Log2)),
-        "ex2" if approximate && single => (pick!(Call), function(Function::Exp2)),
-        "tanh" if approximate && single && !ftz => (pick!(Call), function(Function::Tanh)),
+        "rcp" if approximate && (single || ftz) => (pick!(ApproximateReciprocal), 1, flush),
+        "sqrt" if approximate && single => (scalar::<ApproximateRoot<f32>>(), 1, flush),
+        "rsqrt" if approximate => (pick!(ReciprocalRoot), 1, flush),
+        "sin" if approximate && single => (scalar::<Sin<f32>>(), 1, flush),
+        "cos" if approximate && single => (scalar::<Cos<f32>>(), 1, flush),
+        "lg2" if approximate && single => (scalar::<Log2<f32>>(), 1, flush),
+        "ex2" if approximate && single => (scalar::<Exp2<f32>>(), 1, flush),
+        "tanh" if approximate && single && !ftz => (scalar::<Tanh<f32>>(), 1, flush),
         "rcp" | "sqrt" if !approximate && (single || !ftz) => {
             let rounding = float::rounding(&mut modifiers).ok_or_else(|| unknown(inst))?;
-            let mode = float::encode(Mode {
+            let mode = Mode {
                 rounding,
                 ftz,
                 sat: false,
-            });
-            (
-                if inst.opcode == "rcp" {
-                    pick!(Reciprocal)
-                } else {
-                    pick!(Root)
-                },
-                mode,
-            )
+            };
+            let code = if inst.opcode == "rcp" {
+                pick!(Reciprocal)
+            } else {
+                pick!(Root)
+            };
+            (code, 1, Some(mode.encode()))
         }
         _ => return Err(unknown(inst)),
     };
     modifiers.finish(inst)?;
-    expect_operands(inst, &[count + 1])?;
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let first = cx.src(&inst.operands[1], ty)?;
-    let mut fields = [first; 3];
-    for index in 1..count {
-        fields[index] = cx.src(&inst.operands[index + 1], ty)?;
-    }
-    cx.emit_untyped(exec, d, fields[0], fields[1], fields[2]).x = Link::Raw(x);
+    let fields = cx.lane_operands(inst, ty, sources)?;
+    cx.emit_fields_with(code, &fields, option.as_slice());
     Ok(())
 }
 
@@ -261,13 +216,28 @@ fn test<'a>(
         .ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     expect_operands(inst, &[2])?;
-    let exec = if ty.is_f32() {
+    let code = if ty.is_f32() {
         scalar::<Test<f32>>()
     } else {
         scalar::<Test<f64>>()
     };
     let d = cx.dst(&inst.operands[0], Width::Pred)?;
     let a = cx.src(&inst.operands[1], ty)?;
-    cx.emit_untyped(exec, d, a, Field::NONE, Field::NONE).x = Link::Raw(property as u32);
+    cx.emit_fields_with(code, &[d, a], &[property.encode()]);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_survive_their_encoding() {
+        for property in PROPERTIES {
+            assert_eq!(Property::decode(property.encode()), property);
+        }
+        for word in 0..8 {
+            assert_eq!(Selection::decode(word).encode(), word);
+        }
+    }
 }

@@ -317,17 +317,6 @@ impl Op for Fence {
     }
 }
 
-const PRED: Ty = Ty {
-    kind: Kind::Pred,
-    bits: 1,
-    packed: 1,
-};
-const B32: Ty = Ty {
-    kind: Kind::Bits,
-    bits: 32,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     if modifiers.flag("warp") {
@@ -336,7 +325,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         modifiers.finish(inst)?;
         expect_operands(inst, &[1])?;
-        let a = cx.src(&inst.operands[0], B32)?;
+        let a = cx.src(&inst.operands[0], Ty::B32)?;
         let members = a.into();
         cx.emit(scalar::<WarpSync>(), WarpSyncOperands { members });
         return Ok(());
@@ -372,13 +361,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     modifiers.finish(inst)?;
     let b32 = Ty {
         kind: Kind::Unsigned,
-        ..B32
+        ..Ty::B32
     };
     let reduction = match (mode, reduction, ty) {
         ("sync" | "arrive", None, None) => None,
         ("red", Some("popc"), Some(ty)) if ty == b32 => Some(Reduction::Count),
-        ("red", Some("and"), Some(PRED)) => Some(Reduction::And),
-        ("red", Some("or"), Some(PRED)) => Some(Reduction::Or),
+        ("red", Some("and"), Some(Ty::PRED)) => Some(Reduction::And),
+        ("red", Some("or"), Some(Ty::PRED)) => Some(Reduction::Or),
         _ => return Err(unknown(inst)),
     };
     let mut operands = inst.operands.as_slice();
@@ -393,7 +382,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             Width::Pred
         };
         let d = cx.dst(target, width)?;
-        let vote = cx.src(source, PRED)?;
+        let vote = cx.src(source, Ty::PRED)?;
         operands = rest;
         // `barrier.red` waits for the result, so its destination is written when it wakes up.
         if d == Field::Sink {
@@ -417,13 +406,13 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             "an arrival at a barrier needs a thread count",
         ));
     }
-    let number = cx.src(number, B32)?.into();
+    let number = cx.src(number, Ty::B32)?.into();
     let mut flags = BarrierFlags::NONE;
     flags.set(BarrierFlags::ALIGNED, aligned);
     flags.set(BarrierFlags::ARRIVES, mode == "arrive");
     flags.set(BarrierFlags::COUNTED, count.is_some());
     let count = match count {
-        Some(count) => cx.src(count, B32)?,
+        Some(count) => cx.src(count, Ty::B32)?,
         None => cx.constant(0, Width::W32),
     }
     .into();

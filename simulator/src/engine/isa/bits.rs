@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use super::lanewise;
-use super::lowering::{U32, Word, by_flags, emit, emit_with};
+use super::lowering::{Word, by_flags, emit, emit_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Level, Op, scalar, vector};
 use crate::engine::exec::operand::{LANES, Quaternary, TernaryBy};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::numerics::integer::{self as numeric, Permute};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -109,21 +109,27 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         };
     }
     match inst.opcode {
-        "popc" => emit(cx, inst, code!(Popc), U32, &[ty]),
-        "clz" => emit(cx, inst, code!(Clz), U32, &[ty]),
+        "popc" => emit(cx, inst, code!(Popc), Ty::U32, &[ty]),
+        "clz" => emit(cx, inst, code!(Clz), Ty::U32, &[ty]),
         "brev" => emit(cx, inst, code!(Brev), ty, &[ty]),
-        "bfind" => emit(cx, inst, code!(Bfind, signed, shift), U32, &[ty]),
-        "bfe" => emit(cx, inst, code!(Bfe, signed), ty, &[ty, U32, U32]),
-        "bfi" => emit(cx, inst, code!(Bfi), ty, &[ty, ty, U32, U32]),
-        "bmsk" => emit(cx, inst, by_flags!(scalar, Bmsk[] wrap), U32, &[U32; 2]),
+        "bfind" => emit(cx, inst, code!(Bfind, signed, shift), Ty::U32, &[ty]),
+        "bfe" => emit(cx, inst, code!(Bfe, signed), ty, &[ty, Ty::U32, Ty::U32]),
+        "bfi" => emit(cx, inst, code!(Bfi), ty, &[ty, ty, Ty::U32, Ty::U32]),
+        "bmsk" => emit(
+            cx,
+            inst,
+            by_flags!(scalar, Bmsk[] wrap),
+            Ty::U32,
+            &[Ty::U32; 2],
+        ),
         "szext" => {
             let code = by_flags!(scalar, Szext[] signed, wrap);
-            emit(cx, inst, code, ty, &[ty, U32])
+            emit(cx, inst, code, ty, &[ty, Ty::U32])
         }
-        "fns" => emit(cx, inst, scalar::<Fns>(), U32, &[U32; 3]),
+        "fns" => emit(cx, inst, scalar::<Fns>(), Ty::U32, &[Ty::U32; 3]),
         "shf" => {
             let code = by_flags!(vector, Shf[] left, wrap);
-            emit(cx, inst, code, U32, &[U32; 3])
+            emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
         }
         "prmt" => {
             let code = match permute {
@@ -135,7 +141,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 Some(Permute::EdgeRight) => scalar::<PrmtEdgeRight>(),
                 Some(Permute::Replicate16) => scalar::<PrmtReplicate16>(),
             };
-            emit(cx, inst, code, U32, &[U32; 3])
+            emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
         }
         "lop3" => {
             let table = &inst.operands[4];
@@ -144,7 +150,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 return Err(Error::new(table.at, message));
             };
             let code = vector::<Lop3>();
-            emit_with(cx, inst, code, U32, &[U32; 3], &[number as u32])
+            emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3], &[number as u32])
         }
         _ => Err(unknown(inst)),
     }

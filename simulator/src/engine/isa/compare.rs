@@ -205,8 +205,6 @@ fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Code> {
     pick!(Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan)
 }
 
-const PRED: Ty = Ty::new(Kind::Pred, 1);
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     match inst.opcode {
         "selp" => select(cx, inst),
@@ -226,7 +224,7 @@ fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()>
     let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
     modifiers.finish(inst)?;
     let code = by_width!(vector, Select, ty.bits).ok_or_else(|| unknown(inst))?;
-    emit(cx, inst, code, ty, &[ty, ty, PRED])
+    emit(cx, inst, code, ty, &[ty, ty, Ty::PRED])
 }
 
 fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
@@ -291,7 +289,7 @@ pub(crate) fn finish<'a>(
     let test = Field::Register(cx.new_register(Width::Pred));
     emit(cx, test);
     let c = match boolean {
-        Some(_) => cx.src(&inst.operands[3], PRED)?,
+        Some(_) => cx.src(&inst.operands[3], Ty::PRED)?,
         None => cx.constant(1, Width::Pred),
     };
     let (p, q) = match (inst.opcode, &target.kind) {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
-use super::lowering::{U32, Word, emit_with};
+use super::lowering::{Word, emit_with};
 use super::{convert_integer, lanewise};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
@@ -309,5 +309,5 @@ fn pack_integers<'a>(
         (scalar::<Pack<u32, u32>>(), 2)
     };
     let by = conversion.code();
-    emit_with(cx, inst, code, U32, &[U32; 3][..sources], &[by])
+    emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3][..sources], &[by])
 }

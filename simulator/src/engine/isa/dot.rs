@@ -1,10 +1,10 @@
 //! Dot products of small integers: `dp4a dp2a`.
 
 use super::lanewise;
-use super::lowering::{U32, by_flags, emit};
+use super::lowering::{by_flags, emit};
 use crate::engine::exec::level::{scalar, vector};
 use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::numerics::integer as numeric;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
@@ -28,5 +28,5 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "dp4a" => by_flags!(vector, Dp4a[] a, b),
         _ => by_flags!(scalar, Dp2a[] a, b, half == Some("hi")),
     };
-    emit(cx, inst, code, U32, &[U32; 3])
+    emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
 }

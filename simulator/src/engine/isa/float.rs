@@ -1,16 +1,11 @@
 //! Floating-point arithmetic of f32 and f64. To nearest (with and without `.ftz`) it is vector code; the other roundings and
 //! `.sat` go through [`numerics`](crate::numerics) lane by lane.
 
-use super::lanewise;
-use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::{LANES, lanes_of, put, src};
-use crate::engine::exec::lanes::{Words, WordsOp};
-use crate::engine::exec::level::Code;
-use crate::engine::exec::level::{Level, scalar, vector};
-use crate::engine::exec::operand::Value;
-use crate::engine::exec::warp::{Flow, Warp};
+use super::{lanewise, lanewise_with};
+use crate::engine::exec::level::{Code, scalar, vector};
+use crate::engine::exec::operand::{Encode, Value};
+use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
 use crate::numerics::Rounding;
 use crate::numerics::float::{self as numeric, Float, Mode};
 use crate::ptx::Result;
@@ -194,68 +189,37 @@ lanewise! {
     AbsFtz<T: Fast>(a: T) -> T { a.flushed().abs() }
 }
 
-/// Any rounding, `.ftz` and `.sat`, from `x`.
-struct General<F, const OPERATION: u8>(std::marker::PhantomData<F>);
-
-const ADD: u8 = 0;
-const SUB: u8 = 1;
-const MUL: u8 = 2;
-const FMA: u8 = 3;
-const DIV: u8 = 4;
-
-/// A mode as a number, and back.
-pub(crate) fn encode(mode: Mode) -> u32 {
-    let rounding = match mode.rounding {
-        Rounding::NearestEven => 0,
-        Rounding::Zero => 1,
-        Rounding::Down => 2,
-        Rounding::Up => 3,
-        Rounding::NearestAway => 4,
-    };
-    rounding | u32::from(mode.ftz) << 3 | u32::from(mode.sat) << 4
+// Any rounding, `.ftz` and `.sat`.
+lanewise_with! {
+    AddRounded<T: Fast>(a: T, b: T; mode: Mode) -> T { numeric::add(a, b, mode) }
+    SubRounded<T: Fast>(a: T, b: T; mode: Mode) -> T { numeric::sub(a, b, mode) }
+    MulRounded<T: Fast>(a: T, b: T; mode: Mode) -> T { numeric::mul(a, b, mode) }
+    FmaRounded<T: Fast>(a: T, b: T, c: T; mode: Mode) -> T { numeric::fma(a, b, c, mode) }
+    DivRounded<T: Fast>(a: T, b: T; mode: Mode) -> T { numeric::div(a, b, mode) }
 }
 
-/// The mode of a number made by [`encode`].
-pub(crate) fn decode(x: u32) -> Mode {
-    let rounding = match x & 7 {
-        0 => Rounding::NearestEven,
-        1 => Rounding::Zero,
-        2 => Rounding::Down,
-        3 => Rounding::Up,
-        _ => Rounding::NearestAway,
-    };
-    Mode {
-        rounding,
-        ftz: x & 8 != 0,
-        sat: x & 16 != 0,
-    }
-}
+/// The directions in the order of their numbers.
+const ROUNDINGS: [Rounding; 5] = [
+    Rounding::NearestEven,
+    Rounding::NearestAway,
+    Rounding::Zero,
+    Rounding::Down,
+    Rounding::Up,
+];
 
-impl<F: Float + Default, const OPERATION: u8> WordsOp for General<F, OPERATION> {
+impl Encode for Mode {
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let mode = decode(inst.x);
-        // SAFETY: the lowering gave the operands this type's width; an unused third repeats the first.
-        unsafe {
-            let (a, b, c) = (
-                src::<F>(warp, inst.a),
-                src::<F>(warp, inst.b),
-                src::<F>(warp, inst.c),
-            );
-            let mut result = [F::default(); LANES];
-            for lane in lanes_of(warp.mask) {
-                let (a, b, c) = (a[lane], b[lane], c[lane]);
-                result[lane] = match OPERATION {
-                    ADD => numeric::add(a, b, mode),
-                    SUB => numeric::sub(a, b, mode),
-                    MUL => numeric::mul(a, b, mode),
-                    FMA => numeric::fma(a, b, c, mode),
-                    _ => numeric::div(a, b, mode),
-                };
-            }
-            put(warp, inst.d, &result);
+    fn encode(self) -> u32 {
+        self.rounding as u32 | u32::from(self.ftz) << 3 | u32::from(self.sat) << 4
+    }
+
+    #[inline(always)]
+    fn decode(word: u32) -> Mode {
+        Mode {
+            rounding: ROUNDINGS[(word & 7) as usize],
+            ftz: word & 1 << 3 != 0,
+            sat: word & 1 << 4 != 0,
         }
-        Flow::Next
     }
 }
 
@@ -288,50 +252,56 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
         };
     }
-    macro_rules! general {
+    macro_rules! rounded {
         ($operation:ident) => {
             if ty.bits == 32 {
-                scalar::<General<f32, $operation>>()
+                scalar::<$operation<f32>>()
             } else {
-                scalar::<General<f64, $operation>>()
+                scalar::<$operation<f64>>()
             }
         };
     }
     let nearest = matches!(rounding, None | Some(Rounding::NearestEven)) && !sat;
-    let rounded = rounding.is_some();
-    let (exec, count): (Code, usize) = match inst.opcode {
-        "add" if nearest => (fast!(Add, AddFtz), 2),
-        "sub" if nearest => (fast!(Sub, SubFtz), 2),
-        "mul" if nearest => (fast!(Mul, MulFtz), 2),
-        "fma" | "mad" if nearest && rounded => (fast!(Fma, FmaFtz), 3),
-        "div" if nearest && rounded => (fast!(Div, DivFtz), 2),
-        "add" => (general!(ADD), 2),
-        "sub" => (general!(SUB), 2),
-        "mul" => (general!(MUL), 2),
-        "fma" | "mad" if rounded => (general!(FMA), 3),
-        "div" if rounded && !sat => (general!(DIV), 2),
-        "min" if !rounded && !sat => (fast!(Min, MinFtz), 2),
-        "max" if !rounded && !sat => (fast!(Max, MaxFtz), 2),
-        "neg" if !rounded && !sat => (fast!(Neg, NegFtz), 1),
-        "abs" if !rounded && !sat => (fast!(Abs, AbsFtz), 1),
-        _ => return Err(unknown(inst)),
-    };
-    expect_operands(inst, &[count + 1])?;
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let first = cx.src(&inst.operands[1], ty)?;
-    let mut fields = [first; 3];
-    for index in 1..count {
-        fields[index] = cx.src(&inst.operands[index + 1], ty)?;
-    }
     let mode = Mode {
         rounding: rounding.unwrap_or(Rounding::NearestEven),
         ftz,
         sat,
     };
-    let lowered = cx.emit_untyped(exec, d, fields[0], fields[1], fields[2]);
-    lowered.x = Link::Raw(encode(mode));
-    if count < 3 {
-        lowered.c = if nearest { Field::NONE } else { fields[0] };
-    }
+    let by_mode = Some(mode.encode());
+    let rounded = rounding.is_some();
+    let (code, sources, option): (Code, usize, Option<u32>) = match inst.opcode {
+        "add" if nearest => (fast!(Add, AddFtz), 2, None),
+        "sub" if nearest => (fast!(Sub, SubFtz), 2, None),
+        "mul" if nearest => (fast!(Mul, MulFtz), 2, None),
+        "fma" | "mad" if nearest && rounded => (fast!(Fma, FmaFtz), 3, None),
+        "div" if nearest && rounded => (fast!(Div, DivFtz), 2, None),
+        "add" => (rounded!(AddRounded), 2, by_mode),
+        "sub" => (rounded!(SubRounded), 2, by_mode),
+        "mul" => (rounded!(MulRounded), 2, by_mode),
+        "fma" | "mad" if rounded => (rounded!(FmaRounded), 3, by_mode),
+        "div" if rounded && !sat => (rounded!(DivRounded), 2, by_mode),
+        "min" if !rounded && !sat => (fast!(Min, MinFtz), 2, None),
+        "max" if !rounded && !sat => (fast!(Max, MaxFtz), 2, None),
+        "neg" if !rounded && !sat => (fast!(Neg, NegFtz), 1, None),
+        "abs" if !rounded && !sat => (fast!(Abs, AbsFtz), 1, None),
+        _ => return Err(unknown(inst)),
+    };
+    let fields = cx.lane_operands(inst, ty, sources)?;
+    cx.emit_fields_with(code, &fields, option.as_slice());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_survive_their_encoding() {
+        for rounding in ROUNDINGS {
+            for (ftz, sat) in [(false, false), (true, false), (false, true), (true, true)] {
+                let mode = Mode { rounding, ftz, sat };
+                assert_eq!(Mode::decode(mode.encode()), mode);
+            }
+        }
+    }
 }

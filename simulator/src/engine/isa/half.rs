@@ -1,16 +1,18 @@
 //! Arithmetic on f16 and bf16, single and packed by two: `add sub mul fma neg abs min max`, comparisons, `ex2`, `tanh`.
 
-use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::lanes::{Words, WordsOp};
-use crate::engine::exec::level::Code;
+use std::marker::PhantomData;
+
 use half::{bf16, f16};
 
-use super::compare;
-use crate::engine::exec::lanes::{LANES, lanes_of, put, put_predicate, src};
-use crate::engine::exec::level::{Level, scalar};
+use super::{compare, lanewise, lanewise_with};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::operand::{
+    Encode, Encoded, LANES, Read, ReadPredicate, Value, Write, WritePredicate, operands,
+};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Link, Width, expect_operands};
+use crate::engine::lower::{Builder, Field, Width, expect_operands};
 use crate::numerics::Rounding;
 use crate::numerics::approx::Function;
 use crate::numerics::compare::{Comparison, Selection, max, min};
@@ -19,7 +21,7 @@ use crate::ptx::Result;
 use crate::ptx::ast::{Instruction, OperandKind};
 
 /// f16 and bf16.
-trait Half: Float {
+pub(crate) trait Half: Float + Value + Default {
     fn function(self, function: Function, ftz: bool) -> Self;
 }
 impl Half for f16 {
@@ -33,185 +35,143 @@ impl Half for bf16 {
     }
 }
 
-/// The operations.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Operation {
-    Add,
-    Sub,
-    Mul,
-    Fma,
-    FmaRelu,
-    Neg,
-    Abs,
-    Min,
-    Max,
-    Exp2,
-    Tanh,
+/// How a register holds values of these types.
+pub(crate) trait Held {
+    type Register: Value + Default;
+    type Element: Half;
+
+    /// Applies an operation to each element.
+    fn map<const N: usize>(
+        registers: [Self::Register; N],
+        operation: impl Fn([Self::Element; N]) -> Self::Element,
+    ) -> Self::Register;
 }
 
-const FTZ: u32 = 1;
-const SAT: u32 = 2;
-const NAN: u32 = 4;
-const XORSIGN: u32 = 8;
+/// One value.
+pub(crate) struct Single<F>(PhantomData<F>);
 
-#[inline(always)]
-fn apply<F: Half>(operation: u8, flags: u32, [a, b, c]: [F; 3]) -> F {
-    const ADD: u8 = Operation::Add as u8;
-    const SUB: u8 = Operation::Sub as u8;
-    const MUL: u8 = Operation::Mul as u8;
-    const FMA: u8 = Operation::Fma as u8;
-    const FMA_RELU: u8 = Operation::FmaRelu as u8;
-    const NEG: u8 = Operation::Neg as u8;
-    const ABS: u8 = Operation::Abs as u8;
-    const MIN: u8 = Operation::Min as u8;
-    const MAX: u8 = Operation::Max as u8;
-    const EXP2: u8 = Operation::Exp2 as u8;
-    let ftz = flags & FTZ != 0;
-    let mode = Mode {
-        rounding: Rounding::NearestEven,
-        ftz,
-        sat: flags & SAT != 0,
-    };
-    let how = Selection {
-        ftz,
-        propagate_nan: flags & NAN != 0,
-        xorsign_abs: flags & XORSIGN != 0,
-    };
-    match operation {
-        ADD => numeric::add(a, b, mode),
-        SUB => numeric::sub(a, b, mode),
-        MUL => numeric::mul(a, b, mode),
-        FMA => numeric::fma(a, b, c, mode),
-        FMA_RELU => {
-            let value = numeric::fma(a, b, c, mode);
-            // NaN stays; -0 becomes +0 like all that is negative.
-            if value.nan() || value > F::from_raw(0) {
-                value
-            } else {
-                F::from_raw(0)
-            }
-        }
-        NEG => numeric::neg(a, ftz),
-        ABS => numeric::abs(a, ftz),
-        MIN => min(a, b, how),
-        MAX => max(a, b, how),
-        EXP2 => a.function(Function::Exp2, ftz),
-        _ => a.function(Function::Tanh, ftz),
+impl<F: Half> Held for Single<F> {
+    type Register = F;
+    type Element = F;
+
+    #[inline(always)]
+    fn map<const N: usize>(values: [F; N], operation: impl Fn([F; N]) -> F) -> F {
+        operation(values)
     }
 }
 
-/// One value: `x` holds the flags.
-struct Single<F, const OPERATION: u8>(std::marker::PhantomData<F>);
+/// Two values.
+pub(crate) struct Packed<F>(PhantomData<F>);
 
-impl<F: Half, const OPERATION: u8> WordsOp for Single<F, OPERATION> {
+impl<F: Half> Held for Packed<F> {
+    type Register = u32;
+    type Element = F;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands 16 bits; unused ones repeat the first.
-        unsafe {
-            let operands = [inst.a, inst.b, inst.c].map(|operand| src::<u16>(warp, operand));
-            let mut result = [0u16; LANES];
-            for lane in lanes_of(warp.mask) {
-                let values = operands.map(|lanes| F::from_raw(lanes[lane].into()));
-                result[lane] = apply(OPERATION, inst.x, values).bits() as u16;
-            }
-            put(warp, inst.d, &result);
+    fn map<const N: usize>(registers: [u32; N], operation: impl Fn([F; N]) -> F) -> u32 {
+        packed(registers, operation)
+    }
+}
+
+lanewise_with! {
+    Add<H: Held>(a: H::Register, b: H::Register; mode: Mode) -> H::Register {
+        H::map([a, b], |[a, b]| numeric::add(a, b, mode))
+    }
+    Sub<H: Held>(a: H::Register, b: H::Register; mode: Mode) -> H::Register {
+        H::map([a, b], |[a, b]| numeric::sub(a, b, mode))
+    }
+    Mul<H: Held>(a: H::Register, b: H::Register; mode: Mode) -> H::Register {
+        H::map([a, b], |[a, b]| numeric::mul(a, b, mode))
+    }
+    Fma<H: Held>(a: H::Register, b: H::Register, c: H::Register; mode: Mode) -> H::Register {
+        H::map([a, b, c], |[a, b, c]| numeric::fma(a, b, c, mode))
+    }
+    FmaRelu<H: Held>(a: H::Register, b: H::Register, c: H::Register; mode: Mode) -> H::Register {
+        H::map([a, b, c], |[a, b, c]| relu(numeric::fma(a, b, c, mode)))
+    }
+    Neg<H: Held>(a: H::Register; ftz: bool) -> H::Register { H::map([a], |[a]| numeric::neg(a, ftz)) }
+    Abs<H: Held>(a: H::Register; ftz: bool) -> H::Register { H::map([a], |[a]| numeric::abs(a, ftz)) }
+    Min<H: Held>(a: H::Register, b: H::Register; how: Selection) -> H::Register {
+        H::map([a, b], |[a, b]| min(a, b, how))
+    }
+    Max<H: Held>(a: H::Register, b: H::Register; how: Selection) -> H::Register {
+        H::map([a, b], |[a, b]| max(a, b, how))
+    }
+    Exp2<H: Held>(a: H::Register; ftz: bool) -> H::Register {
+        H::map([a], |[a]| a.function(Function::Exp2, ftz))
+    }
+    Tanh<H: Held>(a: H::Register; ftz: bool) -> H::Register {
+        H::map([a], |[a]| a.function(Function::Tanh, ftz))
+    }
+}
+
+/// `.relu`: NaN stays; -0 becomes +0 like all that is negative.
+fn relu<F: Float>(value: F) -> F {
+    if value.nan() || value > F::from_raw(0) {
+        value
+    } else {
+        F::from_raw(0)
+    }
+}
+
+lanewise! {
+    LowHalf(a: u32) -> u16 { a as u16 }
+    HighHalf(a: u32) -> u16 { (a >> 16) as u16 }
+}
+
+operands! {
+    pub(crate) struct TestOperands<F: Value> {
+        d: WritePredicate, a: Read<F>, b: Read<F>, comparison: Encoded<Comparison>, ftz: Encoded<bool>,
+    }
+    /// `yes`: what stands for true in a half.
+    pub(crate) struct JoinOperands { d: Write<u32>, low: ReadPredicate, high: ReadPredicate, yes: u32 }
+}
+
+impl Encode for Comparison {
+    #[inline(always)]
+    fn encode(self) -> u32 {
+        self as u32
+    }
+
+    #[inline(always)]
+    fn decode(word: u32) -> Comparison {
+        Comparison::ALL[word as usize]
+    }
+}
+
+/// A comparison of one value.
+struct Test<F>(PhantomData<F>);
+
+impl<F: Half> Op for Test<F> {
+    type Operands = TestOperands<F>;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (comparison, ftz) = (o.comparison.get(), o.ftz.get());
+        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
+        let mut bits = 0;
+        for lane in 0..LANES {
+            bits |= u32::from(comparison.floats(a[lane], b[lane], ftz)) << lane;
         }
+        o.d.put(warp, bits);
         Flow::Next
     }
 }
 
-/// Two values in a register: `x` holds the flags.
-struct Packed<F, const OPERATION: u8>(std::marker::PhantomData<F>);
-
-impl<F: Half, const OPERATION: u8> WordsOp for Packed<F, OPERATION> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands 32 bits; unused ones repeat the first.
-        unsafe {
-            let operands = [inst.a, inst.b, inst.c].map(|operand| src::<u32>(warp, operand));
-            let mut result = [0u32; LANES];
-            for lane in lanes_of(warp.mask) {
-                let values = operands.map(|lanes| lanes[lane]);
-                result[lane] = packed::<F, 3>(values, |values| apply(OPERATION, inst.x, values));
-            }
-            put(warp, inst.d, &result);
-        }
-        Flow::Next
-    }
-}
-
-/// A comparison of one value: `x` holds the comparison and `.ftz`, `d` the predicate.
-struct Test<F>(std::marker::PhantomData<F>);
-
-impl<F: Half> WordsOp for Test<F> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        let comparison = Comparison::ALL[(inst.x >> 1) as usize % Comparison::ALL.len()];
-        // SAFETY: the lowering gave the operands 16 bits.
-        unsafe {
-            let (a, b) = (src::<u16>(warp, inst.a), src::<u16>(warp, inst.b));
-            let mut bits = 0;
-            for lane in 0..LANES {
-                let (a, b) = (F::from_raw(a[lane].into()), F::from_raw(b[lane].into()));
-                bits |= u32::from(comparison.floats(a, b, inst.x & 1 != 0)) << lane;
-            }
-            put_predicate(warp, inst.d, bits);
-        }
-        Flow::Next
-    }
-}
-
-/// A half of each register (0 the lower), as a value of its own.
-struct Extract<const HIGH: bool>;
-
-impl<const HIGH: bool> WordsOp for Extract<HIGH> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the lowering gave the operands these widths.
-        unsafe {
-            let a = src::<u32>(warp, inst.a);
-            put(
-                warp,
-                inst.d,
-                &a.map(|v| if HIGH { (v >> 16) as u16 } else { v as u16 }),
-            );
-        }
-        Flow::Next
-    }
-}
-
-/// Two predicates become two halves: `x` holds what stands for true in both.
+/// Two predicates become two halves.
 struct Join;
 
-impl WordsOp for Join {
+impl Op for Join {
+    type Operands = JoinOperands;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Words) -> Flow {
-        // SAFETY: the sources are predicates, the destination has 32 bits.
-        unsafe {
-            use crate::engine::exec::lanes::predicate;
-            let (low, high) = (predicate(warp, inst.a), predicate(warp, inst.b));
-            let half = |bits: u32, lane: usize| if bits >> lane & 1 != 0 { inst.x } else { 0 };
-            let result: [u32; LANES] =
-                std::array::from_fn(|lane| half(low, lane) | half(high, lane) << 16);
-            put(warp, inst.d, &result);
-        }
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let (low, high) = (o.low.bits(warp), o.high.bits(warp));
+        let half = |bits: u32, lane: usize| if bits >> lane & 1 != 0 { o.yes } else { 0 };
+        let result = std::array::from_fn(|lane| half(low, lane) | half(high, lane) << 16);
+        o.d.put(warp, &result);
         Flow::Next
     }
-}
-
-fn exec(operation: Operation, brain: bool, packed: bool) -> Code {
-    macro_rules! pick {
-        ($($name:ident)*) => {
-            match (operation, brain, packed) {
-                $((Operation::$name, false, false) => scalar::<Single<f16, { Operation::$name as u8 }>>(),
-                  (Operation::$name, true, false) => scalar::<Single<bf16, { Operation::$name as u8 }>>(),
-                  (Operation::$name, false, true) => scalar::<Packed<f16, { Operation::$name as u8 }>>(),
-                  (Operation::$name, true, true) => scalar::<Packed<bf16, { Operation::$name as u8 }>>(),)*
-            }
-        };
-    }
-    pick!(Add Sub Mul Fma FmaRelu Neg Abs Min Max Exp2 Tanh)
 }
 
 /// Whether the type is one of this file's.
@@ -228,59 +188,56 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let brain = ty.kind == Kind::Brain;
     let rounded = modifiers.flag("rn");
     let ftz = modifiers.flag("ftz");
-    let mut flags = if ftz { FTZ } else { 0 };
+    macro_rules! pick {
+        ($operation:ident) => {
+            match (brain, ty.packed == 2) {
+                (false, false) => scalar::<$operation<Single<f16>>>(),
+                (true, false) => scalar::<$operation<Single<bf16>>>(),
+                (false, true) => scalar::<$operation<Packed<f16>>>(),
+                (true, true) => scalar::<$operation<Packed<bf16>>>(),
+            }
+        };
+    }
     let relu = inst.opcode == "fma" && modifiers.flag("relu");
-    let (operation, count) = match inst.opcode {
-        "add" => (Operation::Add, 2),
-        "sub" => (Operation::Sub, 2),
-        "mul" => (Operation::Mul, 2),
-        "fma" if relu => (Operation::FmaRelu, 3),
-        "fma" => (Operation::Fma, 3),
-        "neg" => (Operation::Neg, 1),
-        "abs" => (Operation::Abs, 1),
-        "min" => (Operation::Min, 2),
-        "max" => (Operation::Max, 2),
-        "ex2" if modifiers.flag("approx") => (Operation::Exp2, 1),
-        "tanh" if modifiers.flag("approx") => (Operation::Tanh, 1),
+    let (code, sources) = match inst.opcode {
+        "add" => (pick!(Add), 2),
+        "sub" => (pick!(Sub), 2),
+        "mul" => (pick!(Mul), 2),
+        "fma" if relu => (pick!(FmaRelu), 3),
+        "fma" => (pick!(Fma), 3),
+        "neg" => (pick!(Neg), 1),
+        "abs" => (pick!(Abs), 1),
+        "min" => (pick!(Min), 2),
+        "max" => (pick!(Max), 2),
+        "ex2" if modifiers.flag("approx") => (pick!(Exp2), 1),
+        "tanh" if modifiers.flag("approx") => (pick!(Tanh), 1),
         _ => return Err(unknown(inst)),
     };
-    match operation {
-        Operation::Min | Operation::Max => {
-            flags |= if modifiers.flag("NaN") { NAN } else { 0 };
-            flags |= if modifiers.flag("xorsign") & modifiers.flag("abs") {
-                XORSIGN
-            } else {
-                0
-            };
-        }
-        Operation::Add | Operation::Sub | Operation::Mul | Operation::Fma if !brain => {
-            flags |= if modifiers.flag("sat") { SAT } else { 0 };
-        }
-        _ => {}
-    }
-    modifiers.finish(inst)?;
     let arithmetic = matches!(inst.opcode, "add" | "sub" | "mul" | "fma");
+    let option = match inst.opcode {
+        "min" | "max" => Selection {
+            ftz,
+            propagate_nan: modifiers.flag("NaN"),
+            xorsign_abs: modifiers.flag("xorsign") & modifiers.flag("abs"),
+        }
+        .encode(),
+        _ if arithmetic => Mode {
+            rounding: Rounding::NearestEven,
+            ftz,
+            sat: !relu && !brain && modifiers.flag("sat"),
+        }
+        .encode(),
+        _ => ftz.encode(),
+    };
+    modifiers.finish(inst)?;
     if rounded && !arithmetic
         || inst.opcode == "fma" && !rounded
-        || brain && ftz && operation != Operation::Exp2
+        || brain && ftz && inst.opcode != "ex2"
     {
         return Err(unknown(inst));
     }
-    expect_operands(inst, &[count + 1])?;
-    let d = cx.dst(&inst.operands[0], Width::of(ty))?;
-    let first = cx.src(&inst.operands[1], ty)?;
-    let mut fields = [first; 3];
-    for index in 1..count {
-        fields[index] = cx.src(&inst.operands[index + 1], ty)?;
-    }
-    cx.emit_untyped(
-        exec(operation, brain, ty.packed == 2),
-        d,
-        fields[0],
-        fields[1],
-        fields[2],
-    )
-    .x = Link::Raw(flags);
+    let fields = cx.lane_operands(inst, ty, sources)?;
+    cx.emit_fields_with(code, &fields, &[option]);
     Ok(())
 }
 
@@ -308,31 +265,27 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
     } else {
         scalar::<Test<f16>>()
     };
-    let x = Link::Raw((comparison as u32) << 1 | u32::from(ftz));
+    let options = [comparison.encode(), ftz.encode()];
     let (a, b) = (
         cx.src(&inst.operands[1], ty)?,
         cx.src(&inst.operands[2], ty)?,
     );
     if ty.packed == 1 {
         return compare::finish(cx, inst, boolean, result, |cx, d| {
-            cx.emit_untyped(test, d, a, b, Field::NONE).x = x;
+            cx.emit_fields_with(test, &[d, a, b], &options);
         });
     }
     if boolean.is_some() {
         return Err(unknown(inst));
     }
     // Packed: each half on its own, into two predicates, or joined into the halves of the result.
-    let mut halves = [Field::NONE; 4];
-    for (index, extract) in [scalar::<Extract<false>>(), scalar::<Extract<true>>()]
-        .into_iter()
-        .enumerate()
-    {
-        for (operand, field) in [(0, a), (1, b)] {
+    let halves = [scalar::<LowHalf>(), scalar::<HighHalf>()].map(|extract| {
+        [a, b].map(|packed| {
             let half = Field::Register(cx.new_register(Width::W16));
-            cx.emit_untyped(extract, half, field, Field::NONE, Field::NONE);
-            halves[index * 2 + operand] = half;
-        }
-    }
+            cx.emit_fields(extract, &[half, packed]);
+            half
+        })
+    });
     let targets = match (inst.opcode, &inst.operands[0].kind) {
         ("setp", OperandKind::Pair(low, high)) => {
             [cx.dst(low, Width::Pred)?, cx.dst(high, Width::Pred)?]
@@ -340,15 +293,8 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
         ("set", _) => [(); 2].map(|()| Field::Register(cx.new_register(Width::Pred))),
         _ => return Err(unknown(inst)),
     };
-    for (index, &target) in targets.iter().enumerate() {
-        cx.emit_untyped(
-            test,
-            target,
-            halves[index * 2],
-            halves[index * 2 + 1],
-            Field::NONE,
-        )
-        .x = x;
+    for (target, [a, b]) in targets.into_iter().zip(halves) {
+        cx.emit_fields_with(test, &[target, a, b], &options);
     }
     if let Some(result) = result {
         let yes = match (result.kind, result.width()) {
@@ -358,8 +304,7 @@ pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -
             _ => return Err(unknown(inst)),
         };
         let d = cx.dst(&inst.operands[0], Width::W32)?;
-        cx.emit_untyped(scalar::<Join>(), d, targets[0], targets[1], Field::NONE)
-            .x = Link::Raw(yes);
+        cx.emit_fields_with(scalar::<Join>(), &[d, targets[0], targets[1]], &[yes]);
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! `and or xor not cnot shl shr`, on registers and predicates.
 
 use super::lanewise;
-use super::lowering::{U32, by_type, by_width, emit};
+use super::lowering::{by_type, by_width, emit};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Level, Op, scalar, vector};
 use crate::engine::exec::operand::{ReadPredicate, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
+use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Register, Width};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
@@ -114,7 +114,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     let code = code.ok_or_else(|| unknown(inst))?;
     let sources = match inst.opcode {
         "not" | "cnot" => &[ty][..],
-        "shl" | "shr" => &[ty, U32],
+        "shl" | "shr" => &[ty, Ty::U32],
         _ => &[ty, ty],
     };
     emit(cx, inst, code, ty, sources)

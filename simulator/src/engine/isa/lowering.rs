@@ -2,14 +2,11 @@
 
 use crate::engine::exec::level::Code;
 use crate::engine::exec::operand::Value;
-use crate::engine::lower::modifiers::{Kind, Ty};
+use crate::engine::lower::modifiers::Ty;
 use crate::engine::lower::{Builder, Width};
 use crate::numerics::integer;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
-
-/// `.u32`
-pub(super) const U32: Ty = Ty::new(Kind::Unsigned, 32);
 
 /// The contents of a register of 16, 32 or 64 bits, as an unsigned integer.
 pub(crate) trait Word: integer::Word + Value + Default {}

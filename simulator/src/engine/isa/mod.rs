@@ -19,11 +19,14 @@ pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod logic;
 pub(crate) mod lowering;
+pub(crate) mod match_lanes;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod parameters;
+pub(crate) mod redux;
+pub(crate) mod shuffle;
 pub(crate) mod special;
 pub(crate) mod stack;
 pub(crate) mod variables;
@@ -90,6 +93,45 @@ macro_rules! lanewise {
 }
 pub(crate) use lanewise;
 
+/// Declares operations that go through [`numerics`](crate::numerics) for each lane that executes, with an option of the
+/// instruction: `Name<T: Bound>(a: T, b: T; option: O) -> T { .. }`. The operands are called `a`, `b` and `c`.
+macro_rules! lanewise_with {
+    ($(
+        $name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+; $option:ident: $option_ty:ty) -> $ret:ty $body:block
+    )*) => { $(
+        pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
+        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name$(<$t>)? {
+            type Operands = $crate::engine::isa::lanewise_with! { @operands $ret, $option_ty, $($ty),+ };
+            #[inline(always)]
+            fn run<L: $crate::engine::exec::level::Level>(
+                warp: &mut $crate::engine::exec::warp::Warp,
+                _: &mut $crate::engine::exec::cluster::Cluster<'_>,
+                o: Self::Operands,
+            ) -> $crate::engine::exec::warp::Flow {
+                let $option = o.option.get();
+                let ($($arg,)+) = ($(o.$arg.lanes(warp),)+);
+                let mut result = [<$ret>::default(); $crate::engine::exec::operand::LANES];
+                for lane in $crate::engine::exec::operand::lanes_of(warp.mask) {
+                    let ($($arg,)+) = ($($arg[lane],)+);
+                    result[lane] = $body;
+                }
+                o.d.put(warp, &result);
+                $crate::engine::exec::warp::Flow::Next
+            }
+        }
+    )* };
+    (@operands $ret:ty, $option:ty, $a:ty) => {
+        $crate::engine::exec::operand::UnaryWith<$a, $ret, $option>
+    };
+    (@operands $ret:ty, $option:ty, $a:ty, $b:ty) => {
+        $crate::engine::exec::operand::BinaryWith<$a, $b, $ret, $option>
+    };
+    (@operands $ret:ty, $option:ty, $a:ty, $b:ty, $c:ty) => {
+        $crate::engine::exec::operand::TernaryWith<$a, $b, $c, $ret, $option>
+    };
+}
+pub(crate) use lanewise_with;
+
 /// Lowers one instruction.
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     crate::engine::lower::accept::check(cx, inst)?;
@@ -115,7 +157,10 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "atom" | "red" => atomic::lower(cx, inst),
         "membar" | "fence" => barrier::fence(cx, inst),
         "bar" | "barrier" => barrier::lower(cx, inst),
-        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => vote::lower(cx, inst),
+        "shfl" => shuffle::lower(cx, inst),
+        "vote" | "activemask" | "elect" => vote::lower(cx, inst),
+        "match" => match_lanes::lower(cx, inst),
+        "redux" => redux::lower(cx, inst),
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
             control::lower(cx, inst)
         }

@@ -197,11 +197,6 @@ const SPACES: [(&str, u32); 9] = [
     ("const", 32),
 ];
 
-const PRED: Ty = Ty {
-    kind: Kind::Pred,
-    bits: 1,
-    packed: 1,
-};
 const U32: Ty = Ty {
     kind: Kind::Unsigned,
     bits: 32,
@@ -231,7 +226,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let space = space.ok_or_else(|| unknown(inst))?;
             expect_operands(inst, &[2])?;
             let (d, a) = (
-                cx.dst(&inst.operands[0], Width::of(PRED))?,
+                cx.dst(&inst.operands[0], Width::of(Ty::PRED))?,
                 cx.src(&inst.operands[1], U64)?,
             );
             cx.emit_fields_with(scalar::<InSpace>(), &[d, a], &[space]);

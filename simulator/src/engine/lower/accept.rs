@@ -7,7 +7,7 @@ use warpsmith_isa::{
     self as isa, Match, Misfit, PtxVersion, Refusal, Target, check_special, matches,
 };
 
-use super::build::Builder;
+use super::builder::Builder;
 use super::scope::Symbol;
 use crate::ptx::ast::{self, Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};

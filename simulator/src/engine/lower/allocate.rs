@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::build::{Builder, Control, Field, Link, Lowered, Named, Register, Width};
-use crate::engine::exec::operand::{CONSTANT, SINK, Slot};
+use super::builder::{Builder, Control, Link, Lowered};
+use super::field::{Field, Named, Register};
+use crate::engine::exec::operand::{CONSTANT, SINK, Slot, Width};
 use crate::engine::exec::warp::{INLINE_WORDS, Inst};
 use crate::engine::memory::Aligned;
 use crate::engine::program::{CallSite, Function, Passed};
@@ -363,7 +364,7 @@ fn finish(
     }
     let resolve_word = |word: u32| match Named::of(word) {
         Named::Register(register) => offsets[register.0 as usize],
-        Named::Constant(number) => builder.constant_places[number as usize].0 | CONSTANT,
+        Named::Constant(number) => builder.constants.offset(number) | CONSTANT,
         Named::Sink => SINK,
     };
     let word_lists = lists.len() as u32;
@@ -427,13 +428,14 @@ fn finish(
         results: fields(&call.results),
     });
     let mut constants = Aligned::default();
-    constants.ensure(builder.constants.len() * 8);
+    let words = builder.constants.words();
+    constants.ensure(words.len() * 8);
     // SAFETY: the memory has just been made for these words.
     unsafe {
         constants
             .as_ptr()
             .cast::<u64>()
-            .copy_from_nonoverlapping(builder.constants.as_ptr(), builder.constants.len());
+            .copy_from_nonoverlapping(words.as_ptr(), words.len());
     }
     Function {
         name: name.to_owned(),

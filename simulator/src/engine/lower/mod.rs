@@ -1,20 +1,27 @@
 //! Lowering: a parsed function becomes code for the interpreter.
 //!
-//! [`Builder`] walks the statements, keeps scopes of names, and offers the instruction families (`ops`) what they need: typed
-//! operands, constants, temporaries, and [`Builder::emit`]. Instructions refer to virtual registers until [`allocate`] has
-//! given them places in the frame.
+//! [`Builder`] keeps scopes of names and offers the instruction families (`isa`) what they need: typed operands
+//! ([`operands`]), constants, temporaries, and [`Builder::emit`] ([`emit`]); [`statements`] walks a function with it.
+//! Instructions refer to virtual registers until [`allocate`] has given them offsets in the frame.
 
 pub(crate) mod accept;
 mod allocate;
-mod build;
+mod builder;
+mod constants;
+mod context;
+mod emit;
+mod field;
 pub(crate) mod modifiers;
 mod module;
 mod operands;
 mod scope;
 mod shared;
+mod statements;
 mod variables;
 
-pub(crate) use build::{Builder, Call, Control, Field, Link, Register, Width};
+pub(crate) use super::exec::operand::Width;
+pub(crate) use builder::{Builder, Call, Control, Link};
+pub(crate) use field::{Field, Register};
 pub(crate) use module::load;
 pub(crate) use operands::{AddressOperand, Base, expect_operands};
 pub(crate) use scope::Symbol;

@@ -26,6 +26,13 @@ pub(crate) struct Ty {
 }
 
 impl Ty {
+    /// `.pred`
+    pub const PRED: Ty = Ty::new(Kind::Pred, 1);
+    /// `.b32`
+    pub const B32: Ty = Ty::new(Kind::Bits, 32);
+    /// `.u32`
+    pub const U32: Ty = Ty::new(Kind::Unsigned, 32);
+
     /// One value of this kind and width.
     pub const fn new(kind: Kind, bits: u32) -> Ty {
         Ty {

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::accept::Acceptance;
-use super::build::{Builder, Width};
+use super::builder::Builder;
+use super::context::Context;
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
+use crate::engine::exec::operand::Width;
 use crate::engine::module::{
     Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
 };
 use crate::engine::program::Program;
-use crate::engine::source::SourceTable;
-use crate::ptx::ast::{self, Linkage, Location, Space, Variable};
+use crate::ptx::ast::{self, Linkage, Space, Variable};
 use crate::ptx::{self, Error, Result};
 
 impl From<Error> for LoadError {
@@ -22,90 +22,6 @@ impl From<Error> for LoadError {
             column: error.column,
             message: error.message,
         }
-    }
-}
-
-/// What the functions of a module share while they are lowered.
-pub(crate) struct Context<'a> {
-    /// Module-scope names.
-    pub scope: Scope<'a>,
-    /// Addresses of shared variables.
-    pub shared: shared::Layout<'a>,
-    /// Widths of the returns and parameters of each function.
-    signatures: Vec<(Vec<Width>, Vec<Width>)>,
-    globals: Vec<Global>,
-    /// The declarations of `globals`.
-    declarations: Vec<&'a Variable<'a>>,
-    place: &'a mut dyn FnMut(&Global) -> Option<u64>,
-    sources: SourceTable<'a>,
-    /// Which instructions it may have.
-    pub accepts: Acceptance<'a>,
-}
-
-impl<'a> Context<'a> {
-    /// The number of a `.loc` (from 1).
-    pub fn location(&mut self, location: Location<'a>) -> u32 {
-        self.sources.add(location)
-    }
-
-    /// A shared, global or constant variable declared inside a function.
-    pub fn function_variable(
-        &mut self,
-        function: u32,
-        variable: &'a Variable<'a>,
-    ) -> Result<Symbol<'a>> {
-        match variable.space {
-            Space::Shared => {
-                let address = self.shared.inside(function, variable);
-                Ok(Symbol::Shared { address })
-            }
-            _ => self.global(variable),
-        }
-    }
-
-    /// Widths of a function's returns and parameters.
-    pub fn signature(&self, function: u32) -> (Vec<Width>, Vec<Width>) {
-        self.signatures[function as usize].clone()
-    }
-
-    fn global(&mut self, variable: &'a Variable<'a>) -> Result<Symbol<'a>> {
-        let size = variable.size().ok_or_else(|| {
-            Error::new(
-                variable.at,
-                format!("the size of `{}` is not known", variable.name),
-            )
-        })?;
-        if size > 1 << 40 {
-            return Err(Error::new(
-                variable.at,
-                format!("`{}` is larger than 1 TiB", variable.name),
-            ));
-        }
-        let space = if variable.space == Space::Const {
-            GlobalSpace::Const
-        } else {
-            GlobalSpace::Global
-        };
-        let mut global = Global {
-            name: variable.name.to_owned(),
-            size,
-            align: u64::from(variable.align.max(1)),
-            space,
-            managed: variable.managed,
-            visible: variable.linkage.is_visible(),
-            address: 0,
-            image: Vec::new(),
-        };
-        global.address = (self.place)(&global).ok_or_else(|| {
-            Error::new(
-                variable.at,
-                format!("there is no memory for `{}`", variable.name),
-            )
-        })?;
-        let address = global.address;
-        self.globals.push(global);
-        self.declarations.push(variable);
-        Ok(Symbol::Global { address })
     }
 }
 
@@ -170,16 +86,7 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
         signatures.push((widths(&function.returns)?, widths(parameters)?));
     }
     let shared = shared::Layout::new(tree, &defined);
-    let mut context = Context {
-        scope,
-        shared,
-        signatures,
-        globals: Vec::new(),
-        declarations: Vec::new(),
-        place,
-        sources: SourceTable::new(&tree.files, tree.debug_strings.clone()),
-        accepts: Acceptance::new(tree),
-    };
+    let mut context = Context::new(tree, scope, shared, signatures, place);
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
             (Space::Shared, _) => Symbol::Shared {

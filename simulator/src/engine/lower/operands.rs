@@ -1,11 +1,13 @@
 //! Operands: registers, constants, addresses and vectors of the widths that an instruction needs.
 
-use super::build::{Builder, Field, Register, Width};
+use super::builder::Builder;
+use super::field::{Field, Register};
 use super::modifiers::{Kind, Ty};
 use super::scope::Symbol;
+use crate::engine::exec::operand::Width;
 use crate::engine::exec::windows;
 use crate::engine::isa;
-use crate::ptx::ast::{AddressBase, Float, Operand, OperandKind, Position};
+use crate::ptx::ast::{AddressBase, Float, Instruction, Operand, OperandKind, Position};
 use crate::ptx::{Error, Result};
 
 /// An address operand.
@@ -93,6 +95,14 @@ impl<'a> Builder<'a, '_> {
                 operand.at,
             )?)),
             _ => Err(Error::new(operand.at, "expected a destination register")),
+        }
+    }
+
+    /// A destination `d` or `d|p` of 32 bits and a predicate; without `|p` the predicate is a sink.
+    pub fn dst_pair(&mut self, operand: &Operand<'a>) -> Result<(Field, Field)> {
+        match &operand.kind {
+            OperandKind::Pair(d, p) => Ok((self.dst(d, Width::W32)?, self.dst(p, Width::Pred)?)),
+            _ => Ok((self.dst(operand, Width::W32)?, Field::Sink)),
         }
     }
 
@@ -185,6 +195,21 @@ impl<'a> Builder<'a, '_> {
             OperandKind::Vector(parts) if parts.len() == 1 => self.src(&parts[0], ty),
             _ => Err(Error::new(at, "expected a register or constant")),
         }
+    }
+
+    /// The operands of `d = f(a, ..)` with so many sources, all of this type.
+    pub fn lane_operands(
+        &mut self,
+        inst: &Instruction<'a>,
+        ty: Ty,
+        sources: usize,
+    ) -> Result<Vec<Field>> {
+        expect_operands(inst, &[sources + 1])?;
+        let mut fields = vec![self.dst(&inst.operands[0], Width::of(ty))?];
+        for operand in &inst.operands[1..] {
+            fields.push(self.src(operand, ty)?);
+        }
+        Ok(fields)
     }
 
     fn float_constant(&mut self, value: f64, ty: Ty) -> Field {
@@ -343,7 +368,7 @@ impl<'a> Builder<'a, '_> {
 }
 
 /// Checks the number of operands.
-pub(crate) fn expect_operands(inst: &crate::ptx::ast::Instruction, counts: &[usize]) -> Result<()> {
+pub(crate) fn expect_operands(inst: &Instruction, counts: &[usize]) -> Result<()> {
     let found = inst.operands.len();
     if counts.contains(&found) {
         return Ok(());

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::field::Register;
 use crate::ptx::ast::{Position, Type};
-
-use super::build::Register;
 
 /// What a name means.
 #[derive(Clone, Debug)]

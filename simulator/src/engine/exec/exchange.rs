@@ -1,0 +1,103 @@
+//! Exchange among the lanes of a warp that a member mask names: all that have not exited must come to the instruction, and
+//! those that are early wait.
+
+use std::marker::PhantomData;
+
+use super::cluster::Cluster;
+use super::level::{Code, Level, Op, scalar};
+use super::operand::{Operands, Read, lanes_of};
+use super::wait::Wait;
+use super::warp::{Flow, Warp};
+use crate::engine::fault::FaultKind;
+
+/// What happens when the lanes of a member mask are together.
+pub(crate) trait Exchange {
+    /// Its operands, the member mask among them.
+    type Operands: Operands;
+
+    /// The member masks of the lanes.
+    fn members(operands: &Self::Operands) -> Read<u32>;
+
+    /// Executes it for the lanes of `warp.mask`, all of which have this member mask.
+    fn exchange(warp: &mut Warp, operands: Self::Operands, members: u32);
+}
+
+/// The operation that brings the members together and lets them exchange.
+pub(crate) fn exchange<E: Exchange>() -> Code {
+    scalar::<Together<E>>()
+}
+
+struct Together<E>(PhantomData<E>);
+
+impl<E: Exchange> Op for Together<E> {
+    type Operands = E::Operands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let masks = E::members(&o).lanes(warp);
+        let first = masks[warp.mask.trailing_zeros() as usize & 31];
+        let uniform = masks
+            .iter()
+            .enumerate()
+            .all(|(lane, &mask)| warp.mask >> lane & 1 == 0 || mask == first);
+        if uniform && warp.mask & !first == 0 && warp.missing(first) == 0 {
+            E::exchange(warp, o, first);
+            return Flow::Next;
+        }
+        apart::<E>(warp, cluster, o)
+    }
+}
+
+/// As the operation, for lanes with different masks, or of which some are missing.
+#[cold]
+#[inline(never)]
+fn apart<E: Exchange>(warp: &mut Warp, cluster: &Cluster<'_>, o: E::Operands) -> Flow {
+    let pc = warp.pc;
+    // Lanes that wait here already take part again.
+    let frame = warp.frame;
+    let mut joined = 0;
+    warp.groups.retain(|group| {
+        let same =
+            group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
+        joined |= if same { group.mask } else { 0 };
+        !same
+    });
+    warp.active |= joined;
+    warp.mask |= joined;
+    let all = warp.mask;
+    let masks = *E::members(&o).lanes(warp);
+    if let Some(lane) = lanes_of(all).find(|&lane| masks[lane] >> lane & 1 == 0) {
+        let name = cluster
+            .grid
+            .program
+            .instruction_name(warp.function, warp.pc);
+        let message = format!(
+            "{name} by lane {lane}, which its member mask {:#010x} does not name",
+            masks[lane]
+        );
+        return warp.fail(FaultKind::IllegalInstruction, lane, message);
+    }
+    let (mut done, mut rest) = (0, all);
+    while rest != 0 {
+        let wanted = masks[rest.trailing_zeros() as usize];
+        let same = lanes_of(rest)
+            .filter(|&lane| masks[lane] == wanted)
+            .fold(0, |mask, lane| mask | 1 << lane);
+        rest &= !same;
+        warp.mask = same;
+        if warp.missing(wanted) == 0 {
+            E::exchange(warp, o, wanted);
+            done |= same;
+        }
+    }
+    let waiting = all & !done;
+    if waiting == 0 {
+        warp.mask = all;
+        return Flow::Next;
+    }
+    // Those who are done (and those the guard excludes) go on, the others wait.
+    warp.mask = waiting;
+    let wanted = masks[waiting.trailing_zeros() as usize];
+    warp.wait(Wait::Lanes { members: wanted }, pc);
+    Flow::Leave
+}

@@ -1,0 +1,127 @@
+//! `shfl`: lanes read a register of other lanes.
+
+use std::marker::PhantomData;
+
+use crate::engine::exec::exchange::{Exchange, exchange};
+use crate::engine::exec::operand::{LANES, Read, Write, WritePredicateOptional, operands};
+use crate::engine::exec::warp::Warp;
+use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
+use crate::engine::lower::{Builder, expect_operands};
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
+
+operands! {
+    /// `lane`: the second source, whose meaning is the mode's. `clamp`: the third, with the segment mask. `inside`: whether
+    /// the lane that is read is one of the segment.
+    pub(crate) struct ShuffleOperands {
+        d: Write<u32>,
+        inside: WritePredicateOptional,
+        value: Read<u32>,
+        lane: Read<u32>,
+        clamp: Read<u32>,
+        members: Read<u32>,
+    }
+}
+
+/// The lanes among which a lane reads.
+struct Segment {
+    /// The bits of a lane's number that are the segment's.
+    mask: i32,
+    first: i32,
+    /// The limit that the clamp value gives: the last lane, for `.up` the first.
+    limit: i32,
+}
+
+/// A mode of `shfl`.
+trait Mode {
+    /// The lane that a lane reads by its second source, and whether it is inside the segment.
+    fn source(lane: i32, by: i32, segment: Segment) -> (i32, bool);
+}
+
+macro_rules! modes {
+    ($($name:ident($lane:ident, $by:ident, $segment:ident) $body:block)*) => { $(
+        struct $name;
+
+        impl Mode for $name {
+            #[inline(always)]
+            fn source($lane: i32, $by: i32, $segment: Segment) -> (i32, bool) $body
+        }
+    )* };
+}
+modes! {
+    Up(lane, by, segment) { (lane - by, lane - by >= segment.limit) }
+    Down(lane, by, segment) { (lane + by, lane + by <= segment.limit) }
+    Butterfly(lane, by, segment) { (lane ^ by, lane ^ by <= segment.limit) }
+    Index(_lane, by, segment) {
+        let source = segment.first | by & !segment.mask;
+        (source, source <= segment.limit)
+    }
+}
+
+/// `shfl.sync`
+struct Shuffle<M>(PhantomData<M>);
+
+impl<M: Mode> Exchange for Shuffle<M> {
+    type Operands = ShuffleOperands;
+
+    #[inline(always)]
+    fn members(o: &ShuffleOperands) -> Read<u32> {
+        o.members
+    }
+
+    #[inline(always)]
+    fn exchange(warp: &mut Warp, o: ShuffleOperands, _: u32) {
+        let values = o.value.lanes(warp);
+        let (sources, clamps) = (o.lane.lanes(warp), o.clamp.lanes(warp));
+        let mut result = [0u32; LANES];
+        let mut inside = 0u32;
+        for lane in 0..LANES as i32 {
+            let by = (sources[lane as usize] & 31) as i32;
+            let clamp = clamps[lane as usize];
+            let (limit, mask) = ((clamp & 31) as i32, (clamp >> 8 & 31) as i32);
+            let segment = Segment {
+                mask,
+                first: lane & mask,
+                limit: lane & mask | limit & !mask,
+            };
+            let (source, is_inside) = M::source(lane, by, segment);
+            let source = if is_inside { source } else { lane };
+            result[lane as usize] = values[source as usize & 31];
+            inside |= u32::from(is_inside) << lane;
+        }
+        o.d.put(warp, &result);
+        o.inside.put(warp, inside);
+    }
+}
+
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let mut modifiers = Modifiers::new(inst);
+    if !modifiers.flag("sync") {
+        return Err(unknown(inst));
+    }
+    let mode = modifiers
+        .any(&["up", "down", "bfly", "idx"])
+        .ok_or_else(|| unknown(inst))?;
+    if modifiers.ty() != Some(Ty::B32) {
+        return Err(unknown(inst));
+    }
+    modifiers.finish(inst)?;
+    expect_operands(inst, &[5])?;
+    let (d, inside) = cx.dst_pair(&inst.operands[0])?;
+    let operands = ShuffleOperands {
+        d: d.into(),
+        inside: inside.into(),
+        value: cx.src(&inst.operands[1], Ty::B32)?.into(),
+        lane: cx.src(&inst.operands[2], Ty::B32)?.into(),
+        clamp: cx.src(&inst.operands[3], Ty::B32)?.into(),
+        members: cx.src(&inst.operands[4], Ty::B32)?.into(),
+    };
+    let code = match mode {
+        "up" => exchange::<Shuffle<Up>>(),
+        "down" => exchange::<Shuffle<Down>>(),
+        "bfly" => exchange::<Shuffle<Butterfly>>(),
+        _ => exchange::<Shuffle<Index>>(),
+    };
+    cx.emit(code, operands);
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! The builder of one function: its registers, names and constants, and the instructions that have been emitted.
+
+use std::collections::HashMap;
+
+use super::constants::Constants;
+use super::context::Context;
+use super::field::{Field, Register};
+use super::scope::{Scope, Symbol};
+use crate::engine::exec::level::Code;
+use crate::engine::exec::operand::Width;
+use crate::ptx::ast::{Linkage, Position};
+use crate::ptx::{Error, Result};
+
+/// What the last field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// A number.
+    Raw(u32),
+    /// A label's place.
+    Label(u32),
+    /// A list of operands: its start.
+    List(u32),
+    /// A list of labels.
+    Labels(u32),
+    /// A call.
+    Call(u32),
+}
+
+/// Where control goes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Control {
+    /// To the next instruction.
+    Next,
+    /// To its label; to the next instruction too, if it is guarded.
+    Jump,
+    /// To any label of its list.
+    Switch,
+    /// Nowhere (unless it is guarded).
+    End,
+}
+
+/// A lowered instruction, before allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Lowered {
+    pub code: Code,
+    pub guard: Option<(Register, bool)>,
+    /// The words of its operands: where they start in the builder's words.
+    pub words: usize,
+    /// Operands that are not declared by types.
+    pub untyped: Option<Box<Untyped>>,
+    pub control: Control,
+    pub at: Position,
+    pub location: u32,
+    pub name: u16,
+}
+
+/// Operands that are not declared by types: five fields, and a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Untyped {
+    pub d: Field,
+    pub a: Field,
+    pub b: Field,
+    pub c: Field,
+    pub x: Link,
+    /// Whether `d` is a destination; if not, it is read.
+    pub writes_d: bool,
+    /// Entries of its list: (start, count).
+    pub list: (u32, u32),
+}
+
+/// A call before allocation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    pub callee: Option<u32>,
+    pub runtime: Option<String>,
+    pub arguments: Vec<(Field, u32)>,
+    pub results: Vec<(Field, u32)>,
+}
+
+/// The builder.
+pub(crate) struct Builder<'a, 'm> {
+    /// The module.
+    pub module: &'m mut Context<'a>,
+    /// Number of the function.
+    pub number: u32,
+    pub entry: bool,
+    pub scopes: Vec<Scope<'a>>,
+    pub widths: Vec<Width>,
+    pub code: Vec<Lowered>,
+    /// The words of typed operands.
+    pub words: Vec<u32>,
+    /// Lists of typed operands.
+    pub word_lists: Vec<u32>,
+    /// Operand lists of untyped instructions: field, and whether it is written.
+    pub lists: Vec<(Field, bool)>,
+    /// What is said of typed operands besides.
+    pub(super) ignored: Untyped,
+    /// Lists of labels.
+    pub label_lists: Vec<Vec<u32>>,
+    /// For each label: the instruction it stands before.
+    pub labels: Vec<Option<u32>>,
+    pub label_names: Vec<(String, Position)>,
+    pub constants: Constants,
+    pub local_bytes: u32,
+    pub local_align: u32,
+    pub calls: Vec<Call>,
+    /// Areas with the instructions they are alive for.
+    pub areas: Vec<(Register, u32, u32)>,
+    pub formals: Vec<Register>,
+    pub returns: Vec<Register>,
+    pub names: Vec<String>,
+    name_index: HashMap<String, u16>,
+    /// The number of the `.loc` that holds.
+    pub(super) location: u32,
+    /// Where the current instruction stands.
+    pub(super) at: Position,
+    /// Its guard.
+    pub(super) guard: Option<(Register, bool)>,
+    /// The number of its name.
+    pub(super) name: u16,
+}
+
+impl<'a, 'm> Builder<'a, 'm> {
+    /// A builder for a function.
+    pub fn new(module: &'m mut Context<'a>, number: u32) -> Self {
+        Builder {
+            module,
+            number,
+            entry: false,
+            scopes: vec![Scope::default()],
+            widths: Vec::new(),
+            code: Vec::new(),
+            words: Vec::new(),
+            word_lists: Vec::new(),
+            lists: Vec::new(),
+            ignored: Untyped {
+                d: Field::NONE,
+                a: Field::NONE,
+                b: Field::NONE,
+                c: Field::NONE,
+                x: Link::Raw(0),
+                writes_d: false,
+                list: (0, 0),
+            },
+            label_lists: Vec::new(),
+            labels: Vec::new(),
+            label_names: Vec::new(),
+            constants: Constants::default(),
+            local_bytes: 0,
+            local_align: 16,
+            calls: Vec::new(),
+            areas: Vec::new(),
+            formals: Vec::new(),
+            returns: Vec::new(),
+            names: Vec::new(),
+            name_index: HashMap::new(),
+            location: 0,
+            at: Position::default(),
+            guard: None,
+            name: 0,
+        }
+    }
+
+    pub(super) fn name_number(&mut self, name: &str) -> u16 {
+        if let Some(&number) = self.name_index.get(name) {
+            return number;
+        }
+        let number = self.names.len().min(usize::from(u16::MAX)) as u16;
+        if usize::from(number) == self.names.len() {
+            self.names.push(name.to_owned());
+        }
+        self.name_index.insert(name.to_owned(), number);
+        number
+    }
+
+    /// The innermost scope.
+    pub fn scope(&mut self) -> &mut Scope<'a> {
+        self.scopes
+            .last_mut()
+            .expect("the function's own scope is never left")
+    }
+
+    /// What a name means here.
+    pub fn find(&self, name: &str) -> Option<Symbol<'a>> {
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.get(name))
+            .or_else(|| self.module.scope.get(name))
+    }
+
+    /// A new register.
+    pub fn new_register(&mut self, width: Width) -> Register {
+        self.widths.push(width);
+        Register(self.widths.len() as u32 - 1)
+    }
+
+    pub(super) fn new_registers(
+        &mut self,
+        width: Width,
+        count: u32,
+        at: Position,
+    ) -> Result<Register> {
+        let first = self.widths.len();
+        if first + count as usize > 1 << 20 {
+            return Err(Error::new(at, "more than a million registers"));
+        }
+        self.widths.resize(first + count as usize, width);
+        Ok(Register(first as u32))
+    }
+
+    pub(super) fn new_label(&mut self, name: &str, at: Position) -> u32 {
+        self.labels.push(None);
+        self.label_names.push((name.to_owned(), at));
+        self.labels.len() as u32 - 1
+    }
+
+    /// The label of this name.
+    pub fn label(&self, name: &str, at: Position) -> Result<u32> {
+        match self.find(name) {
+            Some(Symbol::Label(label)) => Ok(label),
+            _ => Err(Error::new(
+                at,
+                format!("`{name}` is not a label of this function"),
+            )),
+        }
+    }
+
+    /// A constant in all lanes.
+    pub fn constant(&mut self, bits: u64, width: Width) -> Field {
+        self.constant_wide(bits, 0, width)
+    }
+
+    /// A constant of up to 128 bits in all lanes.
+    pub fn constant_wide(&mut self, bits: u64, high: u64, width: Width) -> Field {
+        Field::Constant(self.constants.get(bits, high, width))
+    }
+
+    /// The current guard.
+    pub fn guard(&self) -> Option<(Register, bool)> {
+        self.guard
+    }
+
+    /// Sets the guard of what is emitted next.
+    pub fn set_guard(&mut self, guard: Option<(Register, bool)>) {
+        self.guard = guard;
+    }
+}
+
+impl Linkage {
+    /// Whether the host can find it by name.
+    pub(crate) fn is_visible(self) -> bool {
+        self != Linkage::Private
+    }
+}

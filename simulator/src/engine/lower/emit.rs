@@ -1,0 +1,233 @@
+//! Emission of instructions: every operand is checked against what the operation declares.
+
+use super::builder::{Builder, Control, Link, Lowered, Untyped};
+use super::field::{Field, Named};
+use crate::engine::exec::level::Code;
+use crate::engine::exec::operand::{
+    Address, Labels, Operands, ReadList, SINK, Slot, Width, WriteList,
+};
+
+impl Builder<'_, '_> {
+    /// Starts a list of operands.
+    pub fn list(&mut self, fields: &[(Field, bool)]) -> (u32, u32) {
+        let start = self.lists.len() as u32;
+        self.lists.extend_from_slice(fields);
+        (start, fields.len() as u32)
+    }
+
+    /// A list of sources.
+    pub fn read_list<T>(&mut self, fields: &[Field]) -> ReadList<T> {
+        let start = self.word_lists.len() as u32;
+        self.word_lists
+            .extend(fields.iter().map(|field| field.word()));
+        ReadList::new(start, fields.len() as u32)
+    }
+
+    /// A list of destinations.
+    pub fn write_list<T>(&mut self, fields: &[Field]) -> WriteList<T> {
+        let start = self.word_lists.len() as u32;
+        self.word_lists
+            .extend(fields.iter().map(|field| field.word()));
+        WriteList::new(start, fields.len() as u32)
+    }
+
+    /// A list of labels.
+    pub fn label_list(&mut self, labels: Vec<u32>) -> Labels {
+        let (number, len) = (self.label_lists.len() as u32, labels.len() as u32);
+        self.label_lists.push(labels);
+        Labels::new(number, len)
+    }
+
+    /// Emits an instruction with the current guard. Each operand is checked against what the operation expects.
+    ///
+    /// # Panics
+    /// If an operand does not have the kind or width that the operation declares: a mistake of the family's lowering.
+    pub fn emit<O: Operands>(&mut self, code: Code, operands: O) -> &mut Lowered {
+        assert!(
+            code.slots == O::SLOTS,
+            "{}: the operation has other operands",
+            self.names[usize::from(self.name)]
+        );
+        let mut words = vec![0u32; size_of::<O>() / 4];
+        // SAFETY: `Operands` are structs of so many `u32`, so that they can be copied as such.
+        unsafe {
+            let from = (&raw const operands).cast::<u8>();
+            from.copy_to_nonoverlapping(words.as_mut_ptr().cast(), words.len() * 4);
+        }
+        self.emit_words(code, &words)
+    }
+
+    /// Emits an instruction whose operands are registers and constants only, in the order of its slots.
+    pub fn emit_fields(&mut self, code: Code, fields: &[Field]) -> &mut Lowered {
+        let words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
+        self.emit_words(code, &words)
+    }
+
+    /// An address operand with this base.
+    pub fn address_word(&self, base: Field, offset: u32, access: u32) -> Address {
+        Address::new(base.word(), offset, access)
+    }
+
+    /// Emits an access: fields, the address, and further fields, in the order of its slots.
+    pub fn emit_access(
+        &mut self,
+        code: Code,
+        before: &[Field],
+        address: Address,
+        behind: &[Field],
+    ) -> &mut Lowered {
+        let mut words: Vec<u32> = before.iter().map(|field| field.word()).collect();
+        words.extend(address.words());
+        words.extend(behind.iter().map(|field| field.word()));
+        self.emit_words(code, &words)
+    }
+
+    /// As [`Builder::emit_fields`], with numbers behind the fields.
+    pub fn emit_fields_with(
+        &mut self,
+        code: Code,
+        fields: &[Field],
+        numbers: &[u32],
+    ) -> &mut Lowered {
+        let mut words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
+        words.extend(numbers);
+        self.emit_words(code, &words)
+    }
+
+    fn emit_words(&mut self, code: Code, given: &[u32]) -> &mut Lowered {
+        let words = self.words.len();
+        self.words.extend_from_slice(given);
+        let mut at = words;
+        for &slot in code.slots {
+            assert!(
+                at + slot.words() <= self.words.len(),
+                "{}",
+                self.misfit(slot)
+            );
+            match slot {
+                Slot::Read(width) => self.check_read(self.words[at], width, slot),
+                Slot::Write(width) => {
+                    if self.words[at] == SINK {
+                        self.words[at] = self.new_register(width).0;
+                    }
+                    self.check_write(self.words[at], width, slot);
+                }
+                Slot::WriteOptional(width) => {
+                    if self.words[at] != SINK {
+                        self.check_write(self.words[at], width, slot);
+                    }
+                }
+                Slot::ReadArea | Slot::WriteArea => {
+                    let Named::Register(register) = Named::of(self.words[at]) else {
+                        panic!("{}", self.misfit(slot));
+                    };
+                    let width = self.widths.get(register.0 as usize);
+                    assert!(
+                        matches!(width, Some(Width::Area(_))),
+                        "{}",
+                        self.misfit(slot)
+                    );
+                }
+                Slot::ReadList(width) | Slot::WriteList(width) => {
+                    let (start, len) = (self.words[at] as usize, self.words[at + 1] as usize);
+                    for entry in start..start + len {
+                        let word = self.word_lists[entry];
+                        match slot {
+                            Slot::WriteList(_) if word == SINK => {}
+                            Slot::WriteList(_) => self.check_write(word, width, slot),
+                            _ => self.check_read(word, width, slot),
+                        }
+                    }
+                }
+                Slot::Address => {
+                    let wide = self.words[at + 2] & Address::WIDE != 0;
+                    let width = if wide { Width::W64 } else { Width::W32 };
+                    self.check_read(self.words[at], width, slot);
+                }
+                Slot::Number | Slot::Label | Slot::Labels | Slot::Call | Slot::Untyped => {}
+            }
+            at += slot.words();
+        }
+        assert!(at == self.words.len(), "{}", self.misfit(Slot::Number));
+        self.push(code, words, None)
+    }
+
+    fn check_read(&self, word: u32, expected: Width, slot: Slot) {
+        let found = match Named::of(word) {
+            Named::Register(register) => self.widths.get(register.0 as usize).copied(),
+            Named::Constant(number) => self.constants.width(number),
+            Named::Sink => None,
+        };
+        assert!(
+            found.is_some_and(|w| w.fits(expected)),
+            "{}",
+            self.misfit(slot)
+        );
+    }
+
+    fn check_write(&self, word: u32, expected: Width, slot: Slot) {
+        let found = match Named::of(word) {
+            Named::Register(register) => self.widths.get(register.0 as usize).copied(),
+            Named::Constant(_) | Named::Sink => None,
+        };
+        assert!(
+            found.is_some_and(|w| w.fits(expected)),
+            "{}",
+            self.misfit(slot)
+        );
+    }
+
+    /// What is said of an operand that is not what the operation expects.
+    fn misfit(&self, slot: Slot) -> String {
+        let name = &self.names[usize::from(self.name)];
+        format!(
+            "line {}: `{name}` was lowered with another operand than {slot:?}",
+            self.at.line
+        )
+    }
+
+    /// Emits an untyped instruction `d = code(a, b, c)`, with the current guard.
+    pub fn emit_untyped(
+        &mut self,
+        code: Code,
+        d: Field,
+        a: Field,
+        b: Field,
+        c: Field,
+    ) -> &mut Untyped {
+        if code.slots != [Slot::Untyped] {
+            self.emit_fields(code, &[d, a, b, c][..code.slots.len()]);
+            return &mut self.ignored;
+        }
+        let untyped = Untyped {
+            d,
+            a,
+            b,
+            c,
+            x: Link::Raw(0),
+            writes_d: true,
+            list: (0, 0),
+        };
+        let words = self.words.len();
+        let lowered = self.push(code, words, Some(Box::new(untyped)));
+        lowered.untyped.as_deref_mut().expect("just given")
+    }
+
+    fn push(&mut self, code: Code, words: usize, untyped: Option<Box<Untyped>>) -> &mut Lowered {
+        self.code.push(Lowered {
+            code,
+            guard: self.guard,
+            words,
+            untyped,
+            control: Control::Next,
+            at: self.at,
+            location: self.location,
+            name: self.name,
+        });
+        self.code.last_mut().expect("just pushed")
+    }
+}
+
+#[cfg(test)]
+#[path = "emit_tests.rs"]
+mod tests;
