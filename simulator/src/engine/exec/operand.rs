@@ -103,8 +103,6 @@ pub(crate) enum Slot {
     Labels,
     /// The number of a call site of the function.
     Call,
-    /// Five words of an instruction that is not declared by operand types.
-    Untyped,
 }
 
 impl Slot {
@@ -113,7 +111,6 @@ impl Slot {
         match self {
             Slot::ReadList(_) | Slot::WriteList(_) | Slot::Labels => 2,
             Slot::Address => 3,
-            Slot::Untyped => 5,
             _ => 1,
         }
     }
@@ -301,7 +298,7 @@ word_operands! {
 impl<T: Value> Read<T> {
     /// The lanes of the operand.
     #[inline(always)]
-    pub fn lanes<'w>(self, warp: &'w Warp) -> &'w [T; LANES] {
+    pub fn lanes(self, warp: &Warp) -> &[T; LANES] {
         // SAFETY: the word is the offset of 32 lanes of this width in the current frame or the constants, aligned to a cache
         // line: the lowering checked the width (`Builder::emit`) and allocation gave the offset (`allocate`).
         unsafe { &*warp.operand(self.word).cast::<[T; LANES]>() }
@@ -331,7 +328,7 @@ impl<T: Value> Write<T> {
 
     /// Where the lanes are, for results that are written in place; only the executing lanes may be changed.
     #[inline(always)]
-    pub fn lanes_mut<'w>(self, warp: &'w mut Warp) -> &'w mut [T; LANES] {
+    pub fn lanes_mut(self, warp: &mut Warp) -> &mut [T; LANES] {
         // SAFETY: the word is the offset of 32 lanes of this width in the current frame (`Builder::emit`, `allocate`);
         // `warp` stays borrowed while the reference lives.
         unsafe { &mut *warp.register(self.word).cast::<[T; LANES]>() }

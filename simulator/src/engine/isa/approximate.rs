@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use super::float::{self, Fast};
+use super::lowering::emit_with;
 use super::{half, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Code, Level, Op, scalar};
@@ -197,9 +198,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         _ => return Err(unknown(inst)),
     };
     modifiers.finish(inst)?;
-    let fields = cx.lane_operands(inst, ty, sources)?;
-    cx.emit_fields_with(code, &fields, option.as_slice());
-    Ok(())
+    expect_operands(inst, &[sources + 1])?;
+    emit_with(cx, inst, code, ty, &[ty; 3][..sources], option.as_slice())
 }
 
 fn test<'a>(

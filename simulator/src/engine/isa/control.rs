@@ -231,7 +231,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                     format!("`{name}` is not a list of branch targets"),
                 ));
             };
-            let targets = cx.label_list(labels);
+            let targets = cx.label_list(&labels);
             let operands = IndexedOperands {
                 index: index.into(),
                 targets,

@@ -14,7 +14,7 @@ use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Level, Op, scalar};
 use crate::engine::exec::operand::{Address, LANES, Read, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
@@ -164,12 +164,6 @@ impl Op for Arrive {
     }
 }
 
-const U32: Ty = Ty {
-    kind: Kind::Unsigned,
-    bits: 32,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     if inst.opcode != "cp" || !modifiers.flag("async") {
@@ -244,7 +238,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
     let size = *size as u32;
     let from_bytes = match inst.operands.get(3).filter(|_| operands == 4) {
-        Some(operand) => cx.src(operand, U32)?,
+        Some(operand) => cx.src(operand, Ty::U32)?,
         None => cx.constant(u64::from(size), Width::W32),
     };
     let copies = |space, kind| Effect {

@@ -1,11 +1,12 @@
 //! Floating-point arithmetic of f32 and f64. To nearest (with and without `.ftz`) it is vector code; the other roundings and
 //! `.sat` go through [`numerics`](crate::numerics) lane by lane.
 
+use super::lowering::emit_with;
 use super::{lanewise, lanewise_with};
 use crate::engine::exec::level::{Code, scalar, vector};
 use crate::engine::exec::operand::{Encode, Value};
-use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
+use crate::engine::lower::{Builder, expect_operands};
 use crate::numerics::Rounding;
 use crate::numerics::float::{self as numeric, Float, Mode};
 use crate::ptx::Result;
@@ -286,9 +287,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "abs" if !rounded && !sat => (fast!(Abs, AbsFtz), 1, None),
         _ => return Err(unknown(inst)),
     };
-    let fields = cx.lane_operands(inst, ty, sources)?;
-    cx.emit_fields_with(code, &fields, option.as_slice());
-    Ok(())
+    expect_operands(inst, &[sources + 1])?;
+    emit_with(cx, inst, code, ty, &[ty; 3][..sources], option.as_slice())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
+use super::lowering::emit_with;
 use super::{compare, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Level, Op, scalar};
@@ -236,9 +237,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     {
         return Err(unknown(inst));
     }
-    let fields = cx.lane_operands(inst, ty, sources)?;
-    cx.emit_fields_with(code, &fields, &[option]);
-    Ok(())
+    expect_operands(inst, &[sources + 1])?;
+    emit_with(cx, inst, code, ty, &[ty; 3][..sources], &[option])
 }
 
 /// `setp` and `set` on these types.

@@ -18,7 +18,7 @@ use crate::engine::exec::operand::{
 };
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width, expect_operands};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
@@ -371,17 +371,6 @@ pub(crate) unsafe fn arrive_for_copies(
     Flow::Next
 }
 
-const U32: Ty = Ty {
-    kind: Kind::Unsigned,
-    bits: 32,
-    packed: 1,
-};
-const B64: Ty = Ty {
-    kind: Kind::Bits,
-    bits: 64,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let operations = [
@@ -412,7 +401,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             "shared::cluster" => Space::SharedCluster,
             _ => Space::Shared,
         });
-    if modifiers.ty() != Some(B64) {
+    if modifiers.ty() != Some(Ty::B64) {
         return Err(unknown(inst));
     }
     modifiers.finish(inst)?;
@@ -421,7 +410,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         expect_operands(inst, &[2])?;
         let (d, a) = (
             cx.dst(&operands[0], Width::W32)?,
-            cx.src(&operands[1], B64)?,
+            cx.src(&operands[1], Ty::B64)?,
         );
         cx.emit_fields(scalar::<PendingCount>(), &[d, a]);
         return Ok(());
@@ -449,9 +438,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         ("inval", []) => cx.constant(0, Width::W32),
         ("arrive" | "arrive_drop", []) if !expects => cx.constant(1, Width::W32),
         ("test_wait", [state]) | ("try_wait", [state] | [state, _]) => {
-            cx.src(state, if parity { U32 } else { B64 })?
+            cx.src(state, if parity { Ty::U32 } else { Ty::B64 })?
         }
-        (_, [count]) if !wait && operation != "inval" => cx.src(count, U32)?,
+        (_, [count]) if !wait && operation != "inval" => cx.src(count, Ty::U32)?,
         _ => {
             return Err(Error::new(
                 inst.at,

@@ -6,7 +6,7 @@ use crate::engine::exec::level::{Level, Op, scalar};
 use crate::engine::exec::operand::{LANES, Read, Write, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -83,12 +83,6 @@ impl Op for Restore {
     }
 }
 
-const B64: Ty = Ty {
-    kind: Kind::Bits,
-    bits: 64,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     match inst.opcode {
@@ -129,7 +123,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
             let (d, a) = (
                 cx.dst(&inst.operands[0], Width::W64)?,
-                cx.src(&inst.operands[1], B64)?,
+                cx.src(&inst.operands[1], Ty::B64)?,
             );
             cx.emit_fields_with(scalar::<Allocate>(), &[d, a], &[align]);
         }
@@ -140,7 +134,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         "stackrestore" => {
             expect_operands(inst, &[1])?;
-            let a = cx.src(&inst.operands[0], B64)?;
+            let a = cx.src(&inst.operands[0], Ty::B64)?;
             cx.emit_fields(scalar::<Restore>(), &[a]);
         }
         "createpolicy" => {

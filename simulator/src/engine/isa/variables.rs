@@ -10,7 +10,7 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Register, Width, expect_operands};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
@@ -197,17 +197,6 @@ const SPACES: [(&str, u32); 9] = [
     ("const", 32),
 ];
 
-const U32: Ty = Ty {
-    kind: Kind::Unsigned,
-    bits: 32,
-    packed: 1,
-};
-const U64: Ty = Ty {
-    kind: Kind::Unsigned,
-    bits: 64,
-    packed: 1,
-};
-
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let to = inst.opcode == "cvta" && modifiers.flag("to");
@@ -227,23 +216,23 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             expect_operands(inst, &[2])?;
             let (d, a) = (
                 cx.dst(&inst.operands[0], Width::of(Ty::PRED))?,
-                cx.src(&inst.operands[1], U64)?,
+                cx.src(&inst.operands[1], Ty::U64)?,
             );
             cx.emit_fields_with(scalar::<InSpace>(), &[d, a], &[space]);
             Ok(())
         }
         "cvta" => {
             let space = space.ok_or_else(|| unknown(inst))?;
-            let ty = ty.filter(|t| *t == U64).ok_or_else(|| unknown(inst))?;
+            let ty = ty.filter(|t| *t == Ty::U64).ok_or_else(|| unknown(inst))?;
             expect_operands(inst, &[2])?;
             convert(cx, inst, to, space, ty)
         }
         _ => {
             let ty = ty
-                .filter(|t| *t == U32 || *t == U64)
+                .filter(|t| *t == Ty::U32 || *t == Ty::U64)
                 .ok_or_else(|| unknown(inst))?;
             let generic = space.is_none();
-            if space.is_some_and(|s| s != 4) || generic && ty == U32 {
+            if space.is_some_and(|s| s != 4) || generic && ty == Ty::U32 {
                 return Err(unknown(inst));
             }
             let map = inst.opcode == "mapa";
@@ -252,7 +241,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let d = cx.dst(&inst.operands[0], width)?;
             let a = cx.src(&inst.operands[1], ty)?;
             if !map {
-                let code = if ty == U64 {
+                let code = if ty == Ty::U64 {
                     scalar::<RankOf<u64>>()
                 } else {
                     scalar::<RankOf<u32>>()
@@ -260,8 +249,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 cx.emit_fields(code, &[d, a]);
                 return Ok(());
             }
-            let rank = cx.src(&inst.operands[2], U32)?;
-            let code = match (ty == U64, generic) {
+            let rank = cx.src(&inst.operands[2], Ty::U32)?;
+            let code = match (ty == Ty::U64, generic) {
                 (true, true) => scalar::<MapRank<u64, true>>(),
                 (true, false) => scalar::<MapRank<u64, false>>(),
                 (false, _) => scalar::<MapRank<u32, false>>(),
@@ -290,7 +279,7 @@ fn convert<'a>(
         (16, false) => Some(vector::<ToParameter>()),
         _ => None,
     };
-    let a = cx.src(source, U64)?;
+    let a = cx.src(source, Ty::U64)?;
     cx.emit_fields(code.ok_or_else(|| unknown(inst))?, &[d, a]);
     Ok(())
 }

@@ -2,8 +2,9 @@
 //! a warp's frame stays small enough for the caches; then instructions get their final form.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::builder::{Builder, Control, Link, Lowered};
+use super::builder::{Builder, Control, Lowered};
 use super::field::{Field, Named, Register};
 use crate::engine::exec::operand::{CONSTANT, SINK, Slot, Width};
 use crate::engine::exec::warp::{INLINE_WORDS, Inst};
@@ -160,32 +161,24 @@ impl Flow {
 /// The labels that an instruction jumps to.
 fn targets(builder: &Builder, inst: &Lowered) -> Vec<u32> {
     let mut labels = Vec::new();
-    if let Some(untyped) = &inst.untyped {
-        match (inst.control, untyped.x) {
-            (Control::Jump, Link::Label(label)) => labels.push(label),
-            (Control::Switch, Link::Labels(list)) => {
-                labels.extend(&builder.label_lists[list as usize]);
-            }
-            _ => {}
-        }
-    }
     slots(builder, inst, |slot, words| match slot {
         Slot::Label => labels.push(words[0]),
-        Slot::Labels => labels.extend(&builder.label_lists[words[0] as usize]),
+        Slot::Labels => labels.extend(&builder.list_labels[list(words)]),
         _ => {}
     });
     labels
 }
 
-/// Calls `f` with each slot of a typed instruction and its words.
+/// The range of a list in the words or labels of the builder's lists.
+fn list(words: &[u32]) -> Range<usize> {
+    let start = words[0] as usize;
+    start..start + words[1] as usize
+}
+
+/// Calls `f` with each slot of an instruction and its words.
 fn slots(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Slot, &[u32])) {
     let mut at = inst.words;
-    for &slot in inst
-        .code
-        .slots
-        .iter()
-        .filter(|&&slot| slot != Slot::Untyped)
-    {
+    for &slot in inst.code.slots {
         f(slot, &builder.words[at..at + slot.words()]);
         at += slot.words();
     }
@@ -200,28 +193,6 @@ fn visit(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Register, bool)) {
             f(register, write);
         }
     };
-    let mut call_site = |number: u32, field: &mut dyn FnMut(Field, bool)| {
-        let call = &builder.calls[number as usize];
-        call.arguments
-            .iter()
-            .for_each(|&(argument, _)| field(argument, false));
-        call.results
-            .iter()
-            .for_each(|&(result, _)| field(result, true));
-    };
-    if let Some(untyped) = &inst.untyped {
-        for source in [untyped.a, untyped.b, untyped.c] {
-            field(source, false);
-        }
-        let (start, count) = untyped.list;
-        for &(entry, write) in &builder.lists[start as usize..(start + count) as usize] {
-            field(entry, write);
-        }
-        if let Link::Call(call) = untyped.x {
-            call_site(call, &mut field);
-        }
-        field(untyped.d, untyped.writes_d);
-    }
     slots(builder, inst, |slot, words| {
         let mut word = |word: u32, write: bool| {
             if let Named::Register(register) = Named::of(word) {
@@ -232,12 +203,19 @@ fn visit(builder: &Builder, inst: &Lowered, mut f: impl FnMut(Register, bool)) {
             Slot::Read(_) | Slot::Address => word(words[0], false),
             Slot::Write(_) | Slot::WriteOptional(_) => word(words[0], true),
             Slot::ReadList(_) | Slot::WriteList(_) => {
-                let (start, len) = (words[0] as usize, words[1] as usize);
-                for &entry in &builder.word_lists[start..start + len] {
+                for &entry in &builder.list_words[list(words)] {
                     word(entry, matches!(slot, Slot::WriteList(_)));
                 }
             }
-            Slot::Call => call_site(words[0], &mut field),
+            Slot::Call => {
+                let call = &builder.calls[words[0] as usize];
+                for &(argument, _) in &call.arguments {
+                    field(argument, false);
+                }
+                for &(result, _) in &call.results {
+                    field(result, true);
+                }
+            }
             _ => {}
         }
     });
@@ -340,7 +318,6 @@ fn finish(
     zeroed: Vec<(u32, u32)>,
 ) -> Function {
     let resolve = |field: Field| match field {
-        Field::Raw(value) => value,
         Field::Register(register) => offsets[register.0 as usize],
         Field::Constant(constant) => constant.offset | CONSTANT,
         Field::Sink => SINK,
@@ -349,37 +326,23 @@ fn finish(
         offset: offsets[register.0 as usize],
         bytes: builder.widths[register.0 as usize].lane_bytes(),
     };
-    let mut lists: Vec<u32> = builder
-        .lists
-        .iter()
-        .map(|&(field, _)| resolve(field))
-        .collect();
     let label = |label: u32| builder.labels[label as usize].unwrap_or(0);
-    // Lists of labels: the number of entries, then the places.
-    let mut label_starts = Vec::new();
-    for list in &builder.label_lists {
-        label_starts.push(lists.len() as u32);
-        lists.push(list.len() as u32);
-        lists.extend(list.iter().map(|&l| label(l)));
-    }
     let resolve_word = |word: u32| match Named::of(word) {
         Named::Register(register) => offsets[register.0 as usize],
         Named::Constant(number) => builder.constants.offset(number) | CONSTANT,
         Named::Sink => SINK,
     };
-    let word_lists = lists.len() as u32;
-    lists.extend(builder.word_lists.iter().map(|&word| resolve_word(word)));
+    // The lists: of operands, then of labels, then operands that do not fit their instructions.
+    let mut lists: Vec<u32> = builder
+        .list_words
+        .iter()
+        .map(|&word| resolve_word(word))
+        .collect();
+    let first_label = lists.len() as u32;
+    lists.extend(builder.list_labels.iter().map(|&l| label(l)));
     let mut code = Vec::with_capacity(builder.code.len());
     for inst in &builder.code {
         let mut words = Vec::new();
-        if let Some(untyped) = &inst.untyped {
-            words.extend([untyped.d, untyped.a, untyped.b, untyped.c].map(resolve));
-            words.push(match untyped.x {
-                Link::Raw(value) | Link::List(value) | Link::Call(value) => value,
-                Link::Label(l) => label(l),
-                Link::Labels(list) => label_starts[list as usize],
-            });
-        }
         slots(builder, inst, |slot, given| match slot {
             Slot::Read(_)
             | Slot::Write(_)
@@ -387,16 +350,10 @@ fn finish(
             | Slot::ReadArea
             | Slot::WriteArea => words.push(resolve_word(given[0])),
             Slot::Address => words.extend([resolve_word(given[0]), given[1], given[2]]),
-            Slot::ReadList(_) | Slot::WriteList(_) => {
-                words.extend([word_lists + given[0], given[1]])
-            }
+            Slot::ReadList(_) | Slot::WriteList(_) => words.extend(given),
             Slot::Label => words.push(label(given[0])),
-            Slot::Labels => {
-                let start = label_starts[given[0] as usize];
-                words.extend([start + 1, lists[start as usize]]);
-            }
+            Slot::Labels => words.extend([first_label + given[0], given[1]]),
             Slot::Number | Slot::Call => words.push(given[0]),
-            Slot::Untyped => {}
         });
         let mut inline = [0; INLINE_WORDS];
         if words.len() <= INLINE_WORDS {

@@ -11,21 +11,6 @@ use crate::engine::exec::operand::Width;
 use crate::ptx::ast::{Linkage, Position};
 use crate::ptx::{Error, Result};
 
-/// What the last field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
-    /// A number.
-    Raw(u32),
-    /// A label's place.
-    Label(u32),
-    /// A list of operands: its start.
-    List(u32),
-    /// A list of labels.
-    Labels(u32),
-    /// A call.
-    Call(u32),
-}
-
 /// Where control goes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Control {
@@ -46,26 +31,10 @@ pub(crate) struct Lowered {
     pub guard: Option<(Register, bool)>,
     /// The words of its operands: where they start in the builder's words.
     pub words: usize,
-    /// Operands that are not declared by types.
-    pub untyped: Option<Box<Untyped>>,
     pub control: Control,
     pub at: Position,
     pub location: u32,
     pub name: u16,
-}
-
-/// Operands that are not declared by types: five fields, and a list.
-#[derive(Clone, Debug)]
-pub(crate) struct Untyped {
-    pub d: Field,
-    pub a: Field,
-    pub b: Field,
-    pub c: Field,
-    pub x: Link,
-    /// Whether `d` is a destination; if not, it is read.
-    pub writes_d: bool,
-    /// Entries of its list: (start, count).
-    pub list: (u32, u32),
 }
 
 /// A call before allocation.
@@ -87,16 +56,12 @@ pub(crate) struct Builder<'a, 'm> {
     pub scopes: Vec<Scope<'a>>,
     pub widths: Vec<Width>,
     pub code: Vec<Lowered>,
-    /// The words of typed operands.
+    /// The words of the instructions' operands.
     pub words: Vec<u32>,
-    /// Lists of typed operands.
-    pub word_lists: Vec<u32>,
-    /// Operand lists of untyped instructions: field, and whether it is written.
-    pub lists: Vec<(Field, bool)>,
-    /// What is said of typed operands besides.
-    pub(super) ignored: Untyped,
-    /// Lists of labels.
-    pub label_lists: Vec<Vec<u32>>,
+    /// The entries of lists of sources or destinations.
+    pub list_words: Vec<u32>,
+    /// The entries of lists of labels.
+    pub list_labels: Vec<u32>,
     /// For each label: the instruction it stands before.
     pub labels: Vec<Option<u32>>,
     pub label_names: Vec<(String, Position)>,
@@ -131,18 +96,8 @@ impl<'a, 'm> Builder<'a, 'm> {
             widths: Vec::new(),
             code: Vec::new(),
             words: Vec::new(),
-            word_lists: Vec::new(),
-            lists: Vec::new(),
-            ignored: Untyped {
-                d: Field::NONE,
-                a: Field::NONE,
-                b: Field::NONE,
-                c: Field::NONE,
-                x: Link::Raw(0),
-                writes_d: false,
-                list: (0, 0),
-            },
-            label_lists: Vec::new(),
+            list_words: Vec::new(),
+            list_labels: Vec::new(),
             labels: Vec::new(),
             label_names: Vec::new(),
             constants: Constants::default(),

@@ -1,6 +1,6 @@
 //! Emission of instructions: every operand is checked against what the operation declares.
 
-use super::builder::{Builder, Control, Link, Lowered, Untyped};
+use super::builder::{Builder, Control, Lowered};
 use super::field::{Field, Named};
 use crate::engine::exec::level::Code;
 use crate::engine::exec::operand::{
@@ -8,34 +8,27 @@ use crate::engine::exec::operand::{
 };
 
 impl Builder<'_, '_> {
-    /// Starts a list of operands.
-    pub fn list(&mut self, fields: &[(Field, bool)]) -> (u32, u32) {
-        let start = self.lists.len() as u32;
-        self.lists.extend_from_slice(fields);
-        (start, fields.len() as u32)
-    }
-
     /// A list of sources.
     pub fn read_list<T>(&mut self, fields: &[Field]) -> ReadList<T> {
-        let start = self.word_lists.len() as u32;
-        self.word_lists
+        let start = self.list_words.len() as u32;
+        self.list_words
             .extend(fields.iter().map(|field| field.word()));
         ReadList::new(start, fields.len() as u32)
     }
 
     /// A list of destinations.
     pub fn write_list<T>(&mut self, fields: &[Field]) -> WriteList<T> {
-        let start = self.word_lists.len() as u32;
-        self.word_lists
+        let start = self.list_words.len() as u32;
+        self.list_words
             .extend(fields.iter().map(|field| field.word()));
         WriteList::new(start, fields.len() as u32)
     }
 
     /// A list of labels.
-    pub fn label_list(&mut self, labels: Vec<u32>) -> Labels {
-        let (number, len) = (self.label_lists.len() as u32, labels.len() as u32);
-        self.label_lists.push(labels);
-        Labels::new(number, len)
+    pub fn label_list(&mut self, labels: &[u32]) -> Labels {
+        let start = self.list_labels.len() as u32;
+        self.list_labels.extend_from_slice(labels);
+        Labels::new(start, labels.len() as u32)
     }
 
     /// Emits an instruction with the current guard. Each operand is checked against what the operation expects.
@@ -131,7 +124,7 @@ impl Builder<'_, '_> {
                 Slot::ReadList(width) | Slot::WriteList(width) => {
                     let (start, len) = (self.words[at] as usize, self.words[at + 1] as usize);
                     for entry in start..start + len {
-                        let word = self.word_lists[entry];
+                        let word = self.list_words[entry];
                         match slot {
                             Slot::WriteList(_) if word == SINK => {}
                             Slot::WriteList(_) => self.check_write(word, width, slot),
@@ -144,12 +137,12 @@ impl Builder<'_, '_> {
                     let width = if wide { Width::W64 } else { Width::W32 };
                     self.check_read(self.words[at], width, slot);
                 }
-                Slot::Number | Slot::Label | Slot::Labels | Slot::Call | Slot::Untyped => {}
+                Slot::Number | Slot::Label | Slot::Labels | Slot::Call => {}
             }
             at += slot.words();
         }
         assert!(at == self.words.len(), "{}", self.misfit(Slot::Number));
-        self.push(code, words, None)
+        self.push(code, words)
     }
 
     fn check_read(&self, word: u32, expected: Width, slot: Slot) {
@@ -186,39 +179,11 @@ impl Builder<'_, '_> {
         )
     }
 
-    /// Emits an untyped instruction `d = code(a, b, c)`, with the current guard.
-    pub fn emit_untyped(
-        &mut self,
-        code: Code,
-        d: Field,
-        a: Field,
-        b: Field,
-        c: Field,
-    ) -> &mut Untyped {
-        if code.slots != [Slot::Untyped] {
-            self.emit_fields(code, &[d, a, b, c][..code.slots.len()]);
-            return &mut self.ignored;
-        }
-        let untyped = Untyped {
-            d,
-            a,
-            b,
-            c,
-            x: Link::Raw(0),
-            writes_d: true,
-            list: (0, 0),
-        };
-        let words = self.words.len();
-        let lowered = self.push(code, words, Some(Box::new(untyped)));
-        lowered.untyped.as_deref_mut().expect("just given")
-    }
-
-    fn push(&mut self, code: Code, words: usize, untyped: Option<Box<Untyped>>) -> &mut Lowered {
+    fn push(&mut self, code: Code, words: usize) -> &mut Lowered {
         self.code.push(Lowered {
             code,
             guard: self.guard,
             words,
-            untyped,
             control: Control::Next,
             at: self.at,
             location: self.location,

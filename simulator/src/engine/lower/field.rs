@@ -23,11 +23,9 @@ impl Width {
     }
 }
 
-/// A field of a lowered instruction.
+/// An operand of a lowered instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Nothing, or any number the operation understands.
-    Raw(u32),
     /// A register.
     Register(Register),
     /// A constant of the pool.
@@ -37,17 +35,12 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// An unused field.
-    pub const NONE: Field = Field::Raw(0);
-
-    /// The word of an operand that is this field, until allocation replaces it. A raw field is no such operand: it becomes a
-    /// word that `Builder::emit` refuses.
+    /// The word of an operand that is this field, until allocation replaces it.
     pub(super) fn word(self) -> u32 {
         match self {
             Field::Register(register) => register.0,
             Field::Constant(constant) => CONSTANT_WORD | constant.number,
             Field::Sink => SINK,
-            Field::Raw(_) => RAW_WORD,
         }
     }
 }
@@ -63,8 +56,6 @@ pub(crate) struct Constant {
 
 /// Set in the word of a constant.
 const CONSTANT_WORD: u32 = 1 << 31;
-/// A word that no register or constant has.
-const RAW_WORD: u32 = u32::MAX - 1;
 
 /// What an operand's word names before allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,8 +30,12 @@ impl Ty {
     pub const PRED: Ty = Ty::new(Kind::Pred, 1);
     /// `.b32`
     pub const B32: Ty = Ty::new(Kind::Bits, 32);
+    /// `.b64`
+    pub const B64: Ty = Ty::new(Kind::Bits, 64);
     /// `.u32`
     pub const U32: Ty = Ty::new(Kind::Unsigned, 32);
+    /// `.u64`
+    pub const U64: Ty = Ty::new(Kind::Unsigned, 64);
 
     /// One value of this kind and width.
     pub const fn new(kind: Kind, bits: u32) -> Ty {

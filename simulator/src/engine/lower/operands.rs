@@ -197,21 +197,6 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The operands of `d = f(a, ..)` with so many sources, all of this type.
-    pub fn lane_operands(
-        &mut self,
-        inst: &Instruction<'a>,
-        ty: Ty,
-        sources: usize,
-    ) -> Result<Vec<Field>> {
-        expect_operands(inst, &[sources + 1])?;
-        let mut fields = vec![self.dst(&inst.operands[0], Width::of(ty))?];
-        for operand in &inst.operands[1..] {
-            fields.push(self.src(operand, ty)?);
-        }
-        Ok(fields)
-    }
-
     fn float_constant(&mut self, value: f64, ty: Ty) -> Field {
         if ty.bits == 64 {
             self.constant(value.to_bits(), Width::W64)
