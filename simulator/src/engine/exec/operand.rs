@@ -181,14 +181,6 @@ operands! {
     pub(crate) struct TernaryWith<A: Value, B: Value, C: Value, R: Value, O: Encode> {
         d: Write<R>, a: Read<A>, b: Read<B>, c: Read<C>, option: Encoded<O>,
     }
-    /// `d = f(a)`, chosen by a number
-    pub(crate) struct UnaryBy<A: Value, R: Value> { d: Write<R>, a: Read<A>, by: u32 }
-    /// `d = f(a, b)`, chosen by a number
-    pub(crate) struct BinaryBy<A: Value, B: Value, R: Value> { d: Write<R>, a: Read<A>, b: Read<B>, by: u32 }
-    /// `d = f(a, b, c)`, chosen by a number
-    pub(crate) struct TernaryBy<A: Value, B: Value, C: Value, R: Value> {
-        d: Write<R>, a: Read<A>, b: Read<B>, c: Read<C>, by: u32,
-    }
 }
 
 // SAFETY: one word.
@@ -202,6 +194,18 @@ pub(crate) trait Encode: Copy {
     fn encode(self) -> u32;
     /// The value that [`Encode::encode`] made this number of.
     fn decode(word: u32) -> Self;
+}
+
+impl Encode for u8 {
+    #[inline(always)]
+    fn encode(self) -> u32 {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn decode(word: u32) -> u8 {
+        word as u8
+    }
 }
 
 impl Encode for bool {

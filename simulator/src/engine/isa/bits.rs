@@ -6,7 +6,7 @@ use super::lanewise;
 use super::lowering::{Word, by_flags, emit, emit_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::{Level, Op, scalar, vector};
-use crate::engine::exec::operand::{LANES, Quaternary, TernaryBy};
+use crate::engine::exec::operand::{LANES, Quaternary, TernaryWith};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
@@ -71,16 +71,16 @@ impl<T: Word> Op for Bfi<T> {
     }
 }
 
-/// `lop3`, whose truth table is the number.
+/// `lop3`, whose truth table is the option.
 struct Lop3;
 
 impl Op for Lop3 {
-    type Operands = TernaryBy<u32, u32, u32, u32>;
+    type Operands = TernaryWith<u32, u32, u32, u32, u8>;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
-        let table = o.by as u8;
+        let table = o.option.get();
         let mut result = [0; LANES];
         for lane in 0..LANES {
             result[lane] = numeric::lop3(a[lane], b[lane], c[lane], table);

@@ -1,16 +1,12 @@
 //! `cvt` to and from floating point, and between integers with `.sat`: the common conversions as vector code, all others
 //! through [`numerics::convert`](crate::numerics::convert).
 
-use std::marker::PhantomData;
-
 use half::{bf16, f16};
 
 use super::lowering::{Word, emit_with};
-use super::{convert_integer, lanewise};
-use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
-use crate::engine::exec::operand::{BinaryBy, LANES, TernaryBy, UnaryBy, lanes_of};
-use crate::engine::exec::warp::{Flow, Warp};
+use super::{convert_integer, lanewise, lanewise_with};
+use crate::engine::exec::level::{Code, scalar, vector};
+use crate::engine::exec::operand::Encode;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width};
 use crate::numerics::Rounding;
@@ -45,81 +41,29 @@ fn canonical(value: f32) -> u32 {
     }
 }
 
-/// Any conversion of one value. In all of these operations, `by` is the conversion's [code](Conversion::code).
-struct General<S, D>(PhantomData<(S, D)>);
-
-impl<S: Word, D: Word> Op for General<S, D> {
-    type Operands = UnaryBy<S, D>;
+impl Encode for Conversion {
+    #[inline(always)]
+    fn encode(self) -> u32 {
+        self.code()
+    }
 
     #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let conversion = Conversion::from_code(o.by);
-        let a = o.a.lanes(warp);
-        let mut result = [D::default(); LANES];
-        for lane in lanes_of(warp.mask) {
-            result[lane] = D::low(conversion.apply(a[lane].wide()));
-        }
-        o.d.put(warp, &result);
-        Flow::Next
+    fn decode(word: u32) -> Conversion {
+        Conversion::from_code(word)
     }
 }
 
-/// Two values into one register.
-struct Pack<S, D>(PhantomData<(S, D)>);
-
-impl<S: Word, D: Word> Op for Pack<S, D> {
-    type Operands = BinaryBy<S, S, D>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let conversion = Conversion::from_code(o.by);
-        let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
-        let mut result = [D::default(); LANES];
-        for lane in lanes_of(warp.mask) {
-            result[lane] = D::low(conversion.pack(a[lane].wide(), b[lane].wide()));
-        }
-        o.d.put(warp, &result);
-        Flow::Next
+// Any conversion of one value; two values into one register, for `cvt.pack` above the low bits of a third; and both halves
+// of a register.
+lanewise_with! {
+    General<S: Word, D: Word>(a: S; conversion: Conversion) -> D { D::low(conversion.apply(a.wide())) }
+    Pack<S: Word, D: Word>(a: S, b: S; conversion: Conversion) -> D {
+        D::low(conversion.pack(a.wide(), b.wide()))
     }
-}
-
-/// `cvt.pack` with `c`, whose low bits become those above the two values.
-struct PackBelow;
-
-impl Op for PackBelow {
-    type Operands = TernaryBy<u32, u32, u32, u32>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let conversion = Conversion::from_code(o.by);
-        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
-        let mut result = [0; LANES];
-        for lane in lanes_of(warp.mask) {
-            let values = conversion.pack(a[lane].into(), b[lane].into()) as u32;
-            result[lane] = values | c[lane] << (2 * conversion.to.width());
-        }
-        o.d.put(warp, &result);
-        Flow::Next
+    PackBelow(a: u32, b: u32, c: u32; conversion: Conversion) -> u32 {
+        conversion.pack(a.into(), b.into()) as u32 | c << (2 * conversion.to.width())
     }
-}
-
-/// Both halves of a register.
-struct Unpack<S, D>(PhantomData<(S, D)>);
-
-impl<S: Word, D: Word> Op for Unpack<S, D> {
-    type Operands = UnaryBy<S, D>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let conversion = Conversion::from_code(o.by);
-        let a = o.a.lanes(warp);
-        let mut result = [D::default(); LANES];
-        for lane in lanes_of(warp.mask) {
-            result[lane] = D::low(conversion.unpack(a[lane].wide()));
-        }
-        o.d.put(warp, &result);
-        Flow::Next
-    }
+    Unpack<S: Word, D: Word>(a: S; conversion: Conversion) -> D { D::low(conversion.unpack(a.wide())) }
 }
 
 /// A type in a `cvt`, and how many of it are packed.
@@ -216,8 +160,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             let result = register_type(2 * to.width());
             let source = ty_of(from);
             let code = by_widths!(Pack, Width::of(source), Width::of(result));
-            let by = conversion.code();
-            emit_with(cx, inst, code, result, &[source; 2], &[by])
+            let option = conversion.encode();
+            emit_with(cx, inst, code, result, &[source; 2], &[option])
         }
         (2, 2, 2) => {
             let (result, source) = (
@@ -225,8 +169,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 register_type(2 * from.width()),
             );
             let code = by_widths!(Unpack, Width::of(source), Width::of(result));
-            let by = conversion.code();
-            emit_with(cx, inst, code, result, &[source], &[by])
+            let option = conversion.encode();
+            emit_with(cx, inst, code, result, &[source], &[option])
         }
         _ => Err(unknown(inst)),
     }
@@ -253,7 +197,7 @@ fn single<'a>(
         cx.emit_fields(code, &[d, a]);
     } else {
         let code = by_widths!(General, source, target);
-        cx.emit_fields_with(code, &[d, a], &[conversion.code()]);
+        cx.emit_fields_with(code, &[d, a], &[conversion.encode()]);
     }
     Ok(())
 }
@@ -308,6 +252,6 @@ fn pack_integers<'a>(
     } else {
         (scalar::<Pack<u32, u32>>(), 2)
     };
-    let by = conversion.code();
-    emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3][..sources], &[by])
+    let option = conversion.encode();
+    emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3][..sources], &[option])
 }

@@ -90,7 +90,6 @@ struct Matrix {
     at: Address,
     stride: Read<u32>,
     has_stride: bool,
-    tile: u32,
 }
 
 /// A piece of a tile.
@@ -200,7 +199,6 @@ impl<F: FragmentWord> Op for LoadTile<F> {
             at: o.at,
             stride: o.stride,
             has_stride: o.has_stride != 0,
-            tile: o.tile,
         };
         let flow = pieces(warp, cluster, matrix, tile, |piece| {
             let target = &mut packed[piece.packed..][..piece.bytes];
@@ -261,7 +259,6 @@ impl<F: FragmentWord> Op for StoreTile<F> {
             at: o.at,
             stride: o.stride,
             has_stride: o.has_stride != 0,
-            tile: o.tile,
         };
         pieces(warp, cluster, matrix, tile, |piece| {
             let source = &packed[piece.packed..][..piece.bytes];

@@ -97,10 +97,10 @@ pub(crate) use lanewise;
 /// instruction: `Name<T: Bound>(a: T, b: T; option: O) -> T { .. }`. The operands are called `a`, `b` and `c`.
 macro_rules! lanewise_with {
     ($(
-        $name:ident $(<$t:ident: $bound:path>)? ($($arg:ident: $ty:ty),+; $option:ident: $option_ty:ty) -> $ret:ty $body:block
+        $name:ident $(<$($t:ident: $bound:path),+>)? ($($arg:ident: $ty:ty),+; $option:ident: $option_ty:ty) -> $ret:ty $body:block
     )*) => { $(
-        pub(crate) struct $name$(<$t>)?(std::marker::PhantomData<($($t,)?)>);
-        impl$(<$t: $bound>)? $crate::engine::exec::level::Op for $name$(<$t>)? {
+        pub(crate) struct $name$(<$($t),+>)?(std::marker::PhantomData<($($($t,)+)?)>);
+        impl$(<$($t: $bound),+>)? $crate::engine::exec::level::Op for $name$(<$($t),+>)? {
             type Operands = $crate::engine::isa::lanewise_with! { @operands $ret, $option_ty, $($ty),+ };
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
