@@ -220,10 +220,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         sources.push(operand);
     }
-    let word = Ty::new(Kind::Bits, 32);
     let d = cx.dst(&target, Width::W32)?;
-    let (a, b) = (cx.src(&sources[0], word)?, cx.src(&sources[1], word)?);
-    let c = cx.src(&inst.operands[3], word)?;
+    let (a, b) = (cx.src(&sources[0], Ty::B32)?, cx.src(&sources[1], Ty::B32)?);
+    let c = cx.src(&inst.operands[3], Ty::B32)?;
     let registers = (d.into(), [a.into(), b.into(), c.into()]);
     cx.emit(scalar::<Apply>(), VideoOperands::new(registers, &video));
     Ok(())
