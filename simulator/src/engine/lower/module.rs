@@ -209,7 +209,7 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
         locations: Vec::new(),
         location_index: HashMap::new(),
         files: tree.files.iter().cloned().collect(),
-        accepts: Acceptance::new(&tree),
+        accepts: Acceptance::new(tree),
     };
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {

@@ -75,7 +75,7 @@ fn round(
             continue;
         };
         let Some(index) = number
-            .checked_sub(first)
+            .checked_sub(before + 1)
             .filter(|&index| index < statements.len())
         else {
             continue;
