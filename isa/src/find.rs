@@ -186,7 +186,8 @@ pub fn accept<'t>(
             form,
             ..
         }) => {
-            let approximate = forms_of(opcode).any(|form| has_word(form, "approx"));
+            let approximate = forms_of(opcode).any(|form| has_word(form, "approx"))
+                && forms_of(opcode).any(|form| has_word(form, "rn"));
             Refusal::MissingModifier {
                 slot,
                 instruction: form.instruction(),

@@ -260,7 +260,7 @@ fn missing(
             f,
             "Unexpected instruction types specified for '{instruction}'"
         ),
-        (ModifierClass::Rounding, _) if approximate => {
+        (ModifierClass::Rounding, _) | (_, "approx") if approximate => {
             write!(
                 f,
                 "Rounding modifier or '.approx' modifier required for instruction '{instruction}'"
