@@ -6,8 +6,9 @@ use crate::effect::{
 use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::forms::FAMILIES;
 use crate::index::forms_of;
+use crate::modifier::ModifierClass;
 use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
-use crate::refusal::{Feature, ModifierClass, Refusal};
+use crate::refusal::{Feature, Refusal};
 use crate::target::{PtxVersion, Since, Target, Targets};
 
 /// The most modifiers that are told apart.
