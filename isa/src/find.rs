@@ -6,8 +6,9 @@ use crate::effect::{
 use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::forms::FAMILIES;
 use crate::index::forms_of;
+use crate::modifier::ModifierClass;
 use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
-use crate::refusal::{Feature, ModifierClass, Refusal};
+use crate::refusal::{Feature, Refusal};
 use crate::target::{PtxVersion, Since, Target, Targets};
 
 /// The most modifiers that are told apart.
@@ -20,6 +21,8 @@ pub struct Match {
     pub form: &'static Form,
     /// The modifier in each slot; empty: none.
     chosen: [&'static str; MAX_SLOTS],
+    /// The last type among them; empty: none.
+    main_type: &'static str,
 }
 
 /// How far a form is from the modifiers of an instruction.
@@ -68,7 +71,16 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
         .find(|&(at, _)| taken >> at & 1 == 0)
         .map(|(_, &modifier)| modifier);
     if left.is_none() && empty.is_none() {
-        return Ok(Match { form, chosen });
+        let main_type = chosen
+            .iter()
+            .rfind(|word| type_bits(word) != 0)
+            .copied()
+            .unwrap_or("");
+        return Ok(Match {
+            form,
+            chosen,
+            main_type,
+        });
     }
     let distance = missing + modifiers.len() - taken.count_ones() as usize;
     Err(Miss {
@@ -175,7 +187,8 @@ pub fn accept<'t>(
             form,
             ..
         }) => {
-            let approximate = forms_of(opcode).any(|form| has_word(form, "approx"));
+            let approximate = forms_of(opcode).any(|form| has_word(form, "approx"))
+                && forms_of(opcode).any(|form| has_word(form, "rn"));
             Refusal::MissingModifier {
                 slot,
                 instruction: form.instruction(),
@@ -455,10 +468,7 @@ impl Match {
 
     /// The last type among its modifiers; empty if it has none.
     pub fn main_type(&self) -> &'static str {
-        self.words()
-            .filter(|word| type_bits(word) != 0)
-            .last()
-            .unwrap_or("")
+        self.main_type
     }
 
     /// How many registers an operand has; `None`: any number.
@@ -521,7 +531,7 @@ impl Match {
         let count = self.count_of(operand);
         match (shape, operand.role) {
             (Shape::Unknown, _) => true,
-            (Shape::Address(parts), Role::Address) => (parts > 0) == !operand.inside.is_empty(),
+            (Shape::Address(parts), Role::Address) => (parts > 0) != operand.inside.is_empty(),
             (_, Role::Address) | (Shape::Address(_), _) => false,
             _ if matches!(ty, "label" | "symbol") => {
                 matches!(shape, Shape::Symbol | Shape::Register(_))

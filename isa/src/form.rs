@@ -4,7 +4,7 @@
 //! "ld{.weak}{.ss}{.vec}.type d, [a]{, policy:b64 if .L2::cache_hint}"
 //! ```
 //!
-//! The first word is the opcode with its modifier slots; braces make a slot optional; [`Form::with`] says what a slot's name
+//! The first word is the opcode with its modifier slots; braces make a slot optional; `with` says what a slot's name
 //! stands for, else it stands for itself. The operands follow: `[a]` an address (`[a, c]` with coordinates), `d` or a name
 //! that starts with `d` a destination, `d|p` and `d{|p}` with a predicate, `!c` a source that may be negated, `a:TYPE` of
 //! another type than the instruction's, `a*4` four registers in braces, `a*v` a vector as `.vec` says, `a*n` any number.
@@ -13,8 +13,8 @@
 use crate::effect::{
     AccessKind, BarrierAction, Completion, Convergence, Order, Proxy, Scope, Space,
 };
+use crate::modifier::ModifierClass;
 use crate::operand::{Count, Operand, Presence, Role};
-use crate::refusal::ModifierClass;
 use crate::target::Since;
 use crate::text::{equal, is_word, part};
 

@@ -16,6 +16,7 @@ mod find;
 pub mod form;
 pub mod forms;
 mod index;
+mod modifier;
 pub mod operand;
 mod refusal;
 #[cfg(feature = "sample")]
@@ -26,5 +27,6 @@ mod text;
 
 pub use find::{Match, MemoryEffect, Misfit, accept, check_special, find, matches};
 pub use index::forms_of;
-pub use refusal::{Feature, ModifierClass, Refusal};
+pub use modifier::ModifierClass;
+pub use refusal::{Feature, Refusal};
 pub use target::{Features, PtxVersion, Since, Target, Targets};

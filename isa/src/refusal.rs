@@ -1,6 +1,7 @@
 //! Why an instruction is refused, in ptxas's words.
 
 use crate::form::Slot;
+use crate::modifier::ModifierClass;
 use crate::target::{PtxVersion, Target};
 use core::fmt;
 
@@ -98,44 +99,6 @@ impl fmt::Display for Feature<'_> {
                 }
                 _ => write!(f, ".{name}"),
             },
-        }
-    }
-}
-
-/// Classes of modifiers that ptxas tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ModifierClass {
-    /// A type.
-    Type,
-    /// `.rn`, `.rzi` ...
-    Rounding,
-    /// `.eq`, `.ltu` ...
-    Comparison,
-    /// `.global` ...
-    Space,
-    /// `.v2` ...
-    Vector,
-    /// `.cta` ...
-    Scope,
-    /// Any other.
-    Other,
-}
-
-impl ModifierClass {
-    /// The class of a modifier.
-    pub fn of(modifier: &str) -> ModifierClass {
-        match modifier {
-            _ if crate::operand::type_bits(modifier) != 0 => ModifierClass::Type,
-            "rn" | "rz" | "rm" | "rp" | "rna" | "rs" | "rni" | "rzi" | "rmi" | "rpi" => {
-                ModifierClass::Rounding
-            }
-            "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs" | "equ" | "neu"
-            | "ltu" | "leu" | "gtu" | "geu" | "num" | "nan" => ModifierClass::Comparison,
-            "global" | "shared" | "local" | "const" | "param" | "shared::cta"
-            | "shared::cluster" => ModifierClass::Space,
-            "v2" | "v4" | "v8" => ModifierClass::Vector,
-            "cta" | "cluster" | "gpu" | "sys" => ModifierClass::Scope,
-            _ => ModifierClass::Other,
         }
     }
 }
@@ -260,7 +223,7 @@ fn missing(
             f,
             "Unexpected instruction types specified for '{instruction}'"
         ),
-        (ModifierClass::Rounding, _) if approximate => {
+        (ModifierClass::Rounding, _) | (_, "approx") if approximate => {
             write!(
                 f,
                 "Rounding modifier or '.approx' modifier required for instruction '{instruction}'"

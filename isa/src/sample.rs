@@ -1,6 +1,7 @@
 //! Instructions made from the forms of the tables, for others to judge: ptxas, and the simulator's front end.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +10,7 @@ use crate::form::{Form, Slot};
 use crate::forms::FAMILIES;
 use crate::operand::{Count, Operand, Presence, Role, type_bits};
 use crate::special_registers::SPECIAL_REGISTERS;
-use crate::{Match, PtxVersion, Target, accept, check_special};
+use crate::{Match, PtxVersion, Refusal, Target, accept, check_special};
 
 /// What an instruction is an example of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +25,15 @@ pub enum Example {
 
 /// Where an instruction comes from.
 pub enum Origin {
-    /// A form, and what of it is shown.
-    Form(Match, &'static str, Example),
+    /// A form.
+    Form {
+        /// The form with its modifiers.
+        found: Box<Match>,
+        /// The name of its family.
+        family: &'static str,
+        /// What of it is shown.
+        example: Example,
+    },
     /// A special register.
     Special(String),
 }
@@ -39,11 +47,16 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether the table says that a module may have it.
+    /// Whether the tables say that a module may have it.
     pub fn is_allowed(&self, version: PtxVersion, target: Target) -> bool {
+        self.refusal(version, target).is_none()
+    }
+
+    /// Why the tables say that a module may not have it.
+    pub fn refusal(&self, version: PtxVersion, target: Target) -> Option<Refusal<'_>> {
         match &self.origin {
-            Origin::Form(found, ..) => found.check_target(version, target).is_ok(),
-            Origin::Special(name) => check_special(name, version, target).is_ok(),
+            Origin::Form { found, .. } => found.check_target(version, target).err(),
+            Origin::Special(name) => check_special(name, version, target).err(),
         }
     }
 }
@@ -110,7 +123,11 @@ fn of_form(form: &'static Form, family: &'static str, samples: &mut Vec<Sample>)
     let mut add = |found: Match, example: Example, optional: Option<&str>| {
         let text = statement(&found, optional);
         samples.push(Sample {
-            origin: Origin::Form(found, family, example),
+            origin: Origin::Form {
+                found: Box::new(found),
+                family,
+                example,
+            },
             text,
         });
     };

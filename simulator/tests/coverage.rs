@@ -58,7 +58,7 @@ fn support() -> BTreeMap<Key, Support> {
     let (version, target) = newest();
     let mut all: BTreeMap<Key, Support> = BTreeMap::new();
     for sample in sample::all() {
-        let Origin::Form(found, _, example) = &sample.origin else {
+        let Origin::Form { found, example, .. } = &sample.origin else {
             continue;
         };
         if !sample.is_allowed(version, target) {

@@ -1,7 +1,6 @@
 //! Whether an instruction exists, and in the module's PTX version and architecture: what ptxas would say before it compiles.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use warpsmith_isa::operand::{Role, Shape};
 use warpsmith_isa::{
     self as isa, Match, Misfit, PtxVersion, Refusal, Target, check_special, matches,
@@ -12,6 +11,9 @@ use super::scope::Symbol;
 use crate::ptx::ast::{self, Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
+/// More operands than any form has.
+const MAX_OPERANDS: usize = warpsmith_isa::form::MAX_OPERANDS + 1;
+
 /// An instruction's opcode and modifiers.
 type Name<'a> = (&'a str, &'a [&'a str]);
 
@@ -20,7 +22,7 @@ pub(crate) struct Acceptance<'a> {
     version: PtxVersion,
     target: Target,
     /// The forms of each name so far, or why there are none.
-    forms: HashMap<Name<'a>, std::result::Result<Vec<Match>, String>>,
+    forms: FxHashMap<Name<'a>, std::result::Result<Vec<Match>, String>>,
 }
 
 impl<'a> Acceptance<'a> {
@@ -31,7 +33,7 @@ impl<'a> Acceptance<'a> {
             version: PtxVersion::new(part(module.version.0), part(module.version.1)),
             // What is newer than the tables may have all that they list.
             target: Target::parse(module.target).unwrap_or(Target::NEWEST),
-            forms: HashMap::new(),
+            forms: FxHashMap::default(),
         }
     }
 
@@ -61,7 +63,12 @@ impl<'a> Acceptance<'a> {
 
 /// The form of an instruction; refuses one that does not exist, or not for this module.
 pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<Match> {
-    let shapes = shapes(cx, &inst.operands)?;
+    let mut shapes = [Shape::Unknown; MAX_OPERANDS];
+    let operands = inst.operands.get(..MAX_OPERANDS).unwrap_or(&inst.operands);
+    for (shape, operand) in shapes.iter_mut().zip(operands) {
+        *shape = self::shape(cx, operand)?;
+    }
+    let shapes = &shapes[..operands.len()];
     let forms = cx
         .module
         .accepts
@@ -69,7 +76,7 @@ pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         .map_err(|message| Error::new(inst.at, message))?;
     let mut closest: Option<(Misfit, &Match)> = None;
     for form in forms {
-        let Some(misfit) = form.misfit(&shapes) else {
+        let Some(misfit) = form.misfit(shapes) else {
             return Ok(*form);
         };
         let progress = |misfit: &Misfit| match *misfit {
@@ -81,7 +88,7 @@ pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
     }
     Err(match closest {
-        Some((misfit, form)) => wrong_operands(inst, &shapes, misfit, form),
+        Some((misfit, form)) => wrong_operands(inst, shapes, misfit, form),
         None => Error::new(
             inst.at,
             Refusal::UnknownInstruction(inst.opcode).to_string(),
@@ -168,11 +175,15 @@ fn wanted(form: &Match, operand: &isa::operand::Operand) -> String {
     }
 }
 
-/// What the operands look like; refuses special registers that do not exist for this module.
-fn shapes<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<Vec<Shape<'a>>> {
-    operands.iter().map(|operand| shape(cx, operand)).collect()
+/// How many operands there are in braces or brackets; refuses special registers among them that do not exist for this module.
+fn count<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
+    for operand in operands {
+        shape(cx, operand)?;
+    }
+    Ok(u8::try_from(operands.len()).unwrap_or(u8::MAX))
 }
 
+/// What an operand looks like; refuses special registers that do not exist for this module.
 fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
     Ok(match &operand.kind {
         OperandKind::Name(name) => match cx.find(name) {
@@ -199,18 +210,12 @@ fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
             shape(cx, second)?;
             Shape::Pair
         }
-        OperandKind::Vector(parts) => {
-            let parts = shapes(cx, parts)?;
-            Shape::Vector(u8::try_from(parts.len()).unwrap_or(u8::MAX))
-        }
+        OperandKind::Vector(parts) => Shape::Vector(count(cx, parts)?),
         OperandKind::List(parts) => {
-            shapes(cx, parts)?;
+            count(cx, parts)?;
             Shape::List
         }
-        OperandKind::Address { rest, .. } => {
-            let rest = shapes(cx, rest)?;
-            Shape::Address(u8::try_from(rest.len()).unwrap_or(u8::MAX))
-        }
+        OperandKind::Address { rest, .. } => Shape::Address(count(cx, rest)?),
     })
 }
 

@@ -166,12 +166,17 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 
 fn check(samples: &[Sample], verdicts: &Verdicts) -> ExitCode {
     let (mut agree, mut differ) = (0usize, BTreeMap::<usize, Vec<String>>::new());
+    let (mut refused, mut same_words) = (0usize, 0usize);
     for ((version, target), refusals) in &verdicts.cells {
         for (index, sample) in samples.iter().enumerate() {
-            let ours = sample.is_allowed(*version, *target);
+            let ours = sample.refusal(*version, *target);
             let theirs = refusals.get(&index);
-            if ours == theirs.is_none() {
+            if ours.is_none() == theirs.is_none() {
                 agree += 1;
+                if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                    refused += 1;
+                    same_words += usize::from(theirs.contains(&ours.to_string()));
+                }
                 continue;
             }
             let said = match theirs {
@@ -200,6 +205,7 @@ fn check(samples: &[Sample], verdicts: &Verdicts) -> ExitCode {
         verdicts.cells.len(),
         differ.len()
     );
+    println!("of {refused} refusals that agree, {same_words} have ptxas's very words");
     if differ.is_empty() {
         ExitCode::SUCCESS
     } else {
@@ -226,7 +232,11 @@ fn print_since(samples: &[Sample], verdicts: &Verdicts) {
             })
         });
         let (what, syntax) = match &sample.origin {
-            Origin::Form(found, family, example) => {
+            Origin::Form {
+                found,
+                family,
+                example,
+            } => {
                 let example = match example {
                     Example::Form => "form".to_owned(),
                     Example::Alternative(slot, word) => format!("slot {slot} {word}"),

@@ -1,0 +1,219 @@
+//! Looking instructions up: forms, effects, and refusals.
+
+use warpsmith_isa::effect::{AccessKind, Completion, Convergence, Order, Scope, Space};
+use warpsmith_isa::form::Extent;
+use warpsmith_isa::operand::Shape;
+use warpsmith_isa::{Match, MemoryEffect, PtxVersion, Target, accept, check_special, find};
+
+fn found(name: &str) -> Match {
+    let mut parts = name.split('.');
+    let opcode = parts.next().expect("an opcode");
+    let modifiers: Vec<&str> = parts.collect();
+    find(opcode, &modifiers).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+}
+
+fn refused(name: &str) -> String {
+    let mut parts = name.split('.');
+    let opcode = parts.next().expect("an opcode");
+    let modifiers: Vec<&str> = parts.collect();
+    find(opcode, &modifiers).expect_err(name).to_string()
+}
+
+fn effects(name: &str) -> Vec<MemoryEffect> {
+    found(name).effects().collect()
+}
+
+#[test]
+fn an_acquiring_vector_load_says_so() {
+    let [load] = effects("ld.acquire.gpu.global.v2.u32")[..] else {
+        panic!("one access");
+    };
+    assert_eq!(load.operand, 1);
+    assert_eq!(load.extent, Extent::Bytes(8));
+    assert_eq!(
+        (load.effect.kind, load.effect.space),
+        (AccessKind::Read, Space::Global)
+    );
+    assert_eq!(
+        (load.effect.order, load.effect.scope),
+        (Order::Acquire, Scope::Device)
+    );
+}
+
+#[test]
+fn a_releasing_vector_store_says_so() {
+    let [store] = effects("st.release.gpu.global.v2.u32")[..] else {
+        panic!("one access");
+    };
+    assert_eq!(store.operand, 0);
+    assert_eq!(
+        (store.effect.kind, store.effect.order),
+        (AccessKind::Write, Order::Release)
+    );
+}
+
+#[test]
+fn an_asynchronous_copy_writes_and_reads_later() {
+    let [write, read] = effects("cp.async.ca.shared.global")[..] else {
+        panic!("two accesses");
+    };
+    assert_eq!((write.operand, write.effect.space), (0, Space::Shared));
+    assert_eq!((read.operand, read.effect.space), (1, Space::Global));
+    assert_eq!(write.effect.completion, Completion::AsyncGroup);
+    assert_eq!(write.extent, Extent::Operand("cp-size"));
+}
+
+#[test]
+fn an_atomic_is_relaxed_unless_it_says_more() {
+    let [plain] = effects("atom.global.add.u32")[..] else {
+        panic!("one access");
+    };
+    assert_eq!(
+        (plain.effect.kind, plain.effect.order),
+        (AccessKind::Atomic, Order::Relaxed)
+    );
+    let [ordered] = effects("atom.acq_rel.sys.shared.cas.b64")[..] else {
+        panic!("one access");
+    };
+    assert_eq!(
+        (ordered.effect.order, ordered.effect.scope),
+        (Order::AcquireRelease, Scope::System)
+    );
+    assert_eq!(
+        (ordered.effect.space, ordered.extent),
+        (Space::Shared, Extent::Bytes(8))
+    );
+}
+
+#[test]
+fn convergence_is_known() {
+    assert_eq!(
+        found("shfl.sync.idx.b32").convergence(),
+        Convergence::MemberMask
+    );
+    assert_eq!(found("bar.sync").convergence(), Convergence::Barrier);
+    assert_eq!(
+        found("wgmma.fence.sync.aligned").convergence(),
+        Convergence::Warpgroup
+    );
+    assert_eq!(found("add.f32").convergence(), Convergence::Independent);
+}
+
+#[test]
+fn modifiers_come_in_any_order_but_types_do_not() {
+    assert_eq!(found("add.s32.sat").form.syntax, "add.sat.s32 d, a, b");
+    assert_eq!(
+        refused("cvt.f16.f32"),
+        "Rounding modifier required for instruction 'cvt'"
+    );
+    assert_eq!(
+        found("cvt.f32.f16").type_of(&found("cvt.f32.f16").form.operands()[1]),
+        "f16"
+    );
+}
+
+#[test]
+fn operands_tell_forms_apart() {
+    let pack = accept("mov", &["b64"], |form| {
+        form.fits(&[Shape::Register("b64"), Shape::Vector(2)])
+    });
+    assert_eq!(pack.expect("a pack").form.syntax, "mov.b64 d, a:b32*2");
+    let wrong = accept("add", &["u32"], |form| {
+        form.fits(&[
+            Shape::Register("b32"),
+            Shape::Register("b64"),
+            Shape::Integer,
+        ])
+    });
+    let wrong = wrong.expect_err("a register of another width").to_string();
+    assert_eq!(wrong, "Arguments mismatch for instruction 'add'");
+}
+
+#[test]
+fn refusals_are_those_of_ptxas() {
+    for (name, expected) in [
+        ("frob.u32", "Not a name of any known instruction: 'frob'"),
+        ("prefetch.banana.v9", "Unknown modifier '.banana'"),
+        (
+            "add.rn.u32",
+            "Illegal rounding modifier for instruction 'add'",
+        ),
+        (
+            "add.ftz.u32",
+            "Illegal modifier '.ftz' for instruction 'add'",
+        ),
+        (
+            "add.global.u32",
+            "No state space qualifier expected for instruction 'add'",
+        ),
+        (
+            "add.v2.u32",
+            "Vector qualifier is not allowed for instruction 'add'",
+        ),
+        (
+            "add.b32",
+            "Unexpected instruction types specified for 'add'",
+        ),
+        ("add", "Unexpected instruction types specified for 'add'"),
+        (
+            "mul.u32",
+            "Unexpected instruction types specified for 'mul'",
+        ),
+        (
+            "setp.u32",
+            "Comparison modifier required for instruction 'setp'",
+        ),
+        ("st.const.u32", "State space incorrect for instruction 'st'"),
+        (
+            "ld.acquire.global.u32",
+            "Modifier '.acquire' requires scope with 'ld' instruction",
+        ),
+        (
+            "div.f32",
+            "Rounding modifier or '.approx' modifier required for instruction 'div'",
+        ),
+        ("add.ftz.ftz.f32", "Duplicate .ftz modifier"),
+    ] {
+        assert_eq!(refused(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn versions_and_architectures_are_checked() {
+    let target = |name| Target::parse(name).expect("an architecture");
+    let elect = found("elect.sync");
+    assert!(
+        elect
+            .check_target(PtxVersion::new(8, 0), target("sm_90"))
+            .is_ok()
+    );
+    let old = elect
+        .check_target(PtxVersion::new(8, 0), target("sm_89"))
+        .expect_err("too old");
+    assert_eq!(
+        old.to_string(),
+        "Feature 'elect' requires .target sm_90 or higher"
+    );
+    let old = elect
+        .check_target(PtxVersion::new(7, 8), target("sm_90"))
+        .expect_err("too old");
+    assert_eq!(
+        old.to_string(),
+        "Feature 'elect' requires PTX ISA .version 8.0 or later"
+    );
+    let fence = found("wgmma.fence.sync.aligned");
+    assert!(
+        fence
+            .check_target(PtxVersion::new(8, 0), target("sm_90a"))
+            .is_ok()
+    );
+    assert!(
+        fence
+            .check_target(PtxVersion::new(8, 6), target("sm_100a"))
+            .is_err()
+    );
+    let newest = PtxVersion::NEWEST;
+    assert!(check_special("%envreg31", newest, target("sm_70")).is_ok());
+    assert!(check_special("%envreg32", newest, target("sm_70")).is_err());
+    assert!(check_special("%laneid.x", newest, target("sm_70")).is_err());
+}
