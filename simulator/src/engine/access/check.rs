@@ -1,8 +1,8 @@
 //! What the checks and an observer are told of the accesses. Called only while there is one.
 
+use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
-use super::path::Bytes;
 use super::values::{Comparison, Stored};
 use crate::check::{Access, Finding, GlobalSynchronisation, Site, Values};
 use crate::engine::exec::cluster::Cluster;

@@ -4,8 +4,8 @@ use warpsmith_isa::effect::{AccessKind, Space};
 
 use super::bounds::Refused;
 use super::declared::Declared;
-use super::resolve::host_pointer;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::host_pointer;
 use crate::engine::exec::warp::{Cached, Warp};
 use crate::engine::exec::windows::{FUNCTIONS, LOCAL, PARAMETERS, RANK_SHIFT, SHARED, window};
 

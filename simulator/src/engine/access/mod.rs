@@ -5,6 +5,7 @@
 //! access as declared, and only then hands the bytes to the operation. An operation has no other way to them.
 
 mod bounds;
+pub(crate) mod bytes;
 pub(crate) mod check;
 pub(crate) mod completion;
 pub(crate) mod declared;

@@ -4,6 +4,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
+use super::bytes::Bytes;
 use super::check;
 use super::declared::Declared;
 use super::resolve::{self, Found};
@@ -13,27 +14,6 @@ use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::operand::{Address, LANES};
 use crate::engine::exec::warp::{Flow, Warp};
-
-/// Bytes that an operation may touch: found, checked and ordered.
-pub(crate) enum Bytes {
-    /// Those of all 32 lanes, one after the other, from here.
-    Row(*mut u8),
-    /// Each lane's own, at `warp.pointers`, for the lanes that execute.
-    Lanes,
-}
-
-impl Bytes {
-    /// Where each lane's bytes are, `size` for each.
-    #[inline(always)]
-    pub fn pointers(&self, warp: &Warp, size: u32) -> [*mut u8; LANES] {
-        match self {
-            Bytes::Row(start) => {
-                std::array::from_fn(|lane| start.wrapping_add(lane * size as usize))
-            }
-            Bytes::Lanes => warp.pointers,
-        }
-    }
-}
 
 /// Accesses `size` bytes a lane at an address that may be in any space. `perform` does it.
 #[inline(always)]

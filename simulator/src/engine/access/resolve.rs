@@ -7,6 +7,7 @@
 use super::declared::{Declared, Region};
 use super::locate::locate;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::guest::host_pointer;
 use crate::engine::exec::level::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::engine::exec::level::VectorLevel;
@@ -41,9 +42,9 @@ pub(super) fn find<L: Level>(
 ) -> Found {
     #[cfg(target_arch = "x86_64")]
     match L::LEVEL {
-        // SAFETY: an operation of this level is picked only where the machine has its instructions (`level::vector`).
+        // SAFETY: an operation of this level is picked only where the machine has its instructions (`op::vector`).
         VectorLevel::V3 => return unsafe { find_v3(warp, cluster, address, size) },
-        // SAFETY: an operation of this level is picked only where the machine has its instructions (`level::vector`).
+        // SAFETY: an operation of this level is picked only where the machine has its instructions (`op::vector`).
         VectorLevel::V4 => return unsafe { find_v4(warp, cluster, address, size) },
         VectorLevel::Base => {}
     }
@@ -157,12 +158,6 @@ pub(super) fn resolve<const SPACE: u8>(
         }
     }
     lane_by_lane(warp, cluster, declared, size, &addresses)
-}
-
-/// The host's pointer to a device address of global memory, which is the same number.
-#[inline(always)]
-pub(super) fn host_pointer(address: u64) -> *mut u8 {
-    std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
 #[cold]

@@ -4,7 +4,6 @@
 use super::barrier::{Barrier, Votes};
 use super::grid::Grid;
 use super::guest;
-use super::warp::Warp;
 use crate::check::SharedMemory;
 use crate::engine::memory::Aligned;
 
@@ -41,6 +40,22 @@ pub(crate) struct Arrival {
     pub expected: Option<u32>,
     /// What they vote.
     pub votes: Votes,
+}
+
+/// Lanes of a warp that exit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exit {
+    /// Rank of the block.
+    pub block: u32,
+    /// Number of the warp in its block.
+    pub warp: u32,
+    /// The lanes.
+    pub mask: u32,
+    /// They have left the kernel by `ret`, not by `exit`.
+    pub returned: bool,
+    /// Lanes of the warp that have arrived at the cluster's barrier, in the phase that follows.
+    pub cluster_arrived: u32,
+    pub cluster_phase: u64,
 }
 
 /// A cluster: the blocks that run together, one without clusters. Its warps are kept beside it (see
@@ -172,15 +187,16 @@ impl<'g> Cluster<'g> {
     }
 
     /// Lanes of a warp have exited: barriers that only waited for them are complete.
-    pub fn threads_exited(&mut self, warp: &Warp, gone: u32, returned: bool) {
-        let block = &mut self.blocks[warp.block as usize];
+    pub fn threads_exited(&mut self, exit: Exit) {
+        let gone = exit.mask;
+        let block = &mut self.blocks[exit.block as usize];
         block.live -= gone.count_ones();
         if let Some(checker) = &mut self.checker {
             checker.exit(block.rank, gone);
         }
         if block.live > 0 {
-            if returned && block.returned.is_none() {
-                block.returned = Some((warp.index, gone.trailing_zeros()));
+            if exit.returned && block.returned.is_none() {
+                block.returned = Some((exit.warp, gone.trailing_zeros()));
             }
             for (id, barrier) in block.barriers.iter_mut().enumerate() {
                 if barrier.arrived > 0
@@ -194,8 +210,8 @@ impl<'g> Cluster<'g> {
                 }
             }
         }
-        if self.barrier_phase == warp.cluster_phase {
-            self.arrived -= (warp.cluster_arrived & gone).count_ones();
+        if self.barrier_phase == exit.cluster_phase {
+            self.arrived -= (exit.cluster_arrived & gone).count_ones();
         }
         self.live -= gone.count_ones();
         self.complete_barrier();

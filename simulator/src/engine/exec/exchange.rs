@@ -4,7 +4,8 @@
 use std::marker::PhantomData;
 
 use super::cluster::Cluster;
-use super::level::{Code, Level, Op, scalar};
+use super::level::Level;
+use super::op::{Code, Op, scalar};
 use super::operand::{Operands, Read, lanes_of};
 use super::wait::Wait;
 use super::warp::{Flow, Warp};

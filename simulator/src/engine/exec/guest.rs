@@ -18,6 +18,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use super::level::{Level, VectorLevel};
 use super::operand::LANES;
 
+/// The host's pointer to a device address of global memory, which is the same number.
+#[inline(always)]
+pub(crate) fn host_pointer(address: u64) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
 /// A word of guest memory.
 pub(crate) trait GuestWord: Copy + Default {
     /// Loads one.
@@ -79,7 +85,7 @@ pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T) -> [T; LAN
     if L::LEVEL != VectorLevel::Base {
         let mut row = MaybeUninit::<[T; LANES]>::uninit();
         for at in (0..size_of::<[T; LANES]>()).step_by(32) {
-            // SAFETY: AVX is there, else `level::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
+            // SAFETY: AVX is there, else `op::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
             // caller gives as many to read.
             unsafe {
                 let vector = vector::load(from.cast::<u8>().add(at));
@@ -106,7 +112,7 @@ pub(crate) unsafe fn store_row<L: Level, T: GuestWord>(to: *mut T, from: &[T; LA
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if L::LEVEL != VectorLevel::Base {
         for at in (0..size_of::<[T; LANES]>()).step_by(32) {
-            // SAFETY: AVX is there, else `level::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
+            // SAFETY: AVX is there, else `op::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
             // caller gives as many to write.
             unsafe {
                 let vector = from.as_ptr().cast::<u8>().add(at).cast::<vector::Vector>();

@@ -1,16 +1,19 @@
 //! Execution: what a grid is ([`grid`]), warps of 32 lanes with divergence ([`warp`], [`schedule`], [`wait`], [`frame`]), blocks and
 //! clusters with their barriers ([`cluster`], [`barrier`]), and a cluster with its warps on a worker thread ([`resident`]).
-//! Operations are types ([`level::Op`]) with declared operands ([`operand`]); lanes of a warp exchange values in [`exchange`].
+//! Operations are types ([`op::Op`]) with declared operands ([`operand`]); lanes of a warp exchange values in [`exchange`].
 
 pub(crate) mod async_copy;
 pub(crate) mod barrier;
+mod calls;
 pub(crate) mod cluster;
 pub(crate) mod exchange;
 pub(crate) mod frame;
 pub(crate) mod grid;
+pub(crate) mod group;
 pub(crate) mod guest;
 pub(crate) mod lanes;
 pub(crate) mod level;
+pub(crate) mod op;
 pub(crate) mod operand;
 pub(crate) mod resident;
 pub(crate) mod schedule;

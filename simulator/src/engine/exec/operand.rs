@@ -7,8 +7,6 @@
 
 use std::marker::PhantomData;
 
-use super::warp::Warp;
-
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
 /// All lanes.
@@ -17,6 +15,18 @@ pub(crate) const FULL: u32 = u32::MAX;
 pub(crate) const CONSTANT: u32 = 1 << 31;
 /// A destination that drops its value.
 pub(crate) const SINK: u32 = u32::MAX;
+
+/// Where the operands of a warp's current instruction lie.
+pub(crate) trait Registers {
+    /// The lanes that execute.
+    fn mask(&self) -> u32;
+    /// Where an operand lies that is a register of the current frame or a constant of the current function.
+    fn operand(&self, word: u32) -> *mut u8;
+    /// Where a register of the current frame lies.
+    fn register(&mut self, word: u32) -> *mut u8;
+    /// A word of the current function's lists.
+    fn list_word(&self, index: u32) -> u32;
+}
 
 /// How much of a frame a register needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -302,7 +312,7 @@ word_operands! {
 impl<T: Value> Read<T> {
     /// The lanes of the operand.
     #[inline(always)]
-    pub fn lanes(self, warp: &Warp) -> &[T; LANES] {
+    pub fn lanes(self, warp: &impl Registers) -> &[T; LANES] {
         // SAFETY: the word is the offset of 32 lanes of this width in the current frame or the constants, aligned to a cache
         // line: the lowering checked the width (`Builder::emit`) and allocation gave the offset (`allocate`).
         unsafe { &*warp.operand(self.word).cast::<[T; LANES]>() }
@@ -312,14 +322,14 @@ impl<T: Value> Read<T> {
 impl<T: Value> Write<T> {
     /// Writes the result to the lanes that execute.
     #[inline(always)]
-    pub fn put(self, warp: &mut Warp, result: &[T; LANES]) {
+    pub fn put(self, warp: &mut impl Registers, result: &[T; LANES]) {
         // SAFETY: as the slot says, the word is the offset of 32 lanes of this width in the current frame (`Builder::emit`,
         // `allocate`); `warp` is borrowed mutably, so no reference into the frame lives.
         let lanes = unsafe { &mut *warp.register(self.word).cast::<[T; LANES]>() };
-        if warp.mask == FULL {
+        if warp.mask() == FULL {
             *lanes = *result;
         } else {
-            let mask = warp.mask;
+            let mask = warp.mask();
             for lane in 0..LANES {
                 lanes[lane] = if mask >> lane & 1 != 0 {
                     result[lane]
@@ -332,7 +342,7 @@ impl<T: Value> Write<T> {
 
     /// Where the lanes are, for results that are written in place; only the executing lanes may be changed.
     #[inline(always)]
-    pub fn lanes_mut(self, warp: &mut Warp) -> &mut [T; LANES] {
+    pub fn lanes_mut(self, warp: &mut impl Registers) -> &mut [T; LANES] {
         // SAFETY: the word is the offset of 32 lanes of this width in the current frame (`Builder::emit`, `allocate`);
         // `warp` stays borrowed while the reference lives.
         unsafe { &mut *warp.register(self.word).cast::<[T; LANES]>() }
@@ -342,7 +352,7 @@ impl<T: Value> Write<T> {
 impl<T: Value> WriteOptional<T> {
     /// Writes the result to the lanes that execute, unless the operand is the sink.
     #[inline(always)]
-    pub fn put(self, warp: &mut Warp, result: &[T; LANES]) {
+    pub fn put(self, warp: &mut impl Registers, result: &[T; LANES]) {
         if !self.is_sink() {
             Write::from_word(self.word).put(warp, result);
         }
@@ -358,7 +368,7 @@ impl<T: Value> WriteOptional<T> {
 impl ReadPredicate {
     /// One bit for each lane.
     #[inline(always)]
-    pub fn bits(self, warp: &Warp) -> u32 {
+    pub fn bits(self, warp: &impl Registers) -> u32 {
         // SAFETY: the word is the offset of a predicate in the current frame or the constants, aligned to 4 bytes
         // (`Builder::emit`, `allocate`).
         unsafe { *warp.operand(self.word).cast::<u32>() }
@@ -368,11 +378,11 @@ impl ReadPredicate {
 impl WritePredicate {
     /// Writes the bits of the lanes that execute.
     #[inline(always)]
-    pub fn put(self, warp: &mut Warp, bits: u32) {
+    pub fn put(self, warp: &mut impl Registers, bits: u32) {
         // SAFETY: the word is the offset of a predicate in the current frame, aligned to 4 bytes (`Builder::emit`, `allocate`).
         unsafe {
             let target = warp.register(self.word).cast::<u32>();
-            *target = *target & !warp.mask | bits & warp.mask;
+            *target = *target & !warp.mask() | bits & warp.mask();
         }
     }
 }
@@ -380,7 +390,7 @@ impl WritePredicate {
 impl WritePredicateOptional {
     /// Writes the bits of the lanes that execute, unless the operand is the sink.
     #[inline(always)]
-    pub fn put(self, warp: &mut Warp, bits: u32) {
+    pub fn put(self, warp: &mut impl Registers, bits: u32) {
         if self.word != SINK {
             WritePredicate::from_word(self.word).put(warp, bits);
         }
@@ -404,7 +414,7 @@ impl WritePredicate {
 impl ReadArea {
     /// Where the area starts: the bytes of lane 0, then those of lane 1 and so on.
     #[inline(always)]
-    pub fn start(self, warp: &Warp) -> *const u8 {
+    pub fn start(self, warp: &impl Registers) -> *const u8 {
         warp.operand(self.word)
     }
 }
@@ -412,7 +422,7 @@ impl ReadArea {
 impl WriteArea {
     /// Where the area starts: the bytes of lane 0, then those of lane 1 and so on.
     #[inline(always)]
-    pub fn start(self, warp: &mut Warp) -> *mut u8 {
+    pub fn start(self, warp: &mut impl Registers) -> *mut u8 {
         warp.register(self.word)
     }
 }
@@ -468,7 +478,7 @@ macro_rules! list_operands {
             /// # Panics
             /// If there is none of this number.
             #[inline(always)]
-            pub fn get(self, warp: &Warp, index: usize) -> $entry {
+            pub fn get(self, warp: &impl Registers, index: usize) -> $entry {
                 assert!(index < self.len(), "an entry of the list");
                 <$entry>::from_word(warp.list_word(self.start + index as u32))
             }
@@ -519,7 +529,7 @@ impl Address {
 
     /// The addresses of the lanes.
     #[inline(always)]
-    pub fn lanes(self, warp: &Warp) -> [u64; LANES] {
+    pub fn lanes(self, warp: &impl Registers) -> [u64; LANES] {
         let offset = i64::from(self.offset as i32) as u64;
         if self.access & Address::WIDE != 0 {
             let base = Read::<u64>::from_word(self.base).lanes(warp);

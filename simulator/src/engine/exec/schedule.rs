@@ -7,22 +7,12 @@
 //! waited longest runs next, wherever it is.
 
 use super::barrier::Votes;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Exit};
 use super::frame::NO_FRAME;
+use super::group::Group;
 use super::operand::{FULL, lanes_of};
 use super::wait::{EndsBy, Reduction, ReductionTarget, Wait};
 use super::warp::Warp;
-
-/// Lanes that are at one place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group {
-    pub mask: u32,
-    pub pc: u32,
-    pub frame: u32,
-    pub wait: Wait,
-    /// When it ran last.
-    pub ran: u64,
-}
 
 impl Warp {
     /// Stops the current group: it will go on at `self.pc`.
@@ -316,7 +306,14 @@ impl Warp {
                 _ => {}
             }
         }
-        cluster.threads_exited(self, gone, returned);
+        cluster.threads_exited(Exit {
+            block: self.block,
+            warp: self.index,
+            mask: gone,
+            returned,
+            cluster_arrived: self.cluster_arrived,
+            cluster_phase: self.cluster_phase,
+        });
     }
 
     /// Charges a memory operation that may be polling for another thread's store.

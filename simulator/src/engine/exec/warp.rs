@@ -3,8 +3,8 @@
 use super::async_copy::AsyncCopies;
 use super::cluster::Cluster;
 use super::frame::Frame;
-use super::operand::{CONSTANT, Operands};
-use super::schedule::Group;
+use super::group::Group;
+use super::operand::{CONSTANT, Operands, Registers};
 use super::wait::Wait;
 use crate::engine::environment::Checks;
 use crate::engine::fault::{FaultDetails, FaultKind};
@@ -338,28 +338,35 @@ impl Warp {
         Flow::Fault
     }
 
+    /// The current function.
+    pub fn function_of<'p>(&self, program: &'p Program) -> &'p Function {
+        &program.functions[self.function as usize]
+    }
+}
+
+impl Registers for Warp {
+    #[inline(always)]
+    fn mask(&self) -> u32 {
+        self.mask
+    }
+
     /// Where an operand lies that is a register or a constant.
     #[inline(always)]
-    pub fn operand(&self, word: u32) -> *mut u8 {
+    fn operand(&self, word: u32) -> *mut u8 {
         self.bases[(word >> 31) as usize].wrapping_add((word & !CONSTANT) as usize)
     }
 
     /// Where a register of the current frame lies.
     #[inline(always)]
-    pub fn register(&mut self, word: u32) -> *mut u8 {
+    fn register(&mut self, word: u32) -> *mut u8 {
         self.bases[0].wrapping_add(word as usize)
     }
 
     /// A word of the current function's lists.
     #[inline(always)]
-    pub fn list_word(&self, index: u32) -> u32 {
+    fn list_word(&self, index: u32) -> u32 {
         // SAFETY: list operands stay inside the lists of the function they were emitted for (`Builder::list`, `allocate::finish`),
         // and an instruction is executed only while its function is the current one.
         unsafe { *self.lists.add(index as usize) }
-    }
-
-    /// The current function.
-    pub fn function_of<'p>(&self, program: &'p Program) -> &'p Function {
-        &program.functions[self.function as usize]
     }
 }

@@ -1,13 +1,15 @@
 //! `rcp sqrt rsqrt sin cos lg2 ex2 tanh`, `div.approx` and `div.full`, `copysign`, `testp`, and the special forms of `min` and
 //! `max` on f32: lane by lane, through [`numerics`](crate::numerics).
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use super::float::{self, Fast};
 use super::lowering::emit_with;
 use super::{half, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Code, Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, scalar};
 use crate::engine::exec::operand::{Encode, Encoded, LANES, Read, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
@@ -17,6 +19,14 @@ use crate::numerics::compare::{Property, Selection, max, min};
 use crate::numerics::float::{self as numeric, Mode};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "copysign", "testp",
+    ],
+    lower,
+};
 
 /// f32 and f64.
 pub(crate) trait Approximate: Fast {

@@ -1,10 +1,19 @@
 //! `add sub mul mad fma div rem min max abs neg`: decides by type who lowers them.
 
+use super::family::Family;
 use super::{approximate, float, half, integer};
 use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "abs", "neg",
+    ],
+    lower,
+};
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let Some(ty) = Modifiers::new(inst).ty() else {

@@ -1,5 +1,6 @@
 //! `atom red`: host atomics on real memory, lane by lane, so that blocks on several cores see them whole.
 
+use super::family::Family;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -10,7 +11,8 @@ use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
-use crate::engine::exec::level::{Code, Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, scalar};
 use crate::engine::exec::operand::{
     Address, LANES, Read, ReadList, Value, WriteList, WriteOptional, lanes_of, operands,
 };
@@ -20,6 +22,12 @@ use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::float::{Float, atomic_add};
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["atom", "red"],
+    lower,
+};
 
 /// A word with host atomics.
 pub(crate) trait AtomicWord: GuestWord + Value + Eq {

@@ -1,9 +1,11 @@
 //! `bar barrier`, the cluster's barrier, `bar.warp.sync`, and fences.
 
+use super::family::Family;
 use crate::engine::access::check;
 use crate::engine::exec::barrier::Votes;
 use crate::engine::exec::cluster::{Arrival, Cluster};
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Read, ReadPredicate, Write, WritePredicate, lanes_of, operands,
 };
@@ -15,6 +17,12 @@ use crate::engine::lower::{Builder, Field, Width, expect_operands};
 use crate::engine::observe;
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["bar", "barrier", "membar", "fence"],
+    lower,
+};
 
 /// What a barrier of the block is used for, as a number in an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,6 +344,9 @@ impl Op for Fence {
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    if matches!(inst.opcode, "membar" | "fence") {
+        return fence(cx, inst);
+    }
     let mut modifiers = Modifiers::new(inst);
     if modifiers.flag("warp") {
         if !modifiers.flag("sync") {
@@ -472,7 +483,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 }
 
 /// `membar.level` and `fence`.
-pub(crate) fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     if inst.opcode == "membar" {
         modifiers

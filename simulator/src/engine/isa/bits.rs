@@ -1,11 +1,13 @@
 //! Bits and bytes of a register: `popc clz brev bfind bfe bfi bmsk szext fns lop3 shf prmt`.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lanewise;
 use super::lowering::{Word, by_flags, emit, emit_with};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{LANES, Quaternary, TernaryWith};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
@@ -13,6 +15,14 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::numerics::integer::{self as numeric, Permute};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "popc", "clz", "bfind", "brev", "bfe", "bfi", "bmsk", "szext", "fns", "lop3", "shf", "prmt",
+    ],
+    lower,
+};
 
 /// Words of 32 or 64 bits whose bits are counted in their own width.
 pub(crate) trait Countable: Word {

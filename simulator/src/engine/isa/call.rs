@@ -1,9 +1,13 @@
 //! `call`: direct, indirect, and calls of the device runtime (`vprintf`, `malloc` ...).
 
+use super::family::Family;
 use crate::engine::access::path::read_byte;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
-use crate::engine::exec::operand::{Call as CallOperand, Read, SINK, lanes_of, operands};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
+use crate::engine::exec::operand::{
+    Call as CallOperand, Read, Registers, SINK, lanes_of, operands,
+};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::FUNCTIONS;
 use crate::engine::fault::FaultKind;
@@ -13,6 +17,12 @@ use crate::engine::program::CallSite;
 use crate::numerics::printf;
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["call"],
+    lower,
+};
 
 operands! {
     pub(crate) struct CallOperands { site: CallOperand }

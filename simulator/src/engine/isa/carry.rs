@@ -1,10 +1,12 @@
 //! Extended-precision arithmetic through each lane's carry flag: `add.cc addc sub.cc subc mad.cc madc`.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lowering::{Word, by_flags, emit};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Binary, LANES, Ternary, Write};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
@@ -12,6 +14,12 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
 use crate::numerics::integer as numeric;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["addc", "subc", "madc"],
+    lower,
+};
 
 /// The results of all lanes, and their carries or borrows. Each lane's step gets the flag where the instruction reads it.
 #[inline(always)]

@@ -1,13 +1,15 @@
 //! `setp set selp slct`.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use super::float::Fast;
+use super::lanewise;
 use super::lowering::{by_type, by_width, emit};
-use super::{half, lanewise};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::test;
-use crate::engine::exec::level::{Code, Level, Op, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, vector};
 use crate::engine::exec::operand::{
     LANES, Read, ReadPredicate, Value, Write, WritePredicate, WritePredicateOptional, operands,
 };
@@ -17,6 +19,12 @@ use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::compare::Comparison;
 use crate::ptx::Result;
 use crate::ptx::ast::{Instruction, OperandKind};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["selp", "slct"],
+    lower,
+};
 
 /// A comparison, one type each so that every loop is compiled for its own.
 pub(crate) trait Test<T> {
@@ -208,14 +216,7 @@ fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Code> {
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     match inst.opcode {
         "selp" => select(cx, inst),
-        "slct" => select_by_sign(cx, inst),
-        _ => {
-            let mut types = inst.modifiers.iter().filter_map(|name| Ty::named(name));
-            match types.next_back() {
-                Some(ty) if half::is_half(ty) => half::compare(cx, inst),
-                _ => compare_and_set(cx, inst),
-            }
-        }
+        _ => select_by_sign(cx, inst),
     }
 }
 
@@ -243,7 +244,11 @@ fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Re
     emit(cx, inst, code, ty, &[ty, ty, by])
 }
 
-fn compare_and_set<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+/// `setp` and `set` of integers, f32 and f64.
+pub(crate) fn compare_and_set<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+) -> Result<()> {
     let mut modifiers = Modifiers::new(inst);
     let comparison = modifiers
         .next_if(Comparison::parse)

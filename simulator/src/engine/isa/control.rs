@@ -1,10 +1,12 @@
 //! `bra brx ret exit trap brkpt nanosleep pmevent`.
 
+use super::family::Family;
 use crate::engine::access::completion::complete;
 use crate::engine::exec::async_copy::Completed;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Label, Labels, Read, lanes_of, operands};
 use crate::engine::exec::wait::Wait;
 use crate::engine::exec::warp::{Flow, Warp};
@@ -13,6 +15,21 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Control, Symbol, expect_operands};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "bra",
+        "brx",
+        "ret",
+        "exit",
+        "trap",
+        "brkpt",
+        "nanosleep",
+        "pmevent",
+    ],
+    lower,
+};
 
 operands! {
     pub(crate) struct BranchOperands { target: Label }

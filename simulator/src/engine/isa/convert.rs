@@ -1,11 +1,12 @@
 //! `cvt` to and from floating point, and between integers with `.sat`: the common conversions as vector code, all others
 //! through [`numerics::convert`](crate::numerics::convert).
 
+use super::family::Family;
 use half::{bf16, f16};
 
 use super::lowering::{Word, emit_with};
 use super::{convert_integer, lanewise, lanewise_with};
-use crate::engine::exec::level::{Code, scalar, vector};
+use crate::engine::exec::op::{Code, scalar, vector};
 use crate::engine::exec::operand::Encode;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width};
@@ -13,6 +14,12 @@ use crate::numerics::Rounding;
 use crate::numerics::convert::{Conversion, Scalar};
 use crate::ptx::Result;
 use crate::ptx::ast::{Instruction, Operand};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["cvt"],
+    lower,
+};
 
 lanewise! {
     S32ToF32(a: i32) -> f32 { a as f32 }

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::unary;
-use crate::engine::exec::level::{Code, Level, Op, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, vector};
 use crate::engine::exec::operand::{Unary, Value};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};

@@ -1,6 +1,7 @@
 //! `cp.async`: copies from global to shared memory that are done as late as the rules allow, when their thread waits for
 //! them, so that a missing wait shows.
 
+use super::family::Family;
 use super::mbarrier::{self, ArrivalCount};
 use super::memory::address;
 use crate::engine::access::completion::complete;
@@ -9,7 +10,8 @@ use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::async_copy::{AsyncCopy, Completed};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Address, LANES, Read, ReadPredicate, Write, lanes_of, operands,
 };
@@ -19,6 +21,12 @@ use crate::engine::lower::{Builder, Field, Width};
 use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["cp"],
+    lower,
+};
 
 operands! {
     /// `from_bytes`: how many are read, the others become zero; `size`: how many are written.

@@ -1,13 +1,20 @@
 //! Dot products of small integers: `dp4a dp2a`.
 
+use super::family::Family;
 use super::lanewise;
 use super::lowering::{by_flags, emit};
-use crate::engine::exec::level::{scalar, vector};
+use crate::engine::exec::op::{scalar, vector};
 use crate::engine::lower::Builder;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::numerics::integer as numeric;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["dp4a", "dp2a"],
+    lower,
+};
 
 lanewise! {
     Dp4a[A_SIGNED, B_SIGNED](a: u32, b: u32, c: u32) -> u32 { numeric::dp4a(a, b, c, A_SIGNED, B_SIGNED) }

@@ -3,7 +3,7 @@
 
 use super::lowering::emit_with;
 use super::{lanewise, lanewise_with};
-use crate::engine::exec::level::{Code, scalar, vector};
+use crate::engine::exec::op::{Code, scalar, vector};
 use crate::engine::exec::operand::{Encode, Value};
 use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
 use crate::engine::lower::{Builder, expect_operands};

@@ -1,16 +1,18 @@
 //! `wmma.load`, `wmma.store`, `ldmatrix`, `stmatrix`: fragments to and from memory.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use warpsmith_isa::effect::Space;
 
-use super::matrix::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
+use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
 use super::memory;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access_at;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Address, LANES, Read, ReadList, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{SHARED, window};
@@ -22,6 +24,12 @@ use crate::numerics::matrix::layout::Layout;
 use crate::numerics::matrix::shape::{Element, Shape, Use, registers};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["ldmatrix", "stmatrix"],
+    lower,
+};
 
 /// A fragment and where its elements lie in memory.
 struct Tile {
@@ -424,7 +432,7 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
 }
 
 /// `ldmatrix` and `stmatrix`.
-pub(crate) fn lower_rows<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let store = inst.opcode == "stmatrix";
     let form = *cx.form();
     // The narrower matrices of newer architectures are not there.

@@ -7,7 +7,8 @@ use half::{bf16, f16};
 use super::lowering::emit_with;
 use super::{compare, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Encode, Encoded, LANES, Read, ReadPredicate, Value, Write, WritePredicate, operands,
 };

@@ -1,11 +1,13 @@
 //! Integer arithmetic: `add sub mul mad div rem min max abs neg sad mul24 mad24`, and on pairs of 16 bits `add min max`.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lowering::{by_flags, by_type, emit};
 use super::{carry, lanewise};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{Binary, LANES, Value, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
@@ -13,6 +15,12 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::numerics::integer as numeric;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["mul24", "mad24", "sad"],
+    lower,
+};
 
 /// Integers with wrapping arithmetic.
 pub(crate) trait Int: Value + Default + Ord {

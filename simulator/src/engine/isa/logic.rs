@@ -1,15 +1,23 @@
 //! `and or xor not cnot shl shr`, on registers and predicates.
 
+use super::family::Family;
 use super::lanewise;
 use super::lowering::{by_type, by_width, emit};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{ReadPredicate, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Register, Width};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["and", "or", "xor", "not", "cnot", "shl", "shr"],
+    lower,
+};
 
 /// Integers of the register widths.
 pub(crate) trait Bits:

@@ -1,6 +1,6 @@
 //! What the lowering of several families shares: emitting `d = f(a, ..)`, and choosing the compiled operation for a type.
 
-use crate::engine::exec::level::Code;
+use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Value;
 use crate::engine::lower::modifiers::Ty;
 use crate::engine::lower::{Builder, Width};

@@ -1,5 +1,6 @@
 //! `match`: which lanes of a warp hold the same value.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use crate::engine::exec::exchange::{Exchange, exchange};
@@ -11,6 +12,12 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["match"],
+    lower,
+};
 
 operands! {
     pub(crate) struct MatchAnyOperands<T: Value> { d: Write<u32>, value: Read<T>, members: Read<u32> }

@@ -1,108 +1,30 @@
 //! `mma.sync`, `wmma.mma`, `movmatrix`: matrix products on registers, through [`numerics::matrix`](crate::numerics::matrix).
 //! What moves fragments to and from memory is in [`super::fragment`].
 
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
+use super::family::Family;
+use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar, vector};
-use crate::engine::exec::operand::{FULL, LANES, ReadList, Unary, Value, WriteList, operands};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar, vector};
+use crate::engine::exec::operand::{LANES, ReadList, Unary, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::fault::FaultKind;
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::multiply::{BitOperation, Multiply};
 use crate::numerics::matrix::shape::Use;
 use crate::numerics::matrix::shape::{Element, Shape, mma_exists, registers, wmma_exists};
-use crate::ptx::ast::{Instruction, Operand};
+use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
 
-/// Things that instructions refer to by a small number, made once for the whole process.
-pub(crate) struct Table<K, T: 'static> {
-    numbers: OnceLock<Mutex<HashMap<K, u32>>>,
-    entries: [OnceLock<T>; 512],
-}
-
-impl<K: std::hash::Hash + Eq, T> Table<K, T> {
-    pub const fn new() -> Table<K, T> {
-        Table {
-            numbers: OnceLock::new(),
-            entries: [const { OnceLock::new() }; 512],
-        }
-    }
-
-    /// The number of the thing with this key; `None` if the table is full.
-    pub fn number(&self, key: K, make: impl FnOnce() -> T) -> Option<u32> {
-        let numbers = self.numbers.get_or_init(Mutex::default);
-        let mut numbers = numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&number) = numbers.get(&key) {
-            return Some(number);
-        }
-        let number = numbers.len() as u32;
-        self.entries.get(number as usize)?.get_or_init(make);
-        numbers.insert(key, number);
-        Some(number)
-    }
-
-    /// The thing of a number that [`number`](Table::number) gave.
-    #[inline(always)]
-    pub fn get(&self, number: u32) -> &T {
-        self.entries[number as usize]
-            .get()
-            .expect("numbers are given out with their entry")
-    }
-}
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["wmma", "mma", "movmatrix"],
+    lower,
+};
 
 type ProductKey = (Shape, [Element; 4], bool, bool, BitOperation);
 static PRODUCTS: Table<ProductKey, Multiply> = Table::new();
-
-/// Waits for the whole warp: these instructions are executed by all 32 lanes or not at all. `Some` if the instruction cannot
-/// be executed now.
-#[inline(always)]
-pub(crate) fn whole_warp(warp: &mut Warp, what: &str) -> Option<Flow> {
-    if !warp.gather(FULL) {
-        return Some(Flow::Leave);
-    }
-    if warp.mask == FULL {
-        return None;
-    }
-    Some(incomplete(warp, what))
-}
-
-#[cold]
-fn incomplete(warp: &mut Warp, what: &str) -> Flow {
-    let (mask, exists) = (warp.mask, warp.exists);
-    let lane = mask.trailing_zeros() as usize;
-    let why = match exists {
-        FULL => format!("lanes {:#010x} have exited", FULL & !mask),
-        _ => format!("this warp has only {} threads", exists.count_ones()),
-    };
-    let message = format!("{what} needs all 32 lanes of the warp");
-    warp.fail_with(FaultKind::IllegalInstruction, lane, message, vec![why])
-}
-
-/// A register of a fragment, as the numerics take it.
-pub(crate) trait FragmentWord: Value + Default {
-    fn to_bits(self) -> u64;
-    fn from_bits(bits: u64) -> Self;
-}
-impl FragmentWord for u32 {
-    fn to_bits(self) -> u64 {
-        self.into()
-    }
-    fn from_bits(bits: u64) -> u32 {
-        bits as u32
-    }
-}
-impl FragmentWord for u64 {
-    fn to_bits(self) -> u64 {
-        self
-    }
-    fn from_bits(bits: u64) -> u64 {
-        bits
-    }
-}
 
 operands! {
     /// `product`: the number of the product in [`PRODUCTS`].
@@ -164,57 +86,6 @@ impl Op for Transpose {
         o.d.put(warp, &result);
         Flow::Next
     }
-}
-
-/// What becomes of a fragment's registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FragmentUse {
-    Read,
-    Written,
-}
-
-/// The registers of a fragment operand.
-pub(crate) fn fragment<'a>(
-    cx: &mut Builder<'a, '_>,
-    operand: &Operand<'a>,
-    count: u32,
-    element: Element,
-    access: FragmentUse,
-) -> Result<Vec<Field>> {
-    let parts: Vec<_> = cx
-        .parts(operand)
-        .into_iter()
-        .map(std::borrow::Cow::into_owned)
-        .collect();
-    if parts.len() != count as usize {
-        let message = format!("this fragment has {count} registers, found {}", parts.len());
-        return Err(Error::new(operand.at, message));
-    }
-    let ty = match element {
-        Element::F64 => Ty {
-            kind: Kind::Float,
-            bits: 64,
-            packed: 1,
-        },
-        Element::F32 => Ty {
-            kind: Kind::Float,
-            bits: 32,
-            packed: 1,
-        },
-        _ => Ty {
-            kind: Kind::Bits,
-            bits: 32,
-            packed: 1,
-        },
-    };
-    let mut fields = Vec::new();
-    for part in &parts {
-        fields.push(match access {
-            FragmentUse::Written => cx.dst(part, Width::of(ty))?,
-            FragmentUse::Read => cx.src(part, ty)?,
-        });
-    }
-    Ok(fields)
 }
 
 /// Takes the shape.

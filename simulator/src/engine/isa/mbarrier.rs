@@ -4,13 +4,15 @@
 //! 2^20 (40 to 61), a mark of initialisation (62), the parity of the current phase (63). A state token is the object as
 //! it was before the arrival.
 
+use super::family::Family;
 use super::memory::address;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::lanes::unary;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Address, LANES, Read, Unary, WriteOptional, WritePredicateOptional, lanes_of, operands,
 };
@@ -20,6 +22,12 @@ use crate::engine::lower::modifiers::{Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["mbarrier"],
+    lower,
+};
 
 const COUNT: u64 = (1 << 20) - 1;
 const INITIALISED: u64 = 1 << 62;

@@ -1,17 +1,21 @@
 //! `ld ldu st prefetch`: loads and stores of all widths, scalar and vector.
 
+use super::family::Family;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use warpsmith_isa::effect::{AccessKind, Completion, Effect, Space};
 
+use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::parameters;
+use crate::engine::access::bytes::Bytes;
 use crate::engine::access::declared::Declared;
-use crate::engine::access::path::{Bytes, access, access_global};
+use crate::engine::access::path::{access, access_global};
 use crate::engine::access::values::{self, Stored};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::{self, GuestWord};
-use crate::engine::exec::level::{Code, Level, Op, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, vector};
 use crate::engine::exec::operand::{
     Address, FULL, LANES, ReadList, Value, WriteList, lanes_of, operands,
 };
@@ -19,24 +23,22 @@ use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Ty, unknown};
 use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width};
-use crate::ptx::ast::{Instruction, Operand};
+use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
 
-/// Widening from memory to a register.
-pub(crate) trait Widen<R> {
-    fn widen(self) -> R;
-}
-
-macro_rules! widen {
-    ($($m:ty => $($r:ty),*;)*) => { $($(impl Widen<$r> for $m {
-        #[inline(always)]
-        fn widen(self) -> $r { self as $r }
-    })*)* };
-}
-widen! {
-    u8 => u16, u32, u64; i8 => u16, u32, u64; u16 => u16, u32, u64; i16 => u32, u64; u32 => u32, u64; i32 => u64;
-    u64 => u64; u128 => u128; i16 => u16; i32 => u32;
-}
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "ld",
+        "ldu",
+        "st",
+        "prefetch",
+        "prefetchu",
+        "applypriority",
+        "discard",
+    ],
+    lower,
+};
 
 operands! {
     pub(crate) struct LoadOperands<R: Value> { d: Write<R>, from: Address }
@@ -159,19 +161,6 @@ fn rows<L: Level, M: GuestWord>(start: *const M, count: usize) -> [MaybeUninit<[
     rows
 }
 
-/// Narrowing from a register to memory.
-pub(crate) trait Narrow<M> {
-    fn narrow(self) -> M;
-}
-
-macro_rules! narrow {
-    ($($r:ty => $($m:ty),*;)*) => { $($(impl Narrow<$m> for $r {
-        #[inline(always)]
-        fn narrow(self) -> $m { self as $m }
-    })*)* };
-}
-narrow! { u16 => u8, u16; u32 => u8, u16, u32; u64 => u8, u16, u32, u64; u128 => u128; }
-
 /// A store of `M` from a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
 struct Store<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
 
@@ -262,52 +251,6 @@ impl<M: GuestWord, R: Value + Narrow<M>> Op for StoreVector<M, R> {
         )
     }
 }
-
-/// Picks a load by the type in memory and the register's width.
-macro_rules! pick_load {
-    ($ty:expr, $width:expr, $make:ident) => {
-        match ($ty.kind == Kind::Signed, $ty.bits, $width) {
-            (false, 8, Width::W16) => Some($make!(u8, u16)),
-            (false, 8, Width::W32) => Some($make!(u8, u32)),
-            (false, 8, Width::W64) => Some($make!(u8, u64)),
-            (true, 8, Width::W16) => Some($make!(i8, u16)),
-            (true, 8, Width::W32) => Some($make!(i8, u32)),
-            (true, 8, Width::W64) => Some($make!(i8, u64)),
-            (_, 16, Width::W16) => Some($make!(u16, u16)),
-            (false, 16, Width::W32) => Some($make!(u16, u32)),
-            (false, 16, Width::W64) => Some($make!(u16, u64)),
-            (true, 16, Width::W32) => Some($make!(i16, u32)),
-            (true, 16, Width::W64) => Some($make!(i16, u64)),
-            (_, 32, Width::W32) => Some($make!(u32, u32)),
-            (false, 32, Width::W64) => Some($make!(u32, u64)),
-            (true, 32, Width::W64) => Some($make!(i32, u64)),
-            (_, 64, Width::W64) => Some($make!(u64, u64)),
-            (_, 128, Width::W128) => Some($make!(u128, u128)),
-            _ => None,
-        }
-    };
-}
-
-/// Picks a store likewise.
-macro_rules! pick_store {
-    ($ty:expr, $width:expr, $make:ident) => {
-        match ($ty.bits, $width) {
-            (8, Width::W16) => Some($make!(u8, u16)),
-            (8, Width::W32) => Some($make!(u8, u32)),
-            (8, Width::W64) => Some($make!(u8, u64)),
-            (16, Width::W16) => Some($make!(u16, u16)),
-            (16, Width::W32) => Some($make!(u16, u32)),
-            (16, Width::W64) => Some($make!(u16, u64)),
-            (32, Width::W32) => Some($make!(u32, u32)),
-            (32, Width::W64) => Some($make!(u32, u64)),
-            (64, Width::W64) => Some($make!(u64, u64)),
-            (128, Width::W128) => Some($make!(u128, u128)),
-            _ => None,
-        }
-    };
-}
-
-pub(crate) use {pick_load, pick_store};
 
 /// Accesses of whole words of global memory are compiled with their address checks in place.
 fn is_in_place(ty: Ty, width: Width, space: Space) -> bool {
@@ -517,28 +460,6 @@ fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result
     pick_load!(ty, width, make).ok_or_else(|| unknown(inst))
 }
 
-/// The width of the registers of a load or store: at least that of the type, the same for all.
-pub(crate) fn register_width<'a>(
-    cx: &mut Builder<'a, '_>,
-    operands: &[Operand<'a>],
-    ty: Ty,
-) -> Result<Width> {
-    let mut width = None;
-    for operand in operands {
-        let Some(found) = cx.width_of(operand) else {
-            continue;
-        };
-        if width.is_some_and(|w| w != found) {
-            return Err(Error::new(
-                operand.at,
-                "the registers of a vector have one width",
-            ));
-        }
-        width = Some(found);
-    }
-    Ok(width.unwrap_or(Width::of(ty)))
-}
-
 fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let Elements { ty, count } = Elements::of(cx, inst)?;
     let effect = cx.effect(0);
@@ -593,17 +514,4 @@ fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Resul
         }};
     }
     pick_store!(ty, width, make).ok_or_else(|| unknown(inst))
-}
-
-/// The type a value operand is read as: the memory type, in a register of this width.
-pub(crate) fn value_type(ty: Ty, width: Width) -> Ty {
-    if Width::of(ty) == width {
-        ty
-    } else {
-        Ty {
-            kind: Kind::Bits,
-            bits: width.lane_bytes() * 8,
-            packed: 1,
-        }
-    }
 }

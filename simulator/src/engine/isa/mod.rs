@@ -1,4 +1,5 @@
-//! The instruction families: each file lowers its instructions (checking every modifier) and holds their operations.
+//! The instruction families: each file lists its opcodes, lowers them, and holds their operations. What exists is in the crate
+//! `warpsmith-isa`; [`lower()`] asks it before a family sees the instruction.
 
 pub(crate) mod approximate;
 pub(crate) mod arithmetic;
@@ -8,11 +9,14 @@ pub(crate) mod bits;
 pub(crate) mod call;
 pub(crate) mod carry;
 pub(crate) mod compare;
+mod comparison;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod convert_integer;
 pub(crate) mod copy;
 pub(crate) mod dot;
+mod elements;
+mod family;
 pub(crate) mod float;
 pub(crate) mod fragment;
 pub(crate) mod half;
@@ -21,6 +25,7 @@ pub(crate) mod logic;
 pub(crate) mod lowering;
 pub(crate) mod match_lanes;
 pub(crate) mod matrix;
+mod matrix_operands;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
@@ -33,8 +38,13 @@ pub(crate) mod variables;
 pub(crate) mod video;
 pub(crate) mod vote;
 
-use super::lower::Builder;
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use self::family::{Family, Lower};
 use super::lower::modifiers::unknown;
+use super::lower::{Builder, accept};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
@@ -50,7 +60,7 @@ macro_rules! lanewise {
         }
     )* };
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty) => {
-        impl<$($generics)*> $crate::engine::exec::level::Op for $name {
+        impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Unary<$ta, $ret>;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -63,7 +73,7 @@ macro_rules! lanewise {
         }
     };
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
-        impl<$($generics)*> $crate::engine::exec::level::Op for $name {
+        impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Binary<$ta, $tb, $ret>;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -76,7 +86,7 @@ macro_rules! lanewise {
         }
     };
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
-        impl<$($generics)*> $crate::engine::exec::level::Op for $name {
+        impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Ternary<$ta, $tb, $tc, $ret>;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -100,7 +110,7 @@ macro_rules! lanewise_with {
         $name:ident $(<$($t:ident: $bound:path),+>)? ($($arg:ident: $ty:ty),+; $option:ident: $option_ty:ty) -> $ret:ty $body:block
     )*) => { $(
         pub(crate) struct $name$(<$($t),+>)?(std::marker::PhantomData<($($($t,)+)?)>);
-        impl$(<$($t: $bound),+>)? $crate::engine::exec::level::Op for $name$(<$($t),+>)? {
+        impl$(<$($t: $bound),+>)? $crate::engine::exec::op::Op for $name$(<$($t),+>)? {
             type Operands = $crate::engine::isa::lanewise_with! { @operands $ret, $option_ty, $($ty),+ };
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
@@ -132,47 +142,54 @@ macro_rules! lanewise_with {
 }
 pub(crate) use lanewise_with;
 
+/// All families.
+const FAMILIES: &[Family] = &[
+    arithmetic::FAMILY,
+    logic::FAMILY,
+    integer::FAMILY,
+    carry::FAMILY,
+    dot::FAMILY,
+    bits::FAMILY,
+    approximate::FAMILY,
+    comparison::FAMILY,
+    compare::FAMILY,
+    convert::FAMILY,
+    moves::FAMILY,
+    variables::FAMILY,
+    memory::FAMILY,
+    atomic::FAMILY,
+    barrier::FAMILY,
+    shuffle::FAMILY,
+    vote::FAMILY,
+    match_lanes::FAMILY,
+    redux::FAMILY,
+    control::FAMILY,
+    call::FAMILY,
+    mbarrier::FAMILY,
+    copy::FAMILY,
+    stack::FAMILY,
+    matrix::FAMILY,
+    fragment::FAMILY,
+    video::FAMILY,
+];
+
+/// What lowers the instructions of an opcode.
+fn lowering(opcode: &str) -> Option<Lower> {
+    static LOWERINGS: OnceLock<FxHashMap<&str, Lower>> = OnceLock::new();
+    let lowerings = LOWERINGS.get_or_init(|| {
+        let families = FAMILIES.iter();
+        let opcodes = families.flat_map(|family| family.opcodes.iter().map(|&o| (o, family.lower)));
+        opcodes.collect()
+    });
+    lowerings.get(opcode).copied()
+}
+
 /// Lowers one instruction.
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = crate::engine::lower::accept::check(cx, inst)?;
+    let form = accept::check(cx, inst)?;
     cx.set_form(form);
-    match inst.opcode {
-        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" => {
-            arithmetic::lower(cx, inst)
-        }
-        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => logic::lower(cx, inst),
-        "mul24" | "mad24" | "sad" => integer::lower(cx, inst),
-        "addc" | "subc" | "madc" => carry::lower(cx, inst),
-        "dp4a" | "dp2a" => dot::lower(cx, inst),
-        "popc" | "clz" | "bfind" | "brev" | "bfe" | "bfi" | "bmsk" | "szext" | "fns" | "lop3"
-        | "shf" | "prmt" => bits::lower(cx, inst),
-        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign"
-        | "testp" => approximate::lower(cx, inst),
-        "setp" | "set" | "selp" | "slct" => compare::lower(cx, inst),
-        "cvt" => convert::lower(cx, inst),
-        "mov" => moves::lower(cx, inst),
-        "cvta" | "isspacep" | "mapa" | "getctarank" => variables::lower(cx, inst),
-        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-            memory::lower(cx, inst)
-        }
-        "atom" | "red" => atomic::lower(cx, inst),
-        "membar" | "fence" => barrier::fence(cx, inst),
-        "bar" | "barrier" => barrier::lower(cx, inst),
-        "shfl" => shuffle::lower(cx, inst),
-        "vote" | "activemask" | "elect" => vote::lower(cx, inst),
-        "match" => match_lanes::lower(cx, inst),
-        "redux" => redux::lower(cx, inst),
-        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => {
-            control::lower(cx, inst)
-        }
-        "call" => call::lower(cx, inst),
-        "mbarrier" => mbarrier::lower(cx, inst),
-        "cp" => copy::lower(cx, inst),
-        "alloca" | "stacksave" | "stackrestore" | "setmaxnreg" | "griddepcontrol"
-        | "createpolicy" => stack::lower(cx, inst),
-        "wmma" | "mma" | "movmatrix" => matrix::lower(cx, inst),
-        "ldmatrix" | "stmatrix" => fragment::lower_rows(cx, inst),
-        opcode if video::is_video(opcode) => video::lower(cx, inst),
-        _ => Err(unknown(inst)),
+    match lowering(inst.opcode) {
+        Some(lower) => lower(cx, inst),
+        None => Err(unknown(inst)),
     }
 }

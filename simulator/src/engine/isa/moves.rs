@@ -1,10 +1,12 @@
 //! `mov`: registers, constants, addresses, special registers, and packing of vectors into scalars and back.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lanewise;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{
     LANES, Read, ReadList, ReadPredicate, Value, Width, Write, WriteList, WritePredicate, operands,
 };
@@ -13,6 +15,12 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, expect_operands};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["mov"],
+    lower,
+};
 
 /// What can be moved.
 pub(crate) trait Movable: Value + Default {}

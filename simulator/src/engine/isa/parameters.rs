@@ -4,11 +4,12 @@ use std::marker::PhantomData;
 
 use warpsmith_isa::effect::AccessKind;
 
-use super::memory::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
+use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::moves;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
-use crate::engine::exec::level::{Level, Op, scalar, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{
     LANES, Read, ReadArea, Value, Write, WriteArea, lanes_of, operands,
 };

@@ -1,5 +1,6 @@
 //! `redux`: one value made of those of the lanes of a warp.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use crate::engine::exec::exchange::{Exchange, exchange};
@@ -9,6 +10,12 @@ use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["redux"],
+    lower,
+};
 
 operands! {
     pub(crate) struct ReduxOperands<T: Value> { d: Write<T>, value: Read<T>, members: Read<u32> }

@@ -1,5 +1,6 @@
 //! `shfl`: lanes read a register of other lanes.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use crate::engine::exec::exchange::{Exchange, exchange};
@@ -9,6 +10,12 @@ use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, expect_operands};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["shfl"],
+    lower,
+};
 
 operands! {
     /// `lane`: the second source, whose meaning is the mode's. `clamp`: the third, with the segment mask. `inside`: whether

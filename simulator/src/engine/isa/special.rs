@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::unary;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{LANES, Unary, Value, Write, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::Ty;

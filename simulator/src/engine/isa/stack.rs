@@ -1,8 +1,10 @@
 //! `alloca stacksave stackrestore`, and instructions that only tune a device: `setmaxnreg`, `griddepcontrol`, `createpolicy`.
 
+use super::family::Family;
 use super::moves;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{LANES, Read, Write, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
@@ -10,6 +12,19 @@ use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "alloca",
+        "stacksave",
+        "stackrestore",
+        "setmaxnreg",
+        "griddepcontrol",
+        "createpolicy",
+    ],
+    lower,
+};
 
 operands! {
     pub(crate) struct AllocateOperands { d: Write<u64>, size: Read<u64>, align: u32 }

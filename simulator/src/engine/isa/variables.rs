@@ -1,9 +1,11 @@
 //! Addresses: `cvta`, `isspacep`, `mapa`, `getctarank`, and where local variables and parameters lie.
 
+use super::family::Family;
 use super::lanewise;
 use super::moves;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Code, Level, Op, scalar, vector};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{
     Binary, LANES, Read, ReadArea, Unary, Value, Write, WritePredicate, lanes_of, operands,
 };
@@ -14,6 +16,12 @@ use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Field, Register, Width, expect_operands};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["cvta", "isspacep", "mapa", "getctarank"],
+    lower,
+};
 
 lanewise! {
     ToShared(a: u64) -> u64 { a.wrapping_add(SHARED) }

@@ -1,7 +1,9 @@
 //! The SIMD video instructions (`vadd2`, `vabsdiff4`, ...), through [`numerics::video`](crate::numerics::video).
 
+use super::family::Family;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Read, Write, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
@@ -10,6 +12,27 @@ use crate::numerics::compare::Comparison;
 use crate::numerics::video::{Operation, Video};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &[
+        "vadd2",
+        "vadd4",
+        "vsub2",
+        "vsub4",
+        "vavrg2",
+        "vavrg4",
+        "vabsdiff2",
+        "vabsdiff4",
+        "vmin2",
+        "vmin4",
+        "vmax2",
+        "vmax4",
+        "vset2",
+        "vset4",
+    ],
+    lower,
+};
 
 operands! {
     /// Behind the registers the decoded instruction: the fields of [`Video`] as numbers, booleans as 0 and 1.
@@ -151,23 +174,10 @@ fn selected<'a>(
     ))
 }
 
-/// Whether this is such an instruction.
-pub(crate) fn is_video(opcode: &str) -> bool {
-    shape(opcode).is_some()
-}
-
+/// The operation's name and its parts; [`FAMILY`] lists what there is.
 fn shape(opcode: &str) -> Option<(&str, u32)> {
-    let lanes = match opcode.as_bytes().last()? {
-        b'2' => 2,
-        b'4' => 4,
-        _ => return None,
-    };
-    let name = &opcode[..opcode.len() - 1];
-    matches!(
-        name,
-        "vadd" | "vsub" | "vavrg" | "vabsdiff" | "vmin" | "vmax" | "vset"
-    )
-    .then_some((name, lanes))
+    let (name, parts) = opcode.split_at_checked(opcode.len() - 1)?;
+    Some((name, parts.parse().ok()?))
 }
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
@@ -245,6 +255,7 @@ mod tests {
         assert_eq!(VideoOperands::new(registers, &video).video(), video);
         assert_eq!(digits("h10", 2, 2), Some(vec![0, 1]));
         assert_eq!(digits("b7", 4, 4), None);
-        assert!(is_video("vabsdiff4") && !is_video("vote2"));
+        assert!(FAMILY.opcodes.contains(&"vabsdiff4"));
+        assert!(FAMILY.opcodes.iter().all(|opcode| shape(opcode).is_some()));
     }
 }

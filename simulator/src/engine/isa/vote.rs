@@ -1,10 +1,12 @@
 //! `vote activemask elect`: which lanes of a warp are here, which agree, and one of them.
 
+use super::family::Family;
 use std::marker::PhantomData;
 
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::exchange::{Exchange, exchange};
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     FULL, LANES, Read, ReadPredicate, Write, WriteOptional, WritePredicate, WritePredicateOptional,
     operands,
@@ -14,6 +16,12 @@ use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
 use crate::engine::lower::{Builder, Width, expect_operands};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
+
+/// The instructions of this file.
+pub(super) const FAMILY: Family = Family {
+    opcodes: &["vote", "activemask", "elect"],
+    lower,
+};
 
 operands! {
     pub(crate) struct VoteOperands { d: WritePredicate, vote: ReadPredicate, members: Read<u32> }

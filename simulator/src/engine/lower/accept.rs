@@ -1,65 +1,15 @@
 //! Whether an instruction exists, and in the module's PTX version and architecture: what ptxas would say before it compiles.
 
-use rustc_hash::FxHashMap;
 use warpsmith_isa::operand::{Role, Shape};
-use warpsmith_isa::{
-    self as isa, Match, Misfit, PtxVersion, Refusal, Target, check_special, matches,
-};
+use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special};
 
 use super::builder::Builder;
 use super::scope::Symbol;
-use crate::ptx::ast::{self, Instruction, Operand, OperandKind};
+use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
 /// More operands than any form has.
 const MAX_OPERANDS: usize = warpsmith_isa::form::MAX_OPERANDS + 1;
-
-/// An instruction's opcode and modifiers.
-type Name<'a> = (&'a str, &'a [&'a str]);
-
-/// What a module may use, with what is known already of the instructions that it has.
-pub(crate) struct Acceptance<'a> {
-    version: PtxVersion,
-    target: Target,
-    /// The forms of each name so far, or why there are none.
-    forms: FxHashMap<Name<'a>, std::result::Result<Vec<Match>, String>>,
-}
-
-impl<'a> Acceptance<'a> {
-    /// For a module of this `.version` and `.target`.
-    pub fn new(module: &ast::Module<'_>) -> Acceptance<'a> {
-        let part = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
-        Acceptance {
-            version: PtxVersion::new(part(module.version.0), part(module.version.1)),
-            // What is newer than the tables may have all that they list.
-            target: Target::parse(module.target).unwrap_or(Target::NEWEST),
-            forms: FxHashMap::default(),
-        }
-    }
-
-    /// The forms with this name, or why there are none.
-    fn forms(&mut self, name: Name<'a>) -> std::result::Result<&[Match], &str> {
-        let (version, target) = (self.version, self.target);
-        let forms = self.forms.entry(name).or_insert_with(|| {
-            let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
-            let mut refusal = None;
-            let allowed: Vec<Match> = found
-                .filter(|found| match found.check_target(version, target) {
-                    Ok(()) => true,
-                    Err(error) => {
-                        refusal = refusal.or(Some(error));
-                        false
-                    }
-                })
-                .collect();
-            match refusal {
-                Some(refusal) if allowed.is_empty() => Err(refusal.to_string()),
-                _ => Ok(allowed),
-            }
-        });
-        forms.as_deref().map_err(String::as_str)
-    }
-}
 
 /// The form of an instruction; refuses one that does not exist, or not for this module.
 pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<Match> {

@@ -9,7 +9,7 @@ use super::constants::Constants;
 use super::context::Context;
 use super::field::{Field, Register};
 use super::scope::{Scope, Symbol};
-use crate::engine::exec::level::Code;
+use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Width;
 use crate::ptx::ast::{Linkage, Position};
 use crate::ptx::{Error, Result};

@@ -1,6 +1,6 @@
 //! What the functions of a module share while they are lowered.
 
-use super::accept::Acceptance;
+use super::acceptance::Acceptance;
 use super::scope::{Scope, Symbol};
 use super::shared;
 use crate::engine::exec::operand::Width;

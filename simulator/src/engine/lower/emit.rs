@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Control, Lowered};
 use super::field::{Field, Named};
-use crate::engine::exec::level::Code;
+use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::{
     Address, Labels, Operands, ReadList, SINK, Slot, Width, WriteList,
 };

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use super::*;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::{Level, Op, scalar};
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Binary, Read, ReadArea, Unary, WriteOptional, WritePredicate, operands,
 };

@@ -5,6 +5,7 @@
 //! Instructions refer to virtual registers until [`allocate`] has given them offsets in the frame.
 
 pub(crate) mod accept;
+mod acceptance;
 mod allocate;
 mod builder;
 mod constants;
