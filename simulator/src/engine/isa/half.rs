@@ -75,21 +75,55 @@ impl<F: Half> Held for Packed<F> {
     }
 }
 
+/// The options of arithmetic on these types. It always rounds to nearest: the direction is a constant here, so that the
+/// general rounding is not compiled into the loops.
+#[derive(Clone, Copy)]
+pub(crate) struct Nearest {
+    ftz: bool,
+    sat: bool,
+}
+
+impl Nearest {
+    #[inline(always)]
+    fn mode(self) -> Mode {
+        Mode {
+            rounding: Rounding::NearestEven,
+            ftz: self.ftz,
+            sat: self.sat,
+        }
+    }
+}
+
+impl Encode for Nearest {
+    #[inline(always)]
+    fn encode(self) -> u32 {
+        u32::from(self.ftz) | u32::from(self.sat) << 1
+    }
+
+    #[inline(always)]
+    fn decode(word: u32) -> Nearest {
+        Nearest {
+            ftz: word & 1 != 0,
+            sat: word & 1 << 1 != 0,
+        }
+    }
+}
+
 lanewise_with! {
-    Add<H: Held>(a: H::Register, b: H::Register; mode: Mode) -> H::Register {
-        H::map([a, b], |[a, b]| numeric::add(a, b, mode))
+    Add<H: Held>(a: H::Register, b: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b], |[a, b]| numeric::add(a, b, nearest.mode()))
     }
-    Sub<H: Held>(a: H::Register, b: H::Register; mode: Mode) -> H::Register {
-        H::map([a, b], |[a, b]| numeric::sub(a, b, mode))
+    Sub<H: Held>(a: H::Register, b: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b], |[a, b]| numeric::sub(a, b, nearest.mode()))
     }
-    Mul<H: Held>(a: H::Register, b: H::Register; mode: Mode) -> H::Register {
-        H::map([a, b], |[a, b]| numeric::mul(a, b, mode))
+    Mul<H: Held>(a: H::Register, b: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b], |[a, b]| numeric::mul(a, b, nearest.mode()))
     }
-    Fma<H: Held>(a: H::Register, b: H::Register, c: H::Register; mode: Mode) -> H::Register {
-        H::map([a, b, c], |[a, b, c]| numeric::fma(a, b, c, mode))
+    Fma<H: Held>(a: H::Register, b: H::Register, c: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b, c], |[a, b, c]| numeric::fma(a, b, c, nearest.mode()))
     }
-    FmaRelu<H: Held>(a: H::Register, b: H::Register, c: H::Register; mode: Mode) -> H::Register {
-        H::map([a, b, c], |[a, b, c]| relu(numeric::fma(a, b, c, mode)))
+    FmaRelu<H: Held>(a: H::Register, b: H::Register, c: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b, c], |[a, b, c]| relu(numeric::fma(a, b, c, nearest.mode())))
     }
     Neg<H: Held>(a: H::Register; ftz: bool) -> H::Register { H::map([a], |[a]| numeric::neg(a, ftz)) }
     Abs<H: Held>(a: H::Register; ftz: bool) -> H::Register { H::map([a], |[a]| numeric::abs(a, ftz)) }
@@ -108,6 +142,7 @@ lanewise_with! {
 }
 
 /// `.relu`: NaN stays; -0 becomes +0 like all that is negative.
+#[inline(always)]
 fn relu<F: Float>(value: F) -> F {
     if value.nan() || value > F::from_raw(0) {
         value
@@ -223,8 +258,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             xorsign_abs: modifiers.flag("xorsign") & modifiers.flag("abs"),
         }
         .encode(),
-        _ if arithmetic => Mode {
-            rounding: Rounding::NearestEven,
+        _ if arithmetic => Nearest {
             ftz,
             sat: !relu && !brain && modifiers.flag("sat"),
         }
