@@ -1,12 +1,15 @@
 //! Which forms of the PTX ISA the simulator executes, and which file tests hold each of them.
 //!
 //! The page `docs/src/reference/ptx-coverage.md` is made here, from the instruction tables, from what the front end takes,
-//! and from the `.ptx` files under `tests/files`. `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test coverage`
+//! and from the file tests. `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test coverage`
 //! rewrites it.
+
+#[path = "files/cases.rs"]
+mod cases;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use warpsmith_isa::form::Form;
 use warpsmith_isa::forms::FAMILIES;
 use warpsmith_isa::operand::Shape;
@@ -76,17 +79,6 @@ fn support() -> BTreeMap<Key, Support> {
     all
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder).expect("the folder of cases");
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
-            files.push(path);
-        }
-    }
-}
-
 fn shape<'a>(operand: &Operand<'a>) -> Shape<'a> {
     let count = |parts: &[Operand<'_>]| u8::try_from(parts.len()).unwrap_or(u8::MAX);
     match &operand.kind {
@@ -115,20 +107,11 @@ fn instructions<'t, 'a>(statements: &'t [Statement<'a>], all: &mut Vec<&'t Instr
 
 /// Notes which files that run a kernel hold which forms.
 fn scan(all: &mut BTreeMap<Key, Support>) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    files.sort();
-    for path in files {
+    for cases::Case { name, path } in cases::all() {
         let text = std::fs::read_to_string(&path).expect("a case can be read");
         if !text.lines().any(|line| line.starts_with("//! run")) {
             continue;
         }
-        let name = path
-            .strip_prefix(&root)
-            .unwrap_or(&path)
-            .display()
-            .to_string();
         let module = ptx::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut found = Vec::new();
         for function in &module.functions {
@@ -202,7 +185,7 @@ fn page(all: &BTreeMap<Key, Support>) -> (String, Vec<&'static str>) {
     let head = format!(
         "# PTX coverage\n\n\
          <!-- Made by `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test coverage`. -->\n\n\
-         Which forms of the PTX ISA the simulator executes, and a file test under `simulator/tests/files` that runs each. The \
+         Which forms of the PTX ISA the simulator executes, and a file test that runs each: `isa/…` beside the instruction family in `simulator/src/engine/isa`, the others under `simulator/tests/files`. The \
          forms are those of `warpsmith-isa`, which `cargo xtask isa --check` compares with ptxas; a form is one syntax line of \
          the PTX ISA manual. What a module for sm_90a may have and the simulator lacks, it refuses by name when the module \
          is loaded.\n\n\

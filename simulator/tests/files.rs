@@ -1,4 +1,5 @@
-//! The simulator's file tests: each `tests/files/**/*.ptx` holds PTX, how to run it, and what must come out.
+//! The simulator's file tests: each `tests/files/**/*.ptx`, and `src/engine/isa/FAMILY.ptx`
+//! beside an instruction family, holds PTX, how to run it, and what must come out.
 //!
 //! Lines that begin with `//!` are directives; PTX takes them for comments:
 //!
@@ -18,6 +19,8 @@
 //! `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test files` rewrites the `=` lines; read the difference before
 //! you commit it. `WARPSMITH_FILES=name` runs the files whose path contains it.
 
+#[path = "files/cases.rs"]
+mod cases;
 #[path = "files/memory.rs"]
 mod memory;
 #[path = "files/values.rs"]
@@ -25,7 +28,7 @@ mod values;
 
 use memory::Arena;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use values::Type;
 use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
 
@@ -263,38 +266,17 @@ fn check(path: &Path) -> Result<(Vec<String>, String), String> {
     Ok((wrong, blessed))
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder)
-        .expect("the folder of cases")
-        .flatten()
-        .map(|e| e.path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|e| e == "ptx") {
-            files.push(path);
-        }
-    }
-}
-
 #[test]
 fn files() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
     let wanted = std::env::var("WARPSMITH_FILES").unwrap_or_default();
     let bless = std::env::var_os("WARPSMITH_BLESS").is_some();
     let mut failures = String::new();
     let mut count = 0;
-    for path in files.iter().filter(|path| {
-        path.strip_prefix(&root)
-            .unwrap_or(path)
-            .to_string_lossy()
-            .contains(&wanted)
-    }) {
-        let name = path.strip_prefix(&root).unwrap_or(path).display();
+    for case in cases::all()
+        .iter()
+        .filter(|case| case.name.contains(&wanted))
+    {
+        let (name, path) = (&case.name, &case.path);
         count += 1;
         match check(path) {
             Ok((wrong, _)) if wrong.is_empty() => {}
