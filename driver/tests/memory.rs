@@ -304,7 +304,7 @@ fn hints_on_managed_memory_are_remembered_by_page() {
         (query(prefetched, half), query(prefetched, 2 * half)),
         (-1, -2)
     );
-    // SAFETY: as above; the stream has been waited for.
+    // SAFETY: the first word of the managed memory, which the host may read: the stream has been waited for.
     let value = unsafe { (memory as *const u32).read() };
     assert_eq!(value, 42, "hints move data and change none");
     let plain: CUdeviceptr = get!(cuMemAlloc_v2(4096));

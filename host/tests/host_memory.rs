@@ -128,7 +128,7 @@ fn unified_memory_moves_and_is_guarded() -> Result<()> {
     stream.synchronize()?;
     assert_eq!(*unified.host()?, [3; 5000]);
     unified.attach(&stream, Attach::Single)?;
-    // SAFETY: as above.
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
     unsafe { stream.launch_untyped(&add, Grid::cover(5000, 256), (&mut unified, 2))? };
     stream.synchronize()?;
     assert_eq!(*unified.host()?, [5; 5000]);
@@ -230,7 +230,7 @@ fn where_unified_memory_cannot_be_shared_host_and_kernels_take_turns() {
                 unsafe { one.launch_untyped(&add, Grid::new(1, 100), (&mut elsewhere, 1)) };
             assert!(is_busy(launch));
         }
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe { one.launch_untyped(&add, Grid::new(1, 100), (&mut unified, 1)) }.unwrap();
         one.synchronize().unwrap();
         assert_eq!(unified.host().unwrap()[..2], [8, 1]);
@@ -239,10 +239,10 @@ fn where_unified_memory_cannot_be_shared_host_and_kernels_take_turns() {
         unified.attach(&two, Attach::Single).unwrap();
         gate.close(&one);
         unified.host_mut().unwrap()[1] = 5;
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         let launch = unsafe { one.launch_untyped(&add, Grid::new(1, 100), (&mut unified, 1)) };
         assert_eq!(launch.unwrap_err().code(), Some(Code::NOT_PERMITTED));
-        // SAFETY: as above.
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
         unsafe { two.launch_untyped(&add, Grid::new(1, 100), (&mut unified, 1)) }.unwrap();
         two.synchronize().unwrap();
         assert_eq!(unified.host().unwrap()[..2], [9, 6]);

@@ -168,7 +168,7 @@ fn more_than_48_kilobytes_of_shared_memory() -> Result<()> {
         assert_eq!(stream.download(&out)?, [bytes]);
     }
     let (_, _, value, limit, _) =
-        // SAFETY: as above.
+        // SAFETY: the entry would write one word; the launch is refused.
         limit(unsafe { stream.launch_untyped(&kernel, Grid::new(1, 1).shared_bytes(most + 4), (&mut out,)) });
     assert_eq!((value, limit), (u64::from(most) + 4, u64::from(most)));
     Ok(())
@@ -208,7 +208,7 @@ fn a_cooperative_grid_must_fit() -> Result<()> {
     let mut buffer = stream.zeroed::<u32>(most as usize * 1024)?;
     // SAFETY: the entry takes a slice and a number, and writes only the slice.
     unsafe { stream.launch_untyped(&add, Grid::new(most, 1024).cooperative(), (&mut buffer, 1))? };
-    // SAFETY: as above.
+    // SAFETY: the entry takes a slice and a number, and writes only the slice; the launch is refused.
     let result = unsafe {
         stream.launch_untyped(
             &add,

@@ -205,7 +205,7 @@ fn instantiations_and_unsafe_kernels() -> Result<()> {
     // SAFETY: the pointer is good for one word.
     unsafe { stream.launch_unchecked(&poke, Grid::new(1, 1), (&mut x, 1.5))? };
     let second = DevicePointer::<f32>::from_address(x.as_device_ptr().address() + 4);
-    // SAFETY: as above; `x` is alive until the download below.
+    // SAFETY: the pointer is that of the second word of `x`, which is alive until the download below.
     unsafe { stream.launch_unchecked(&poke, Grid::new(1, 1), (second, 2.5))? };
     assert_eq!(stream.download(&x)?, [1.5, 2.5]);
     Ok(())

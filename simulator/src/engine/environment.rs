@@ -82,7 +82,7 @@ pub struct Checks {
     pub bounds: bool,
     /// Data races in shared memory.
     pub races: bool,
-    /// Reads of shared memory that nobody wrote.
+    /// Reads of uninitialised shared memory.
     pub uninitialised: bool,
     /// Barriers that are executed by a part of a warp or block.
     pub barriers: bool,

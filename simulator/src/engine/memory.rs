@@ -14,7 +14,7 @@ pub(crate) struct Aligned {
 
 // SAFETY: the memory is owned; who may touch it when is decided by those who take the raw pointer.
 unsafe impl Send for Aligned {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives only the raw pointer and the length, which do not change.
 unsafe impl Sync for Aligned {}
 
 impl Default for Aligned {

@@ -23,7 +23,7 @@ use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Kind, Ty, unknown};
 use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width};
-use crate::ptx::ast::Instruction;
+use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
@@ -405,39 +405,78 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     }
 }
 
-fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let Elements { ty, count } = Elements::of(cx, inst)?;
-    let effect = cx.effect(1);
-    let targets: Vec<_> = cx
-        .parts(&inst.operands[0])
+/// A load or store that is not of a named parameter.
+struct Moved<'a> {
+    elements: Elements,
+    /// The registers.
+    registers: Vec<Operand<'a>>,
+    address: AddressOperand<'a>,
+    effect: Effect,
+}
+
+/// Reads the operands at these numbers. `None` if the instruction moves a named parameter, and has been lowered.
+fn moved<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    registers: usize,
+    address: usize,
+) -> Result<Option<Moved<'a>>> {
+    let elements = Elements::of(cx, inst)?;
+    let effect = cx.effect(address);
+    let at = inst.operands[registers].at;
+    let registers: Vec<_> = cx
+        .parts(&inst.operands[registers])
         .into_iter()
         .map(std::borrow::Cow::into_owned)
         .collect();
-    if targets.len() != count {
+    if registers.len() != elements.count {
+        let what = match effect.kind {
+            AccessKind::Read => "destinations",
+            _ => "values",
+        };
         return Err(Error::new(
-            inst.operands[0].at,
-            format!("expected {count} destinations"),
+            at,
+            format!("expected {} {what}", elements.count),
         ));
     }
-    let operand = cx.address(&inst.operands[1])?;
+    let address = cx.address(&inst.operands[address])?;
     if effect.space == Space::Parameter
-        && let Base::Symbol(name, symbol) = &operand.base
+        && let Base::Symbol(name, symbol) = &address.base
     {
-        return parameters::lower(
+        parameters::lower(
             cx,
             inst,
             parameters::Passing {
-                ty,
-                operands: &targets,
+                ty: elements.ty,
+                operands: &registers,
                 name: (*name).to_owned(),
                 symbol: symbol.clone(),
-                offset: operand.offset,
-                kind: AccessKind::Read,
+                offset: address.offset,
+                kind: effect.kind,
             },
-        );
+        )?;
+        return Ok(None);
     }
+    Ok(Some(Moved {
+        elements,
+        registers,
+        address,
+        effect,
+    }))
+}
+
+fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let Some(Moved {
+        elements: Elements { ty, count },
+        registers: targets,
+        address,
+        effect,
+    }) = moved(cx, inst, 0, 1)?
+    else {
+        return Ok(());
+    };
     let width = register_width(cx, &targets, ty)?;
-    let from = declared(cx, operand, effect)?;
+    let from = declared(cx, address, effect)?;
     if count == 1 {
         let code = load_code(ty, width, effect.space).ok_or_else(|| unknown(inst))?;
         let d = cx.dst(&targets[0], width)?;
@@ -461,38 +500,17 @@ fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result
 }
 
 fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let Elements { ty, count } = Elements::of(cx, inst)?;
-    let effect = cx.effect(0);
-    let sources: Vec<_> = cx
-        .parts(&inst.operands[1])
-        .into_iter()
-        .map(std::borrow::Cow::into_owned)
-        .collect();
-    if sources.len() != count {
-        return Err(Error::new(
-            inst.operands[1].at,
-            format!("expected {count} values"),
-        ));
-    }
-    let operand = cx.address(&inst.operands[0])?;
-    if effect.space == Space::Parameter
-        && let Base::Symbol(name, symbol) = &operand.base
-    {
-        return parameters::lower(
-            cx,
-            inst,
-            parameters::Passing {
-                ty,
-                operands: &sources,
-                name: (*name).to_owned(),
-                symbol: symbol.clone(),
-                offset: operand.offset,
-                kind: AccessKind::Write,
-            },
-        );
-    }
+    let Some(Moved {
+        elements: Elements { ty, count },
+        registers: sources,
+        address,
+        effect,
+    }) = moved(cx, inst, 1, 0)?
+    else {
+        return Ok(());
+    };
     let width = register_width(cx, &sources, ty)?;
-    let to = declared(cx, operand, effect)?;
+    let to = declared(cx, address, effect)?;
     let value_type = value_type(ty, width);
     if count == 1 {
         let code = store_code(ty, width, effect.space).ok_or_else(|| unknown(inst))?;
