@@ -16,6 +16,7 @@ mod find;
 pub mod form;
 pub mod forms;
 mod index;
+mod matched;
 mod modifier;
 pub mod operand;
 mod refusal;
@@ -25,8 +26,9 @@ pub mod special_registers;
 mod target;
 mod text;
 
-pub use find::{Match, MemoryEffect, Misfit, accept, check_special, find, matches};
+pub use find::{accept, check_special, find, matches};
 pub use index::forms_of;
+pub use matched::{Match, MemoryEffect, Misfit};
 pub use modifier::ModifierClass;
 pub use refusal::{Feature, Refusal};
 pub use target::{Features, PtxVersion, Since, Target, Targets};

@@ -1,0 +1,492 @@
+//! A form with its modifiers decided: what it asks of a module, which operands it takes, and what it does.
+
+use crate::effect::{
+    AccessKind, Completion, Convergence, Effect, Fence, Order, Proxy, Scope, Space,
+};
+use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, SpaceRule};
+use crate::modifier::ModifierClass;
+use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
+use crate::refusal::{Feature, Refusal};
+use crate::target::{PtxVersion, Since, Target, Targets};
+
+/// A form with its modifiers decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Match {
+    /// The form.
+    pub form: &'static Form,
+    /// The modifier in each slot; empty: none.
+    pub(crate) chosen: [&'static str; MAX_SLOTS],
+    /// The last type among them; empty: none.
+    pub(crate) main_type: &'static str,
+}
+
+impl Match {
+    /// The modifier in the slot of this name.
+    pub fn slot(&self, name: &str) -> Option<&'static str> {
+        self.form
+            .slots()
+            .iter()
+            .zip(&self.chosen)
+            .find(|(slot, word)| slot.name == name && !word.is_empty())
+            .map(|(_, &word)| word)
+    }
+
+    /// Its modifiers in the form's order.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.chosen[..self.form.slots().len()]
+            .iter()
+            .copied()
+            .filter(|word| !word.is_empty())
+    }
+
+    /// Whether it has this modifier.
+    pub fn has(&self, word: &str) -> bool {
+        self.words().any(|other| other == word)
+    }
+
+    /// Whether `list` (of rules: `.word`, `.slot`, `slot=word`) names this modifier of the form.
+    pub(crate) fn names(&self, list: &str, word: &str) -> bool {
+        list.split(' ').any(|name| {
+            let plain = name.trim_start_matches('.');
+            plain == word || self.slot(plain) == Some(word)
+        })
+    }
+
+    /// Whether one item of a rule holds.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        match name.split_once('=') {
+            Some((slot, word)) => self.slot(slot) == Some(word),
+            None => {
+                let name = name.trim_start_matches('.');
+                self.has(name) || self.slot(name).is_some()
+            }
+        }
+    }
+
+    pub(crate) fn holds_any(&self, list: &str) -> bool {
+        list.split(' ').any(|name| self.holds(name))
+    }
+
+    pub(crate) fn broken_rule(&self) -> Option<&'static Rule> {
+        self.form.rules.iter().find(|rule| match **rule {
+            Rule::Excludes(one, other) => self.holds_any(one) && self.holds_any(other),
+            Rule::Needs(one, other) => self.holds_any(one) && !self.holds_any(other),
+            Rule::Since(..) | Rule::Before(..) => false,
+        })
+    }
+
+    /// All that it asks of a module, with the name of what asks.
+    fn needs(&self) -> impl Iterator<Item = (Feature<'static>, Since)> + '_ {
+        let form = self.form;
+        let words = form
+            .slots()
+            .iter()
+            .zip(&self.chosen)
+            .filter(|(_, word)| !word.is_empty())
+            .filter_map(|(slot, &word)| {
+                let since = slot.find(word)?.since()?;
+                Some((Feature::Modifier(word), since))
+            });
+        let rules = form.rules.iter().filter_map(|rule| match *rule {
+            Rule::Since(list, since) if list.split(' ').all(|name| self.holds(name)) => {
+                let first = list.split(' ').next().unwrap_or_default();
+                let word = first
+                    .split_once('=')
+                    .map_or(first, |(_, word)| word)
+                    .trim_start_matches('.');
+                Some((
+                    Feature::Modifier(self.slot(word).unwrap_or(word)),
+                    Since::parse(since),
+                ))
+            }
+            _ => None,
+        });
+        core::iter::once((Feature::Named(form.feature()), form.since))
+            .chain(words)
+            .chain(rules)
+    }
+
+    /// Since when it exists: the latest version of its form and modifiers, and the narrowest of their architectures.
+    pub fn since(&self) -> Since {
+        let mut result = Since::ALWAYS;
+        for (_, since) in self.needs() {
+            result.ptx = result.ptx.max(since.ptx);
+            result.targets = match (result.targets, since.targets) {
+                (Targets::AtLeast(a), Targets::AtLeast(b)) => {
+                    Targets::AtLeast(if a > b { a } else { b })
+                }
+                (Targets::Named(names), Targets::AtLeast(_)) => Targets::Named(names),
+                (_, named) => named,
+            };
+        }
+        result
+    }
+
+    /// The first PTX version that has it for this architecture.
+    pub fn first_version(&self, target: Target) -> PtxVersion {
+        let before = self.form.rules.iter().filter_map(|rule| match *rule {
+            Rule::Before(level, version) if target.level < level => Some(Since::parse(version).ptx),
+            _ => None,
+        });
+        before.fold(self.since().ptx, PtxVersion::max)
+    }
+
+    /// Whether a module of this version and architecture may have it.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn check_target(
+        &self,
+        version: PtxVersion,
+        target: Target,
+    ) -> Result<(), Refusal<'static>> {
+        for (feature, since) in self.needs() {
+            if version < since.ptx {
+                return Err(Refusal::NeedsVersion {
+                    feature,
+                    version: since.ptx,
+                });
+            }
+            if !since.targets.contain(target) {
+                return Err(match since.targets {
+                    Targets::AtLeast(level) => Refusal::NeedsTarget { feature, level },
+                    Targets::Named(_) => Refusal::NotOnTarget { feature, target },
+                });
+            }
+        }
+        let first = self.first_version(target);
+        if version < first {
+            let feature = Feature::Named(self.form.feature());
+            return Err(Refusal::NeedsVersion {
+                feature,
+                version: first,
+            });
+        }
+        if let Some(until) = self.form.until {
+            let level = match until.targets {
+                Targets::AtLeast(level) => level,
+                Targets::Named(_) => 0,
+            };
+            if version > until.ptx && target.level >= level {
+                return Err(Refusal::NotOnTarget {
+                    feature: Feature::Named(self.form.feature()),
+                    target,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Which lanes execute it together.
+    pub fn convergence(&self) -> Convergence {
+        self.form.convergence
+    }
+
+    /// The operands that it takes, optional ones included.
+    pub fn operands(&self) -> impl Iterator<Item = &'static Operand> + '_ {
+        self.form
+            .operands()
+            .iter()
+            .filter(|operand| operand.with.is_empty() || self.holds(operand.with))
+    }
+
+    /// The type of an operand: a type's name, or one of the words of [`Operand::ty`] without the final `+`.
+    pub fn type_of(&self, operand: &Operand) -> &'static str {
+        let ty = operand.ty.trim_end_matches('+');
+        if let Some(slot) = ty.strip_prefix('.') {
+            return self.slot(slot).unwrap_or("any");
+        }
+        if ty.is_empty() || ty == "2x" {
+            self.main_type()
+        } else {
+            ty
+        }
+    }
+
+    /// The last type among its modifiers; empty if it has none.
+    pub fn main_type(&self) -> &'static str {
+        self.main_type
+    }
+
+    /// How many registers an operand has; `None`: any number.
+    pub fn count_of(&self, operand: &Operand) -> Option<u8> {
+        match operand.count {
+            Count::One => Some(1),
+            Count::Exactly(count) => Some(count),
+            Count::Any => None,
+            Count::Vector => Some(
+                match self
+                    .words()
+                    .find(|word| ModifierClass::of(word) == ModifierClass::Vector)
+                {
+                    Some("v2") => 2,
+                    Some("v4") => 4,
+                    Some("v8") => 8,
+                    _ => 1,
+                },
+            ),
+        }
+    }
+
+    /// Whether operands of these shapes are what it takes.
+    pub fn fits(&self, shapes: &[Shape<'_>]) -> bool {
+        self.misfit(shapes).is_none()
+    }
+
+    /// What is wrong with operands of these shapes.
+    pub fn misfit(&self, shapes: &[Shape<'_>]) -> Option<Misfit> {
+        let is_free =
+            |operand: &Operand| operand.presence == Presence::Optional && operand.with.is_empty();
+        let optional = self.operands().filter(|operand| is_free(operand)).count();
+        let most = self.operands().count();
+        if shapes.len() > most || shapes.len() + optional < most {
+            return Some(Misfit::Count {
+                least: most - optional,
+                most,
+            });
+        }
+        // Optional operands are left out from the end.
+        let mut given = optional + shapes.len() - most;
+        let mut number = 0;
+        for operand in self.operands() {
+            if is_free(operand) {
+                if given == 0 {
+                    continue;
+                }
+                given -= 1;
+            }
+            if !self.fits_operand(operand, shapes[number]) {
+                return Some(Misfit::Operand { number, operand });
+            }
+            number += 1;
+        }
+        None
+    }
+
+    fn fits_operand(&self, operand: &Operand, shape: Shape<'_>) -> bool {
+        let ty = self.type_of(operand);
+        let count = self.count_of(operand);
+        match (shape, operand.role) {
+            (Shape::Unknown, _) => true,
+            (Shape::Address(parts), Role::Address) => (parts > 0) != operand.inside.is_empty(),
+            (_, Role::Address) | (Shape::Address(_), _) => false,
+            _ if matches!(ty, "label" | "symbol") => {
+                matches!(shape, Shape::Symbol | Shape::Register(_))
+            }
+            _ if ty == "list" => matches!(shape, Shape::List),
+            (Shape::List, _) => false,
+            (Shape::Pair, _) => operand.pair != Presence::Absent,
+            (_, _) if operand.pair == Presence::Required => false,
+            (Shape::Vector(found), _) => count
+                .is_none_or(|count| count == found && (count > 1 || operand.count != Count::One)),
+            // A vector register stands for its parts.
+            (Shape::Register(""), _) => true,
+            _ if count.is_some_and(|count| count > 1) => false,
+            _ if operand.name == "_" => shape == Shape::Sink,
+            (Shape::Sink, Role::Destination) => true,
+            (Shape::Sink, _) => false,
+            (Shape::Not, _) => operand.negatable,
+            (
+                Shape::Special(_) | Shape::Integer | Shape::Float | Shape::Symbol,
+                Role::Destination,
+            ) => false,
+            (Shape::Special(found), _) => {
+                // Nothing but a move reads a special register.
+                matches!(self.form.opcode, "mov" | "cvt")
+                    && (found.is_empty()
+                        || matches!((type_bits(ty), type_bits(found)), (16, 32))
+                        || self.fits_register(operand, ty, found))
+                    && !is_float(ty)
+            }
+            (Shape::Integer, _) => !is_float(ty),
+            (Shape::Float, _) => {
+                matches!(ty, "any" | "imm" | "f32" | "f64") || ty.starts_with('b') && !is_float(ty)
+            }
+            (Shape::Symbol, _) => !operand.is_constant() && matches!(type_bits(ty), 32 | 64 | 0),
+            (Shape::Register(_), _) if operand.is_constant() => false,
+            (Shape::Register(found), _) => self.fits_register(operand, ty, found),
+        }
+    }
+
+    fn fits_register(&self, operand: &Operand, ty: &str, found: &str) -> bool {
+        let (wanted, has) = (type_bits(ty), type_bits(found));
+        if wanted == 0 || has == 0 {
+            return true;
+        }
+        let wanted = match (operand.ty.trim_end_matches('+'), wanted) {
+            ("2x", bits) => bits * 2,
+            // The narrowest registers have 16 bits; 8-bit ones hold 8-bit values.
+            (_, 8) => 8,
+            (_, bits) => bits,
+        };
+        let wide = operand.ty.ends_with('+');
+        let untyped = |name: &str| name.starts_with('b') && !name.starts_with("bf");
+        if wide && has > wanted || wanted == 8 {
+            return wanted > 1 && has > 1 && !is_float(ty) && !is_float(found);
+        }
+        if has != wanted {
+            return false;
+        }
+        untyped(ty) || untyped(found) || is_float(ty) == is_float(found)
+    }
+
+    /// Its memory accesses, with their modifiers decided: the number of the address among the operands, and the access.
+    pub fn effects(&self) -> impl Iterator<Item = MemoryEffect> + '_ {
+        self.form.accesses.iter().map(|access| self.resolve(access))
+    }
+
+    fn resolve(&self, access: &Access) -> MemoryEffect {
+        let space = match access.space {
+            SpaceRule::Always(space) => space,
+            SpaceRule::Modifier(number) => self
+                .words()
+                .filter_map(space_named)
+                .nth(usize::from(number))
+                .unwrap_or(Space::Generic),
+        };
+        let (mut order, mut scope) = (access.order, access.scope);
+        if access.completion == Completion::Synchronous {
+            order = self.words().find_map(order_named).unwrap_or(order);
+            scope = self.words().find_map(scope_named).unwrap_or(scope);
+            if self.has("volatile") {
+                scope = Scope::System;
+            }
+        }
+        let proxy = if self.has("nc") {
+            Proxy::NonCoherent
+        } else {
+            access.proxy
+        };
+        let operand = self
+            .operands()
+            .position(|operand| operand.name == access.address)
+            .unwrap_or(0);
+        MemoryEffect {
+            operand,
+            effect: Effect {
+                space,
+                kind: access.kind,
+                order,
+                scope,
+                proxy,
+                completion: access.completion,
+            },
+            extent: self.extent(access.extent),
+        }
+    }
+
+    fn extent(&self, extent: Extent) -> Extent {
+        if extent != Extent::Type {
+            return extent;
+        }
+        let bits = u32::from(type_bits(self.main_type()));
+        let count = self
+            .words()
+            .find_map(|word| match word {
+                "v2" => Some(2),
+                "v4" => Some(4),
+                "v8" => Some(8),
+                _ => None,
+            })
+            .unwrap_or(1);
+        Extent::Bytes(bits / 8 * count)
+    }
+
+    /// What it orders, if it is a fence.
+    pub fn fence(&self) -> Option<Fence> {
+        if !self.form.fence {
+            return None;
+        }
+        let proxy = if self.has("tensormap::generic") {
+            Proxy::TensorMap
+        } else if self.has("async") {
+            Proxy::Async
+        } else {
+            Proxy::Generic
+        };
+        Some(Fence {
+            order: self
+                .words()
+                .find_map(order_named)
+                .unwrap_or(Order::AcquireRelease),
+            scope: self
+                .words()
+                .find_map(|word| match word {
+                    "gl" => Some(Scope::Device),
+                    _ => scope_named(word),
+                })
+                .unwrap_or(Scope::System),
+            proxy,
+        })
+    }
+}
+
+/// What is wrong with the operands of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub enum Misfit {
+    /// There are too many or too few.
+    Count {
+        /// The least that it takes.
+        least: usize,
+        /// The most that it takes.
+        most: usize,
+    },
+    /// One is of another kind or type.
+    Operand {
+        /// Its number, from 0.
+        number: usize,
+        /// What it should be.
+        operand: &'static Operand,
+    },
+}
+
+/// A memory access of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryEffect {
+    /// The number of the operand that is the address.
+    pub operand: usize,
+    /// What is done there.
+    pub effect: Effect,
+    /// How many bytes: never [`Extent::Type`].
+    pub extent: Extent,
+}
+
+impl MemoryEffect {
+    /// What is done.
+    pub fn kind(&self) -> AccessKind {
+        self.effect.kind
+    }
+}
+
+fn space_named(word: &str) -> Option<Space> {
+    Some(match word {
+        "global" => Space::Global,
+        "const" => Space::Const,
+        "shared" | "shared::cta" => Space::Shared,
+        "shared::cluster" => Space::SharedCluster,
+        "local" => Space::Local,
+        "param" | "param::entry" | "param::func" => Space::Parameter,
+        _ => return None,
+    })
+}
+
+pub(crate) fn order_named(word: &str) -> Option<Order> {
+    Some(match word {
+        "weak" => Order::Weak,
+        "volatile" | "mmio" | "relaxed" => Order::Relaxed,
+        "acquire" => Order::Acquire,
+        "release" => Order::Release,
+        "acq_rel" | "sc" => Order::AcquireRelease,
+        _ => return None,
+    })
+}
+
+fn scope_named(word: &str) -> Option<Scope> {
+    Some(match word {
+        "cta" => Scope::Block,
+        "cluster" => Scope::Cluster,
+        "gpu" => Scope::Device,
+        "sys" => Scope::System,
+        _ => return None,
+    })
+}
