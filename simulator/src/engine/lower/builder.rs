@@ -1,7 +1,6 @@
 //! The builder of one function: its registers, names and constants, and the instructions that have been emitted.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use warpsmith_isa::Match;
 use warpsmith_isa::effect::Effect;
 
@@ -77,7 +76,7 @@ pub(crate) struct Builder<'a, 'm> {
     pub formals: Vec<Register>,
     pub returns: Vec<Register>,
     pub names: Vec<String>,
-    name_index: HashMap<String, u16>,
+    name_index: FxHashMap<String, u16>,
     /// The number of the `.loc` that holds.
     pub(super) location: u32,
     /// Where the current instruction stands.
@@ -113,7 +112,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             formals: Vec::new(),
             returns: Vec::new(),
             names: Vec::new(),
-            name_index: HashMap::new(),
+            name_index: FxHashMap::default(),
             location: 0,
             at: Position::default(),
             guard: None,

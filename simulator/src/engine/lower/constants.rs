@@ -1,6 +1,6 @@
 //! The constants of a function: each stands in the pool once for every lane, as a register would.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::field::Constant;
 use crate::engine::exec::operand::Width;
@@ -12,7 +12,7 @@ pub(crate) struct Constants {
     /// Of each constant: its offset in bytes, and its width.
     entries: Vec<(u32, Width)>,
     /// The constants by the lower and upper half of their bits, and their width.
-    index: HashMap<(u64, u64, Width), Constant>,
+    index: FxHashMap<(u64, u64, Width), Constant>,
 }
 
 impl Constants {

@@ -1,6 +1,6 @@
 //! Names: what they mean in the scopes of a function and in the module.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::field::Register;
 use crate::ptx::ast::{Position, Type};
@@ -41,9 +41,9 @@ pub(crate) enum Symbol<'a> {
 /// A scope: `{ .. }` or the module.
 #[derive(Debug, Default)]
 pub(crate) struct Scope<'a> {
-    pub(super) names: HashMap<&'a str, Symbol<'a>>,
+    pub(super) names: FxHashMap<&'a str, Symbol<'a>>,
     /// Register ranges: prefix to (first register, count, type).
-    pub(super) ranges: HashMap<&'a str, (Register, u32, Type<'a>)>,
+    pub(super) ranges: FxHashMap<&'a str, (Register, u32, Type<'a>)>,
     /// Where the scope starts, in instructions.
     pub start: u32,
     /// Areas declared in it.
