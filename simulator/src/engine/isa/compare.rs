@@ -244,23 +244,56 @@ fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Re
     emit(cx, inst, code, ty, &[ty, ty, by])
 }
 
+/// The modifiers of `setp` and `set`.
+pub(crate) struct CompareModifiers {
+    pub comparison: Comparison,
+    /// `and`, `or` or `xor` with a predicate.
+    pub boolean: Option<&'static str>,
+    pub ftz: bool,
+    /// The type that `set` writes.
+    pub result: Option<Ty>,
+    /// The type that is compared.
+    pub ty: Ty,
+}
+
+impl CompareModifiers {
+    /// Those of an instruction.
+    pub fn of(inst: &Instruction<'_>) -> Result<CompareModifiers> {
+        let mut modifiers = Modifiers::new(inst);
+        let comparison = modifiers
+            .next_if(Comparison::parse)
+            .ok_or_else(|| unknown(inst))?;
+        let boolean = modifiers.any(&["and", "or", "xor"]);
+        let ftz = modifiers.flag("ftz");
+        let result = match inst.opcode {
+            "set" => modifiers.ty(),
+            _ => None,
+        };
+        let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
+        modifiers.finish(inst)?;
+        Ok(CompareModifiers {
+            comparison,
+            boolean,
+            ftz,
+            result,
+            ty,
+        })
+    }
+}
+
 /// `setp` and `set` of integers, f32 and f64.
 pub(crate) fn compare_and_set<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
+    modifiers: CompareModifiers,
 ) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let comparison = modifiers
-        .next_if(Comparison::parse)
-        .ok_or_else(|| unknown(inst))?;
-    let boolean = modifiers.any(&["and", "or", "xor"]);
-    let ftz = modifiers.flag("ftz");
-    let result = match inst.opcode {
-        "set" => modifiers.ty(),
-        _ => None,
-    };
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
+    let CompareModifiers {
+        comparison,
+        boolean,
+        ftz,
+        result,
+        ty,
+    } = modifiers;
     let code = match ty.kind {
         Kind::Float => float_test(comparison, ty, ftz),
         _ => integer_test(comparison, ty),

@@ -1,9 +1,9 @@
 //! `setp set`: decides by type who lowers them.
 
+use super::compare::CompareModifiers;
 use super::family::Family;
 use super::{compare, half};
 use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::Ty;
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
 
@@ -14,9 +14,10 @@ pub(super) const FAMILY: Family = Family {
 };
 
 fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut types = inst.modifiers.iter().filter_map(|name| Ty::named(name));
-    match types.next_back() {
-        Some(ty) if half::is_half(ty) => half::compare(cx, inst),
-        _ => compare::compare_and_set(cx, inst),
+    let modifiers = CompareModifiers::of(inst)?;
+    if half::is_half(modifiers.ty) {
+        half::compare(cx, inst, modifiers)
+    } else {
+        compare::compare_and_set(cx, inst, modifiers)
     }
 }

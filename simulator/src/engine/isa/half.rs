@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
+use super::compare::CompareModifiers;
 use super::lowering::emit_with;
 use super::{compare, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
@@ -277,23 +278,18 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
 }
 
 /// `setp` and `set` on these types.
-pub(crate) fn compare<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let comparison = modifiers
-        .next_if(Comparison::parse)
-        .ok_or_else(|| unknown(inst))?;
-    let boolean = modifiers.any(&["and", "or", "xor"]);
-    let ftz = modifiers.flag("ftz");
-    let result = if inst.opcode == "set" {
-        modifiers.ty()
-    } else {
-        None
-    };
-    let ty = modifiers
-        .ty()
-        .filter(|&ty| is_half(ty))
-        .ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
+pub(crate) fn compare<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    modifiers: CompareModifiers,
+) -> Result<()> {
+    let CompareModifiers {
+        comparison,
+        boolean,
+        ftz,
+        result,
+        ty,
+    } = modifiers;
     expect_operands(inst, &[if boolean.is_some() { 4 } else { 3 }])?;
     let test = if ty.kind == Kind::Brain {
         scalar::<Test<bf16>>()
