@@ -99,6 +99,18 @@ fn open_captures() -> Vec<Arc<CaptureSession>> {
     lock(&OPEN).iter().filter_map(Weak::upgrade).collect()
 }
 
+/// Invalidates the open captures that forbid a call, and refuses the call with `error` if there is one.
+fn refuse_within(error: CUresult, forbids: impl Fn(&CaptureSession) -> bool) -> Result {
+    let mut refused = false;
+    for session in open_captures() {
+        if forbids(&session) {
+            session.invalidate();
+            refused = true;
+        }
+    }
+    if refused { Err(error) } else { Ok(()) }
+}
+
 impl CaptureSession {
     /// Lets every later use of the capture fail.
     pub(crate) fn invalidate(&self) {
@@ -268,18 +280,9 @@ impl CaptureSlot {
         if !self.is_legacy {
             return Ok(());
         }
-        let mut refused = false;
-        for session in open_captures() {
-            if session.context == self.context && session.has_blocking_stream() {
-                session.invalidate();
-                refused = true;
-            }
-        }
-        if refused {
-            Err(code::STREAM_CAPTURE_IMPLICIT)
-        } else {
-            Ok(())
-        }
+        refuse_within(code::STREAM_CAPTURE_IMPLICIT, |session| {
+            session.context == self.context && session.has_blocking_stream()
+        })
     }
 
     /// A call that waits for a stream is allowed neither on a captured stream nor on the legacy stream while a blocking one is captured.
@@ -412,50 +415,28 @@ fn add_dependencies(frontier: &mut Frontier, more: &[Dependency]) {
 
 /// A call that waits for a whole context is not allowed while any of its streams is being captured.
 pub(crate) fn refuse_waiting_for_context(context: u64) -> Result {
-    let mut refused = false;
-    for session in open_captures()
-        .iter()
-        .filter(|session| session.context == context)
-    {
-        session.invalidate();
-        refused = true;
-    }
-    if refused {
-        Err(code::STREAM_CAPTURE_UNSUPPORTED)
-    } else {
-        Ok(())
-    }
+    refuse_within(code::STREAM_CAPTURE_UNSUPPORTED, |session| {
+        session.context == context
+    })
 }
 
 /// The check of a call such as an allocation, which may wait for the device without saying so ("potentially unsafe API calls"). The
 /// modes of the open captures and of the calling thread decide whether it is refused.
 pub(crate) fn refuse_unsafe_call() -> Result {
-    let open = open_captures();
-    if open.is_empty() || MODE.get() == CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED {
+    if MODE.get() == CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED {
         return Ok(());
     }
-    let here = std::thread::current().id();
-    let mut refused = false;
-    for session in open {
-        let forbids = match session.mode {
+    refuse_within(code::STREAM_CAPTURE_UNSUPPORTED, |session| {
+        match session.mode {
             CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED => false,
             CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL
                 if MODE.get() == CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL =>
             {
                 true
             }
-            _ => session.thread == here,
-        };
-        if forbids {
-            session.invalidate();
-            refused = true;
+            _ => session.thread == std::thread::current().id(),
         }
-    }
-    if refused {
-        Err(code::STREAM_CAPTURE_UNSUPPORTED)
-    } else {
-        Ok(())
-    }
+    })
 }
 
 /// Changes how this thread's unsafe calls are judged; gives the mode before.
