@@ -13,7 +13,6 @@ use super::slice::{DeviceSlice, DeviceSliceMut};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use crate::driver_call::call;
 use crate::error::Result;
-use crate::order::access::ViewScope;
 use crate::stream::Stream;
 
 /// A slice of plain values in device memory, from the device's default pool.
@@ -145,16 +144,7 @@ impl<T: Pod> DeviceRead for DeviceBuffer<T> {
 
     #[inline]
     fn raw_view(&self) -> RawView<'_> {
-        RawView {
-            allocation: self.allocation.as_ref(),
-            address: self
-                .allocation
-                .as_ref()
-                .map_or(0, |allocation| allocation.base),
-            bytes: self.len * size_of::<T>(),
-            len: self.len,
-            scope: ViewScope::Sole,
-        }
+        RawView::whole::<T>(self.allocation.as_ref(), self.len)
     }
 }
 

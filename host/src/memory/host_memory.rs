@@ -11,7 +11,7 @@ use bytemuck::Pod;
 use super::allocation::{Allocation, Attachment, HostAllocation};
 use super::view::RawView;
 use crate::error::{Busy, Error, Result};
-use crate::order::access::{AccessKind, ViewScope};
+use crate::order::access::AccessKind;
 use crate::order::history::OrderedMemory;
 
 /// What pinned, mapped and unified buffers share.
@@ -48,16 +48,7 @@ impl<T: Pod> HostMemory<T> {
     }
 
     pub(crate) fn view(&self) -> RawView<'_> {
-        RawView {
-            allocation: self.allocation.as_ref(),
-            address: self
-                .allocation
-                .as_ref()
-                .map_or(0, |allocation| allocation.base),
-            bytes: self.len * size_of::<T>(),
-            len: self.len,
-            scope: ViewScope::Sole,
-        }
+        RawView::whole::<T>(self.allocation.as_ref(), self.len)
     }
 
     pub(crate) fn read(&self, call: &'static str) -> Result<HostRead<'_, T>> {

@@ -27,6 +27,18 @@ pub(crate) struct ViewUse<'a> {
 }
 
 impl<'a> RawView<'a> {
+    /// The whole of a buffer of `len` elements, which alone uses its allocation.
+    #[inline]
+    pub(crate) fn whole<T>(allocation: Option<&'a Arc<Allocation>>, len: usize) -> RawView<'a> {
+        RawView {
+            allocation,
+            address: allocation.map_or(0, |allocation| allocation.base),
+            bytes: len * size_of::<T>(),
+            len,
+            scope: ViewScope::Sole,
+        }
+    }
+
     pub(crate) fn used_for(self, kind: AccessKind) -> ViewUse<'a> {
         ViewUse { view: self, kind }
     }
