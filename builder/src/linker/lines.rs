@@ -90,6 +90,8 @@ struct Sources<'a, 'c> {
     libraries: &'a [PathBuf],
     scopes: HashMap<Scope<'c>, ScopeFacts<'c>>,
     numbers: HashMap<Location<'c>, u32>,
+    /// The numbers of the names of functions, each with the kernel that it was inlined into.
+    functions: HashMap<(Scope<'c>, Option<Scope<'c>>), u32>,
     chains: CallChains,
 }
 
@@ -99,6 +101,7 @@ impl<'a, 'c> Sources<'a, 'c> {
             libraries,
             scopes: HashMap::new(),
             numbers: HashMap::new(),
+            functions: HashMap::new(),
             chains: CallChains::default(),
         }
     }
@@ -152,23 +155,17 @@ impl<'a, 'c> Sources<'a, 'c> {
         let Some(subprogram) = scope.and_then(|scope| scope.subprogram) else {
             return self.chains.number_function(String::new());
         };
-        let symbol = subprogram.linkage_name();
-        let mut name = if symbol.is_empty() {
-            subprogram.name()
-        } else {
-            short_names::of_symbol(&symbol)
-        };
-        // A closure in a kernel, say: its path leads through a function that the user did not write.
-        if name.contains(KERNEL_BODY) {
-            let outermost = std::iter::successors(Some(call), |at| at.inlined_at()).last();
-            let kernel = outermost
-                .and_then(|outermost| self.scope(outermost))
-                .filter(|scope| scope.is_kernel_entry)
-                .and_then(|scope| scope.subprogram)
-                .map_or_else(|| "{kernel}".to_owned(), |entry| entry.linkage_name());
-            name = name.replace(KERNEL_BODY, &kernel);
+        let outermost = std::iter::successors(Some(call), |at| at.inlined_at()).last();
+        let kernel = outermost
+            .and_then(|outermost| self.scope(outermost))
+            .filter(|scope| scope.is_kernel_entry)
+            .and_then(|scope| scope.subprogram);
+        if let Some(&number) = self.functions.get(&(subprogram, kernel)) {
+            return number;
         }
-        self.chains.number_function(name)
+        let number = self.chains.number_function(name(subprogram, kernel));
+        self.functions.insert((subprogram, kernel), number);
+        number
     }
 
     /// What is known of the scope of a location.
@@ -189,4 +186,20 @@ impl<'a, 'c> Sources<'a, 'c> {
         self.scopes.insert(scope, facts);
         Some(facts)
     }
+}
+
+/// The name of a function that was inlined into a kernel, for people.
+fn name(function: Scope<'_>, kernel: Option<Scope<'_>>) -> String {
+    let symbol = function.linkage_name();
+    let name = if symbol.is_empty() {
+        function.name()
+    } else {
+        short_names::of_symbol(&symbol)
+    };
+    // A closure in a kernel, say: its path leads through a function that the user did not write.
+    if name.contains(KERNEL_BODY) {
+        let kernel = kernel.map_or_else(|| "{kernel}".to_owned(), |kernel| kernel.linkage_name());
+        return name.replace(KERNEL_BODY, &kernel);
+    }
+    name
 }
