@@ -33,7 +33,8 @@ impl fmt::Display for Fault {
         }
         let callers = self.origin.iter().flat_map(|origin| &origin.frames).skip(1);
         for frame in callers {
-            write!(f, "\n    called from {}", frame.function)?;
+            let function = rustc_demangle::demangle(&frame.function);
+            write!(f, "\n    called from {function:#}")?;
             if let Some(location) = frame.user_location() {
                 write!(f, " at {location}{}", Inlining(frame, "\n        "))?;
             }

@@ -145,6 +145,26 @@ fn an_address_before_and_inside_an_allocation() {
 }
 
 #[test]
+fn callers_have_the_names_of_the_source() {
+    let frames = vec![
+        frame(
+            "_RNvNtCs49HdEyxKhnQ_4demo6helper5inner",
+            at("src/helper.rs", 1, 1),
+        ),
+        frame(
+            "_RNvNtCs49HdEyxKhnQ_4demo6helper5outer",
+            at("src/helper.rs", 2, 1),
+        ),
+        frame("scan", at("src/lib.rs", 3, 1)),
+    ];
+    let fault = Fault::in_kernel(FaultKind::Trap, "trap", origin(frames));
+    let text = fault.to_string();
+    let callers = "\n    called from demo::helper::outer at src/helper.rs:2:1\
+                   \n    called from scan at src/lib.rs:3:1";
+    assert!(text.ends_with(callers), "{text}");
+}
+
+#[test]
 fn both_sides_of_a_race() {
     let mut fault = Fault {
         other: Some(OtherSide {
