@@ -1,9 +1,10 @@
 //! The warp: its hot state and the interpreter loop.
 
-use super::async_copy::AsyncCopies;
+use super::async_copy::AsyncCopy;
 use super::cluster::Cluster;
 use super::frame::Frame;
 use super::group::Group;
+use super::group_queue::GroupQueue;
 use super::operand::{CONSTANT, Registers};
 use super::wait::Wait;
 use crate::engine::environment::Checks;
@@ -157,8 +158,8 @@ pub(crate) struct Warp {
     pub clock_readings: u64,
     /// Stores, and atomic operations that changed what they found.
     pub changes: u64,
-    /// Asynchronous copies that are not done.
-    pub copies: AsyncCopies,
+    /// `cp.async` copies that are not done.
+    pub copies: GroupQueue<AsyncCopy>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
