@@ -45,13 +45,12 @@ fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: C
 /// The write of a copy, by the thread that issued it. Its value is not compared: it is not in a register.
 fn check(warp: &mut Warp, cluster: &mut Cluster<'_>, lane: usize, copy: &AsyncCopy) -> Flow {
     let found = shared_access(
-        warp,
+        copy.issuer,
         cluster,
         Declared::from_word(copy.declared),
         1 << lane,
         &[copy.to; LANES],
         copy.bytes.into(),
-        copy.site,
         &(),
     );
     match found {

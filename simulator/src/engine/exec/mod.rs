@@ -12,6 +12,7 @@ pub(crate) mod grid;
 pub(crate) mod group;
 pub(crate) mod group_queue;
 pub(crate) mod guest;
+pub(crate) mod issuer;
 pub(crate) mod lanes;
 pub(crate) mod level;
 pub(crate) mod op;

@@ -19,7 +19,6 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width};
-use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -79,7 +78,7 @@ impl Op for Issue {
                     }
                 }
                 warp.mask = mask;
-                let site = Program::site(warp.function, warp.pc);
+                let issuer = warp.issuer();
                 for lane in lanes_of(mask) {
                     let copy = AsyncCopy {
                         bytes: o.size as u8,
@@ -88,7 +87,7 @@ impl Op for Issue {
                         to: to[lane],
                         // It is done, and seen by the checks, when it completes.
                         declared: Declared::of(o.to).completed().word(),
-                        site,
+                        issuer,
                     };
                     warp.copies.issue(lane, copy);
                 }
