@@ -1,6 +1,7 @@
 //! The warp: its hot state and the interpreter loop.
 
 use super::async_copy::AsyncCopy;
+use super::bulk_copy::BulkCopy;
 use super::cluster::Cluster;
 use super::frame::Frame;
 use super::group::Group;
@@ -161,6 +162,8 @@ pub(crate) struct Warp {
     pub changes: u64,
     /// `cp.async` copies that are not done.
     pub copies: GroupQueue<AsyncCopy>,
+    /// Bulk copies that are waited for by groups and are not done.
+    pub bulk_copies: GroupQueue<BulkCopy>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.

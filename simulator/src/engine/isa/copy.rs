@@ -1,6 +1,7 @@
 //! `cp.async`: copies from global to shared memory that are done as late as the rules allow, when their thread waits for
 //! them, so that a missing wait shows.
 
+use super::bulk;
 use super::family::Family;
 use super::mbarrier::{self, ArrivalCount};
 use super::memory::address;
@@ -196,7 +197,10 @@ impl Op for Arrive {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let form = *cx.form();
-    if form.has("bulk") || !form.has("async") {
+    if form.has("bulk") {
+        return bulk::lower(cx, inst);
+    }
+    if !form.has("async") {
         return Err(unknown(inst));
     }
     if form.has("commit_group") {
