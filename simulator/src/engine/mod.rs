@@ -13,6 +13,7 @@ mod access;
 mod environment;
 mod exec;
 mod fault;
+mod instruction;
 mod isa;
 mod lower;
 mod memory;

@@ -3,8 +3,9 @@
 use super::check::shared_access;
 use super::declared::Declared;
 use super::finding;
-use crate::engine::exec::async_copy::{AsyncCopy, Completed};
+use crate::engine::exec::async_copy::AsyncCopy;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::guest;
 use crate::engine::exec::operand::LANES;
 use crate::engine::exec::warp::{Flow, Warp};
@@ -25,8 +26,8 @@ pub(crate) fn complete(
 
 #[inline(never)]
 fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) -> Flow {
-    for copy in warp.copies.take(mask, which) {
-        if warp.watched && check(warp, cluster, &copy) == Flow::Fault {
+    for (lane, copy) in warp.copies.take(mask, which) {
+        if warp.watched && check(warp, cluster, lane, &copy) == Flow::Fault {
             return Flow::Fault;
         }
         let (bytes, from_bytes) = (usize::from(copy.bytes), usize::from(copy.from_bytes));
@@ -42,12 +43,12 @@ fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: C
 }
 
 /// The write of a copy, by the thread that issued it. Its value is not compared: it is not in a register.
-fn check(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &AsyncCopy) -> Flow {
+fn check(warp: &mut Warp, cluster: &mut Cluster<'_>, lane: usize, copy: &AsyncCopy) -> Flow {
     let found = shared_access(
         warp,
         cluster,
         Declared::from_word(copy.declared),
-        1 << copy.lane,
+        1 << lane,
         &[copy.to; LANES],
         copy.bytes.into(),
         copy.site,

@@ -10,6 +10,7 @@ pub(crate) mod exchange;
 pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod group;
+pub(crate) mod group_queue;
 pub(crate) mod guest;
 pub(crate) mod lanes;
 pub(crate) mod level;

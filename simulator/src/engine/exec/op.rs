@@ -5,7 +5,8 @@ use super::level::{Base, Level, VectorLevel, level};
 #[cfg(target_arch = "x86_64")]
 use super::level::{V3, V4};
 use super::operand::{Operands, Slot};
-use super::warp::{Exec, Flow, Inst, Warp};
+use super::warp::{Exec, Flow, Warp, erase};
+use crate::engine::instruction::{INLINE_WORDS, Inst, Operation};
 
 /// An operation on a warp.
 pub(crate) trait Op {
@@ -16,9 +17,26 @@ pub(crate) trait Op {
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, operands: Self::Operands) -> Flow;
 }
 
+/// The operands of an instruction.
+///
+/// # Safety
+/// The instruction was emitted with operands of this type, and its function is the warp's current one.
+#[inline(always)]
+unsafe fn operands<O: Operands>(inst: &Inst, warp: &Warp) -> O {
+    // SAFETY: `Operands` are structs of `u32`; the lowering laid out the words in this order, in the instruction where they fit,
+    // else in the function's lists (`allocate::finish`).
+    unsafe {
+        if size_of::<O>() <= INLINE_WORDS * 4 {
+            inst.words.as_ptr().cast::<O>().read()
+        } else {
+            warp.lists.add(inst.words[0] as usize).cast::<O>().read()
+        }
+    }
+}
+
 unsafe fn run_base<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
     // SAFETY: the instruction was emitted with this operation's operands, the caller says.
-    let operands = unsafe { inst.operands::<O::Operands>(warp) };
+    let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<Base>(warp, cluster, operands)
 }
 
@@ -26,7 +44,7 @@ unsafe fn run_base<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Ins
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
 unsafe fn run_v3<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
     // SAFETY: the instruction was emitted with this operation's operands, the caller says.
-    let operands = unsafe { inst.operands::<O::Operands>(warp) };
+    let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<V3>(warp, cluster, operands)
 }
 
@@ -36,14 +54,14 @@ unsafe fn run_v3<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst)
 )]
 unsafe fn run_v4<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
     // SAFETY: the instruction was emitted with this operation's operands, the caller says.
-    let operands = unsafe { inst.operands::<O::Operands>(warp) };
+    let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<V4>(warp, cluster, operands)
 }
 
 /// A compiled operation and the operands it expects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
-    pub exec: Exec,
+    pub operation: Operation,
     pub slots: &'static [Slot],
 }
 
@@ -57,7 +75,7 @@ pub(crate) fn vector<O: Op>() -> Code {
         _ => run_base::<O>,
     };
     Code {
-        exec,
+        operation: erase(exec),
         slots: O::Operands::SLOTS,
     }
 }
@@ -65,7 +83,7 @@ pub(crate) fn vector<O: Op>() -> Code {
 /// The operation compiled once, for those that gain nothing from vectors.
 pub(crate) fn scalar<O: Op>() -> Code {
     Code {
-        exec: run_base::<O>,
+        operation: erase(run_base::<O>),
         slots: O::Operands::SLOTS,
     }
 }

@@ -1,49 +1,17 @@
 //! The warp: its hot state and the interpreter loop.
 
-use super::async_copy::AsyncCopies;
+use super::async_copy::AsyncCopy;
 use super::cluster::Cluster;
 use super::frame::Frame;
 use super::group::Group;
-use super::operand::{CONSTANT, Operands, Registers};
+use super::group_queue::GroupQueue;
+use super::operand::{CONSTANT, Registers};
 use super::wait::Wait;
 use crate::engine::environment::Checks;
 use crate::engine::fault::{FaultDetails, FaultKind};
+use crate::engine::instruction::{Inst, Operation};
 use crate::engine::observe::{At, Observer};
 use crate::engine::program::{Function, Program};
-
-/// Words of an instruction's operands that lie in the instruction itself; more lie in the function's lists.
-pub(crate) const INLINE_WORDS: usize = 5;
-
-/// A decoded instruction: 32 bytes.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(32))]
-pub(crate) struct Inst {
-    /// The operation.
-    pub exec: Exec,
-    /// The guard: 0 for none, else the predicate's offset; bit 31 negates.
-    pub guard: u32,
-    /// The operands, or where they start in the function's lists.
-    pub words: [u32; INLINE_WORDS],
-}
-
-impl Inst {
-    /// The operands.
-    ///
-    /// # Safety
-    /// The instruction was emitted with operands of this type, and its function is the warp's current one.
-    #[inline(always)]
-    pub unsafe fn operands<O: Operands>(&self, warp: &Warp) -> O {
-        // SAFETY: `Operands` are structs of `u32`; the lowering laid out the words in this order, in the instruction where
-        // they fit, else in the function's lists (`allocate::finish`).
-        unsafe {
-            if size_of::<O>() <= INLINE_WORDS * 4 {
-                self.words.as_ptr().cast::<O>().read()
-            } else {
-                warp.lists.add(self.words[0] as usize).cast::<O>().read()
-            }
-        }
-    }
-}
 
 /// Executes one instruction.
 ///
@@ -51,6 +19,22 @@ impl Inst {
 /// The instruction was emitted with the operands of the operation that this was compiled from, the warp's current function is
 /// the one it belongs to, and the warp is one of the cluster's.
 pub(crate) type Exec = unsafe fn(&mut Warp, &mut Cluster<'_>, &Inst) -> Flow;
+
+/// An operation as instructions hold it.
+pub(crate) fn erase(exec: Exec) -> Operation {
+    // SAFETY: a function pointer as another function pointer, which nobody calls: `typed` alone takes it out again.
+    Operation::new(unsafe { std::mem::transmute::<Exec, unsafe fn()>(exec) })
+}
+
+/// The function of an operation.
+///
+/// # Safety
+/// The operation was made by [`erase`].
+#[inline(always)]
+unsafe fn typed(operation: Operation) -> Exec {
+    // SAFETY: the pointer was an `Exec` before `erase`, the caller says.
+    unsafe { std::mem::transmute::<unsafe fn(), Exec>(operation.erased()) }
+}
 
 /// How the warp goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +158,8 @@ pub(crate) struct Warp {
     pub clock_readings: u64,
     /// Stores, and atomic operations that changed what they found.
     pub changes: u64,
-    /// Asynchronous copies that are not done.
-    pub copies: AsyncCopies,
+    /// `cp.async` copies that are not done.
+    pub copies: GroupQueue<AsyncCopy>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
@@ -261,9 +245,11 @@ impl Warp {
             } else {
                 (0, 0)
             };
+            // SAFETY: the operations of a program's instructions are made by `erase` (`op::vector`, `op::scalar`).
+            let exec = unsafe { typed(inst.operation) };
             // SAFETY: the instruction is of the current function, was emitted with its operation's operands
             // (`Builder::emit`), and `run` is called with the warp's own cluster (`Resident::turn`).
-            match unsafe { (inst.exec)(self, cluster, inst) } {
+            match unsafe { exec(self, cluster, inst) } {
                 Flow::Next => pc += 1,
                 Flow::Jump => {
                     if OBSERVED {

@@ -2,9 +2,9 @@
 
 use super::family::Family;
 use crate::engine::access::completion::complete;
-use crate::engine::exec::async_copy::Completed;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
+use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Label, Labels, Read, lanes_of, operands};

@@ -8,8 +8,9 @@ use crate::engine::access::completion::complete;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
-use crate::engine::exec::async_copy::{AsyncCopy, Completed};
+use crate::engine::exec::async_copy::AsyncCopy;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
@@ -80,8 +81,7 @@ impl Op for Issue {
                 warp.mask = mask;
                 let site = Program::site(warp.function, warp.pc);
                 for lane in lanes_of(mask) {
-                    warp.copies.issue(AsyncCopy {
-                        lane: lane as u8,
+                    let copy = AsyncCopy {
                         bytes: o.size as u8,
                         from_bytes: wanted[lane] as u8,
                         from: from[lane],
@@ -89,7 +89,8 @@ impl Op for Issue {
                         // It is done, and seen by the checks, when it completes.
                         declared: Declared::of(o.to).completed().word(),
                         site,
-                    });
+                    };
+                    warp.copies.issue(lane, copy);
                 }
                 Flow::Next
             },
