@@ -28,6 +28,7 @@ mod statistics;
 pub use environment::{
     AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,
 };
+pub use exec::level::VectorLevel;
 pub use fault::{Fault, FaultKind, SourceLocation};
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, run};
