@@ -17,7 +17,8 @@
 //!
 //! Types: `u8 .. u64`, `s8 .. s64`, `x8 .. x64` (shown in hexadecimal), `f16 bf16 f32 f64`. After a change that is meant,
 //! `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test files` rewrites the `=` lines; read the difference before
-//! you commit it. `WARPSMITH_FILES=name` runs the files whose path contains it.
+//! you commit it. `WARPSMITH_FILES=name` runs the files whose path contains it. Each is run with the vector instructions that the
+//! machine has, and with fewer.
 
 #[path = "files/cases.rs"]
 mod cases;
@@ -30,7 +31,7 @@ use memory::Arena;
 use std::fmt::Write as _;
 use std::path::Path;
 use values::Type;
-use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
+use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, VectorLevel, run};
 
 /// A directive with its expectations.
 struct Section<'a> {
@@ -73,11 +74,20 @@ fn sections<'a>(lines: &[&'a str]) -> Result<Vec<Section<'a>>, String> {
     Ok(sections)
 }
 
-/// Runs a section; the lines that it should have.
-fn perform(ptx: &str, section: &Section) -> Result<Vec<String>, String> {
+/// The vector instructions that the files are run with: what the machine has, and each lower level.
+fn vector_levels() -> impl Iterator<Item = VectorLevel> {
+    let highest = VectorLevel::of_machine();
+    let lower = VectorLevel::ALL
+        .into_iter()
+        .filter(move |&level| level < highest);
+    std::iter::once(highest).chain(lower)
+}
+
+/// Runs a section with vector instructions up to a level; the lines that it should have.
+fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<String>, String> {
     let mut arena = Arena::new();
     let mut globals = Vec::new();
-    let module = Module::load(ptx, &mut |global| {
+    let module = Module::load_for(level, ptx, &mut |global| {
         let address = arena.allocate(
             global.size,
             global.align,
@@ -235,20 +245,26 @@ fn check(path: &Path) -> Result<(Vec<String>, String), String> {
     }
     let (mut wrong, mut blessed, mut done) = (Vec::new(), String::new(), 0);
     for section in &sections {
-        let found = perform(&text, section)
-            .map_err(|error| format!("line {}: {error}", section.line + 1))?;
-        let found: Vec<String> = found
-            .iter()
-            .map(|line| format!("//! = {line}").trim_end().to_owned())
-            .collect();
-        if found != section.expected {
-            let expected = section.expected.join("\n  ");
-            wrong.push(format!(
-                "`{}`: expected\n  {expected}\nfound\n  {}",
-                section.directive,
-                found.join("\n  ")
-            ));
+        // The first level's lines are those that would be right.
+        let mut right = None;
+        for level in vector_levels() {
+            let found = perform(&text, section, level)
+                .map_err(|error| format!("line {}: {error}", section.line + 1))?;
+            let found: Vec<String> = found
+                .iter()
+                .map(|line| format!("//! = {line}").trim_end().to_owned())
+                .collect();
+            if found != section.expected {
+                let expected = section.expected.join("\n  ");
+                wrong.push(format!(
+                    "`{}` ({level:?}): expected\n  {expected}\nfound\n  {}",
+                    section.directive,
+                    found.join("\n  ")
+                ));
+            }
+            right.get_or_insert(found);
         }
+        let found = right.expect("there is at least one level");
         for line in &lines[done..section.place.start] {
             blessed.push_str(line);
             blessed.push('\n');

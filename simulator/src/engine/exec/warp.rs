@@ -291,6 +291,7 @@ impl Warp {
     pub fn observe(&self, cluster: &Cluster<'_>, tell: impl FnOnce(&dyn Observer, &At<'_>)) {
         if let Some(observer) = cluster.grid.observer {
             let at = At {
+                launch: cluster.grid.number,
                 block: cluster.blocks[self.block as usize].index,
                 warp: self.index,
                 lanes: self.mask,
