@@ -1,10 +1,9 @@
 //! `bra brx ret exit trap brkpt nanosleep pmevent`.
 
 use super::family::Family;
-use crate::engine::access::completion::complete;
+use crate::engine::access::completion::complete_all;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
-use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Label, Labels, Read, lanes_of, operands};
@@ -107,7 +106,7 @@ impl Op for Return {
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
         let exits = warp.frames[warp.frame as usize].parent == NO_FRAME;
-        if exits && complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
+        if exits && complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
         warp.ret(cluster)
@@ -122,7 +121,7 @@ impl Op for Exit {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
+        if complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
         warp.exit(cluster, false);

@@ -3,6 +3,7 @@
 
 use warpsmith_isa::effect::Effect;
 
+use super::bulk;
 use super::family::Family;
 use super::mbarrier::{self, ArrivalCount};
 use super::memory::address;
@@ -23,7 +24,6 @@ use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Width};
-use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -83,7 +83,7 @@ impl Op for Issue {
                     }
                 }
                 warp.mask = mask;
-                let site = Program::site(warp.function, warp.pc);
+                let issuer = warp.issuer();
                 for lane in lanes_of(mask) {
                     let copy = AsyncCopy {
                         bytes: o.size as u8,
@@ -92,7 +92,7 @@ impl Op for Issue {
                         to: to[lane],
                         // It is done, and seen by the checks, when it completes.
                         declared: Declared::of(o.to).completed().word(),
-                        site,
+                        issuer,
                     };
                     warp.copies.issue(lane, copy);
                 }
@@ -200,6 +200,9 @@ impl Op for Arrive {
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.has("bulk") {
+        return bulk::read(form);
+    }
     if !form.has("async") {
         return None;
     }

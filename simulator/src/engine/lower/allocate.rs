@@ -363,7 +363,7 @@ fn finish(
             lists.extend_from_slice(&words);
         }
         code.push(Inst {
-            operation: inst.code.operation,
+            operation: inst.code.at(builder.module.level),
             guard: inst.guard.map_or(0, |(register, negated)| {
                 offsets[register.0 as usize] | if negated { 1 << 31 } else { 0 }
             }),
