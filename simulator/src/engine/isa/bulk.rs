@@ -3,6 +3,7 @@
 
 use half::{bf16, f16};
 
+use super::control::nothing;
 use super::memory::address;
 use super::update::{
     Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxS32, MaxS64, MaxU, MinS32,
@@ -20,12 +21,14 @@ use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Address, Read, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
-use crate::engine::lower::{Builder, Width};
+use crate::engine::lower::Width;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::numerics::compare::{Selection, max, min};
 use crate::numerics::float::Float;
-use crate::ptx::ast::{Instruction, OperandKind};
-use crate::ptx::{Error, Result};
+use crate::ptx::Error;
+use crate::ptx::ast::OperandKind;
 
 /// What addresses and sizes are multiples of.
 const UNIT: u32 = 16;
@@ -284,82 +287,77 @@ impl Op for WaitGroup {
     }
 }
 
-/// `cp.async.bulk.prefetch`: nothing that could be seen.
-struct Prefetch;
-
-impl Op for Prefetch {
-    type Operands = ();
-
-    #[inline(always)]
-    fn run<L: Level>(_: &mut Warp, _: &mut Cluster<'_>, (): ()) -> Flow {
-        Flow::Next
-    }
-}
-
-/// `cp.async.bulk` and `cp.reduce.async.bulk`.
-pub(super) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    if form.has("tensor") || form.has("cp_mask") {
-        return Err(unknown(inst));
+/// Reads the modifiers behind `.bulk`.
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if !form.has("async") || form.has("tensor") {
+        return None;
     }
     if form.has("commit_group") {
-        cx.emit(scalar::<Commit>(), ());
-        return Ok(());
+        return Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Commit>(), ());
+            Ok(())
+        }));
     }
     if form.has("wait_group") {
-        let OperandKind::Int(number @ 0..=0xFFFF) = inst.operands[0].kind else {
-            let at = inst.operands[0].at;
-            return Err(Error::new(at, "expected a number of groups"));
-        };
-        let (keep, read) = (number as u32, u32::from(form.has("read")));
-        cx.emit(scalar::<WaitGroup>(), WaitOperands { keep, read });
-        return Ok(());
+        let read = u32::from(form.has("read"));
+        return Some(Lowering::new(move |cx, inst| {
+            let operand = &inst.operands[0];
+            let OperandKind::Int(number @ 0..=0xFFFF) = operand.kind else {
+                return Err(Error::new(operand.at, "expected a number of groups"));
+            };
+            let keep = number as u32;
+            cx.emit(scalar::<WaitGroup>(), WaitOperands { keep, read });
+            Ok(())
+        }));
     }
     if form.has("prefetch") {
-        cx.emit(scalar::<Prefetch>(), ());
-        return Ok(());
+        return Some(nothing(form));
     }
-    let reduction = if form.has("reduce") {
-        let ty = form.main_type();
-        let known = REDUCTIONS
-            .iter()
-            .position(|&(operation, of, _)| of == ty && form.has(operation));
-        known.ok_or_else(|| unknown(inst))? as u32 + 1
-    } else {
-        0
+    let reduction = match form.has("reduce") {
+        true => reduction(form)?,
+        false => 0,
     };
-    let bytes = cx.src(&inst.operands[2], Ty::U32)?.into();
-    let (to, from) = (address(cx, inst, 0)?, address(cx, inst, 1)?);
-    if form.has("bulk_group") {
-        cx.emit(
-            scalar::<GroupCopy>(),
-            GroupCopyOperands {
-                to,
-                from,
-                bytes,
+    // Additions of 16 bits keep subnormal numbers in any case.
+    form.ignore(&["noftz", "level::cache_hint"]);
+    let (to, from) = (form.effect(0), form.effect(1));
+    if form.slot("completion")? == "bulk_group" {
+        return Some(Lowering::new(move |cx, inst| {
+            let operands = GroupCopyOperands {
+                bytes: cx.src(&inst.operands[2], Ty::U32)?.into(),
+                to: address(cx, &inst.operands[0], to)?,
+                from: address(cx, &inst.operands[1], from)?,
                 reduction,
-            },
-        );
-        return Ok(());
+            };
+            cx.emit(scalar::<GroupCopy>(), operands);
+            Ok(())
+        }));
     }
-    let barrier = address(cx, inst, 3)?;
-    let multicast = form.has("multicast::cluster");
-    let blocks = if multicast {
-        cx.src(&inst.operands[4], Ty::new(Kind::Unsigned, 16))?
-    } else {
-        cx.constant(0, Width::W16)
-    };
-    cx.emit(
-        scalar::<BarrierCopy>(),
-        BarrierCopyOperands {
-            to,
-            from,
-            bytes,
-            barrier,
-            blocks: blocks.into(),
+    let barrier = form.effect(3);
+    let multicast = form.slot("multicast").is_some();
+    Some(Lowering::new(move |cx, inst| {
+        let operands = BarrierCopyOperands {
+            bytes: cx.src(&inst.operands[2], Ty::U32)?.into(),
+            to: address(cx, &inst.operands[0], to)?,
+            from: address(cx, &inst.operands[1], from)?,
+            barrier: address(cx, &inst.operands[3], barrier)?,
+            blocks: match multicast {
+                true => cx.src(&inst.operands[4], Ty::new(ScalarKind::Unsigned, 16))?,
+                false => cx.constant(0, Width::W16),
+            }
+            .into(),
             multicast: multicast.into(),
             reduction,
-        },
-    );
-    Ok(())
+        };
+        cx.emit(scalar::<BarrierCopy>(), operands);
+        Ok(())
+    }))
+}
+
+/// The number of a reduction in [`REDUCTIONS`], plus one.
+fn reduction(form: &FormReader<'_>) -> Option<u32> {
+    let ty = form.next(|word| Ty::named(word).map(|_| word))?;
+    let known = REDUCTIONS
+        .iter()
+        .position(|&(operation, of, _)| of == ty && form.has(operation));
+    Some(known? as u32 + 1)
 }
