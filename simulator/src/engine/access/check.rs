@@ -1,10 +1,12 @@
 //! What the checks and an observer are told of the accesses. Called only while there is one.
 
+use warpsmith_isa::effect::Scope;
+
 use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
 use super::values::{Comparison, Stored};
-use crate::check::{Access, Finding, GlobalSynchronisation, Site, Values};
+use crate::check::{Access, Finding, GlobalSynchronisation, ProxyFence, Site, Values};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::operand::{LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
@@ -80,6 +82,7 @@ pub(super) fn access(
             addresses: &pointers.map(|pointer| pointer.addr() as u64),
             kind: declared.kind(),
             order: declared.order(),
+            scope: declared.scope(),
         });
     }
     Flow::Next
@@ -116,10 +119,15 @@ pub(super) fn shared_access(
 }
 
 /// A fence by the lanes of the mask.
-pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>) {
+pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>, scope: Scope) {
     if let Some(checker) = cluster.checker.as_deref_mut() {
-        for lane in lanes_of(warp.mask) {
-            checker.fence(warp.block, warp.index, lane as u32);
-        }
+        checker.fence(warp.block, warp.index, warp.mask, scope);
+    }
+}
+
+/// A fence between proxies by the lanes of the mask.
+pub(crate) fn proxy_fence(warp: &Warp, cluster: &mut Cluster<'_>, fence: ProxyFence) {
+    if let Some(checker) = cluster.checker.as_deref_mut() {
+        checker.proxy_fence(warp.block, warp.index, warp.mask, fence);
     }
 }

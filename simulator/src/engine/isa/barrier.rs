@@ -1,6 +1,9 @@
 //! `bar barrier`, the cluster's barrier, `bar.warp.sync`, and fences.
 
+use warpsmith_isa::effect::Scope;
+
 use super::family::Family;
+use crate::check::ProxyFence;
 use crate::engine::access::check;
 use crate::engine::exec::barrier::Votes;
 use crate::engine::exec::cluster::{Arrival, Cluster};
@@ -329,16 +332,58 @@ impl Op for WarpSync {
     }
 }
 
-/// `membar` and `fence`
-struct Fence;
+/// `membar` and `fence`: for threads of other blocks too if it goes `BEYOND` its own.
+struct Fence<const BEYOND: bool>;
 
-impl Op for Fence {
+impl<const BEYOND: bool> Op for Fence<BEYOND> {
     type Operands = ();
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        check::fence(warp, cluster);
+        let scope = if BEYOND { Scope::System } else { Scope::Block };
+        check::fence(warp, cluster, scope);
+        Flow::Next
+    }
+}
+
+/// `fence.proxy.async`: memory is the same for both proxies, so only the checks are told.
+struct FenceAsyncProxy;
+
+impl Op for FenceAsyncProxy {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
+        check::proxy_fence(warp, cluster, ProxyFence::Async);
+        Flow::Next
+    }
+}
+
+/// `fence.mbarrier_init`
+struct FenceMbarrierInit;
+
+impl Op for FenceMbarrierInit {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        check::proxy_fence(warp, cluster, ProxyFence::MbarrierInit);
+        check::fence(warp, cluster, Scope::Cluster);
+        Flow::Next
+    }
+}
+
+/// A fence that orders nothing in shared memory: of a proxy that does not reach it.
+struct FenceElsewhere;
+
+impl Op for FenceElsewhere {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(_: &mut Warp, _: &mut Cluster<'_>, (): ()) -> Flow {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Flow::Next
     }
 }
@@ -509,6 +554,19 @@ fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
         modifiers.any(&["cluster", "cta", "gpu", "sys"]);
     }
     modifiers.finish(inst)?;
-    cx.emit(scalar::<Fence>(), ());
+    let form = *cx.form();
+    let scope = form.fence().map_or(Scope::System, |fence| fence.scope);
+    let op = if form.has("mbarrier_init") {
+        scalar::<FenceMbarrierInit>()
+    } else if form.has("async") && !form.has("global") {
+        scalar::<FenceAsyncProxy>()
+    } else if form.has("async") || form.has("alias") {
+        scalar::<FenceElsewhere>()
+    } else if scope == Scope::Block {
+        scalar::<Fence<false>>()
+    } else {
+        scalar::<Fence<true>>()
+    };
+    cx.emit(op, ());
     Ok(())
 }
