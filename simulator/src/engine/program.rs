@@ -1,7 +1,7 @@
 //! Lowered code: what the interpreter runs.
 
-use super::exec::warp::Inst;
 use super::fault::{Frame, SourceLocation};
+use super::instruction::Inst;
 use super::memory::Aligned;
 use super::source::SourceEntry;
 

@@ -360,16 +360,22 @@ impl Op for FenceAsyncProxy {
     }
 }
 
-/// `fence.mbarrier_init`
-struct FenceMbarrierInit;
+/// A release at the scope of the cluster for both proxies: `fence.proxy.async::generic.release`, or `fence.mbarrier_init` if it is
+/// of `MBARRIERS` alone.
+struct FenceBothProxies<const MBARRIERS: bool>;
 
-impl Op for FenceMbarrierInit {
+impl<const MBARRIERS: bool> Op for FenceBothProxies<MBARRIERS> {
     type Operands = ();
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        check::proxy_fence(warp, cluster, ProxyFence::MbarrierInit);
+        let fence = if MBARRIERS {
+            ProxyFence::MbarrierInit
+        } else {
+            ProxyFence::Async
+        };
+        check::proxy_fence(warp, cluster, fence);
         check::fence(warp, cluster, Scope::Cluster);
         Flow::Next
     }
@@ -390,7 +396,8 @@ impl Op for FenceElsewhere {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     if matches!(inst.opcode, "membar" | "fence") {
-        return fence(cx, inst);
+        fence(cx);
+        return Ok(());
     }
     let mut modifiers = Modifiers::new(inst);
     if modifiers.flag("warp") {
@@ -527,37 +534,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     Ok(())
 }
 
-/// `membar.level` and `fence`.
-fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if inst.opcode == "membar" {
-        modifiers
-            .any(&["cta", "gl", "sys"])
-            .ok_or_else(|| unknown(inst))?;
-    } else {
-        modifiers.any(&[
-            "sc",
-            "acq_rel",
-            "acquire",
-            "release",
-            "mbarrier_init",
-            "proxy",
-        ]);
-        modifiers.any(&["release", "acquire"]);
-        modifiers.any(&["alias", "async", "async.global", "tensormap::generic"]);
-        modifiers.any(&[
-            "global",
-            "shared::cta",
-            "shared::cluster",
-            "sync_restrict::shared::cta",
-        ]);
-        modifiers.any(&["cluster", "cta", "gpu", "sys"]);
-    }
-    modifiers.finish(inst)?;
+/// `membar.level` and `fence`. Of the proxies only the asynchronous one reaches shared memory.
+fn fence(cx: &mut Builder<'_, '_>) {
     let form = *cx.form();
     let scope = form.fence().map_or(Scope::System, |fence| fence.scope);
     let op = if form.has("mbarrier_init") {
-        scalar::<FenceMbarrierInit>()
+        scalar::<FenceBothProxies<true>>()
+    } else if form.has("async::generic") && form.has("release") {
+        scalar::<FenceBothProxies<false>>()
     } else if form.has("async") && !form.has("global") {
         scalar::<FenceAsyncProxy>()
     } else if form.has("async") || form.has("alias") {
@@ -568,5 +552,4 @@ fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
         scalar::<Fence<true>>()
     };
     cx.emit(op, ());
-    Ok(())
 }

@@ -1,8 +1,7 @@
 //! `bra brx ret exit trap brkpt nanosleep pmevent`.
 
 use super::family::Family;
-use crate::engine::access::completion::complete;
-use crate::engine::exec::async_copy::Completed;
+use crate::engine::access::completion::complete_all;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
 use crate::engine::exec::level::Level;
@@ -105,7 +104,7 @@ impl Op for Return {
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
         let exits = warp.frames[warp.frame as usize].parent == NO_FRAME;
-        if exits && complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
+        if exits && complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
         warp.ret(cluster)
@@ -120,7 +119,7 @@ impl Op for Exit {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
+        if complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
         warp.exit(cluster, false);

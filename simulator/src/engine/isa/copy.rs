@@ -1,6 +1,7 @@
 //! `cp.async`: copies from global to shared memory that are done as late as the rules allow, when their thread waits for
 //! them, so that a missing wait shows.
 
+use super::bulk;
 use super::family::Family;
 use super::mbarrier::{self, ArrivalCount};
 use super::memory::address;
@@ -8,8 +9,9 @@ use crate::engine::access::completion::complete;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
-use crate::engine::exec::async_copy::{AsyncCopy, Completed};
+use crate::engine::exec::async_copy::AsyncCopy;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
@@ -18,7 +20,6 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::modifiers::{Ty, unknown};
 use crate::engine::lower::{Builder, Field, Width};
-use crate::engine::program::Program;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -78,18 +79,18 @@ impl Op for Issue {
                     }
                 }
                 warp.mask = mask;
-                let site = Program::site(warp.function, warp.pc);
+                let issuer = warp.issuer();
                 for lane in lanes_of(mask) {
-                    warp.copies.issue(AsyncCopy {
-                        lane: lane as u8,
+                    let copy = AsyncCopy {
                         bytes: o.size as u8,
                         from_bytes: wanted[lane] as u8,
                         from: from[lane],
                         to: to[lane],
                         // It is done, and seen by the checks, when it completes.
                         declared: Declared::of(o.to).completed().word(),
-                        site,
-                    });
+                        issuer,
+                    };
+                    warp.copies.issue(lane, copy);
                 }
                 Flow::Next
             },
@@ -196,7 +197,10 @@ impl Op for Arrive {
 
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let form = *cx.form();
-    if form.has("bulk") || !form.has("async") {
+    if form.has("bulk") {
+        return bulk::lower(cx, inst);
+    }
+    if !form.has("async") {
         return Err(unknown(inst));
     }
     if form.has("commit_group") {

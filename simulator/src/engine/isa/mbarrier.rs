@@ -1,17 +1,15 @@
 //! `mbarrier`: barriers in shared memory that count arrivals and bytes.
-//!
-//! The object is 64 bits: pending arrivals (bits 0 to 19), arrivals expected in each phase (20 to 39), outstanding bytes plus
-//! 2^20 (40 to 61), a mark of initialisation (62), the parity of the current phase (63). A state token is the object as
-//! it was before the arrival.
 
 use super::family::Family;
 use super::memory::address;
+use crate::engine::access::completion::settle;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::lanes::unary;
 use crate::engine::exec::level::Level;
+use crate::engine::exec::mbarrier::{COUNT, Object};
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Address, LANES, Read, Unary, WriteOptional, WritePredicateOptional, lanes_of, operands,
@@ -29,52 +27,6 @@ pub(super) const FAMILY: Family = Family {
     lower,
 };
 
-const COUNT: u64 = (1 << 20) - 1;
-const INITIALISED: u64 = 1 << 62;
-const NO_BYTES: u64 = 1 << 20;
-const BYTES: u64 = (1 << 22) - 1;
-
-/// A barrier object, unpacked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Object {
-    pending: u64,
-    expected: u64,
-    bytes: i64,
-    parity: bool,
-}
-
-impl Object {
-    fn unpack(bits: u64) -> Option<Object> {
-        if bits & INITIALISED == 0 {
-            return None;
-        }
-        Some(Object {
-            pending: bits & COUNT,
-            expected: bits >> 20 & COUNT,
-            bytes: (bits >> 40 & BYTES) as i64 - NO_BYTES as i64,
-            parity: bits >> 63 != 0,
-        })
-    }
-
-    fn pack(self) -> u64 {
-        let bytes = (self.bytes + NO_BYTES as i64) as u64 & BYTES;
-        self.pending
-            | self.expected << 20
-            | bytes << 40
-            | INITIALISED
-            | u64::from(self.parity) << 63
-    }
-
-    /// The word, after the phase has ended if nothing is outstanding.
-    fn settled(mut self) -> u64 {
-        if self.pending == 0 && self.bytes == 0 {
-            self.pending = self.expected;
-            self.parity = !self.parity;
-        }
-        self.pack()
-    }
-}
-
 operands! {
     pub(crate) struct CountOperands { barrier: Address, count: Read<u32> }
     pub(crate) struct InvalidateOperands { barrier: Address }
@@ -87,7 +39,7 @@ operands! {
 /// recorded.
 type Step<'s> = dyn FnMut(&mut Warp, usize, Object, u64) -> std::result::Result<u64, Flow> + 's;
 
-/// Changes the objects, lane after lane. Each has to be initialised.
+/// Changes the objects, lane after lane, and leaves their addresses in `warp.pointers`. Each has to be initialised.
 fn update<L: Level>(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
@@ -102,6 +54,7 @@ fn update<L: Level>(
         Stored::Unknown,
         |warp, cluster, bytes| {
             let pointers = bytes.pointers(warp, 8);
+            warp.pointers = pointers;
             for lane in lanes_of(warp.mask) {
                 if !cluster.holds(pointers[lane]) {
                     return not_shared(warp, lane);
@@ -279,7 +232,24 @@ fn test<L: Level>(
         bits |= u32::from(now.parity != parity(lane)) << lane;
         Ok(before)
     });
+    let waiting = warp.mask & !bits;
+    if flow == Flow::Next && waiting != 0 && !cluster.transactions.is_empty() {
+        return (wait(warp, cluster, waiting), bits);
+    }
     (flow, bits)
+}
+
+/// Brings the bytes that the barriers of these lanes, at `warp.pointers`, wait for; the next test sees them.
+#[cold]
+fn wait(warp: &mut Warp, cluster: &mut Cluster<'_>, lanes: u32) -> Flow {
+    for lane in lanes_of(lanes) {
+        let barrier = warp.pointers[lane];
+        // SAFETY: the access path found these 8 bytes for the lanes of the mask, and `update` left them in `warp.pointers`.
+        if unsafe { settle(warp, cluster, barrier) } == Flow::Fault {
+            return Flow::Fault;
+        }
+    }
+    Flow::Next
 }
 
 /// `mbarrier.test_wait` and `try_wait` with a state.
