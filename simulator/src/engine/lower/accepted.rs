@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use warpsmith_isa::Match;
+use warpsmith_isa::effect::Proxy;
 
 use super::builder::Builder;
 use super::form::FormReader;
@@ -49,6 +50,12 @@ impl AcceptedForm {
             found,
             lowering: OnceCell::new(),
         }
+    }
+
+    /// Whether it has an access by the asynchronous proxy.
+    pub fn uses_async_proxy(&self) -> bool {
+        let mut effects = self.found.effects();
+        effects.any(|found| found.effect.proxy == Proxy::Async)
     }
 
     /// Lowers an instruction of this form. Its modifiers are read by `read`, the first time.
