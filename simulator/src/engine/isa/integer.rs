@@ -47,11 +47,11 @@ macro_rules! int {
         fn mul_hi(self, other: $ty) -> $ty {
             ((<$wide>::from(self) * <$wide>::from(other)) >> <$ty>::BITS) as $ty
         }
-        // Division by zero gives all ones, as on the hardware.
+        // Division by zero gives all ones, quotient and remainder, as on the hardware.
         #[inline(always)]
         fn div(self, other: $ty) -> $ty { if other == 0 { !0 } else { self.wrapping_div(other) } }
         #[inline(always)]
-        fn rem(self, other: $ty) -> $ty { if other == 0 { self } else { self.wrapping_rem(other) } }
+        fn rem(self, other: $ty) -> $ty { if other == 0 { !0 } else { self.wrapping_rem(other) } }
         #[inline(always)]
         fn neg(self) -> $ty { (0 as $ty).wrapping_sub(self) }
         #[inline(always)]

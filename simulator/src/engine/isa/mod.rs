@@ -201,5 +201,6 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
 /// Lowers one instruction.
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let form = accept::check(cx, inst)?;
+    cx.uses_async_proxy |= form.uses_async_proxy;
     form.lower(cx, inst, read)
 }

@@ -69,6 +69,8 @@ pub(crate) struct Builder<'a, 'm> {
     pub constants: Constants,
     pub local_bytes: u32,
     pub local_align: u32,
+    /// Whether an instruction of it accesses memory by the asynchronous proxy.
+    pub uses_async_proxy: bool,
     pub calls: Vec<Call>,
     /// Areas with the instructions they are alive for.
     pub areas: Vec<(Register, u32, u32)>,
@@ -107,6 +109,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             constants: Constants::default(),
             local_bytes: 0,
             local_align: 16,
+            uses_async_proxy: false,
             calls: Vec::new(),
             areas: Vec::new(),
             formals: Vec::new(),
