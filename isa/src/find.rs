@@ -24,6 +24,12 @@ struct Miss<'t> {
     form: &'static Form,
 }
 
+/// Whether a form has slots for so many modifiers, and so many modifiers for its slots.
+fn may_fit(form: &Form, modifiers: &[&str]) -> bool {
+    let required = form.slots().iter().filter(|slot| !slot.optional).count();
+    (required..=form.slots().len()).contains(&modifiers.len())
+}
+
 fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Miss<'t>> {
     let mut chosen = [""; MAX_SLOTS];
     let (mut taken, mut empty, mut missing) = (0u32, None, 0);
@@ -96,10 +102,14 @@ pub fn matches<'t, 'm>(
     opcode: &'t str,
     modifiers: &'m [&'t str],
 ) -> Result<impl Iterator<Item = Match> + use<'t, 'm>, Refusal<'t>> {
-    find(opcode, modifiers)?;
-    Ok(forms_of(opcode)
+    let found = forms_of(opcode)
+        .filter(|form| may_fit(form, modifiers))
         .filter_map(|form| try_form(form, modifiers).ok())
-        .filter(|found| found.broken_rule().is_none()))
+        .filter(|found| found.broken_rule().is_none());
+    if found.clone().next().is_none() {
+        find(opcode, modifiers)?;
+    }
+    Ok(found)
 }
 
 /// The first form with this opcode and these modifiers that `fits` takes.

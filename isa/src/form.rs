@@ -43,18 +43,7 @@ impl Slot {
 
     /// What may stand there.
     pub fn alternatives(&self) -> impl Iterator<Item = Alternative> {
-        self.alternatives
-            .split(' ')
-            .map(|text| match text.split_once('@') {
-                Some((word, since)) => Alternative {
-                    word,
-                    since: Some(since),
-                },
-                None => Alternative {
-                    word: text,
-                    since: None,
-                },
-            })
+        self.alternatives.split(' ').map(Alternative::read)
     }
 
     /// The class of its first alternative.
@@ -67,8 +56,19 @@ impl Slot {
     /// The alternative of this name.
     #[inline]
     pub fn find(&self, word: &str) -> Option<Alternative> {
-        self.alternatives()
-            .find(|alternative| alternative.word == word)
+        // Most words are looked for in vain, and in many slots.
+        let (text, wanted) = (self.alternatives.as_bytes(), word.as_bytes());
+        let is_at = |start: usize| {
+            text[start..].starts_with(wanted)
+                && matches!(text.get(start + wanted.len()), None | Some(b' ' | b'@'))
+        };
+        let spaces = (0..text.len()).filter(|&at| text[at] == b' ');
+        let mut starts = core::iter::once(0).chain(spaces.map(|at| at + 1));
+        let start = starts.find(|&start| is_at(start))?;
+        let (text, _) = self.alternatives[start..]
+            .split_once(' ')
+            .unwrap_or((&self.alternatives[start..], ""));
+        Some(Alternative::read(text))
     }
 }
 
@@ -81,6 +81,20 @@ pub struct Alternative {
 }
 
 impl Alternative {
+    /// Reads a word, maybe with its `@since`.
+    fn read(text: &'static str) -> Alternative {
+        match text.split_once('@') {
+            Some((word, since)) => Alternative {
+                word,
+                since: Some(since),
+            },
+            None => Alternative {
+                word: text,
+                since: None,
+            },
+        }
+    }
+
     /// Since when, if it is newer than its form.
     pub fn since(&self) -> Option<Since> {
         self.since.map(Since::parse)
