@@ -33,18 +33,18 @@ impl<'a> Acceptance<'a> {
         let (version, target) = (self.version, self.target);
         let forms = self.forms.entry(name).or_insert_with(|| {
             let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
-            let mut refusal = None;
+            let mut refusal: Option<String> = None;
             let allowed: Vec<Match> = found
                 .filter(|found| match found.check_target(version, target) {
                     Ok(()) => true,
                     Err(error) => {
-                        refusal = refusal.or(Some(error));
+                        refusal.get_or_insert_with(|| error.to_string());
                         false
                     }
                 })
                 .collect();
             match refusal {
-                Some(refusal) if allowed.is_empty() => Err(refusal.to_string()),
+                Some(refusal) if allowed.is_empty() => Err(refusal),
                 _ => Ok(allowed),
             }
         });
