@@ -89,6 +89,8 @@ pub mod fault {
     };
 }
 
+pub use warpsmith_simulator::observe;
+
 /// What a program needs, and the markers that describe parameters of foreign PTX.
 pub mod prelude {
     pub use crate::{
@@ -102,9 +104,10 @@ pub mod prelude {
     };
 }
 
-/// The book's page on this crate: its examples are tests.
+/// The book's pages on this crate and on the simulator: their examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/src/howto/host.md")]
+#[doc = include_str!("../../docs/src/howto/simulator.md")]
 struct HowTo;
 
 #[cfg(test)]

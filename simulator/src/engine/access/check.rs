@@ -1,15 +1,20 @@
 //! What the checks and an observer are told of the accesses. Called only while there is one.
 
+use warpsmith_isa::effect::Scope;
+
 use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
 use super::values::{Comparison, Stored};
-use crate::check::{Access, Finding, GlobalSynchronisation, Site, Values};
+use crate::check::{
+    Access, AsyncAccess, AsyncCompletion, Finding, GlobalSynchronisation, ProxyFence, Values,
+};
+use crate::engine::exec::bulk_copy::Watched;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::operand::{LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::observe;
-use crate::engine::program::Program;
 
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
 #[inline(always)]
@@ -45,7 +50,6 @@ pub(super) fn access(
             .filter(|&lane| cluster.holds(pointers[lane]))
             .fold(0, |mask, lane| mask | 1 << lane),
     };
-    let site = Program::site(warp.function, warp.pc);
     // An asynchronous access happens when it completes.
     if shared != 0 && declared.is_synchronous() {
         let comparison = Comparison {
@@ -55,13 +59,12 @@ pub(super) fn access(
             size: size as usize,
         };
         let found = shared_access(
-            warp,
+            warp.issuer(),
             cluster,
             declared,
             shared,
             &pointers,
             size,
-            site,
             &comparison,
         );
         if let Some(found) = found {
@@ -80,29 +83,29 @@ pub(super) fn access(
             addresses: &pointers.map(|pointer| pointer.addr() as u64),
             kind: declared.kind(),
             order: declared.order(),
+            scope: declared.scope(),
         });
     }
     Flow::Next
 }
 
-/// Lanes of the warp access shared memory of the cluster.
+/// Lanes of a warp access shared memory of the cluster.
 #[allow(clippy::too_many_arguments, reason = "an access has as many parts")]
 pub(super) fn shared_access(
-    warp: &Warp,
+    issuer: Issuer,
     cluster: &mut Cluster<'_>,
     declared: Declared,
     mask: u32,
     pointers: &[*mut u8; LANES],
     size: u32,
-    site: Site,
     values: &dyn Values,
 ) -> Option<Finding> {
     let base = cluster.shared_start();
     let offsets: [u32; LANES] =
         std::array::from_fn(|lane| pointers[lane].addr().wrapping_sub(base) as u32);
     let access = Access {
-        block: warp.block,
-        warp: warp.index,
+        block: issuer.block,
+        warp: issuer.warp,
         mask,
         offsets: &offsets,
         size,
@@ -110,16 +113,67 @@ pub(super) fn shared_access(
         order: declared.order(),
         scope: declared.scope(),
         proxy: declared.proxy(),
-        site,
+        site: issuer.site,
     };
     cluster.checker.as_deref_mut()?.access(&access, values)
 }
 
 /// A fence by the lanes of the mask.
-pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>) {
+pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>, scope: Scope) {
     if let Some(checker) = cluster.checker.as_deref_mut() {
-        for lane in lanes_of(warp.mask) {
-            checker.fence(warp.block, warp.index, lane as u32);
-        }
+        checker.fence(warp.block, warp.index, warp.mask, scope);
+    }
+}
+
+/// A fence between proxies by the lanes of the mask.
+pub(crate) fn proxy_fence(warp: &Warp, cluster: &mut Cluster<'_>, fence: ProxyFence) {
+    if let Some(checker) = cluster.checker.as_deref_mut() {
+        checker.proxy_fence(warp.block, warp.index, warp.mask, fence);
+    }
+}
+
+/// A lane of the warp starts an asynchronous access; `None` if no check is concerned. `Err`: a fault was recorded.
+pub(crate) fn issue(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    declared: Declared,
+    (pointer, bytes): (*mut u8, u32),
+    completion: AsyncCompletion,
+) -> Result<Option<Watched>, Flow> {
+    if !warp.watched || !cluster.holds(pointer) {
+        return Ok(None);
+    }
+    let issuer = warp.issuer();
+    let access = AsyncAccess {
+        block: issuer.block,
+        warp: issuer.warp,
+        lane: lane as u32,
+        offset: cluster.shared_offset(pointer),
+        bytes,
+        kind: declared.kind(),
+        site: issuer.site,
+        completion,
+    };
+    let Some(checker) = cluster.checker.as_deref_mut() else {
+        return Ok(None);
+    };
+    match checker.issue(&access) {
+        Ok(ticket) => Ok(Some(Watched { access, ticket })),
+        Err(found) => Err(finding::fail(warp, cluster, &found)),
+    }
+}
+
+/// The bytes of an asynchronous access have been moved.
+pub(super) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
+    if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
+        checker.finish(&watched.access, watched.ticket);
+    }
+}
+
+/// Lanes of the warp that issued an asynchronous access have waited for it.
+pub(super) fn wait(warp: &Warp, cluster: &mut Cluster<'_>, mask: u32, watched: Option<&Watched>) {
+    if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
+        checker.wait(warp.block, warp.index, mask, watched.ticket);
     }
 }

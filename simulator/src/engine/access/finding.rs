@@ -1,11 +1,11 @@
 //! The faults that are made of what the checks find.
 
-use crate::check::{Finding, ThreadAccess};
+use crate::check::{Finding, RaceCause, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
+use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
-use crate::engine::program::Program;
 
 /// The earlier access of a race.
 fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
@@ -52,14 +52,24 @@ fn describe(
         Finding::Race {
             access,
             earlier,
+            cause,
             block,
             offset,
             size,
         } => {
             let place = shared_name(cluster, grid, access.block, *block, *offset);
+            let note = match cause {
+                RaceCause::Unordered => "no barrier, fence or atomic operation orders the two",
+                RaceCause::Scope => {
+                    "the scope of one does not include the other's block, and nothing else orders the two"
+                }
+                RaceCause::Proxy => {
+                    "the writing thread has not executed fence.proxy.async between the write and what orders the two"
+                }
+            };
             let details = FaultDetails {
                 other: Some(other_side(cluster, grid, earlier)),
-                notes: vec!["no barrier, fence or atomic operation orders the two".to_owned()],
+                notes: vec![note.to_owned()],
                 ..FaultDetails::default()
             };
             (
@@ -94,11 +104,16 @@ pub(super) fn fail(warp: &mut Warp, cluster: &Cluster<'_>, finding: &Finding) ->
     let access = *finding.access();
     let (kind, message, details) = describe(cluster, cluster.grid, finding);
     let flow = warp.fail_with(kind, access.thread as usize % 32, message, details);
-    if access.site != Program::site(warp.function, warp.pc)
+    let issuer = Issuer {
+        block: access.block,
+        warp: access.thread / 32,
+        site: access.site,
+    };
+    if issuer != warp.issuer()
         && let Some(fault) = &mut warp.fault
     {
         // An asynchronous access, found when it completed.
-        fault.site = Some(access.site);
+        fault.issuer = Some(issuer);
     }
     flow
 }

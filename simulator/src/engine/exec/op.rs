@@ -1,11 +1,12 @@
-//! Operations: what executes an instruction, compiled for the vector instructions of the machine.
+//! Operations: what executes an instruction, compiled for each level of vector instructions.
 
 use super::cluster::Cluster;
-use super::level::{Base, Level, VectorLevel, level};
+use super::level::{Base, Level, VectorLevel};
 #[cfg(target_arch = "x86_64")]
 use super::level::{V3, V4};
 use super::operand::{Operands, Slot};
-use super::warp::{Exec, Flow, Inst, Warp};
+use super::warp::{Flow, Warp, erase};
+use crate::engine::instruction::{INLINE_WORDS, Inst, Operation};
 
 /// An operation on a warp.
 pub(crate) trait Op {
@@ -16,9 +17,26 @@ pub(crate) trait Op {
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, operands: Self::Operands) -> Flow;
 }
 
+/// The operands of an instruction.
+///
+/// # Safety
+/// The instruction was emitted with operands of this type, and its function is the warp's current one.
+#[inline(always)]
+unsafe fn operands<O: Operands>(inst: &Inst, warp: &Warp) -> O {
+    // SAFETY: `Operands` are structs of `u32`; the lowering laid out the words in this order, in the instruction where they fit,
+    // else in the function's lists (`allocate::finish`).
+    unsafe {
+        if size_of::<O>() <= INLINE_WORDS * 4 {
+            inst.words.as_ptr().cast::<O>().read()
+        } else {
+            warp.lists.add(inst.words[0] as usize).cast::<O>().read()
+        }
+    }
+}
+
 unsafe fn run_base<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
     // SAFETY: the instruction was emitted with this operation's operands, the caller says.
-    let operands = unsafe { inst.operands::<O::Operands>(warp) };
+    let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<Base>(warp, cluster, operands)
 }
 
@@ -26,7 +44,7 @@ unsafe fn run_base<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Ins
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
 unsafe fn run_v3<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
     // SAFETY: the instruction was emitted with this operation's operands, the caller says.
-    let operands = unsafe { inst.operands::<O::Operands>(warp) };
+    let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<V3>(warp, cluster, operands)
 }
 
@@ -36,36 +54,55 @@ unsafe fn run_v3<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst)
 )]
 unsafe fn run_v4<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
     // SAFETY: the instruction was emitted with this operation's operands, the caller says.
-    let operands = unsafe { inst.operands::<O::Operands>(warp) };
+    let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<V4>(warp, cluster, operands)
 }
 
-/// A compiled operation and the operands it expects.
+/// An operation, compiled for each level of vector instructions, and the operands it expects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
-    pub exec: Exec,
+    base: Operation,
+    #[cfg(target_arch = "x86_64")]
+    v3: Operation,
+    #[cfg(target_arch = "x86_64")]
+    v4: Operation,
     pub slots: &'static [Slot],
 }
 
-/// The operation compiled for this machine.
+impl Code {
+    /// The operation as it is compiled for a level. A module is lowered for a level that the machine has (`lower::module::load`).
+    pub fn at(&self, level: VectorLevel) -> Operation {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            VectorLevel::V4 => self.v4,
+            #[cfg(target_arch = "x86_64")]
+            VectorLevel::V3 => self.v3,
+            _ => self.base,
+        }
+    }
+}
+
+/// The operation compiled for each level.
 pub(crate) fn vector<O: Op>() -> Code {
-    let exec: Exec = match level() {
-        #[cfg(target_arch = "x86_64")]
-        VectorLevel::V4 => run_v4::<O>,
-        #[cfg(target_arch = "x86_64")]
-        VectorLevel::V3 => run_v3::<O>,
-        _ => run_base::<O>,
-    };
     Code {
-        exec,
+        base: erase(run_base::<O>),
+        #[cfg(target_arch = "x86_64")]
+        v3: erase(run_v3::<O>),
+        #[cfg(target_arch = "x86_64")]
+        v4: erase(run_v4::<O>),
         slots: O::Operands::SLOTS,
     }
 }
 
 /// The operation compiled once, for those that gain nothing from vectors.
 pub(crate) fn scalar<O: Op>() -> Code {
+    let base = erase(run_base::<O>);
     Code {
-        exec: run_base::<O>,
+        base,
+        #[cfg(target_arch = "x86_64")]
+        v3: base,
+        #[cfg(target_arch = "x86_64")]
+        v4: base,
         slots: O::Operands::SLOTS,
     }
 }

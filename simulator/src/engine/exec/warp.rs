@@ -1,49 +1,19 @@
 //! The warp: its hot state and the interpreter loop.
 
-use super::async_copy::AsyncCopies;
+use super::async_copy::AsyncCopy;
+use super::bulk_copy::BulkCopy;
 use super::cluster::Cluster;
 use super::frame::Frame;
 use super::group::Group;
-use super::operand::{CONSTANT, Operands, Registers};
+use super::group_queue::GroupQueue;
+use super::issuer::Issuer;
+use super::operand::{CONSTANT, Registers};
 use super::wait::Wait;
 use crate::engine::environment::Checks;
 use crate::engine::fault::{FaultDetails, FaultKind};
+use crate::engine::instruction::{Inst, Operation};
 use crate::engine::observe::{At, Observer};
 use crate::engine::program::{Function, Program};
-
-/// Words of an instruction's operands that lie in the instruction itself; more lie in the function's lists.
-pub(crate) const INLINE_WORDS: usize = 5;
-
-/// A decoded instruction: 32 bytes.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(32))]
-pub(crate) struct Inst {
-    /// The operation.
-    pub exec: Exec,
-    /// The guard: 0 for none, else the predicate's offset; bit 31 negates.
-    pub guard: u32,
-    /// The operands, or where they start in the function's lists.
-    pub words: [u32; INLINE_WORDS],
-}
-
-impl Inst {
-    /// The operands.
-    ///
-    /// # Safety
-    /// The instruction was emitted with operands of this type, and its function is the warp's current one.
-    #[inline(always)]
-    pub unsafe fn operands<O: Operands>(&self, warp: &Warp) -> O {
-        // SAFETY: `Operands` are structs of `u32`; the lowering laid out the words in this order, in the instruction where
-        // they fit, else in the function's lists (`allocate::finish`).
-        unsafe {
-            if size_of::<O>() <= INLINE_WORDS * 4 {
-                self.words.as_ptr().cast::<O>().read()
-            } else {
-                warp.lists.add(self.words[0] as usize).cast::<O>().read()
-            }
-        }
-    }
-}
 
 /// Executes one instruction.
 ///
@@ -51,6 +21,22 @@ impl Inst {
 /// The instruction was emitted with the operands of the operation that this was compiled from, the warp's current function is
 /// the one it belongs to, and the warp is one of the cluster's.
 pub(crate) type Exec = unsafe fn(&mut Warp, &mut Cluster<'_>, &Inst) -> Flow;
+
+/// An operation as instructions hold it.
+pub(crate) fn erase(exec: Exec) -> Operation {
+    // SAFETY: a function pointer as another function pointer, which nobody calls: `typed` alone takes it out again.
+    Operation::new(unsafe { std::mem::transmute::<Exec, unsafe fn()>(exec) })
+}
+
+/// The function of an operation.
+///
+/// # Safety
+/// The operation was made by [`erase`].
+#[inline(always)]
+unsafe fn typed(operation: Operation) -> Exec {
+    // SAFETY: the pointer was an `Exec` before `erase`, the caller says.
+    unsafe { std::mem::transmute::<unsafe fn(), Exec>(operation.erased()) }
+}
 
 /// How the warp goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +74,8 @@ pub(crate) struct RawFault {
     pub lane: u32,
     pub message: String,
     pub details: FaultDetails,
-    /// The instruction whose fault it is, if it is not the one that is being executed.
-    pub site: Option<u32>,
+    /// Whose fault it is, if it is not the warp's at the instruction that is being executed.
+    pub issuer: Option<Issuer>,
 }
 
 /// A cached range of memory that may be accessed without asking.
@@ -174,8 +160,10 @@ pub(crate) struct Warp {
     pub clock_readings: u64,
     /// Stores, and atomic operations that changed what they found.
     pub changes: u64,
-    /// Asynchronous copies that are not done.
-    pub copies: AsyncCopies,
+    /// `cp.async` copies that are not done.
+    pub copies: GroupQueue<AsyncCopy>,
+    /// Bulk copies that are waited for by groups and are not done.
+    pub bulk_copies: GroupQueue<BulkCopy>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
@@ -261,9 +249,11 @@ impl Warp {
             } else {
                 (0, 0)
             };
+            // SAFETY: the operations of a program's instructions are made by `erase` (`op::vector`, `op::scalar`).
+            let exec = unsafe { typed(inst.operation) };
             // SAFETY: the instruction is of the current function, was emitted with its operation's operands
             // (`Builder::emit`), and `run` is called with the warp's own cluster (`Resident::turn`).
-            match unsafe { (inst.exec)(self, cluster, inst) } {
+            match unsafe { exec(self, cluster, inst) } {
                 Flow::Next => pc += 1,
                 Flow::Jump => {
                     if OBSERVED {
@@ -301,6 +291,7 @@ impl Warp {
     pub fn observe(&self, cluster: &Cluster<'_>, tell: impl FnOnce(&dyn Observer, &At<'_>)) {
         if let Some(observer) = cluster.grid.observer {
             let at = At {
+                launch: cluster.grid.number,
                 block: cluster.blocks[self.block as usize].index,
                 warp: self.index,
                 lanes: self.mask,
@@ -332,10 +323,19 @@ impl Warp {
             lane: lane as u32,
             message: message.into(),
             details: details.into(),
-            site: None,
+            issuer: None,
         };
         self.fault = Some(Box::new(fault));
         Flow::Fault
+    }
+
+    /// Who executes the current instruction.
+    pub fn issuer(&self) -> Issuer {
+        Issuer {
+            block: self.block,
+            warp: self.index,
+            site: Program::site(self.function, self.pc),
+        }
     }
 
     /// The current function.

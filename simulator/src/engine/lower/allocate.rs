@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::builder::{Builder, Control, Lowered};
 use super::field::{Field, Named, Register};
 use crate::engine::exec::operand::{CONSTANT, SINK, Slot, Width};
-use crate::engine::exec::warp::{INLINE_WORDS, Inst};
+use crate::engine::instruction::{INLINE_WORDS, Inst};
 use crate::engine::memory::Aligned;
 use crate::engine::program::{CallSite, Function, Passed};
 
@@ -363,7 +363,7 @@ fn finish(
             lists.extend_from_slice(&words);
         }
         code.push(Inst {
-            exec: inst.code.exec,
+            operation: inst.code.at(builder.module.level),
             guard: inst.guard.map_or(0, |(register, negated)| {
                 offsets[register.0 as usize] | if negated { 1 << 31 } else { 0 }
             }),
@@ -403,6 +403,7 @@ fn finish(
         zeroed,
         local_bytes: builder.local_bytes,
         local_align: builder.local_align,
+        uses_async_proxy: builder.uses_async_proxy,
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),

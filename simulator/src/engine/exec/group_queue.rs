@@ -1,0 +1,121 @@
+//! Asynchronous operations that their issuer waits for by groups (`cp.async`, bulk copies, `wgmma`). They complete as late as the
+//! rules allow, when their issuer waits for them, so that a missing wait shows.
+
+use super::operand::LANES;
+
+/// Which operations of a lane are to be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completed {
+    /// All, committed or not.
+    All,
+    /// Those of committed groups but the latest so many.
+    AllButGroups(u32),
+}
+
+/// An operation that is not done.
+#[derive(Clone, Copy, Debug)]
+struct Pending<T> {
+    /// Who issued it.
+    lane: u8,
+    /// Its group, as the number of the lane's commits before.
+    group: u32,
+    operation: T,
+}
+
+/// The operations of a warp's lanes that are not done. What a warp issues as a whole is its lane 0's.
+#[derive(Debug)]
+pub(crate) struct GroupQueue<T> {
+    pending: Vec<Pending<T>>,
+    /// Groups that each lane has committed.
+    committed: [u32; LANES],
+}
+
+impl<T> Default for GroupQueue<T> {
+    fn default() -> Self {
+        GroupQueue {
+            pending: Vec::new(),
+            committed: [0; LANES],
+        }
+    }
+}
+
+impl<T> GroupQueue<T> {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.pending.clear();
+        self.committed = [0; LANES];
+    }
+
+    /// Whether there is none that is not done.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Adds an operation to its lane's open group.
+    pub fn issue(&mut self, lane: usize, operation: T) {
+        self.pending.push(Pending {
+            lane: lane as u8,
+            group: self.committed[lane],
+            operation,
+        });
+    }
+
+    /// Closes the open group of a lane.
+    pub fn commit(&mut self, lane: usize) {
+        self.committed[lane] += 1;
+    }
+
+    /// Whether an operation of a lane of `mask` is to be completed.
+    fn is_due(committed: &[u32; LANES], pending: &Pending<T>, mask: u32, which: Completed) -> bool {
+        let lane = usize::from(pending.lane);
+        mask >> lane & 1 != 0
+            && match which {
+                Completed::All => true,
+                Completed::AllButGroups(keep) => {
+                    pending.group < committed[lane].saturating_sub(keep)
+                }
+            }
+    }
+
+    /// Takes out the operations of the lanes of `mask` that are to be completed, each with its lane, in the order of their issue.
+    pub fn take(&mut self, mask: u32, which: Completed) -> Vec<(usize, T)> {
+        let committed = self.committed;
+        self.pending
+            .extract_if(.., |pending| Self::is_due(&committed, pending, mask, which))
+            .map(|pending| (usize::from(pending.lane), pending.operation))
+            .collect()
+    }
+
+    /// The operations of the lanes of `mask` that are to be completed, each with its lane, in the order of their issue. They stay.
+    pub fn due(&mut self, mask: u32, which: Completed) -> impl Iterator<Item = (usize, &mut T)> {
+        let committed = self.committed;
+        self.pending
+            .iter_mut()
+            .filter(move |pending| Self::is_due(&committed, pending, mask, which))
+            .map(|pending| (usize::from(pending.lane), &mut pending.operation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_complete_in_order_and_lane_by_lane() {
+        let mut queue = GroupQueue::default();
+        for group in 0..3 {
+            queue.issue(0, ('a', group));
+            queue.issue(5, ('b', group));
+            queue.commit(0);
+        }
+        // Lane 5 has committed nothing; of lane 0's three groups the latest stays.
+        let due: Vec<_> = queue.due(u32::MAX, Completed::AllButGroups(1)).collect();
+        assert_eq!(due, [(0, &mut ('a', 0)), (0, &mut ('a', 1))]);
+        let taken = queue.take(u32::MAX, Completed::AllButGroups(1));
+        assert_eq!(taken, [(0, ('a', 0)), (0, ('a', 1))]);
+        assert_eq!(queue.take(1 << 5, Completed::AllButGroups(0)), []);
+        assert_eq!(queue.take(1, Completed::AllButGroups(0)), [(0, ('a', 2))]);
+        assert_eq!(queue.take(1 << 5, Completed::All).len(), 3);
+        assert!(queue.is_empty());
+    }
+}
