@@ -17,5 +17,5 @@ mod new_node;
 pub use self::builder::GraphBuilder;
 pub use self::capture::Capture;
 pub use self::conditional::Condition;
-pub use self::description::Graph;
+pub use self::description::{Edge, Graph};
 pub use self::exec::GraphExec;
