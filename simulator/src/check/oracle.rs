@@ -12,7 +12,10 @@ const WARPS: u32 = 2;
 const THREADS: usize = 64;
 const BLOCKS: usize = 2;
 /// Few where they are interpreted.
-const CASES: u32 = if cfg!(miri) { 5 } else { 1500 };
+const CASES: u32 = if cfg!(miri) { 2 } else { 1500 };
+
+/// One more than the steps of the longest program.
+const STEPS: usize = if cfg!(miri) { 16 } else { 60 };
 const ALL: usize = THREADS * BLOCKS;
 
 #[derive(Clone, Debug)]
@@ -118,7 +121,7 @@ fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
             |((block, warp), lane, kind, order, location)|
             Step::Flag { block, warp, lane, kind, order, location }),
     ];
-    proptest::collection::vec(step, 1..60)
+    proptest::collection::vec(step, 1..STEPS)
 }
 
 /// Where strong accesses meet.
