@@ -9,8 +9,10 @@ mod builder;
 mod capture;
 mod conditional;
 mod contents;
+mod copy;
 mod description;
 mod exec;
+mod kernel;
 mod last_handle;
 mod new_node;
 
