@@ -1,11 +1,13 @@
 //! What the workspace's tests repeat: child processes with a time limit ([`process`]), random data ([`Random`]), the head of a
-//! PTX module ([`ptx!`]).
+//! PTX module ([`ptx!`]), sizes where Miri interprets them ([`cases`], [`stride`]).
 //!
 //! Every crate may have this one as a development dependency; it knows none of them.
 
+mod interpreted;
 pub mod process;
 mod ptx;
 mod random;
 
+pub use interpreted::{cases, stride};
 pub use process::{Side, own_process};
 pub use random::Random;

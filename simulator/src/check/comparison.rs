@@ -11,7 +11,7 @@ const THREADS: u32 = 80;
 const WARPS: u32 = 3;
 /// Bytes of a block.
 const BYTES: u32 = 4096;
-const CASES: u32 = if cfg!(miri) { 2 } else { 1000 };
+const CASES: u32 = warpsmith_testkit::cases(1000);
 
 /// One more than the steps of the longest program.
 const STEPS: usize = if cfg!(miri) { 16 } else { 80 };

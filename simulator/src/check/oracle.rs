@@ -11,8 +11,7 @@ use super::*;
 const WARPS: u32 = 2;
 const THREADS: usize = 64;
 const BLOCKS: usize = 2;
-/// Few where they are interpreted.
-const CASES: u32 = if cfg!(miri) { 2 } else { 1500 };
+const CASES: u32 = warpsmith_testkit::cases(1500);
 
 /// One more than the steps of the longest program.
 const STEPS: usize = if cfg!(miri) { 16 } else { 60 };
