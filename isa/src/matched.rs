@@ -3,7 +3,7 @@
 use crate::effect::{
     AccessKind, Completion, Convergence, Effect, Fence, Order, Proxy, Scope, Space,
 };
-use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, SpaceRule};
+use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::modifier::ModifierClass;
 use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
 use crate::refusal::{Feature, Refusal};
@@ -29,6 +29,11 @@ impl Match {
             .zip(&self.chosen)
             .find(|(slot, word)| slot.name == name && !word.is_empty())
             .map(|(_, &word)| word)
+    }
+
+    /// The form's slots in order, with the modifier in each; empty: none.
+    pub fn slots(&self) -> impl Iterator<Item = (&'static Slot, &'static str)> + '_ {
+        self.form.slots().iter().zip(self.chosen.iter().copied())
     }
 
     /// Its modifiers in the form's order.
@@ -333,6 +338,15 @@ impl Match {
     /// Its memory accesses, with their modifiers decided: the number of the address among the operands, and the access.
     pub fn effects(&self) -> impl Iterator<Item = MemoryEffect> + '_ {
         self.form.accesses.iter().map(|access| self.resolve(access))
+    }
+
+    /// Whether its [`effects`](Match::effects) say what this modifier does.
+    pub fn is_in_effects(&self, word: &str) -> bool {
+        !self.form.accesses.is_empty()
+            && (word == "nc"
+                || space_named(word).is_some()
+                || order_named(word).is_some()
+                || scope_named(word).is_some())
     }
 
     fn resolve(&self, access: &Access) -> MemoryEffect {

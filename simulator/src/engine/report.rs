@@ -37,21 +37,26 @@ impl Pool<'_> {
                 lane: 0,
                 message,
                 details: FaultDetails::default(),
-                site: None,
+                issuer: None,
             })
         });
         let warp = &resident.warps[warp];
         let mut frames = source_frames(warp, self.grid.program);
-        if let Some(issued) = fault
-            .site
-            .and_then(|site| self.grid.program.site_frame(site))
-        {
-            frames[0] = issued;
+        let (mut block, mut index) = (warp.block, warp.index);
+        if let Some(issuer) = fault.issuer {
+            if (issuer.block, issuer.warp) != (block, index) {
+                // Where the issuer was called from is not known any more.
+                (block, index) = (issuer.block, issuer.warp);
+                frames.truncate(1);
+            }
+            if let Some(issued) = self.grid.program.site_frame(issuer.site) {
+                frames[0] = issued;
+            }
         }
         let origin = FaultOrigin {
             kernel: self.kernel.name.clone(),
-            block: resident.cluster.blocks[warp.block as usize].index,
-            thread: self.grid.thread_index(warp.index, fault.lane),
+            block: resident.cluster.blocks[block as usize].index,
+            thread: self.grid.thread_index(index, fault.lane),
             frames,
         };
         Box::new(fault.details.into_fault(fault.kind, fault.message, origin))
@@ -139,7 +144,7 @@ impl Pool<'_> {
                     notes,
                     ..FaultDetails::default()
                 },
-                site: None,
+                issuer: None,
             })),
         )
     }

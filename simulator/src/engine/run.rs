@@ -378,7 +378,7 @@ impl<'a> Pool<'a> {
                 lane: 0,
                 message: "the launch was cancelled".into(),
                 details: FaultDetails::default(),
-                site: None,
+                issuer: None,
             };
             let warp = resident.warps.iter().position(|w| w.live != 0).unwrap_or(0);
             self.report(self.present(resident, warp, Some(Box::new(fault))));

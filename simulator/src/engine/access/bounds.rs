@@ -18,6 +18,8 @@ pub(super) struct Refused {
     /// The address in this space.
     pub offset: u64,
     pub size: u32,
+    /// What the address must be a multiple of.
+    pub align: u32,
     pub kind: AccessKind,
 }
 
@@ -82,7 +84,7 @@ impl Refused {
         warp.fail_with(FaultKind::IllegalAddress, self.lane, what, details);
     }
 
-    /// Records that the address is not a multiple of the access's size.
+    /// Records that the address is not a multiple of what it must be.
     #[cold]
     pub fn misaligned(self, warp: &mut Warp) {
         let size = self.size;
@@ -92,7 +94,8 @@ impl Refused {
             kind_name(self.kind),
             self.offset
         );
-        let details = self.details(vec![format!("the address must be a multiple of {size}")]);
+        let align = self.align;
+        let details = self.details(vec![format!("the address must be a multiple of {align}")]);
         warp.fail_with(FaultKind::MisalignedAddress, self.lane, what, details);
     }
 

@@ -4,12 +4,12 @@ use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
 use super::values::{Comparison, Stored};
-use crate::check::{Access, Finding, GlobalSynchronisation, Site, Values};
+use crate::check::{Access, Finding, GlobalSynchronisation, Values};
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::operand::{LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::observe;
-use crate::engine::program::Program;
 
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
 #[inline(always)]
@@ -45,7 +45,6 @@ pub(super) fn access(
             .filter(|&lane| cluster.holds(pointers[lane]))
             .fold(0, |mask, lane| mask | 1 << lane),
     };
-    let site = Program::site(warp.function, warp.pc);
     // An asynchronous access happens when it completes.
     if shared != 0 && declared.is_synchronous() {
         let comparison = Comparison {
@@ -55,13 +54,12 @@ pub(super) fn access(
             size: size as usize,
         };
         let found = shared_access(
-            warp,
+            warp.issuer(),
             cluster,
             declared,
             shared,
             &pointers,
             size,
-            site,
             &comparison,
         );
         if let Some(found) = found {
@@ -85,24 +83,23 @@ pub(super) fn access(
     Flow::Next
 }
 
-/// Lanes of the warp access shared memory of the cluster.
+/// Lanes of a warp access shared memory of the cluster.
 #[allow(clippy::too_many_arguments, reason = "an access has as many parts")]
 pub(super) fn shared_access(
-    warp: &Warp,
+    issuer: Issuer,
     cluster: &mut Cluster<'_>,
     declared: Declared,
     mask: u32,
     pointers: &[*mut u8; LANES],
     size: u32,
-    site: Site,
     values: &dyn Values,
 ) -> Option<Finding> {
     let base = cluster.shared_start();
     let offsets: [u32; LANES] =
         std::array::from_fn(|lane| pointers[lane].addr().wrapping_sub(base) as u32);
     let access = Access {
-        block: warp.block,
-        warp: warp.index,
+        block: issuer.block,
+        warp: issuer.warp,
         mask,
         offsets: &offsets,
         size,
@@ -110,7 +107,7 @@ pub(super) fn shared_access(
         order: declared.order(),
         scope: declared.scope(),
         proxy: declared.proxy(),
-        site,
+        site: issuer.site,
     };
     cluster.checker.as_deref_mut()?.access(&access, values)
 }

@@ -3,9 +3,9 @@
 use crate::check::{Finding, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
+use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
-use crate::engine::program::Program;
 
 /// The earlier access of a race.
 fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
@@ -94,11 +94,16 @@ pub(super) fn fail(warp: &mut Warp, cluster: &Cluster<'_>, finding: &Finding) ->
     let access = *finding.access();
     let (kind, message, details) = describe(cluster, cluster.grid, finding);
     let flow = warp.fail_with(kind, access.thread as usize % 32, message, details);
-    if access.site != Program::site(warp.function, warp.pc)
+    let issuer = Issuer {
+        block: access.block,
+        warp: access.thread / 32,
+        site: access.site,
+    };
+    if issuer != warp.issuer()
         && let Some(fault) = &mut warp.fault
     {
         // An asynchronous access, found when it completed.
-        fault.site = Some(access.site);
+        fault.issuer = Some(issuer);
     }
     flow
 }

@@ -9,6 +9,25 @@ use crate::engine::exec::guest::host_pointer;
 use crate::engine::exec::warp::{Cached, Warp};
 use crate::engine::exec::windows::{FUNCTIONS, LOCAL, PARAMETERS, RANK_SHIFT, SHARED, window};
 
+/// The bytes of an access behind its address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// How many.
+    pub bytes: u32,
+    /// What the address is a multiple of.
+    pub align: u32,
+}
+
+impl Extent {
+    /// An access to a value of this size.
+    pub fn value(size: u32) -> Extent {
+        Extent {
+            bytes: size,
+            align: size,
+        }
+    }
+}
+
 /// Finds one lane's bytes; records a fault if the access is refused.
 pub(crate) fn locate(
     warp: &mut Warp,
@@ -16,7 +35,7 @@ pub(crate) fn locate(
     declared: Declared,
     lane: usize,
     address: u64,
-    size: u32,
+    extent: Extent,
 ) -> Option<*mut u8> {
     let kind = declared.kind();
     let (space, offset) = match declared.space() {
@@ -35,7 +54,8 @@ pub(crate) fn locate(
         lane,
         space,
         offset,
-        size,
+        size: extent.bytes,
+        align: extent.align,
         kind,
     };
     if space == Space::Generic {
@@ -46,7 +66,7 @@ pub(crate) fn locate(
         refused.no_atomics(warp);
         return None;
     }
-    if offset % u64::from(size) != 0 {
+    if offset % u64::from(extent.align) != 0 {
         refused.misaligned(warp);
         return None;
     }

@@ -7,6 +7,7 @@ use warpsmith_isa::effect::{AccessKind, Effect, Space};
 use super::bytes::Bytes;
 use super::check;
 use super::declared::Declared;
+use super::locate::Extent;
 use super::resolve::{self, Found};
 use super::values::Stored;
 use crate::engine::exec::cluster::Cluster;
@@ -52,7 +53,8 @@ pub(crate) fn access_at(
     size: u32,
     perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, Bytes) -> Flow,
 ) -> Flow {
-    let found = resolve::lane_by_lane(warp, cluster, Declared::of(address), size, addresses);
+    let extent = Extent::value(size);
+    let found = resolve::lane_by_lane(warp, cluster, Declared::of(address), extent, addresses);
     resolved(
         warp,
         cluster,
@@ -62,6 +64,31 @@ pub(crate) fn access_at(
         found,
         perform,
     )
+}
+
+/// As [`access`], for one lane and any number of bytes, which `perform` finds at the pointer.
+pub(crate) fn access_range(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    address: Address,
+    lane: usize,
+    extent: Extent,
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, *mut u8) -> Flow,
+) -> Flow {
+    let addresses = address.lanes(warp);
+    let mask = std::mem::replace(&mut warp.mask, 1 << lane);
+    let found = resolve::lane_by_lane(warp, cluster, Declared::of(address), extent, &addresses);
+    let flow = resolved(
+        warp,
+        cluster,
+        address,
+        extent.bytes,
+        Stored::Unknown,
+        found,
+        |warp, cluster, _| perform(warp, cluster, warp.pointers[lane]),
+    );
+    warp.mask = mask;
+    flow
 }
 
 /// Reads one byte at a generic address for one lane, on behalf of the device runtime; `None` if a fault was recorded.
@@ -74,7 +101,7 @@ pub(crate) fn read_byte(
     let effect = Effect::plain(Space::Generic, AccessKind::Read);
     let declared = Declared::new(effect, true, 0);
     let mask = std::mem::replace(&mut warp.mask, 1 << lane);
-    let found = resolve::lane_by_lane(warp, cluster, declared, 1, &[address; LANES]);
+    let found = resolve::lane_by_lane(warp, cluster, declared, Extent::value(1), &[address; LANES]);
     let operand = Address::new(0, 0, declared.word());
     let mut byte = None;
     resolved(

@@ -5,7 +5,7 @@
 //! [`locate`](super::locate), which makes the error reports.
 
 use super::declared::{Declared, Region};
-use super::locate::locate;
+use super::locate::{Extent, locate};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::host_pointer;
 use crate::engine::exec::level::Level;
@@ -157,7 +157,7 @@ pub(super) fn resolve<const SPACE: u8>(
             return Found::Lanes;
         }
     }
-    lane_by_lane(warp, cluster, declared, size, &addresses)
+    lane_by_lane(warp, cluster, declared, Extent::value(size), &addresses)
 }
 
 #[cold]
@@ -166,11 +166,11 @@ pub(super) fn lane_by_lane(
     warp: &mut Warp,
     cluster: &Cluster<'_>,
     declared: Declared,
-    size: u32,
+    extent: Extent,
     addresses: &[u64; LANES],
 ) -> Found {
     for lane in lanes_of(warp.mask) {
-        match locate(warp, cluster, declared, lane, addresses[lane], size) {
+        match locate(warp, cluster, declared, lane, addresses[lane], extent) {
             Some(pointer) => warp.pointers[lane] = pointer,
             None => return Found::Failed,
         }

@@ -1,5 +1,7 @@
 //! `cp.async` copies that are not done.
 
+use super::issuer::Issuer;
+
 /// A copy to shared memory that is not done yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AsyncCopy {
@@ -9,7 +11,7 @@ pub(crate) struct AsyncCopy {
     pub from_bytes: u8,
     pub from: *const u8,
     pub to: *mut u8,
-    /// The access word of the destination, and the instruction that issued it, for the checks.
+    /// The access word of the destination, and who issued it, for the checks.
     pub declared: u32,
-    pub site: u32,
+    pub issuer: Issuer,
 }

@@ -2,6 +2,7 @@
 //! is shared between threads but the bytes of guest memory.
 
 use super::barrier::{Barrier, Votes};
+use super::bulk_copy::Transactions;
 use super::grid::Grid;
 use super::guest;
 use crate::check::SharedMemory;
@@ -58,6 +59,15 @@ pub(crate) struct Exit {
     pub cluster_phase: u64,
 }
 
+/// A byte of the cluster's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedPlace {
+    /// The rank of the block that it belongs to.
+    pub block: u32,
+    /// Its offset in the block's shared memory.
+    pub offset: u32,
+}
+
 /// A cluster: the blocks that run together, one without clusters. Its warps are kept beside it (see
 /// [`Resident`](super::resident::Resident)), so that a warp can be run with exclusive access to its cluster.
 pub(crate) struct Cluster<'g> {
@@ -73,6 +83,8 @@ pub(crate) struct Cluster<'g> {
     pub barrier_phase: u64,
     /// The index of the cluster in the grid.
     pub index: [u32; 3],
+    /// Bulk copies that mbarriers wait for and that are not done.
+    pub transactions: Transactions,
     /// The checks of shared memory, if they are on.
     pub checker: Option<Box<SharedMemory>>,
     /// State of the scheduler's choices.
@@ -113,6 +125,7 @@ impl<'g> Cluster<'g> {
             arrived: 0,
             barrier_phase: 0,
             index: [0; 3],
+            transactions: Transactions::default(),
             checker,
             choices: 0,
         }
@@ -124,6 +137,7 @@ impl<'g> Cluster<'g> {
         if let Some(checker) = &mut self.checker {
             checker.start();
         }
+        self.transactions.clear();
         self.choices = mix(grid.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let [x, y, _] = grid.clusters.map(u64::from);
         self.index = [number % x, number / x % y, number / x / y].map(|axis| axis as u32);
@@ -231,6 +245,19 @@ impl<'g> Cluster<'g> {
     /// Where the shared memory of the cluster starts.
     pub fn shared_start(&self) -> usize {
         self.memory.as_ptr().addr()
+    }
+
+    /// The block whose shared memory a pointer is into.
+    pub fn place(&self, pointer: *mut u8) -> Option<SharedPlace> {
+        if !self.holds(pointer) {
+            return None;
+        }
+        let offset = pointer.addr() - self.shared_start();
+        let stride = self.memory.len() / self.blocks.len();
+        Some(SharedPlace {
+            block: (offset / stride) as u32,
+            offset: (offset % stride) as u32,
+        })
     }
 
     /// Whether a pointer is into it.

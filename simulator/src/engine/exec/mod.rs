@@ -4,6 +4,7 @@
 
 pub(crate) mod async_copy;
 pub(crate) mod barrier;
+pub(crate) mod bulk_copy;
 mod calls;
 pub(crate) mod cluster;
 pub(crate) mod exchange;
@@ -12,8 +13,10 @@ pub(crate) mod grid;
 pub(crate) mod group;
 pub(crate) mod group_queue;
 pub(crate) mod guest;
+pub(crate) mod issuer;
 pub(crate) mod lanes;
 pub(crate) mod level;
+pub(crate) mod mbarrier;
 pub(crate) mod op;
 pub(crate) mod operand;
 pub(crate) mod resident;

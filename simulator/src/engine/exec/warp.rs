@@ -1,10 +1,12 @@
 //! The warp: its hot state and the interpreter loop.
 
 use super::async_copy::AsyncCopy;
+use super::bulk_copy::BulkCopy;
 use super::cluster::Cluster;
 use super::frame::Frame;
 use super::group::Group;
 use super::group_queue::GroupQueue;
+use super::issuer::Issuer;
 use super::operand::{CONSTANT, Registers};
 use super::wait::Wait;
 use crate::engine::environment::Checks;
@@ -72,8 +74,8 @@ pub(crate) struct RawFault {
     pub lane: u32,
     pub message: String,
     pub details: FaultDetails,
-    /// The instruction whose fault it is, if it is not the one that is being executed.
-    pub site: Option<u32>,
+    /// Whose fault it is, if it is not the warp's at the instruction that is being executed.
+    pub issuer: Option<Issuer>,
 }
 
 /// A cached range of memory that may be accessed without asking.
@@ -160,6 +162,8 @@ pub(crate) struct Warp {
     pub changes: u64,
     /// `cp.async` copies that are not done.
     pub copies: GroupQueue<AsyncCopy>,
+    /// Bulk copies that are waited for by groups and are not done.
+    pub bulk_copies: GroupQueue<BulkCopy>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
@@ -319,10 +323,19 @@ impl Warp {
             lane: lane as u32,
             message: message.into(),
             details: details.into(),
-            site: None,
+            issuer: None,
         };
         self.fault = Some(Box::new(fault));
         Flow::Fault
+    }
+
+    /// Who executes the current instruction.
+    pub fn issuer(&self) -> Issuer {
+        Issuer {
+            block: self.block,
+            warp: self.index,
+            site: Program::site(self.function, self.pc),
+        }
     }
 
     /// The current function.

@@ -12,8 +12,10 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::wait::{Reduction, ReductionTarget, Wait};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Builder, Field, Width};
 use crate::engine::observe;
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
@@ -21,7 +23,7 @@ use crate::ptx::{Error, Result};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["bar", "barrier", "membar", "fence"],
-    lower,
+    read,
 };
 
 /// What a barrier of the block is used for, as a number in an instruction.
@@ -343,72 +345,78 @@ impl Op for Fence {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    if matches!(inst.opcode, "membar" | "fence") {
-        return fence(cx, inst);
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    match form.opcode() {
+        "membar" | "fence" => Some(fence(form)),
+        _ if form.has("warp") => form.has("sync").then(|| {
+            Lowering::new(|cx, inst| {
+                let members = cx.src(&inst.operands[0], Ty::B32)?.into();
+                cx.emit(scalar::<WarpSync>(), WarpSyncOperands { members });
+                Ok(())
+            })
+        }),
+        _ if form.has("cluster") => cluster(form),
+        _ => block(form),
     }
-    let mut modifiers = Modifiers::new(inst);
-    if modifiers.flag("warp") {
-        if !modifiers.flag("sync") {
-            return Err(unknown(inst));
-        }
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[1])?;
-        let a = cx.src(&inst.operands[0], Ty::B32)?;
-        let members = a.into();
-        cx.emit(scalar::<WarpSync>(), WarpSyncOperands { members });
-        return Ok(());
-    }
-    if modifiers.flag("cluster") {
-        let arrive = modifiers
-            .any(&["arrive", "wait"])
-            .ok_or_else(|| unknown(inst))?
-            == "arrive";
-        let relaxed = modifiers.any(&["acquire", "release", "relaxed"]) == Some("relaxed");
-        modifiers.flag("aligned");
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[0])?;
-        if arrive {
-            let relaxed = u32::from(relaxed);
-            cx.emit(scalar::<ClusterArrive>(), ClusterArriveOperands { relaxed });
-        } else {
+}
+
+/// `barrier.cluster`
+fn cluster(form: &FormReader<'_>) -> Option<Lowering> {
+    // Whether all lanes come together changes nothing here: each arrives for itself.
+    form.ignore(&["aligned"]);
+    if form.has("wait") {
+        form.ignore(&["acquire"]);
+        return Some(Lowering::new(|cx, _| {
             cx.emit(scalar::<ClusterWait>(), ());
-        }
-        return Ok(());
+            Ok(())
+        }));
     }
-    modifiers.flag("cta");
-    let mode = modifiers
-        .any(&["sync", "arrive", "red"])
-        .ok_or_else(|| unknown(inst))?;
-    let reduction = if mode == "red" {
-        modifiers.any(&["popc", "and", "or"])
-    } else {
-        None
+    let relaxed = u32::from(form.slot("sem") == Some("relaxed"));
+    form.has("arrive").then(|| {
+        Lowering::new(move |cx, _| {
+            cx.emit(scalar::<ClusterArrive>(), ClusterArriveOperands { relaxed });
+            Ok(())
+        })
+    })
+}
+
+/// `barrier` and `bar` of the block.
+fn block(form: &FormReader<'_>) -> Option<Lowering> {
+    form.ignore(&["cta"]);
+    let mode = form.one_of(&["sync", "arrive", "red"])?;
+    let mut flags = BarrierFlags::NONE;
+    let aligned = form.has("aligned") || form.opcode() == "bar";
+    flags.set(BarrierFlags::ALIGNED, aligned);
+    flags.set(BarrierFlags::ARRIVES, mode == "arrive");
+    let reduction = match mode {
+        "red" => Some(match (form.one_of(&["popc", "and", "or"])?, form.ty()?) {
+            ("popc", Ty::U32) => Reduction::Count,
+            ("and", Ty::PRED) => Reduction::And,
+            ("or", Ty::PRED) => Reduction::Or,
+            _ => return None,
+        }),
+        _ => None,
     };
-    let aligned = modifiers.flag("aligned") || inst.opcode == "bar";
-    let ty = modifiers.ty();
-    modifiers.finish(inst)?;
-    let b32 = Ty {
-        kind: Kind::Unsigned,
-        ..Ty::B32
-    };
-    let reduction = match (mode, reduction, ty) {
-        ("sync" | "arrive", None, None) => None,
-        ("red", Some("popc"), Some(ty)) if ty == b32 => Some(Reduction::Count),
-        ("red", Some("and"), Some(Ty::PRED)) => Some(Reduction::And),
-        ("red", Some("or"), Some(Ty::PRED)) => Some(Reduction::Or),
-        _ => return Err(unknown(inst)),
-    };
+    Some(Lowering::new(move |cx, inst| {
+        lower_block(cx, inst, flags, reduction)
+    }))
+}
+
+fn lower_block<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    mut flags: BarrierFlags,
+    reduction: Option<Reduction>,
+) -> Result<()> {
     let mut operands = inst.operands.as_slice();
     let mut reduced = None;
     if let Some(reduction) = reduction {
         let [target, rest @ .., source] = operands else {
-            return Err(unknown(inst));
+            return Err(unsupported(inst));
         };
-        let width = if reduction == Reduction::Count {
-            Width::W32
-        } else {
-            Width::Pred
+        let width = match reduction {
+            Reduction::Count => Width::W32,
+            _ => Width::Pred,
         };
         let d = cx.dst(target, width)?;
         let vote = cx.src(source, Ty::PRED)?;
@@ -419,27 +427,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         reduced = Some((reduction, d, vote));
     }
-    let (number, count) = match operands {
-        [number] => (number, None),
-        [number, count] => (number, Some(count)),
-        _ => {
-            return Err(Error::new(
-                inst.at,
-                format!("`{}` has the wrong number of operands", inst.name()),
-            ));
-        }
-    };
-    if mode == "arrive" && count.is_none() {
-        return Err(Error::new(
-            inst.at,
-            "an arrival at a barrier needs a thread count",
-        ));
-    }
-    let number = cx.src(number, Ty::B32)?.into();
-    let mut flags = BarrierFlags::NONE;
-    flags.set(BarrierFlags::ALIGNED, aligned);
-    flags.set(BarrierFlags::ARRIVES, mode == "arrive");
+    let (number, count) = (&operands[0], operands.get(1));
     flags.set(BarrierFlags::COUNTED, count.is_some());
+    let number = cx.src(number, Ty::B32)?.into();
     let count = match count {
         Some(count) => cx.src(count, Ty::B32)?,
         None => cx.constant(0, Width::W32),
@@ -482,33 +472,11 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     Ok(())
 }
 
-/// `membar.level` and `fence`.
-fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if inst.opcode == "membar" {
-        modifiers
-            .any(&["cta", "gl", "sys"])
-            .ok_or_else(|| unknown(inst))?;
-    } else {
-        modifiers.any(&[
-            "sc",
-            "acq_rel",
-            "acquire",
-            "release",
-            "mbarrier_init",
-            "proxy",
-        ]);
-        modifiers.any(&["release", "acquire"]);
-        modifiers.any(&["alias", "async", "async.global", "tensormap::generic"]);
-        modifiers.any(&[
-            "global",
-            "shared::cta",
-            "shared::cluster",
-            "sync_restrict::shared::cta",
-        ]);
-        modifiers.any(&["cluster", "cta", "gpu", "sys"]);
-    }
-    modifiers.finish(inst)?;
-    cx.emit(scalar::<Fence>(), ());
-    Ok(())
+/// `membar.level` and `fence`: whatever order, scope or proxy the form names, the simulator's is the strongest.
+fn fence(form: &FormReader<'_>) -> Lowering {
+    form.ignore_all();
+    Lowering::new(|cx, _| {
+        cx.emit(scalar::<Fence>(), ());
+        Ok(())
+    })
 }

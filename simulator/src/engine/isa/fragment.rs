@@ -3,7 +3,7 @@
 use super::family::Family;
 use std::marker::PhantomData;
 
-use warpsmith_isa::effect::Space;
+use warpsmith_isa::effect::{Effect, Space};
 
 use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
 use super::memory;
@@ -17,7 +17,9 @@ use crate::engine::exec::operand::{Address, LANES, Read, ReadList, WriteList, op
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{SHARED, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Width};
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::layout::Layout;
@@ -28,7 +30,7 @@ use crate::ptx::ast::Instruction;
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["ldmatrix", "stmatrix"],
-    lower,
+    read,
 };
 
 /// A fragment and where its elements lie in memory.
@@ -356,71 +358,101 @@ impl Op for StoreRows {
     }
 }
 
+/// A fragment that is loaded or stored, as a form names it.
+#[derive(Clone, Copy)]
+struct Transfer {
+    direction: FragmentUse,
+    key: TileKey,
+    effect: Effect,
+}
+
 /// `wmma.load` and `wmma.store`.
-pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    let (load, store) = (form.has("load"), form.has("store"));
-    let part = match inst.modifiers.get(1) {
-        Some(&"a") => Use::A,
-        Some(&"b") => Use::B,
+pub(super) fn read_wmma(form: &FormReader<'_>) -> Option<Lowering> {
+    let direction = match form.one_of(&["load", "store"])? {
+        "load" => FragmentUse::Written,
+        _ => FragmentUse::Read,
+    };
+    let together = form.has("sync") && form.has("aligned");
+    let part = match form.one_of(&["a", "b", "c", "d"])? {
+        "a" => Use::A,
+        "b" => Use::B,
         _ => Use::Accumulator,
     };
-    let shape = form.words().find_map(Shape::parse);
-    let element = form.words().filter_map(Element::parse).last();
-    let (shape, element) = shape.zip(element).ok_or_else(|| unknown(inst))?;
-    let by_rows = form.has("row");
-    let (address, list) = if store { (0, 1) } else { (1, 0) };
-    let count = registers(shape, part, element, true);
-    let use_of = if load {
-        FragmentUse::Written
-    } else {
-        FragmentUse::Read
+    let by_rows = form.slot("layout")? == "row";
+    let shape = form.next(Shape::parse).filter(|_| together)?;
+    let element = form.next(Element::parse)?;
+    let transfer = Transfer {
+        direction,
+        key: (shape, part, element, by_rows),
+        effect: form.effect(address_number(direction)),
     };
-    let fields = fragment(cx, &inst.operands[list], count, element, use_of)?;
-    let at = memory::address(cx, inst, address)?;
+    Some(Lowering::new(move |cx, inst| {
+        lower_wmma(cx, inst, transfer)
+    }))
+}
+
+/// Which operand is the address of a fragment that is loaded or stored.
+fn address_number(direction: FragmentUse) -> usize {
+    match direction {
+        FragmentUse::Written => 1,
+        FragmentUse::Read => 0,
+    }
+}
+
+fn lower_wmma<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    transfer: Transfer,
+) -> Result<()> {
+    let Transfer {
+        direction,
+        key,
+        effect,
+    } = transfer;
+    let (shape, part, element, _) = key;
+    let address = address_number(direction);
+    let count = registers(shape, part, element, true);
+    let list = &inst.operands[1 - address];
+    let fields = fragment(cx, list, count, element, direction)?;
+    let at = memory::address(cx, &inst.operands[address], effect)?;
     let has_stride = u32::from(inst.operands.len() == 3);
     let stride = match inst.operands.get(2) {
-        Some(operand) => cx.src(
-            operand,
-            Ty {
-                kind: Kind::Bits,
-                bits: 32,
-                packed: 1,
-            },
-        )?,
+        Some(operand) => cx.src(operand, Ty::B32)?,
         None => cx.constant(0, Width::W32),
     }
     .into();
-    let key = (shape, part, element, by_rows);
     let tile = TILES
         .number(key, || tile(key))
-        .ok_or_else(|| unknown(inst))?;
+        .ok_or_else(|| unsupported(inst))?;
     macro_rules! emit {
         ($word:ty) => {
-            if load {
-                let d = cx.write_list::<$word>(&fields);
-                cx.emit(
-                    scalar::<LoadTile<$word>>(),
-                    LoadTileOperands {
-                        d,
-                        at,
-                        stride,
-                        has_stride,
-                        tile,
-                    },
-                )
-            } else {
-                let values = cx.read_list::<$word>(&fields);
-                cx.emit(
-                    scalar::<StoreTile<$word>>(),
-                    StoreTileOperands {
-                        values,
-                        at,
-                        stride,
-                        has_stride,
-                        tile,
-                    },
-                )
+            match direction {
+                FragmentUse::Written => {
+                    let d = cx.write_list::<$word>(&fields);
+                    cx.emit(
+                        scalar::<LoadTile<$word>>(),
+                        LoadTileOperands {
+                            d,
+                            at,
+                            stride,
+                            has_stride,
+                            tile,
+                        },
+                    )
+                }
+                FragmentUse::Read => {
+                    let values = cx.read_list::<$word>(&fields);
+                    cx.emit(
+                        scalar::<StoreTile<$word>>(),
+                        StoreTileOperands {
+                            values,
+                            at,
+                            stride,
+                            has_stride,
+                            tile,
+                        },
+                    )
+                }
             }
         };
     }
@@ -432,44 +464,43 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
 }
 
 /// `ldmatrix` and `stmatrix`.
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let store = inst.opcode == "stmatrix";
-    let form = *cx.form();
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let direction = match form.opcode() {
+        "stmatrix" => FragmentUse::Read,
+        _ => FragmentUse::Written,
+    };
     // The narrower matrices of newer architectures are not there.
-    if !form.has("m8n8") || !form.has("b16") {
-        return Err(unknown(inst));
+    let all = ["sync", "aligned", "m8n8", "b16"];
+    if !all.iter().all(|word| form.has(word)) {
+        return None;
     }
-    let count = match form
-        .words()
-        .find(|word| matches!(*word, "x1" | "x2" | "x4"))
-    {
-        Some("x4") => 4,
-        Some("x2") => 2,
+    let count = match form.one_of(&["x1", "x2", "x4"])? {
+        "x4" => 4,
+        "x2" => 2,
         _ => 1,
     };
-    let transposed = form.has("trans");
-    let (address, list) = if store { (0, 1) } else { (1, 0) };
-    let use_of = if store {
-        FragmentUse::Read
-    } else {
-        FragmentUse::Written
-    };
-    let fields = fragment(cx, &inst.operands[list], count, Element::F16, use_of)?;
-    let at = memory::address(cx, inst, address)?;
-    let transposed = u32::from(transposed);
-    if store {
-        let values = cx.read_list(&fields);
-        cx.emit(
-            scalar::<StoreRows>(),
-            StoreRowsOperands {
-                values,
-                at,
-                transposed,
-            },
-        );
-    } else {
-        let d = cx.write_list(&fields);
-        cx.emit(scalar::<LoadRows>(), LoadRowsOperands { d, at, transposed });
-    }
-    Ok(())
+    let transposed = u32::from(form.has("trans"));
+    let address = address_number(direction);
+    let effect = form.effect(address);
+    Some(Lowering::new(move |cx, inst| {
+        let list = &inst.operands[1 - address];
+        let fields = fragment(cx, list, count, Element::F16, direction)?;
+        let at = memory::address(cx, &inst.operands[address], effect)?;
+        match direction {
+            FragmentUse::Read => {
+                let values = cx.read_list(&fields);
+                let operands = StoreRowsOperands {
+                    values,
+                    at,
+                    transposed,
+                };
+                cx.emit(scalar::<StoreRows>(), operands);
+            }
+            FragmentUse::Written => {
+                let d = cx.write_list(&fields);
+                cx.emit(scalar::<LoadRows>(), LoadRowsOperands { d, at, transposed });
+            }
+        }
+        Ok(())
+    }))
 }

@@ -1,8 +1,11 @@
 //! Whether an instruction exists, and in the module's PTX version and architecture: what ptxas would say before it compiles.
 
+use std::rc::Rc;
+
 use warpsmith_isa::operand::{Role, Shape};
 use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special};
 
+use super::accepted::AcceptedForm;
 use super::builder::Builder;
 use super::scope::Symbol;
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
@@ -12,7 +15,10 @@ use crate::ptx::{Error, Result};
 const MAX_OPERANDS: usize = warpsmith_isa::form::MAX_OPERANDS + 1;
 
 /// The form of an instruction; refuses one that does not exist, or not for this module.
-pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<Match> {
+pub(crate) fn check<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+) -> Result<Rc<AcceptedForm>> {
     let mut shapes = [Shape::Unknown; MAX_OPERANDS];
     let operands = inst.operands.get(..MAX_OPERANDS).unwrap_or(&inst.operands);
     for (shape, operand) in shapes.iter_mut().zip(operands) {
@@ -26,15 +32,15 @@ pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         .map_err(|message| Error::new(inst.at, message))?;
     let mut closest: Option<(Misfit, &Match)> = None;
     for form in forms {
-        let Some(misfit) = form.misfit(shapes) else {
-            return Ok(*form);
+        let Some(misfit) = form.found.misfit(shapes) else {
+            return Ok(form.clone());
         };
         let progress = |misfit: &Misfit| match *misfit {
             Misfit::Count { .. } => 0,
             Misfit::Operand { number, .. } => number + 1,
         };
         if closest.is_none_or(|(other, _)| progress(&misfit) > progress(&other)) {
-            closest = Some((misfit, form));
+            closest = Some((misfit, &form.found));
         }
     }
     Err(match closest {

@@ -1,8 +1,11 @@
 //! The instructions that a module may have: those of its `.version` and `.target`.
 
-use rustc_hash::FxHashMap;
-use warpsmith_isa::{Match, PtxVersion, Target, matches};
+use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+use warpsmith_isa::{PtxVersion, Target, matches};
+
+use super::accepted::AcceptedForm;
 use crate::ptx::ast;
 
 /// An instruction's opcode and modifiers.
@@ -13,7 +16,7 @@ pub(crate) struct Acceptance<'a> {
     pub version: PtxVersion,
     pub target: Target,
     /// The forms of each name so far, or why there are none.
-    forms: FxHashMap<Name<'a>, std::result::Result<Vec<Match>, String>>,
+    forms: FxHashMap<Name<'a>, std::result::Result<Vec<Rc<AcceptedForm>>, String>>,
 }
 
 impl<'a> Acceptance<'a> {
@@ -29,12 +32,12 @@ impl<'a> Acceptance<'a> {
     }
 
     /// The forms with this name, or why there are none.
-    pub fn forms(&mut self, name: Name<'a>) -> std::result::Result<&[Match], &str> {
+    pub fn forms(&mut self, name: Name<'a>) -> std::result::Result<&[Rc<AcceptedForm>], &str> {
         let (version, target) = (self.version, self.target);
         let forms = self.forms.entry(name).or_insert_with(|| {
             let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
             let mut refusal = None;
-            let allowed: Vec<Match> = found
+            let allowed: Vec<_> = found
                 .filter(|found| match found.check_target(version, target) {
                     Ok(()) => true,
                     Err(error) => {
@@ -42,6 +45,7 @@ impl<'a> Acceptance<'a> {
                         false
                     }
                 })
+                .map(|found| Rc::new(AcceptedForm::new(found)))
                 .collect();
             match refusal {
                 Some(refusal) if allowed.is_empty() => Err(refusal.to_string()),

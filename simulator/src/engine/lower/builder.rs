@@ -1,8 +1,6 @@
 //! The builder of one function: its registers, names and constants, and the instructions that have been emitted.
 
 use rustc_hash::FxHashMap;
-use warpsmith_isa::Match;
-use warpsmith_isa::effect::Effect;
 
 use super::constants::Constants;
 use super::context::Context;
@@ -85,8 +83,6 @@ pub(crate) struct Builder<'a, 'm> {
     pub(super) guard: Option<(Register, bool)>,
     /// The number of its name.
     pub(super) name: u16,
-    /// Its form.
-    form: Option<Match>,
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
@@ -117,7 +113,6 @@ impl<'a, 'm> Builder<'a, 'm> {
             at: Position::default(),
             guard: None,
             name: 0,
-            form: None,
         }
     }
 
@@ -199,32 +194,6 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// The current guard.
     pub fn guard(&self) -> Option<(Register, bool)> {
         self.guard
-    }
-
-    /// Sets the form of the instruction that is being lowered.
-    pub fn set_form(&mut self, form: Match) {
-        self.form = Some(form);
-    }
-
-    /// The form of the instruction that is being lowered.
-    ///
-    /// # Panics
-    /// Outside of the lowering of an instruction.
-    pub fn form(&self) -> &Match {
-        self.form.as_ref().expect("an instruction is being lowered")
-    }
-
-    /// What the instruction declares to do at its address operand of this number.
-    ///
-    /// # Panics
-    /// If it declares nothing there: a mistake of the instruction's form.
-    pub fn effect(&self, operand: usize) -> Effect {
-        let found = self.form().effects().find(|found| found.operand == operand);
-        let found = found.unwrap_or_else(|| {
-            let name = &self.names[usize::from(self.name)];
-            panic!("`{name}` declares no access at operand {operand}")
-        });
-        found.effect
     }
 
     /// Sets the guard of what is emitted next.
