@@ -200,8 +200,8 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     let mut kernels: HashMap<String, String> = HashMap::new();
     for path in job.crates {
         let krate = crate_name(path);
-        for (name, bytes) in archive::Archive::open(path)?.bitcode_members()? {
-            let part = Module::parse_bitcode(context, &bytes, &name)?;
+        for member in archive::Archive::open(path)?.bitcode_members()? {
+            let part = Module::parse_bitcode(context, &member.bytes, &member.name)?;
             for kernel in part
                 .functions()
                 .iter()
@@ -231,8 +231,8 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     let mut asked = HashSet::new();
     while !missing.is_empty() {
         for symbol in missing {
-            if let Some((name, bytes)) = library.pull(&symbol)? {
-                let part = Module::parse_bitcode(context, &bytes, &name)?;
+            if let Some(member) = library.pull(&symbol)? {
+                let part = Module::parse_bitcode(context, &member.bytes, &member.name)?;
                 strip_target(&part);
                 module.link(part)?;
             }

@@ -3,8 +3,8 @@
 
 use half::{bf16, f16};
 
+use super::addresses::address;
 use super::control::nothing;
-use super::memory::address;
 use super::update::{
     Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxS32, MaxS64, MaxU, MinS32,
     MinS64, MinU, Or, Update, Xor,

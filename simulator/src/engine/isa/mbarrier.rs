@@ -1,8 +1,8 @@
 //! `mbarrier`: barriers in shared memory that count arrivals and bytes.
 
+use super::addresses::address;
 use super::family::Family;
 use super::lowering::{by_flags, emit};
-use super::memory::address;
 use crate::engine::access::completion::settle;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;

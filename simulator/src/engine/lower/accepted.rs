@@ -40,22 +40,21 @@ enum Unsupported {
 pub(crate) struct AcceptedForm {
     /// The form, with its modifiers decided.
     pub found: Match,
+    /// Whether it has an access by the asynchronous proxy.
+    pub uses_async_proxy: bool,
     lowering: OnceCell<std::result::Result<Lowering, Unsupported>>,
 }
 
 impl AcceptedForm {
     /// A form that nobody has read yet.
     pub fn new(found: Match) -> AcceptedForm {
+        let mut effects = found.effects();
+        let uses_async_proxy = effects.any(|found| found.effect.proxy == Proxy::Async);
         AcceptedForm {
             found,
+            uses_async_proxy,
             lowering: OnceCell::new(),
         }
-    }
-
-    /// Whether it has an access by the asynchronous proxy.
-    pub fn uses_async_proxy(&self) -> bool {
-        let mut effects = self.found.effects();
-        effects.any(|found| found.effect.proxy == Proxy::Async)
     }
 
     /// Lowers an instruction of this form. Its modifiers are read by `read`, the first time.
