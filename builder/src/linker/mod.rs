@@ -145,7 +145,8 @@ const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,ear
 /// for what the linker does after it.
 const PIPELINE: &str = "default<O3>,function(infer-address-spaces,atomic-expand)";
 
-/// The oldest PTX version that has what the kernels use, or the user's if it suffices.
+/// The oldest PTX version that has what the kernels use, and chains of inlined calls if lines are named; or the user's if it has what
+/// the kernels use.
 fn choose_version(
     module: &Module<'_>,
     records: &[records::Record],
@@ -168,6 +169,7 @@ fn choose_version(
         }
     }
     match job.ptx_version {
+        None if job.lines => Ok(needs.ptx.max(lines::CHAINS_SINCE)),
         None => Ok(needs.ptx),
         Some(asked) if asked > PtxVersion::NEWEST => Err(BuildError::Setup(format!(
             "PTX {asked} was asked for, and the newest that is known is {}",
