@@ -240,8 +240,8 @@ pub struct Form {
     operand_count: u8,
     /// Since when.
     pub since: Since,
-    /// The name that a refusal gives it; empty: the opcode.
-    pub feature: &'static str,
+    /// The name that refusals of its modifiers and operands give it; empty: the opcode.
+    name: &'static str,
     /// Conditions on its modifiers.
     pub rules: &'static [Rule],
     /// Which lanes execute it together.
@@ -254,8 +254,10 @@ pub struct Form {
     pub fence: bool,
     /// Whether lanes read one another's operands.
     pub exchanges: bool,
-    /// The last PTX version that has it, or the last architecture, if it was removed.
+    /// The last PTX version that has it, if it was removed, and the first architecture that lacks it then.
     pub until: Option<Since>,
+    /// What ptxas says of it since.
+    pub removed: &'static str,
     /// What the comparison with ptxas cannot show, and why.
     pub unchecked: Option<&'static str>,
 }
@@ -271,7 +273,7 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
         operands: [Operand::NONE; MAX_OPERANDS],
         operand_count: 0,
         since: Since::ALWAYS,
-        feature: "",
+        name: "",
         rules: &[],
         convergence: Convergence::Independent,
         accesses: &[],
@@ -279,6 +281,7 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
         fence: false,
         exchanges: false,
         until: None,
+        removed: "",
         unchecked: None,
     };
     let mut at = 0;
@@ -439,9 +442,9 @@ impl Form {
         self
     }
 
-    /// The name that refusals give it.
-    pub(crate) const fn named(mut self, feature: &'static str) -> Form {
-        self.feature = feature;
+    /// The name that refusals of its modifiers and operands give it.
+    pub(crate) const fn named(mut self, name: &'static str) -> Form {
+        self.name = name;
         self
     }
 
@@ -475,8 +478,10 @@ impl Form {
         self
     }
 
-    pub(crate) const fn until(mut self, text: &'static str) -> Form {
+    /// That it was removed, and what ptxas says of it since.
+    pub(crate) const fn until(mut self, text: &'static str, removed: &'static str) -> Form {
         self.until = Some(Since::parse(text));
+        self.removed = removed;
         self
     }
 
@@ -497,21 +502,12 @@ impl Form {
         &self.operands[..usize::from(self.operand_count)]
     }
 
-    /// The name that refusals give it.
-    pub fn feature(&self) -> &'static str {
-        if self.feature.is_empty() {
-            self.opcode
-        } else {
-            self.feature
-        }
-    }
-
-    /// The name that refusals of its modifiers give it.
+    /// The name that refusals of its modifiers and operands give it.
     pub fn instruction(&self) -> &'static str {
-        if self.feature.starts_with(self.opcode) {
-            self.feature
-        } else {
+        if self.name.is_empty() {
             self.opcode
+        } else {
+            self.name
         }
     }
 }

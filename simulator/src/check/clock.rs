@@ -621,19 +621,38 @@ impl Clocks {
         }
     }
 
-    /// A snapshot in full.
-    pub fn spell_out_snapshot(&self, snapshot: &Snapshot) -> Known {
-        let knowledge = &snapshot.knowledge;
-        let mut each = match &knowledge.known.threads {
-            Some(each) => each.to_vec(),
-            None => vec![0; self.positions.len()],
+    /// What all threads of a uniform warp know now; they move on to a fresh epoch.
+    pub fn snapshot_warp(&mut self, block: u32, warp: u32) -> Snapshot {
+        let epoch = self.fresh();
+        let mask = u32::MAX >> (32 - self.warp_size(warp));
+        let lanes = self.lanes(block, warp, mask);
+        let index = self.warp_index(block, warp);
+        let knowledge = match &mut self.warps[index] {
+            WarpClock::Uniform(knowledge) => knowledge,
+            WarpClock::Diverged(lanes) => &mut lanes[0].knowledge,
         };
+        knowledge.now = epoch;
+        Snapshot {
+            block,
+            lanes,
+            epoch,
+            knowledge: knowledge.clone(),
+            of_warp: None,
+        }
+    }
+
+    /// Adds a snapshot, with what is known of whole blocks spelled out.
+    pub fn add_snapshot(&self, known: &mut Known, snapshot: &Snapshot) {
+        let knowledge = &snapshot.knowledge;
+        known.join(&knowledge.known);
+        let none = || vec![0; self.positions.len()].into();
+        let each = Arc::make_mut(known.threads.get_or_insert_with(none));
         let raise = |entries: &mut [u32], epoch: u32| {
             entries
                 .iter_mut()
                 .for_each(|entry| *entry = epoch.max(*entry));
         };
-        raise(&mut each, knowledge.cluster);
+        raise(each, knowledge.cluster);
         let first = (snapshot.block * self.block_threads) as usize;
         let block = &mut each[first..first + self.block_threads as usize];
         raise(block, knowledge.block);
@@ -646,12 +665,8 @@ impl Clocks {
                 *entry = of_warp[lane].max(*entry);
             }
             if snapshot.lanes.mask >> lane & 1 != 0 {
-                *entry = snapshot.epoch;
+                *entry = snapshot.epoch.max(*entry);
             }
-        }
-        Known {
-            threads: Some(each.into()),
-            agents: knowledge.known.agents.clone(),
         }
     }
 }

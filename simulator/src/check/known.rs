@@ -61,11 +61,21 @@ fn join(a: &mut Option<Arc<[u32]>>, b: &Option<Arc<[u32]>>) {
     if Arc::ptr_eq(x, y) {
         return;
     }
-    let is_news = y.len() > x.len() || x.iter().zip(&**y).any(|(x, y)| x < y);
-    if is_news {
-        let longest = if x.len() < y.len() { y } else { x };
+    let is_news = y.len() > x.len()
+        || x.iter()
+            .zip(&**y)
+            .fold(false, |news, (x, y)| news | (x < y));
+    if !is_news {
+        return;
+    }
+    if y.len() > x.len() {
         let common = x.iter().zip(&**y).map(|(x, y)| *x.max(y));
-        let rest = longest[x.len().min(y.len())..].iter().copied();
+        let rest = y[x.len()..].iter().copied();
         *a = Some(common.chain(rest).collect());
+        return;
+    }
+    if let Some(x) = a {
+        let x = Arc::make_mut(x);
+        x.iter_mut().zip(&**y).for_each(|(x, y)| *x = (*x).max(*y));
     }
 }

@@ -3,11 +3,12 @@
 //! A release is seen by an acquire if each one's scope includes the other's thread (PTX ISA, "morally strong"). Between
 //! threads of one block every scope does; between blocks of a cluster `.cta` does not.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use warpsmith_isa::effect::Scope;
+use rustc_hash::FxHashMap;
+use warpsmith_isa::effect::{AccessKind, Scope};
 
+use super::access::AccessClass;
 use super::clock::{Clocks, Snapshot, Thread};
 use super::known::{Agent, Known};
 
@@ -69,9 +70,9 @@ pub(super) enum Write {
 #[derive(Debug, Default)]
 pub(super) struct Releases {
     /// By thread, of those that have used fences or strong accesses.
-    prepared: HashMap<Thread, Prepared>,
+    prepared: FxHashMap<Thread, Prepared>,
     /// What was released at an address (an atomic variable, an mbarrier).
-    locations: HashMap<Location, Published>,
+    locations: FxHashMap<Location, Published>,
 }
 
 /// Whether a scope includes the other blocks of the cluster.
@@ -103,8 +104,9 @@ impl Releases {
     /// What the last fence of a thread made ready for threads of other blocks.
     pub fn ready(&self, clocks: &Clocks, thread: Thread) -> Option<Known> {
         let prepared = self.prepared.get(&thread)?;
-        let released = prepared.released_beyond.as_ref()?;
-        Some(clocks.spell_out_snapshot(released))
+        let mut known = Known::default();
+        clocks.add_snapshot(&mut known, prepared.released_beyond.as_ref()?);
+        Some(known)
     }
 
     /// A strong write to a location. With `releases` it is a release of its own; otherwise it publishes what the last fence
@@ -139,17 +141,10 @@ impl Releases {
             published.beyond = Known::default();
         }
         if let Some(within) = within {
-            let block = clocks.position(thread).0;
-            let known = clocks.spell_out_snapshot(&within);
-            if beyond
-                .as_ref()
-                .is_some_and(|beyond| Arc::ptr_eq(beyond, &within))
-            {
-                published.beyond.join(&known);
-            } else if let Some(beyond) = beyond {
-                published.beyond.join(&clocks.spell_out_snapshot(&beyond));
-            }
-            published.within(block).join(&known);
+            clocks.add_snapshot(published.within(clocks.position(thread).0), &within);
+        }
+        if let Some(beyond) = beyond {
+            clocks.add_snapshot(&mut published.beyond, &beyond);
         }
         if published.is_empty() {
             self.locations.remove(&location);
@@ -187,11 +182,51 @@ impl Releases {
         }
     }
 
+    /// An access by all lanes of a warp to one location, if it can be done at once: the lanes know the same, and they only
+    /// acquire or only release. False if it has to be done lane by lane.
+    pub fn synchronise_warp(
+        &mut self,
+        clocks: &mut Clocks,
+        (block, warp, mask): (u32, u32, u32),
+        location: Location,
+        class: AccessClass,
+    ) -> bool {
+        let (acquires, releases) = (class.order.acquires(), class.order.releases());
+        if acquires == releases
+            || class.kind == AccessKind::Write
+            || !self.prepared.is_empty()
+            || !clocks.is_uniform(block, warp, mask)
+        {
+            return false;
+        }
+        if acquires {
+            if let Some(published) = self.locations.get(&location) {
+                if let Some(within) = published.within.get(block as usize) {
+                    clocks.learn_all(block, warp, mask, within);
+                }
+                if is_beyond(class.scope) {
+                    clocks.learn_all(block, warp, mask, &published.beyond);
+                }
+            }
+            return true;
+        }
+        let snapshot = clocks.snapshot_warp(block, warp);
+        let published = self.locations.entry(location).or_default();
+        clocks.add_snapshot(published.within(block), &snapshot);
+        if !is_beyond(class.scope) {
+            published.beyond = Known::default();
+        } else if clocks.blocks() > 1 {
+            clocks.add_snapshot(&mut published.beyond, &snapshot);
+        }
+        true
+    }
+
     /// A thread starts an operation that the mbarrier at a location counts: whoever learns of its completion has seen what the
     /// thread has.
     pub fn start_operation(&mut self, clocks: &mut Clocks, thread: Thread, location: Location) {
         let snapshot = clocks.snapshot(thread);
-        let known = clocks.spell_out_snapshot(&snapshot);
+        let mut known = Known::default();
+        clocks.add_snapshot(&mut known, &snapshot);
         self.tell_all(clocks, location, |within| within.join(&known));
     }
 

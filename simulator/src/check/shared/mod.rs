@@ -141,11 +141,8 @@ impl SharedMemory {
             if class.order.acquires() || class.order.releases() {
                 self.enter_notes(access.block);
             }
-            for lane in lanes_of(access.mask) {
-                let thread = self.clocks.thread(access.block, access.warp, lane);
-                let location = Location::Shared(access.offsets[lane as usize]);
-                self.synchronise(thread, location, class);
-            }
+            let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
+            self.synchronise((access.block, access.warp, access.mask), locations, class);
         }
         None
     }
@@ -371,6 +368,9 @@ impl SharedMemory {
 
     /// A memory fence by lanes of a warp.
     pub fn fence(&mut self, block: u32, warp: u32, mask: u32, scope: Scope) {
+        if self.races.is_none() {
+            return;
+        }
         self.enter_notes(block);
         for lane in lanes_of(mask) {
             let thread = self.clocks.thread(block, warp, lane);
@@ -390,14 +390,35 @@ impl SharedMemory {
             scope: access.scope,
             proxy: Proxy::Generic,
         };
-        for lane in lanes_of(access.mask) {
-            let thread = self.clocks.thread(access.block, access.warp, lane);
-            let location = Location::Global(access.addresses[lane as usize]);
-            self.synchronise(thread, location, class);
+        let locations = |lane: u32| Location::Global(access.addresses[lane as usize]);
+        self.synchronise((access.block, access.warp, access.mask), locations, class);
+    }
+
+    /// What strong accesses by lanes (block, warp, mask) at these locations order.
+    fn synchronise(
+        &mut self,
+        (block, warp, mask): (u32, u32, u32),
+        location: impl Fn(u32) -> Location,
+        class: AccessClass,
+    ) {
+        if self.races.is_none() {
+            return;
+        }
+        let first = location(mask.trailing_zeros() & 31);
+        if lanes_of(mask).all(|lane| location(lane) == first)
+            && self
+                .releases
+                .synchronise_warp(&mut self.clocks, (block, warp, mask), first, class)
+        {
+            return;
+        }
+        for lane in lanes_of(mask) {
+            let thread = self.clocks.thread(block, warp, lane);
+            self.synchronise_lane(thread, location(lane), class);
         }
     }
 
-    fn synchronise(&mut self, thread: Thread, location: Location, class: AccessClass) {
+    fn synchronise_lane(&mut self, thread: Thread, location: Location, class: AccessClass) {
         let AccessClass {
             kind, order, scope, ..
         } = class;

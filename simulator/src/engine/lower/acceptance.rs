@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use warpsmith_isa::{PtxVersion, Refusal, Target, matches};
+use warpsmith_isa::{PtxVersion, Target, matches};
 
 use super::accepted::AcceptedForm;
 use crate::ptx::ast;
@@ -45,23 +45,24 @@ impl<'a> Acceptance<'a> {
         let number = self.names.len();
         self.names.entry(name).or_insert_with(|| Named {
             number,
-            forms: forms(name, version, target).map_err(|refusal| Rc::new(refusal.to_string())),
+            forms: forms(name, version, target).map_err(Rc::new),
         })
     }
 }
 
 /// The forms with this name that a module may have.
-fn forms<'a>(
-    name: Name<'a>,
+fn forms(
+    name: Name<'_>,
     version: PtxVersion,
     target: Target,
-) -> std::result::Result<Rc<[Rc<AcceptedForm>]>, Refusal<'a>> {
-    let mut refusal = None;
-    let allowed: Rc<[Rc<AcceptedForm>]> = matches(name.0, name.1)?
+) -> std::result::Result<Rc<[Rc<AcceptedForm>]>, String> {
+    let mut refusal: Option<String> = None;
+    let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
+    let allowed: Rc<[Rc<AcceptedForm>]> = found
         .filter(|found| match found.check_target(version, target) {
             Ok(()) => true,
             Err(error) => {
-                refusal = refusal.or(Some(error));
+                refusal.get_or_insert_with(|| error.to_string());
                 false
             }
         })
