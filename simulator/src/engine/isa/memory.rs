@@ -2,7 +2,6 @@
 
 use super::family::Family;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
@@ -10,6 +9,7 @@ use super::addresses::declared;
 use super::control::nothing;
 use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::parameters;
+use super::vector_memory::{LoadVector, LoadVectorOperands, StoreVector, StoreVectorOperands};
 use crate::engine::access::bytes::Bytes;
 use crate::engine::access::path::{access, access_global};
 use crate::engine::access::values::{self, Stored};
@@ -17,9 +17,7 @@ use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::{self, GuestWord};
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, vector};
-use crate::engine::exec::operand::{
-    Address, FULL, LANES, ReadList, Value, WriteList, lanes_of, operands,
-};
+use crate::engine::exec::operand::{Address, FULL, LANES, Value, lanes_of, operands};
 use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::accepted::{Lowering, unsupported};
@@ -45,9 +43,7 @@ pub(super) const FAMILY: Family = Family {
 
 operands! {
     pub(crate) struct LoadOperands<R: Value> { d: Write<R>, from: Address }
-    pub(crate) struct LoadVectorOperands<R: Value> { d: WriteList<R>, from: Address }
     pub(crate) struct StoreOperands<R: Value> { to: Address, value: Read<R> }
-    pub(crate) struct StoreVectorOperands<R: Value> { to: Address, values: ReadList<R> }
 }
 
 /// A load of `M` into a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
@@ -99,71 +95,6 @@ fn load<L: Level, M: GuestWord + Widen<R>, R: Value>(warp: &mut Warp, d: Write<R
     }
 }
 
-/// A vector load.
-struct LoadVector<M, R>(PhantomData<(M, R)>);
-
-impl<M: GuestWord + Widen<R>, R: Value + Default> Op for LoadVector<M, R> {
-    type Operands = LoadVectorOperands<R>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.d.len();
-        let size = (size_of::<M>() * count) as u32;
-        access::<L>(
-            warp,
-            cluster,
-            o.from,
-            size,
-            Stored::Unknown,
-            #[inline(always)]
-            |warp, _, bytes| {
-                match bytes {
-                    Bytes::Row(start) => {
-                        let rows = rows::<L, M>(start.cast(), count);
-                        for part in 0..count {
-                            let mut result = [R::default(); LANES];
-                            for lane in 0..LANES {
-                                let at = lane * count + part;
-                                // SAFETY: `rows` has loaded `count` rows, and `at` lies in them.
-                                result[lane] = unsafe { rows[at / LANES].assume_init_ref() }
-                                    [at % LANES]
-                                    .widen();
-                            }
-                            o.d.get(warp, part).put(warp, &result);
-                        }
-                    }
-                    Bytes::Lanes => {
-                        for part in 0..count {
-                            let mut result = [R::default(); LANES];
-                            for lane in lanes_of(warp.mask) {
-                                let from = warp.pointers[lane].cast::<M>().wrapping_add(part);
-                                // SAFETY: the access path found `count` elements there.
-                                result[lane] = unsafe { M::load(from) }.widen();
-                            }
-                            o.d.get(warp, part).put(warp, &result);
-                        }
-                    }
-                }
-                Flow::Next
-            },
-        )
-    }
-}
-
-/// The most elements of a vector.
-const MOST: usize = 8;
-
-/// Loads `count` rows of elements.
-#[inline(always)]
-fn rows<L: Level, M: GuestWord>(start: *const M, count: usize) -> [MaybeUninit<[M; LANES]>; MOST] {
-    let mut rows = [const { MaybeUninit::uninit() }; MOST];
-    for (index, row) in rows.iter_mut().take(count).enumerate() {
-        // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
-        row.write(unsafe { guest::load_row::<L, M>(start.add(index * LANES)) });
-    }
-    rows
-}
-
 /// A store of `M` from a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
 struct Store<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
 
@@ -200,58 +131,6 @@ impl<M: GuestWord, R: Value + Narrow<M>, const IN_PLACE: bool> Op for Store<M, R
         } else {
             access::<L>(warp, cluster, o.to, size, stored, perform)
         }
-    }
-}
-
-/// A vector store.
-struct StoreVector<M, R>(PhantomData<(M, R)>);
-
-impl<M: GuestWord, R: Value + Narrow<M>> Op for StoreVector<M, R> {
-    type Operands = StoreVectorOperands<R>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.values.len();
-        let size = (size_of::<M>() * count) as u32;
-        let stored = |warp: &Warp, lane: usize| values::list::<M, R>(warp, o.values, lane);
-        access::<L>(
-            warp,
-            cluster,
-            o.to,
-            size,
-            Stored::Lanes(&stored),
-            #[inline(always)]
-            |warp, _, bytes| {
-                match bytes {
-                    Bytes::Row(start) => {
-                        let mut rows = [[M::default(); LANES]; MOST];
-                        for part in 0..count {
-                            let values = o.values.get(warp, part).lanes(warp);
-                            for lane in 0..LANES {
-                                let at = lane * count + part;
-                                rows[at / LANES][at % LANES] = values[lane].narrow();
-                            }
-                        }
-                        for (index, row) in rows.iter().take(count).enumerate() {
-                            let start = start.cast::<M>().wrapping_add(index * LANES);
-                            // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
-                            unsafe { guest::store_row::<L, M>(start, row) };
-                        }
-                    }
-                    Bytes::Lanes => {
-                        for part in 0..count {
-                            let values = o.values.get(warp, part).lanes(warp);
-                            for lane in lanes_of(warp.mask) {
-                                let to = warp.pointers[lane].cast::<M>().wrapping_add(part);
-                                // SAFETY: the access path found `count` elements there.
-                                unsafe { M::store(to, values[lane].narrow()) };
-                            }
-                        }
-                    }
-                }
-                Flow::Next
-            },
-        )
     }
 }
 

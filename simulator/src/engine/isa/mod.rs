@@ -41,6 +41,7 @@ pub(crate) mod special;
 pub(crate) mod stack;
 mod update;
 pub(crate) mod variables;
+pub(crate) mod vector_memory;
 pub(crate) mod video;
 pub(crate) mod vote;
 pub(crate) mod warp_barrier;
