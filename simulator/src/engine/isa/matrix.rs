@@ -16,7 +16,7 @@ use crate::engine::lower::types::Ty;
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::multiply::{BitOperation, Multiply};
 use crate::numerics::matrix::shape::Use;
-use crate::numerics::matrix::shape::{Element, Shape, mma_exists, registers, wmma_exists};
+use crate::numerics::matrix::shape::{Element, Shape, registers};
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
 
@@ -123,17 +123,14 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         [d, c] if wmma => [d, Element::F16, Element::F16, c],
         _ => return None,
     };
-    let exists = if wmma {
-        a == b && wmma_exists(shape, a, c, d)
-    } else {
-        mma_exists(shape, a, b, c, d)
-    };
+    // Its layout belongs to the quads of sm_70.
+    let quads = !wmma && a == Element::F16 && (shape.m, shape.n, shape.k) == (8, 8, 4);
     // mma.sync and the narrow types of wmma know only A by rows and B by columns.
     let any_layout = wmma && !matches!(a, Element::S4 | Element::U4 | Element::B1);
     let laid_out =
         layouts == [Some(true), Some(false)] || any_layout && layouts.iter().all(Option::is_some);
     let integers = c == Element::S32 && a != Element::B1;
-    if !exists || !laid_out || population != (a == Element::B1) || saturate && !integers {
+    if quads || !laid_out || population != (a == Element::B1) || saturate && !integers {
         return None;
     }
     let key = (shape, [a, b, c, d], wmma, saturate, bits);

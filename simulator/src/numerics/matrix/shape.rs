@@ -1,4 +1,5 @@
-//! Which matrix shapes and types exist, and how many registers their fragments take.
+//! Shapes and element types of matrices, and how many registers their fragments take. Which of them instructions have is said by
+//! `warpsmith_isa`.
 
 /// The type of the elements of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,56 +117,6 @@ pub fn registers(shape: Shape, part: Use, element: Element, wmma: bool) -> u32 {
     }
     let (rows, columns) = shape.extent(part);
     rows * columns / 32 / element.per_register()
-}
-
-/// Whether `wmma.mma` exists for this shape and these types of factors, C and D.
-pub fn wmma_exists(shape: Shape, factors: Element, c: Element, d: Element) -> bool {
-    use Element::*;
-    let Shape { m, n, k } = shape;
-    let large = matches!((m, n, k), (16, 16, 16) | (32, 8, 16) | (8, 32, 16));
-    match factors {
-        F16 => large && matches!(c, F16 | F32) && matches!(d, F16 | F32),
-        Bf16 => large && (c, d) == (F32, F32),
-        S8 | U8 => large && (c, d) == (S32, S32),
-        Tf32 => (m, n, k) == (16, 16, 8) && (c, d) == (F32, F32),
-        F64 => (m, n, k) == (8, 8, 4) && (c, d) == (F64, F64),
-        S4 | U4 => (m, n, k) == (8, 8, 32) && (c, d) == (S32, S32),
-        B1 => (m, n, k) == (8, 8, 128) && (c, d) == (S32, S32),
-        F32 | S32 | E4m3 | E5m2 => false,
-    }
-}
-
-/// Whether `mma.sync` exists for this shape and these types of A, B, C and D. (`m8n8k4` on f16, whose layout belongs to
-/// sm_70's quads, is left out.)
-pub fn mma_exists(shape: Shape, a: Element, b: Element, c: Element, d: Element) -> bool {
-    use Element::*;
-    let Shape { m, n, k } = shape;
-    let tile = (m, n);
-    match (a, b) {
-        (F16, F16) => tile == (16, 8) && matches!(k, 8 | 16) && c == d && matches!(c, F16 | F32),
-        (Bf16, Bf16) => tile == (16, 8) && matches!(k, 8 | 16) && (c, d) == (F32, F32),
-        (Tf32, Tf32) => tile == (16, 8) && matches!(k, 4 | 8) && (c, d) == (F32, F32),
-        (F64, F64) => {
-            (tile == (8, 8) && k == 4 || tile == (16, 8) && matches!(k, 4 | 8 | 16))
-                && (c, d) == (F64, F64)
-        }
-        (E4m3 | E5m2, E4m3 | E5m2) => {
-            tile == (16, 8) && matches!(k, 16 | 32) && c == d && matches!(c, F16 | F32)
-        }
-        (S8 | U8, S8 | U8) => {
-            (tile == (8, 8) && k == 16 || tile == (16, 8) && matches!(k, 16 | 32))
-                && (c, d) == (S32, S32)
-        }
-        (S4 | U4, S4 | U4) => {
-            (tile == (8, 8) && k == 32 || tile == (16, 8) && matches!(k, 32 | 64))
-                && (c, d) == (S32, S32)
-        }
-        (B1, B1) => {
-            (tile == (8, 8) && k == 128 || tile == (16, 8) && matches!(k, 128 | 256))
-                && (c, d) == (S32, S32)
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]
