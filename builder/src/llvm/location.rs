@@ -35,7 +35,7 @@ impl<'c> Location<'c> {
 
     /// The call that brought it here by inlining.
     pub fn inlined_at(self) -> Option<Location<'c>> {
-        // SAFETY: `raw` is a location of a living context.
+        // SAFETY: `raw` is a location of `context` (`Location::new`), which lives as long as `'c`.
         Location::new(
             unsafe { (self.context.api.LLVMDILocationGetInlinedAt)(self.raw) },
             self.context,
