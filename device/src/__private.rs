@@ -38,7 +38,7 @@ pub const fn assert_passable<T: Passable>() {
 /// As [`core::slice::from_raw_parts`].
 #[inline(always)]
 pub unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> &'a [T] {
-    // SAFETY: the caller's promise; a slice's pointer is not null.
+    // SAFETY: `pointer` and `length` are a slice's, by the function's condition; a slice's pointer is not null.
     unsafe {
         core::hint::assert_unchecked(!pointer.is_null());
         core::slice::from_raw_parts(pointer, length)

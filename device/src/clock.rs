@@ -19,7 +19,7 @@ macro_rules! clocks {
         pub fn $name() -> $ty {
             on_device! {
                 let value: $ty;
-                // SAFETY: reads a counter.
+                // SAFETY: reading a counter of the hardware has no conditions.
                 unsafe { asm!(concat!($ptx, ";"), out($class) value) };
                 value
             }

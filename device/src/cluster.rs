@@ -24,7 +24,7 @@ macro_rules! registers {
         #[inline(always)]
         pub fn $name() -> u32 {
             let value: u32;
-            // SAFETY: reads a special register.
+            // SAFETY: reading a special register has no conditions.
             unsafe {
                 instruction!(concat!("mov.u32 {value}, %", $register, ";"), value = out(reg32) value,
                     options(pure, nomem, nostack));
@@ -45,7 +45,7 @@ macro_rules! triples {
         #[inline(always)]
         pub fn $name() -> (u32, u32, u32) {
             let (x, y, z): (u32, u32, u32);
-            // SAFETY: reads special registers.
+            // SAFETY: reading special registers has no conditions.
             unsafe {
                 instruction!(concat!("mov.u32 {value}, %", $register, ".x;"), value = out(reg32) x, options(pure, nomem, nostack));
                 instruction!(concat!("mov.u32 {value}, %", $register, ".y;"), value = out(reg32) y, options(pure, nomem, nostack));
@@ -103,7 +103,7 @@ pub fn linear_thread() -> u32 {
 #[inline(always)]
 pub fn is_explicit() -> bool {
     let value: u32;
-    // SAFETY: reads a special register.
+    // SAFETY: reading a special register has no conditions.
     unsafe {
         instruction!(
             "{{", ".reg .pred explicit;", "mov.pred explicit, %is_explicit_cluster;",

@@ -99,7 +99,7 @@ impl Arrival {
 fn workspace() -> usize {
     on_device! {
         let (high, low): (u32, u32);
-        // SAFETY: reads special registers.
+        // SAFETY: reading special registers has no conditions.
         unsafe {
             core::arch::asm!("mov.u32 {high}, %envreg1;", high = out(reg32) high, options(pure, nomem, nostack));
             core::arch::asm!("mov.u32 {low}, %envreg2;", low = out(reg32) low, options(pure, nomem, nostack));

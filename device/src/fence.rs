@@ -17,7 +17,7 @@ macro_rules! fences {
         /// ```
         #[inline(always)]
         pub fn $name() {
-            // SAFETY: a fence touches no memory of the program.
+            // SAFETY: a fence orders accesses and makes none of its own; without `nomem` the compiler keeps them on their side of it.
             on_device! { unsafe { asm!($ptx) } }
         }
     )*};

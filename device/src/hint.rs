@@ -56,7 +56,7 @@ pub fn unlikely(condition: bool) -> bool {
 pub unsafe fn assume_aligned<const ALIGN: usize, T>(pointer: *const T) -> *const T {
     const { assert!(ALIGN.is_power_of_two()) };
     debug_assert!(pointer.addr().is_multiple_of(ALIGN));
-    // SAFETY: the caller's promise.
+    // SAFETY: `pointer` is a multiple of `ALIGN`, by the function's condition.
     unsafe { core::hint::assert_unchecked(pointer.addr().is_multiple_of(ALIGN)) };
     pointer
 }

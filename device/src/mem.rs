@@ -120,7 +120,7 @@ macro_rules! global_load {
         /// ```
         #[inline(always)]
         pub unsafe fn $global<T: Wide>(from: *const T) -> T {
-            // SAFETY: the caller's promise.
+            // SAFETY: `from` is valid for reads, aligned and in global memory, by the function's condition.
             on_device! { unsafe {
                 load_instruction!(
                     T, from, concat!("{{ .reg .b64 %a; cvta.to.global.u64 %a, {a}; ld.global", $hint), "[%a]; }}"
@@ -209,7 +209,7 @@ macro_rules! stores {
         /// ```
         #[inline(always)]
         pub unsafe fn $global<T: Wide>(to: *mut T, value: T) {
-            // SAFETY: the caller's promise.
+            // SAFETY: `to` is valid for writes, aligned and in global memory, by the function's condition.
             on_device! { unsafe {
                 store_instruction!(
                     T, to, value, concat!("{{ .reg .b64 %a; cvta.to.global.u64 %a, {a}; st.global", $hint), " [%a], ", " }}"

@@ -153,7 +153,7 @@ macro_rules! matrix_loads {
         pub unsafe fn $name<T>(row: *const T) -> [u32; [$($i),*].len()] {
             // SAFETY: zero is an integer; all registers are written below.
             let mut registers: [u32; [$($i),*].len()] = unsafe { core::mem::zeroed() };
-            // SAFETY: the caller vouches for the rows.
+            // SAFETY: the rows are aligned, initialised and written by no thread meanwhile, by the function's condition.
             unsafe {
                 instruction!(
                     concat!("ldmatrix.sync.aligned.m8n8.", $ptx, $trans, "/*space={address}*/.b16 {{", holes!($($i)*), "}}, [{address}];"),

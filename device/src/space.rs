@@ -20,7 +20,7 @@ macro_rules! predicates {
         pub fn $name<T: ?Sized>(pointer: *const T) -> bool {
             on_device! {
                 let inside: u32;
-                // SAFETY: looks at the address only.
+                // SAFETY: the instruction compares the address with the space's window, and accesses no memory.
                 unsafe {
                     asm!(
                         concat!("{{ .reg .pred %p; isspacep.", $space, " %p, {a}; selp.u32 {o}, 1, 0, %p; }}"),
@@ -61,7 +61,7 @@ macro_rules! conversions {
         pub fn $to<T: ?Sized>(pointer: *const T) -> usize {
             on_device! {
                 let address: usize;
-                // SAFETY: computes an address.
+                // SAFETY: the instruction computes an address from an address, and accesses no memory.
                 unsafe {
                     asm!(concat!("cvta.to.", $space, ".u64 {}, {};"), lateout(reg64) address,
                         in(reg64) pointer.cast::<u8>(), options(pure, nomem, nostack));
@@ -82,7 +82,7 @@ macro_rules! conversions {
         pub fn $from<T>(address: usize) -> *mut T {
             on_device! {
                 let pointer: *mut T;
-                // SAFETY: computes an address.
+                // SAFETY: the instruction computes an address from an address, and accesses no memory.
                 unsafe {
                     asm!(concat!("cvta.", $space, ".u64 {}, {};"), lateout(reg64) pointer, in(reg64) address,
                         options(pure, nomem, nostack));

@@ -151,7 +151,7 @@ pub fn exit() -> ! {
 /// ```
 #[inline(always)]
 pub fn trap() -> ! {
-    // SAFETY: ends everything.
+    // SAFETY: `trap` ends the grid and returns to no thread, as `noreturn` says.
     on_device! { unsafe { core::arch::asm!("trap;", options(noreturn)) } }
 }
 
@@ -164,7 +164,7 @@ pub fn trap() -> ! {
 /// ```
 #[inline(always)]
 pub fn breakpoint() {
-    // SAFETY: touches no state of the program.
+    // SAFETY: `brkpt` suspends the thread, and changes no register or memory of the program.
     on_device! { unsafe { core::arch::asm!("brkpt;") } }
 }
 
@@ -177,7 +177,7 @@ pub fn breakpoint() {
 /// ```
 #[inline(always)]
 pub fn nanosleep(nanoseconds: u32) {
-    // SAFETY: touches no state of the program.
+    // SAFETY: `nanosleep` suspends the thread, and changes no register or memory of the program.
     on_device! { unsafe { core::arch::asm!("nanosleep.u32 {};", in(reg32) nanoseconds) } }
 }
 
@@ -196,6 +196,6 @@ pub fn nanosleep(nanoseconds: u32) {
 #[inline(always)]
 pub fn profiler_event<const COUNTER: u32>() {
     const { assert!(COUNTER < 8, "the counters for applications are 0 to 7") };
-    // SAFETY: touches no state of the program.
+    // SAFETY: `pmevent` raises a counter of the hardware, and changes no register or memory of the program.
     on_device! { unsafe { core::arch::asm!("pmevent {};", const COUNTER) } }
 }

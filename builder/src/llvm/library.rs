@@ -28,7 +28,8 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
         .chain(OPTIONS)
         .map(|a| a.as_ptr())
         .collect();
-    // SAFETY: NUL-terminated strings that live forever.
+    // SAFETY: `arguments` has as many pointers as its length says, to strings that end in zero and live as long as the process
+    // (constants).
     unsafe {
         (api.LLVMParseCommandLineOptions)(
             arguments.len() as i32,
@@ -60,7 +61,7 @@ const OPTIONS: &[&CStr] = &[
 
 /// LLVM calls this where it cannot go on (an instruction that the target lacks, say); it never returns.
 extern "C" fn fatal_error(reason: *const c_char) {
-    // SAFETY: LLVM passes a NUL-terminated message.
+    // SAFETY: LLVM calls a fatal error's handler with a text that ends in zero.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
     eprintln!("error: LLVM cannot translate this kernel to PTX: {reason}");
     std::process::exit(101);

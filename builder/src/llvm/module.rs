@@ -93,7 +93,7 @@ impl<'c> Module<'c> {
         let mut at = first;
         while let Some(value) = Value::from_raw(self.context, at) {
             all.push(value);
-            // SAFETY: `at` is a live member of the list.
+            // SAFETY: `at` is a member of the list, which nothing changes meanwhile: `self` is borrowed.
             at = unsafe { next(at) };
         }
         all
@@ -102,7 +102,7 @@ impl<'c> Module<'c> {
     /// The function called `name`, declared or defined.
     pub fn function(&self, name: &str) -> Option<Value<'c>> {
         let name = cstring(name);
-        // SAFETY: a lookup by name.
+        // SAFETY: `raw` is a module that `self` owns, and `name` ends in zero.
         let raw = unsafe { (self.context.api.LLVMGetNamedFunction)(self.raw, name.as_ptr()) };
         Value::from_raw(self.context, raw)
     }
@@ -110,7 +110,7 @@ impl<'c> Module<'c> {
     /// The global variable called `name`, declared or defined.
     pub fn global(&self, name: &str) -> Option<Value<'c>> {
         let name = cstring(name);
-        // SAFETY: a lookup by name.
+        // SAFETY: `raw` is a module that `self` owns, and `name` ends in zero.
         let raw = unsafe { (self.context.api.LLVMGetNamedGlobal)(self.raw, name.as_ptr()) };
         Value::from_raw(self.context, raw)
     }
@@ -136,7 +136,7 @@ impl<'c> Module<'c> {
     /// The type of `size` bytes.
     pub fn bytes_type(&self, size: u64) -> sys::TypeRef {
         let api = self.context.api;
-        // SAFETY: types live as long as the context.
+        // SAFETY: the context lives as long as `'c`, and types as long as it.
         unsafe { (api.LLVMArrayType2)((api.LLVMInt8TypeInContext)(self.context.raw), size) }
     }
 
@@ -150,7 +150,7 @@ impl<'c> Module<'c> {
     /// Sets the target triple and the data layout of `machine`.
     pub fn set_target(&self, machine: &TargetMachine<'c>) {
         let api = self.context.api;
-        // SAFETY: all handles live; the layout is copied.
+        // SAFETY: `self` and `machine` own their handles; LLVM copies triple and layout, of which the layout is disposed of here.
         unsafe {
             (api.LLVMSetTarget)(self.raw, TRIPLE.as_ptr());
             let layout = (api.LLVMCreateTargetDataLayout)(machine.raw);
@@ -162,7 +162,7 @@ impl<'c> Module<'c> {
     /// Takes over the target triple and the data layout of another module, so that linking the two is silent.
     pub fn set_data_layout_of(&self, other: &Module<'c>) {
         let api = self.context.api;
-        // SAFETY: both modules live; the layout is copied.
+        // SAFETY: `self` and `other` own their modules; LLVM copies triple and layout.
         unsafe {
             (api.LLVMSetTarget)(self.raw, TRIPLE.as_ptr());
             (api.LLVMSetModuleDataLayout)(self.raw, (api.LLVMGetModuleDataLayout)(other.raw));
@@ -171,7 +171,7 @@ impl<'c> Module<'c> {
 
     /// Takes out all debug information.
     pub fn strip_debug_info(&self) {
-        // SAFETY: a living module.
+        // SAFETY: `raw` is a module that `self` owns.
         unsafe { (self.context.api.LLVMStripModuleDebugInfo)(self.raw) };
     }
 
@@ -184,7 +184,8 @@ impl<'c> Module<'c> {
         let api = self.context.api;
         let text = cstring(pipeline);
         let machine = machine.map_or(std::ptr::null_mut(), |m| m.raw);
-        // SAFETY: all handles live.
+        // SAFETY: `self` and `machine` own their handles, `text` ends in zero, and the options live from their creation to their disposal
+        // in this block.
         let error = unsafe {
             let options = (api.LLVMCreatePassBuilderOptions)();
             let error = (api.LLVMRunPasses)(self.raw, text.as_ptr(), machine, options);
@@ -249,7 +250,7 @@ impl<'c> Module<'c> {
 
     /// The module as LLVM's textual IR (for `WARPSMITH_DUMP_IR` and for people).
     pub fn to_ir(&self) -> String {
-        // SAFETY: LLVM hands over a fresh string.
+        // SAFETY: `raw` is a module that `self` owns; the string is the caller's, and `take_message` disposes of it.
         self.context
             .take_message(unsafe { (self.context.api.LLVMPrintModuleToString)(self.raw) })
     }

@@ -46,7 +46,7 @@ impl<'c> TargetMachine<'c> {
 
 impl Drop for TargetMachine<'_> {
     fn drop(&mut self) {
-        // SAFETY: owned.
+        // SAFETY: `raw` is this machine's own (`new`), and nothing uses it after its drop.
         unsafe { (self.context.api.LLVMDisposeTargetMachine)(self.raw) }
     }
 }

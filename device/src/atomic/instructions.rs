@@ -110,7 +110,7 @@ macro_rules! read_modify_write {
     ($fetch:ident, $reduce:ident, $type:ty, $class:ident, $operation:literal) => {
         #[inline(always)]
         unsafe fn $fetch<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe { ordered!(S, O, emit_atom!($operation, $class, address, value)) }
         }
         #[inline(always)]
@@ -118,7 +118,7 @@ macro_rules! read_modify_write {
             if matches!(O::SEMANTICS, Semantics::SeqCst) {
                 fence(S::default_value(), SeqCst);
             }
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe {
                 if matches!(O::SEMANTICS, Semantics::Release) {
                     scoped!(S, ".release", emit_red!($operation, $class, address, value))
@@ -138,7 +138,7 @@ macro_rules! load_and_store {
             if matches!(O::SEMANTICS, Semantics::SeqCst) {
                 fence(S::default_value(), SeqCst);
             }
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe {
                 if matches!(O::SEMANTICS, Semantics::Relaxed) {
                     scoped!(S, ".relaxed", emit_load!($memory, $class, address))
@@ -152,7 +152,7 @@ macro_rules! load_and_store {
             if matches!(O::SEMANTICS, Semantics::SeqCst) {
                 fence(S::default_value(), SeqCst);
             }
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe {
                 if matches!(O::SEMANTICS, Semantics::Release) {
                     scoped!(S, ".release", emit_store!($memory, $class, address, value))
@@ -170,12 +170,12 @@ macro_rules! values {
             load_and_store!($class, $memory);
             #[inline(always)]
             unsafe fn swap<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
                 unsafe { ordered!(S, O, emit_atom!($exchange, $class, address, value)) }
             }
             #[inline(always)]
             unsafe fn compare_and_swap<S: Scope, O: Order>(address: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
                 unsafe { ordered!(S, O, emit_cas!($cas, $class, address, current, new)) }
             }
             #[inline(always)]
@@ -200,7 +200,7 @@ impl ValueInstructions for u16 {
     #[inline(always)]
     unsafe fn swap<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
         // PTX has no 16-bit exchange.
-        // SAFETY: the caller vouches for the address.
+        // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
         unsafe {
             let mut current = Self::load::<S, super::Relaxed>(address);
             loop {
@@ -218,7 +218,7 @@ impl ValueInstructions for u16 {
         current: Self,
         new: Self,
     ) -> Self {
-        // SAFETY: the caller vouches for the address.
+        // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
         unsafe { ordered!(S, O, emit_cas!(".cas.b16", reg16, address, current, new)) }
     }
     #[inline(always)]
@@ -233,22 +233,26 @@ macro_rules! values_by_bits {
         impl ValueInstructions for $type {
             #[inline(always)]
             unsafe fn load<S: Scope, O: LoadOrder>(address: *const Self) -> Self {
-                // SAFETY: the caller vouches for the address; both types have one layout.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions); both types
+                // have one layout.
                 unsafe { $from(<$bits>::load::<S, O>(address.cast())) }
             }
             #[inline(always)]
             unsafe fn store<S: Scope, O: StoreOrder>(address: *mut Self, value: Self) {
-                // SAFETY: the caller vouches for the address; both types have one layout.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions); both types
+                // have one layout.
                 unsafe { <$bits>::store::<S, O>(address.cast(), $into(value)) }
             }
             #[inline(always)]
             unsafe fn swap<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the address; both types have one layout.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions); both types
+                // have one layout.
                 unsafe { $from(<$bits>::swap::<S, O>(address.cast(), $into(value))) }
             }
             #[inline(always)]
             unsafe fn compare_and_swap<S: Scope, O: Order>(address: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the caller vouches for the address; both types have one layout.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions); both types
+                // have one layout.
                 unsafe { $from(<$bits>::compare_and_swap::<S, O>(address.cast(), $into(current), $into(new))) }
             }
             #[inline(always)]
@@ -293,7 +297,7 @@ macro_rules! additions_by_bits {
             #[inline(always)]
             unsafe fn fetch_add<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
                 let value = $into(value);
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
                 unsafe { $from(ordered!(S, O, emit_atom!($operation, $class, address, value))) }
             }
             #[inline(always)]
@@ -302,7 +306,7 @@ macro_rules! additions_by_bits {
                     fence(S::default_value(), SeqCst);
                 }
                 let value = $into(value);
-                // SAFETY: the caller vouches for the address.
+                // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
                 unsafe {
                     if matches!(O::SEMANTICS, Semantics::Release) {
                         scoped!(S, ".release", emit_red!($operation, $class, address, value))

@@ -79,7 +79,7 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// word is atomic, with scopes that include each other's threads.
     #[inline(always)]
     pub unsafe fn from_ptr<'a>(pointer: *mut T) -> &'a Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: `pointer` is aligned and valid for `'a`, and accesses meanwhile are atomic, by the function's condition.
         unsafe { &*pointer.cast() }
     }
 

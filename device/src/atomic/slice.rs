@@ -50,7 +50,8 @@ impl<'a, T: AtomicValue, S: GridScope> AtomicSlice<'a, T, S> {
     /// The words, for the whole borrow.
     #[inline(always)]
     pub fn as_slice(self) -> &'a [Atomic<T, S>] {
-        // SAFETY: `from_raw_parts`' caller promised as much.
+        // SAFETY: `words` are `len` aligned words, valid for `'a` and accessed atomically only: the condition of `from_raw_parts`, which
+        // alone makes this type.
         unsafe { core::slice::from_raw_parts(self.words, self.len) }
     }
 }
@@ -67,7 +68,8 @@ impl<T: AtomicValue, S: GridScope> Deref for AtomicSlice<'_, T, S> {
 impl<T: AtomicValue, S: GridScope> crate::__private::OutputView<T> for AtomicSlice<'_, T, S> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, len: usize) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: a view's memory is valid for as long as the kernel runs and reached through this view only (the condition of
+        // `OutputView::from_raw`).
         unsafe { Self::from_raw_parts(pointer, len) }
     }
 }

@@ -34,7 +34,7 @@ pub trait AtomicVector: sealed::Sealed + Pod {
     /// ```no_run
     /// # use warpsmith_device::atomic::*;
     /// unsafe fn splat(pixel: *mut Float4, colour: Float4) {
-    ///     // SAFETY: the caller vouches for the pixel.
+    ///     // SAFETY: the pixel is in global memory, and all threads add to it atomically.
     ///     unsafe { Float4::fetch_add(pixel, colour, scope::Device, Relaxed) };
     /// }
     /// ```
@@ -104,7 +104,7 @@ mod sm_90 {
             _: S,
             _: O,
         ) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: `address` is aligned, valid and accessed atomically only, by the function's condition.
             unsafe { ordered!(S, O, emit_add2!(address, value)) }
         }
     }
@@ -116,7 +116,7 @@ mod sm_90 {
             _: S,
             _: O,
         ) -> Self {
-            // SAFETY: the caller's promise.
+            // SAFETY: `address` is aligned, valid and accessed atomically only, by the function's condition.
             unsafe { ordered!(S, O, emit_add4!(address, value)) }
         }
     }
@@ -175,17 +175,17 @@ mod sm_90 {
         #[inline(always)]
         unsafe fn load<S: Scope, O: LoadOrder>(address: *const Self) -> Self {
             // A compare-and-swap of equal values changes nothing and returns the word.
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe { Self::compare_and_swap::<S, O>(address.cast_mut(), 0, 0) }
         }
         #[inline(always)]
         unsafe fn store<S: Scope, O: StoreOrder>(address: *mut Self, value: Self) {
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe { Self::swap::<S, O>(address, value) };
         }
         #[inline(always)]
         unsafe fn swap<S: Scope, O: Order>(address: *mut Self, value: Self) -> Self {
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe { ordered!(S, O, emit_exchange!(address, value)) }
         }
         #[inline(always)]
@@ -194,7 +194,7 @@ mod sm_90 {
             current: Self,
             new: Self,
         ) -> Self {
-            // SAFETY: the caller vouches for the address.
+            // SAFETY: `address` is valid, aligned and accessed atomically only (the condition of this trait's functions).
             unsafe { ordered!(S, O, emit_compare!(address, current, new)) }
         }
         #[inline(always)]

@@ -119,7 +119,7 @@ impl Report {
 #[inline(always)]
 unsafe fn write(to: *mut [u32; 3], (x, y, z): (u32, u32, u32)) {
     for (i, number) in [x, y, z].into_iter().enumerate() {
-        // SAFETY: the caller's promise; `i` is below 3.
+        // SAFETY: `to` is valid for writes of three numbers, by the function's condition, and `i` is below 3.
         unsafe { to.cast::<u32>().add(i).write_volatile(number) };
     }
 }
@@ -130,7 +130,7 @@ unsafe fn write(to: *mut [u32; 3], (x, y, z): (u32, u32, u32)) {
 /// `at` is valid and aligned.
 unsafe fn exchange(at: *mut u32, expected: u32, new: u32) -> u32 {
     let old: u32;
-    // SAFETY: the caller's promise.
+    // SAFETY: `at` is valid and aligned, by the function's condition.
     unsafe {
         core::arch::asm!("atom.acq_rel.sys.cas.b32 {o}, [{a}], {e}, {n};",
             o = out(reg32) old, a = in(reg64) at, e = in(reg32) expected, n = in(reg32) new);
@@ -161,7 +161,7 @@ impl Text {
     #[inline(always)]
     pub(super) fn push_byte(&mut self, byte: u8) {
         if self.length < self.capacity {
-            // SAFETY: below the capacity.
+            // SAFETY: `length` is below `capacity`, as was just compared: the byte lies in the text's memory.
             unsafe { self.bytes.add(self.length as usize).write_volatile(byte) };
             self.length += 1;
         }
@@ -174,7 +174,7 @@ impl Text {
             if self.length >= self.capacity {
                 return false;
             }
-            // SAFETY: below the capacity.
+            // SAFETY: `length` is below `capacity`, as was just compared: the byte lies in the text's memory.
             unsafe { self.bytes.add(self.length as usize).write_volatile(byte) };
             self.length += 1;
         }

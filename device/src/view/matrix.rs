@@ -36,7 +36,8 @@ impl<T> MatrixView<T> for Matrix<'_, T> {
             0 => 0,
             rows => (rows as usize - 1) * stride as usize + columns as usize,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: `pointer` leads to `rows` rows of `columns` elements, `stride` apart (the condition of `MatrixView::from_raw`):
+        // `length` elements.
         let data = unsafe { core::slice::from_raw_parts(pointer, length) };
         Matrix {
             data,
@@ -76,7 +77,7 @@ impl<'a, T> Matrix<'a, T> {
     #[inline(always)]
     pub fn get(&self, row: usize, column: usize) -> Option<&'a T> {
         if row < self.rows() && column < self.columns() {
-            // SAFETY: in bounds.
+            // SAFETY: row and column were just compared with the matrix's.
             Some(unsafe { self.get_unchecked(row, column) })
         } else {
             None
@@ -89,7 +90,7 @@ impl<'a, T> Matrix<'a, T> {
     /// `row < self.rows()` and `column < self.columns()`.
     #[inline(always)]
     pub unsafe fn get_unchecked(&self, row: usize, column: usize) -> &'a T {
-        // SAFETY: the caller's promise.
+        // SAFETY: row and column lie in the matrix, by the function's condition, whose element is in `data` (`from_raw`).
         unsafe { self.data.get_unchecked(row * self.stride as usize + column) }
     }
 
@@ -137,7 +138,7 @@ pub struct MatrixOut<'a, T> {
 impl<T> MatrixView<T> for MatrixOut<'_, T> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is valid (the condition of `MatrixView::from_raw`).
         unsafe { super::assume_valid(pointer) };
         MatrixOut {
             pointer,

@@ -37,6 +37,6 @@ pub trait MatrixView<T> {
 /// As [`OutputView::from_raw`]: valid pointers, dangling ones of empty slices included, are not null.
 #[inline(always)]
 unsafe fn assume_valid<T>(pointer: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: a valid pointer is not null, and this one is valid by the function's condition.
     unsafe { core::hint::assert_unchecked(!pointer.is_null()) }
 }

@@ -31,7 +31,7 @@ pub struct PerBlock<'a, T: ?Sized> {
 impl<T> OutputView<T> for PerBlock<'_, [T]> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is valid (the condition of `OutputView::from_raw`).
         unsafe { super::assume_valid(pointer) };
         PerBlock {
             pointer: pointer.cast(),

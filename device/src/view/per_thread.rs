@@ -38,7 +38,7 @@ pub struct PerThread<'a, T: ?Sized> {
 impl<T> OutputView<T> for PerThread<'_, [T]> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointer is valid (the condition of `OutputView::from_raw`).
         unsafe { super::assume_valid(pointer) };
         PerThread {
             pointer: pointer.cast(),
@@ -112,7 +112,7 @@ pub struct PerThread3d<'a, T: ?Sized> {
 impl<T> OutputView<T> for PerThread3d<'_, [T]> {
     #[inline(always)]
     unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: pointer and length are as `OutputView::from_raw` asks, which is the condition of this function.
         let inner = unsafe { PerThread::from_raw(pointer, length) };
         PerThread3d { inner }
     }

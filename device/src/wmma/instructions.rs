@@ -169,7 +169,7 @@ macro_rules! operands {
             type Registers = [$register; [$($i),*].len()];
             #[inline(always)]
             unsafe fn load(source: *const Self::Stored, stride: u32) -> Self::Registers {
-                // SAFETY: the caller vouches for the tile.
+                // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
                 unsafe {
                     if L::ROW {
                         load!(concat!("wmma.load.", $letter, ".sync.aligned.row.", $ptx), $element, $class ($($i)*), source, stride)
@@ -235,7 +235,7 @@ macro_rules! accumulators {
             const ELEMENTS: usize = $elements;
             #[inline(always)]
             unsafe fn load<L: Layout>(source: *const Self::Stored, stride: u32) -> Self::Registers {
-                // SAFETY: the caller vouches for the tile.
+                // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
                 unsafe {
                     if L::ROW {
                         load!(concat!("wmma.load.c.sync.aligned.row.", $ptx), $element, $class ($($i)*), source, stride)
@@ -246,7 +246,7 @@ macro_rules! accumulators {
             }
             #[inline(always)]
             unsafe fn store<L: Layout>(registers: Self::Registers, target: *mut Self::Stored, stride: u32) {
-                // SAFETY: the caller vouches for the tile.
+                // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
                 unsafe {
                     if L::ROW {
                         store!(concat!("wmma.store.d.sync.aligned.row.", $ptx), $element, $class ($($i)*), registers, target, stride)

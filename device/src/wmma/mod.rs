@@ -134,7 +134,7 @@ macro_rules! operand {
             pub fn load(source: &[T::Stored], stride: usize) -> Self {
                 let (count, length) = lines::<L>(S::$rows, S::$columns);
                 let stride = check::<T>(source.as_ptr().addr(), source.len(), count, length, stride);
-                // SAFETY: checked just now; a slice is readable.
+                // SAFETY: `check` has compared the tile's extent and alignment with the slice, which is readable.
                 unsafe { Self::load_from(source.as_ptr(), stride) }
             }
 
@@ -145,7 +145,7 @@ macro_rules! operand {
             /// divisible by 32; `stride` is a multiple of 16 bytes of elements.
             #[inline(always)]
             pub unsafe fn load_from(source: *const T::Stored, stride: u32) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
                 Self { registers: unsafe { T::load(source, stride) } }
             }
 
@@ -184,7 +184,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     pub fn load<L: Layout>(source: &[T::Stored], stride: usize, layout: L) -> Self {
         let (count, length) = lines::<L>(S::M, S::N);
         let stride = check::<T>(source.as_ptr().addr(), source.len(), count, length, stride);
-        // SAFETY: checked just now; a slice is readable.
+        // SAFETY: `check` has compared the tile's extent and alignment with the slice, which is readable.
         unsafe { Self::load_from(source.as_ptr(), stride, layout) }
     }
 
@@ -195,7 +195,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     /// divisible by 32; `stride` is a multiple of 16 bytes of elements.
     #[inline(always)]
     pub unsafe fn load_from<L: Layout>(source: *const T::Stored, stride: u32, _layout: L) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
         let registers = unsafe { T::load::<L>(source, stride) };
         Self { registers }
     }
@@ -214,7 +214,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     pub fn store<L: Layout>(&self, target: &mut [T::Stored], stride: usize, layout: L) {
         let (count, length) = lines::<L>(S::M, S::N);
         let stride = check::<T>(target.as_ptr().addr(), target.len(), count, length, stride);
-        // SAFETY: checked just now; a mutable slice is writable.
+        // SAFETY: `check` has compared the tile's extent and alignment with the slice, which is writable and exclusive.
         unsafe { self.store_to(target.as_mut_ptr(), stride, layout) }
     }
 
@@ -225,7 +225,7 @@ impl<T: OperandC<S>, S: Shape> Accumulator<T, S> {
     /// meanwhile; it begins at an address divisible by 32; `stride` is a multiple of 16 bytes of elements.
     #[inline(always)]
     pub unsafe fn store_to<L: Layout>(&self, target: *mut T::Stored, stride: u32, _layout: L) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
         unsafe { T::store::<L>(self.registers, target, stride) }
     }
 

@@ -13,7 +13,7 @@ macro_rules! operand {
             #[inline(always)]
             unsafe fn load(source: *const u32, stride: u32) -> [u32; 1] {
                 let register: u32;
-                // SAFETY: the caller vouches for the tile.
+                // SAFETY: the tile is aligned, and valid for the access by the whole warp, by the function's condition.
                 unsafe {
                     instruction!(
                         concat!($text, "/*space={address}*/", $element, " {{{register}}}, [{address}], {stride};"),

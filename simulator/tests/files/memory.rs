@@ -19,7 +19,8 @@ pub struct Arena {
 
 impl Arena {
     pub fn new() -> Arena {
-        let memory: Box<[AtomicU64]> = (0..BYTES / 8).map(|_| AtomicU64::new(0)).collect();
+        // SAFETY: an atomic integer is valid as zeros.
+        let memory: Box<[AtomicU64]> = unsafe { Box::new_zeroed_slice(BYTES / 8).assume_init() };
         let next = memory.as_ptr() as u64 + 4096;
         let mut arena = Arena {
             memory,
