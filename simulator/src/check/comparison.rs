@@ -11,7 +11,10 @@ const THREADS: u32 = 80;
 const WARPS: u32 = 3;
 /// Bytes of a block.
 const BYTES: u32 = 4096;
-const CASES: u32 = if cfg!(miri) { 5 } else { 1000 };
+const CASES: u32 = warpsmith_testkit::cases(1000);
+
+/// One more than the steps of the longest program.
+const STEPS: usize = if cfg!(miri) { 16 } else { 80 };
 
 /// How the lanes' offsets lie.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +183,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         mask,
         action,
     });
-    proptest::collection::vec(step, 1..80)
+    proptest::collection::vec(step, 1..STEPS)
 }
 
 /// The lanes that there are.

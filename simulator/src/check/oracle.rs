@@ -11,8 +11,10 @@ use super::*;
 const WARPS: u32 = 2;
 const THREADS: usize = 64;
 const BLOCKS: usize = 2;
-/// Few where they are interpreted.
-const CASES: u32 = if cfg!(miri) { 5 } else { 1500 };
+const CASES: u32 = warpsmith_testkit::cases(1500);
+
+/// One more than the steps of the longest program.
+const STEPS: usize = if cfg!(miri) { 16 } else { 60 };
 const ALL: usize = THREADS * BLOCKS;
 
 #[derive(Clone, Debug)]
@@ -183,7 +185,7 @@ fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
         2 => (place.clone(), mask, 0..2u32).prop_map(|((block, warp), mask, mbarrier)| Step::WaitAt { block, warp, mask, mbarrier }),
         1 => (place, 0..3u32).prop_map(|((block, warp), lane)| Step::WaitForGroups { block, warp, lane }),
     ];
-    proptest::collection::vec(step, 1..60)
+    proptest::collection::vec(step, 1..STEPS)
 }
 
 /// Where strong accesses meet.

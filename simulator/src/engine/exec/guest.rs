@@ -15,7 +15,9 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::level::{Level, VectorLevel};
+use super::level::Level;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::level::VectorLevel;
 use super::operand::LANES;
 
 /// The host's pointer to a device address of global memory, which is the same number.

@@ -54,7 +54,7 @@ fn build<R>(f: impl FnOnce(&mut Builder<'_, '_>) -> R) -> R {
         &mut place,
     );
     let mut cx = Builder::new(&mut context, 0);
-    cx.name = cx.name_number("test");
+    cx.name = cx.add_name("test".to_owned());
     f(&mut cx)
 }
 
