@@ -22,6 +22,21 @@ struct Knowledge {
     warp: u32,
     /// ... and of single threads, and of asynchronous operations.
     known: Known,
+    /// A number that changes when the lanes of a uniform warp learn something.
+    version: u32,
+}
+
+/// What all lanes of a warp know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WarpView {
+    /// Their epoch.
+    pub now: u32,
+    /// All accesses of the block with lower epochs are ordered before.
+    pub floor: u32,
+    /// All of the warp.
+    pub of_warp: u32,
+    /// Changes when they learn something.
+    pub version: u32,
 }
 
 /// What one lane of a diverged warp knows.
@@ -185,6 +200,7 @@ impl Clocks {
             *warp = WarpClock::Uniform(Knowledge {
                 now: self.clock,
                 cluster: self.clock,
+                version: self.clock,
                 ..Knowledge::default()
             });
         }
@@ -236,8 +252,10 @@ impl Clocks {
     pub fn learn_all(&mut self, block: u32, warp: u32, mask: u32, news: &Known) {
         if self.is_uniform(block, warp, mask) {
             let index = self.warp_index(block, warp);
+            let version = self.fresh();
             if let WarpClock::Uniform(knowledge) = &mut self.warps[index] {
                 knowledge.known.join(news);
+                knowledge.version = version;
             }
             return;
         }
@@ -295,13 +313,50 @@ impl Clocks {
             )
     }
 
-    /// The current epoch of all threads of a warp, unless they have different ones.
+    /// What all threads of a warp know, unless they know different things.
     #[inline]
-    pub fn warp_now(&self, block: u32, warp: u32) -> Option<u32> {
+    pub fn view(&self, block: u32, warp: u32) -> Option<WarpView> {
         match &self.warps[self.warp_index(block, warp)] {
-            WarpClock::Uniform(knowledge) => Some(knowledge.now),
+            WarpClock::Uniform(knowledge) => Some(WarpView {
+                now: knowledge.now,
+                floor: knowledge.cluster.max(knowledge.block),
+                of_warp: knowledge.warp,
+                version: knowledge.version,
+            }),
             WarpClock::Diverged(_) => None,
         }
+    }
+
+    /// What a uniform warp knows of its block: the epochs below which all accesses of all its threads are ordered before, and
+    /// those of each of its warps.
+    pub fn known_of_warps(&self, block: u32, warp: u32) -> impl Iterator<Item = u32> {
+        let knowledge = self.warps[self.warp_index(block, warp)].lane(0);
+        let floor = knowledge.cluster.max(knowledge.block);
+        let first = (block * self.block_threads) as usize;
+        let last = first + self.block_threads as usize;
+        let each = knowledge.known.threads.as_deref();
+        let of_warp = move |other: u32| {
+            let own = if other == warp { knowledge.warp } else { 0 };
+            let start = first + other as usize * 32;
+            let least = each.map_or(0, |each| {
+                let entries = each[start..last.min(start + 32)].iter();
+                entries.fold(u32::MAX, |least, &epoch| least.min(epoch))
+            });
+            floor.max(own).max(least)
+        };
+        let warps = self.block_threads.div_ceil(32);
+        std::iter::once(floor).chain((0..warps).map(of_warp))
+    }
+
+    /// Whether two threads are in one block.
+    #[inline]
+    pub fn are_together(&self, one: Thread, other: Thread) -> bool {
+        self.positions[usize::from(one)].block == self.positions[usize::from(other)].block
+    }
+
+    /// The last epoch given out.
+    pub fn clock(&self) -> u32 {
+        self.clock
     }
 
     /// The thread's current epoch.
@@ -464,6 +519,7 @@ impl Clocks {
                         threads: gathered.known.threads.clone().filter(|_| !alone),
                         agents: gathered.known.agents.clone(),
                     },
+                    version: clock,
                 });
             }
         } else {
@@ -523,9 +579,11 @@ impl Clocks {
             gathered.cluster
         };
         let known = self.spell_out(&gathered);
+        let version = self.fresh();
         let mut pruned = None;
         let mut learn = |knowledge: &mut Knowledge| {
             knowledge.cluster = knowledge.cluster.max(floor);
+            knowledge.version = version;
             // Most often all threads share one vector of which nothing is left to say.
             if let Some(old) = &knowledge.known.threads {
                 let address = Arc::as_ptr(old).cast::<u32>();
@@ -564,6 +622,7 @@ impl Clocks {
         if whole && let WarpClock::Uniform(knowledge) = &mut self.warps[index] {
             self.clock += 1;
             (knowledge.now, knowledge.warp) = (self.clock, self.clock);
+            knowledge.version = self.clock;
             return;
         }
         let mut gathered = Gathering::default();
@@ -576,6 +635,7 @@ impl Clocks {
                 block: gathered.block,
                 warp: clock,
                 known: gathered.known,
+                version: clock,
             });
             return;
         }

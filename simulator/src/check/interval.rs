@@ -1,14 +1,14 @@
 //! What the threads of a block have done to its memory since their last barrier.
 //!
 //! Accesses that `stamps` admits are only noted. A barrier of all threads orders them before everything that follows, and the
-//! notes are thrown away; most accesses never reach `shadow`. Only where an access is not admitted, or where what the threads
-//! know changes otherwise, are the notes entered there, in order, as if each had been recorded at once.
+//! notes are thrown away; most accesses never reach `shadow`. Only where an access is not admitted are the notes entered
+//! there, in order, as if each had been recorded at once: a note says what its warp knew when the access was made.
 
 use super::access::{Access, AccessClass, Site};
-use super::clock::{Clocks, Thread};
+use super::clock::{Clocks, Thread, WarpView};
 use super::known::NO_AGENT;
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
-use super::shadow::{LaneAccess, Shadow};
+use super::shadow::{LaneAccess, Reads, Shadow};
 
 /// Most notes of an interval: beyond, accesses go to the shadow directly.
 const MOST_NOTES: usize = 1 << 15;
@@ -46,13 +46,16 @@ struct Note {
     /// The thread of lane 0.
     first: Thread,
     class: AccessClass,
+    /// The epochs below which accesses of the block and of the warp were ordered before it.
+    floor: u32,
+    of_warp: u32,
 }
 
 /// The interval of one block.
 #[derive(Debug)]
 pub(super) struct Interval {
-    /// Its number in stamps.
-    pub number: u32,
+    /// The epoch from which stamps count.
+    pub base: u32,
     pub mode: Mode,
     /// An epoch later than all accesses that the block's barrier does not order: by other blocks of the cluster. 0 for none.
     pub foreign: u32,
@@ -65,7 +68,7 @@ pub(super) struct Interval {
 impl Interval {
     pub fn new() -> Interval {
         Interval {
-            number: 1,
+            base: 0,
             mode: Mode::Stamped,
             foreign: 0,
             latest: 0,
@@ -94,7 +97,7 @@ impl Interval {
         class: AccessClass,
         pattern: Pattern,
         first: Thread,
-        epoch: u32,
+        view: WarpView,
     ) {
         let starts = match pattern {
             Pattern::Consecutive => Starts::Consecutive(access.offsets[0]),
@@ -105,10 +108,12 @@ impl Interval {
                 Starts::Scattered(self.scattered.len() as u32 - 1)
             }
         };
-        self.latest = self.latest.max(epoch);
+        self.latest = self.latest.max(view.now);
         self.notes.push(Note {
             site: access.site,
-            epoch,
+            epoch: view.now,
+            floor: view.floor,
+            of_warp: view.of_warp,
             mask: access.mask,
             starts,
             size: access.size,
@@ -157,9 +162,12 @@ impl Interval {
                     class: note.class,
                     epoch: note.epoch,
                 };
-                let by = clocks.observer(access.thread);
+                // What the thread knows by now it may not have known then.
+                let is_covered = |reads: &Reads| {
+                    reads.was_seen(note.first, note.floor, note.of_warp, &access, clocks)
+                };
                 for cell in shadow.range(offset, note.size) {
-                    shadow.record(&by, cell, &access);
+                    shadow.record_with(cell, &access, is_covered);
                 }
             }
         }

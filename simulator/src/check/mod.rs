@@ -19,16 +19,22 @@
 //!   races with what it finds there unless that was seen, or both are *strong* (atomic, volatile, relaxed ...): those are
 //!   allowed to meet. A weak write must not push a strong one out, nor the other way round: forgetting the plain
 //!   initialisation of a histogram, once atomics have touched it, would hide the commonest race there is.
-//! * Most accesses are checked by less: a stamp for each cell says who has touched it since the block's last barrier (`stamps`).
-//!   If that is nobody or the same thread, or all of them read, there is no race, and the access is only noted (`interval`).
-//!   This is the idea of FastTrack's epochs once more: the barrier orders all that was noted before all that follows, so the
-//!   notes can be forgotten there. Whatever stamps do not decide goes to the shadow, after the notes so far; both ways give
-//!   the same findings (`comparison`).
+//! * Most accesses are checked by less: two stamps for each cell say who has touched it last (`stamps`). If that is the same
+//!   thread, or ordered before all that the accessing warp does (by a barrier of the block or the warp, or an mbarrier), or all
+//!   of them read, there is no race, and the access is only noted (`interval`). This is the idea of FastTrack's epochs once
+//!   more: the block's barrier orders all that was noted before all that follows, so the notes can be forgotten there.
+//!   Whatever stamps do not decide goes to the shadow, after the notes so far; both ways find the same accesses to race
+//!   (`comparison`).
+//! * Strong accesses may meet, and a release is seen by an acquire, if each one's scope includes the other's thread (`release`):
+//!   in a cluster `.cta` does not reach another block.
+//! * Operations of the asynchronous proxy are performed by agents, as if by threads of their own, from their instruction until
+//!   somebody learns of their completion (`agents`). They see what threads have written once those have executed a proxy fence
+//!   (`proxy`).
 //! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes. Where the values are
 //!   not known when the write is issued, as those of an asynchronous copy, no two are taken to be the same.
 //!
 //! Ordering comes from `bar`, `barrier.cluster`, `bar.warp.sync`, mbarriers, and from fences with atomics (release and acquire
-//! patterns), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
+//! patterns; PTX ISA, memory consistency model), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
 //! order in which the hardware happens to run them promises nothing.
 
 mod access;

@@ -160,7 +160,11 @@ fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
     let operation = prop_oneof![
         Just(AccessKind::Read),
         Just(AccessKind::Write),
-        Just(AccessKind::Atomic)
+        Just(if strong {
+            AccessKind::Atomic
+        } else {
+            AccessKind::Write
+        })
     ];
     let step = prop_oneof![
         8 => (place.clone(), mask.clone(), class, 0..200u32, any::<bool>()).prop_map(|((block, warp), mask, class, word, spread)|

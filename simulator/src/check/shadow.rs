@@ -3,7 +3,7 @@
 use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
 use super::access::{AccessClass, ProxyFence, RaceCause, Site};
-use super::clock::{Observer, Thread};
+use super::clock::{Clocks, Observer, Thread};
 use super::known::{Agent, NO_AGENT};
 
 /// A write, or `epoch` 0 for none.
@@ -60,7 +60,7 @@ const NO_CLASS: AccessClass = AccessClass {
 
 /// Reads by lanes of one warp in one epoch, or by an agent on behalf of a lane; `epoch` 0 for none.
 #[derive(Clone, Copy, Debug)]
-struct Reads {
+pub(super) struct Reads {
     epoch: u32,
     site: Site,
     mask: u32,
@@ -111,6 +111,24 @@ impl Reads {
             rest &= rest - 1;
         }
         None
+    }
+
+    /// The same for an access that was made when of the block's accesses those below `floor`, and of its warp's those below
+    /// `of_warp`, were ordered before it.
+    pub fn was_seen(
+        &self,
+        first: Thread,
+        floor: u32,
+        of_warp: u32,
+        own: &LaneAccess,
+        clocks: &Clocks,
+    ) -> bool {
+        self.epoch == 0
+            || self.agent == NO_AGENT
+                && (self.epoch < floor && clocks.are_together(self.first, first)
+                    || self.first == first
+                        && (self.epoch < of_warp || self.mask == 1 << own.lane)
+                        && tolerance(self.class) >= tolerance(own.class))
     }
 
     /// Whether they can be forgotten once `own` is remembered: whoever has seen that has seen them, and they conflict with
@@ -331,6 +349,13 @@ impl Shadow {
     /// Records an access.
     #[inline]
     pub fn record(&mut self, by: &Observer<'_>, index: u32, own: &LaneAccess) {
+        let first = own.thread - own.lane as Thread;
+        self.record_with(index, own, |reads| reads.is_covered(by, own, first));
+    }
+
+    /// Records an access; `is_covered` says which reads can be forgotten once it is remembered.
+    #[inline]
+    pub fn record_with(&mut self, index: u32, own: &LaneAccess, covered: impl Fn(&Reads) -> bool) {
         let cell = &mut self.cells[index as usize];
         let epoch = own.epoch;
         // An atomic operation is remembered as a write, which conflicts with all that its read conflicts with.
@@ -351,7 +376,6 @@ impl Shadow {
             if fits(&cell.reads) {
                 cell.reads.mask |= new.mask;
             } else {
-                let covered = |reads: &Reads| reads.is_covered(by, own, first);
                 if covered(&cell.reads) {
                     cell.reads = new;
                 } else {

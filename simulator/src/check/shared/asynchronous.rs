@@ -135,7 +135,6 @@ impl SharedMemory {
     /// Lanes have waited for an operation in a bulk group, or for a matrix product: for this one and all that were issued before
     /// it in the same way. It must be done.
     pub fn wait(&mut self, block: u32, warp: u32, mask: u32, ticket: AsyncTicket) {
-        self.enter_notes(block);
         let mut known = Known::default();
         known.learn_done(ticket.agent, ticket.epoch + 1);
         self.clocks.learn_all(block, warp, mask, &known);
@@ -143,9 +142,6 @@ impl SharedMemory {
 
     /// A fence between proxies, by lanes of a warp.
     pub fn proxy_fence(&mut self, block: u32, warp: u32, mask: u32, fence: ProxyFence) {
-        if !self.clocks.is_uniform(block, warp, mask) {
-            self.enter_notes(block);
-        }
         self.clocks.proxy_fence(block, warp, mask, fence);
     }
 }

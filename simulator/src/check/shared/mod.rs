@@ -12,7 +12,7 @@ use super::known::NO_AGENT;
 use super::pattern::{Pattern, lanes_of};
 use super::release::{Location, Releases, Write};
 use super::shadow::{EarlierAccess, LaneAccess, Shadow};
-use super::stamps::Stamps;
+use super::stamps::{KeptThresholds, Stamps};
 use super::validity::Validity;
 
 mod asynchronous;
@@ -55,6 +55,7 @@ impl SharedMemory {
                 shadow: Shadow::new(all),
                 stamps: Stamps::new(all),
                 intervals: (0..blocks).map(|_| Interval::new()).collect(),
+                thresholds: vec![KeptThresholds::NONE; (blocks * threads.div_ceil(32)) as usize],
                 is_stamped: true,
                 has_async_proxy: false,
             }),
@@ -94,7 +95,7 @@ impl SharedMemory {
             }
             for block in 0..races.intervals.len() {
                 races.intervals[block].foreign = 0;
-                races.begin_interval(block, self.stride);
+                races.begin_interval(block, self.stride, self.clocks.clock());
             }
         }
         if let Some(validity) = &mut self.validity {
@@ -138,9 +139,6 @@ impl SharedMemory {
             }
         }
         if class.is_strong() {
-            if class.order.acquires() || class.order.releases() {
-                self.enter_notes(access.block);
-            }
             let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
             self.synchronise((access.block, access.warp, access.mask), locations, class);
         }
@@ -259,7 +257,7 @@ impl SharedMemory {
         }
     }
 
-    /// Call it before what the threads of a block know of each other changes.
+    /// Enters what has been noted of a block's memory in the shadow.
     fn enter_notes(&mut self, block: u32) {
         if let Some(races) = &mut self.races {
             races.intervals[block as usize].enter(&self.clocks, &mut races.shadow);
@@ -277,10 +275,6 @@ impl SharedMemory {
 
     /// Lanes arrive at a barrier of their block (0 to 15); with `waits` unless it is `bar.arrive`.
     pub fn arrive(&mut self, block: u32, id: u32, warp: u32, mask: u32, waits: bool) {
-        // All lanes together move to an epoch in which they do nothing until the barrier is complete.
-        if !(waits && self.clocks.is_uniform(block, warp, mask)) {
-            self.enter_notes(block);
-        }
         self.clocks.arrive(block, id, warp, mask, waits);
     }
 
@@ -288,9 +282,10 @@ impl SharedMemory {
     pub fn complete(&mut self, block: u32, id: u32) {
         let all = self.clocks.all_wait(block, id);
         // Other blocks have not seen what this one has done.
-        if !all || self.clocks.blocks() > 1 {
+        if all && self.clocks.blocks() > 1 {
             self.enter_notes(block);
-        } else if let Some(races) = &mut self.races
+        } else if all
+            && let Some(races) = &mut self.races
             && races.has_async_proxy
         {
             races.intervals[block as usize].enter_writes(&self.clocks, &mut races.shadow);
@@ -301,14 +296,13 @@ impl SharedMemory {
             && races.intervals[block as usize].foreign == 0
             && self.agents.is_settled(block, &self.clocks)
         {
-            races.begin_interval(block as usize, self.stride);
+            races.begin_interval(block as usize, self.stride, self.clocks.clock());
         }
         self.due = true;
     }
 
     /// Lanes arrive at the cluster's barrier; `releases` unless it is `.relaxed`.
     pub fn cluster_arrive(&mut self, block: u32, warp: u32, mask: u32, releases: bool) {
-        self.enter_notes(block);
         self.clocks.cluster_arrive(block, warp, mask, releases);
         if !releases {
             // A fence before it releases what it has made ready.
@@ -335,7 +329,7 @@ impl SharedMemory {
                     && self.agents.is_settled(block as u32, &self.clocks)
                 {
                     races.intervals[block].foreign = 0;
-                    races.begin_interval(block, self.stride);
+                    races.begin_interval(block, self.stride, floor);
                 }
             }
         }
@@ -355,9 +349,6 @@ impl SharedMemory {
 
     /// `bar.warp.sync`, when all lanes have come.
     pub fn warp_sync(&mut self, block: u32, warp: u32, mask: u32) {
-        if !self.clocks.is_uniform(block, warp, mask) {
-            self.enter_notes(block);
-        }
         self.clocks.warp_sync(block, warp, mask);
     }
 
@@ -371,7 +362,6 @@ impl SharedMemory {
         if self.races.is_none() {
             return;
         }
-        self.enter_notes(block);
         for lane in lanes_of(mask) {
             let thread = self.clocks.thread(block, warp, lane);
             self.releases.fence(&mut self.clocks, thread, scope);
@@ -381,9 +371,6 @@ impl SharedMemory {
     /// Strong accesses to global memory: they order accesses to shared memory as their order says. Call it in the order in
     /// which the operations happen.
     pub fn synchronise_globally(&mut self, access: &GlobalSynchronisation<'_>) {
-        if access.order.acquires() || access.order.releases() {
-            self.enter_notes(access.block);
-        }
         let class = AccessClass {
             kind: access.kind,
             order: access.order,

@@ -5,7 +5,7 @@ use super::super::clock::{Clocks, Thread};
 use super::super::interval::{Interval, Mode};
 use super::super::pattern::{Extent, Pattern, lanes_of};
 use super::super::shadow::Shadow;
-use super::super::stamps::Stamps;
+use super::super::stamps::{KeptThresholds, LAST_EPOCH, LazyThresholds, Stamping, Stamps};
 
 /// What the race check remembers.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Races {
     pub stamps: Stamps,
     /// One for each block.
     pub intervals: Vec<Interval>,
+    /// What stamps need to know of each warp's knowledge.
+    pub thresholds: Vec<KeptThresholds>,
     /// Whether stamps are used at all.
     pub is_stamped: bool,
     /// Whether writes are remembered beyond barriers, because the asynchronous proxy may not see them yet.
@@ -22,12 +24,17 @@ pub(super) struct Races {
 
 impl Races {
     /// Everything that was done in the memory of a block is ordered before what its threads do from now on.
-    pub fn begin_interval(&mut self, block: usize, stride: u32) {
+    /// They are in this epoch or a later one.
+    pub fn begin_interval(&mut self, block: usize, stride: u32, epoch: u32) {
         let interval = &mut self.intervals[block];
         interval.clear();
-        interval.number = self
-            .stamps
-            .next_interval(interval.number, block as u32 * stride, stride);
+        if epoch <= interval.base || epoch - interval.base > LAST_EPOCH / 2 {
+            interval.base = epoch - 1;
+            self.stamps.clear(block as u32 * stride, stride);
+            let warps = self.thresholds.len() / self.intervals.len();
+            self.thresholds[block * warps..][..warps].fill(KeptThresholds::NONE);
+        }
+        let interval = &mut self.intervals[block];
         interval.mode = if self.is_stamped {
             Mode::Stamped
         } else {
@@ -51,18 +58,31 @@ impl Races {
         let start = access.block * stride;
         let is_own =
             extent.lowest >= start && extent.highest.saturating_add(access.size) <= start + stride;
+        let warps = self.thresholds.len() / self.intervals.len();
         let interval = &mut self.intervals[access.block as usize];
         if is_own
             && interval.mode == Mode::Stamped
             && access.size > 0
             && interval.has_room()
-            && let Some(epoch) = clocks.warp_now(access.block, access.warp)
-            && self
-                .stamps
-                .admits(access, class, pattern, interval.number, first)
+            && let Some(view) = clocks.view(access.block, access.warp)
+            && view.now > interval.base
+            && view.now - interval.base <= LAST_EPOCH
         {
-            interval.note(access, class, pattern, first, epoch);
-            return true;
+            let floor = view.floor.saturating_sub(interval.base);
+            let by = Stamping::new(view.now - interval.base, access.warp, floor);
+            let index = access.block as usize * warps + access.warp as usize;
+            let mut before = LazyThresholds {
+                clocks,
+                block: access.block,
+                warp: access.warp,
+                base: interval.base,
+                version: view.version,
+                kept: &mut self.thresholds[index],
+            };
+            if self.stamps.admits(access, class, pattern, by, &mut before) {
+                interval.note(access, class, pattern, first, view);
+                return true;
+            }
         }
         self.prepare_shadow(clocks, access, stride);
         false
