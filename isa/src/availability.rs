@@ -2,7 +2,8 @@
 
 use crate::form::Rule;
 use crate::matched::Match;
-use crate::phrase::{Named, Phrase, Subject, phrase};
+use crate::phrase::{Named, Phrase, Subject};
+use crate::phrases::phrase;
 use crate::refusal::Refusal;
 use crate::target::{PtxVersion, Since, Target, Targets};
 

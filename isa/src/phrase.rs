@@ -2,7 +2,6 @@
 
 use crate::matched::Match;
 use crate::operand::type_bits;
-use crate::phrases::PHRASES;
 use core::fmt;
 
 /// What a sentence of ptxas is about.
@@ -51,7 +50,7 @@ impl Phrase {
         self
     }
 
-    fn names(&self, found: &Match, word: &str) -> bool {
+    pub(crate) fn names(&self, found: &Match, word: &str) -> bool {
         let of = match self.of {
             "" => word.is_empty(),
             "*" => !word.is_empty(),
@@ -72,14 +71,6 @@ impl Phrase {
                     .split(' ')
                     .all(|items| items.split('/').any(holds)))
     }
-}
-
-/// The row for what a form asks (`word` empty) or one of its modifiers.
-pub fn phrase(found: &Match, word: &str) -> &'static Phrase {
-    PHRASES
-        .iter()
-        .find(|phrase| phrase.names(found, word))
-        .expect("the table ends with a row for any form and one for any modifier")
 }
 
 /// The name of a need, with all that its text refers to.

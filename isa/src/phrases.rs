@@ -2,6 +2,7 @@
 //!
 //! The first row that matches counts. `cargo xtask isa --check` compares each refusal with what ptxas says.
 
+use crate::matched::Match;
 use crate::phrase::{Phrase, Subject, Subject::*};
 
 /// That `of` (empty: the form) of these opcodes is called so, under the conditions of [`Phrase::when`].
@@ -213,3 +214,11 @@ pub static PHRASES: &[Phrase] = &[
     row("", "*", "", Feature(".{word}")),
     row("", "", "", Feature("{name}")),
 ];
+
+/// The row for what a form asks (`word` empty) or one of its modifiers.
+pub fn phrase(found: &Match, word: &str) -> &'static Phrase {
+    PHRASES
+        .iter()
+        .find(|phrase| phrase.names(found, word))
+        .expect("the table ends with a row for any form and one for any modifier")
+}

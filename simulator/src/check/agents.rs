@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::access::{AsyncCompletion, AsyncTicket};
-use super::clock::{Clocks, Thread};
-use super::known::Agent;
+use super::clock::Clocks;
+use super::known::{Agent, Thread};
 
 /// What operations have in common that share an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

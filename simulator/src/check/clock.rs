@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use super::access::ProxyFence;
-use super::known::{Agent, Known};
+use super::known::{Agent, Known, Thread};
 use super::proxy::ProxyFences;
-
-/// A thread of the cluster, counted through all blocks.
-pub(super) type Thread = u16;
 
 /// What a thread knows, or each thread of a warp.
 #[derive(Clone, Debug, Default)]

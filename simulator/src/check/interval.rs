@@ -5,8 +5,8 @@
 //! there, in order, as if each had been recorded at once: a note says what its warp knew when the access was made.
 
 use super::access::{Access, AccessClass, Site};
-use super::clock::{Clocks, Thread, WarpView};
-use super::known::NO_AGENT;
+use super::clock::{Clocks, WarpView};
+use super::known::{NO_AGENT, Thread};
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
 use super::shadow::{LaneAccess, Reads, Shadow};
 

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+/// A thread of the cluster, counted through all blocks.
+pub(super) type Thread = u16;
+
 /// Who performs asynchronous operations, as [`super::agents`] numbers them.
 pub(super) type Agent = u16;
 

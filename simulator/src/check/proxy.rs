@@ -10,7 +10,7 @@
 //! The way back needs no fence: the completion of an asynchronous operation is one.
 
 use super::access::ProxyFence;
-use super::clock::Thread;
+use super::known::Thread;
 
 /// The epochs that each thread has entered by proxy fences.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use warpsmith_isa::effect::{AccessKind, Scope};
 
 use super::access::AccessClass;
-use super::clock::{Clocks, Snapshot, Thread};
-use super::known::{Agent, Known};
+use super::clock::{Clocks, Snapshot};
+use super::known::{Agent, Known, Thread};
 
 /// Where strong accesses meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
 use super::access::{AccessClass, ProxyFence, RaceCause, Site};
-use super::clock::{Clocks, Observer, Thread};
-use super::known::{Agent, NO_AGENT};
+use super::clock::{Clocks, Observer};
+use super::known::{Agent, NO_AGENT, Thread};
 
 /// A write, or `epoch` 0 for none.
 #[derive(Clone, Copy, Debug)]

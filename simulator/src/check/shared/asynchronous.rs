@@ -5,8 +5,7 @@ use warpsmith_isa::effect::AccessKind;
 use super::super::access::{
     AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, ProxyFence,
 };
-use super::super::clock::Thread;
-use super::super::known::Known;
+use super::super::known::{Known, Thread};
 use super::super::release::Location;
 use super::super::shadow::LaneAccess;
 use super::SharedMemory;

@@ -6,9 +6,9 @@ use super::access::{
     Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values,
 };
 use super::agents::Agents;
-use super::clock::{Clocks, Thread};
+use super::clock::Clocks;
 use super::interval::Interval;
-use super::known::NO_AGENT;
+use super::known::{NO_AGENT, Thread};
 use super::pattern::{Pattern, lanes_of};
 use super::release::{Location, Releases, Write};
 use super::shadow::{EarlierAccess, LaneAccess, Shadow};

@@ -1,8 +1,9 @@
 //! What the race check of a cluster remembers, and how an access is judged: by stamps, or else by the shadow.
 
 use super::super::access::{Access, AccessClass};
-use super::super::clock::{Clocks, Thread};
+use super::super::clock::Clocks;
 use super::super::interval::{Interval, Mode};
+use super::super::known::Thread;
 use super::super::pattern::{Extent, Pattern, lanes_of};
 use super::super::shadow::Shadow;
 use super::super::stamps::{KeptThresholds, LAST_EPOCH, LazyThresholds, Stamping, Stamps};

@@ -6,14 +6,15 @@ use std::marker::PhantomData;
 
 use super::float::{self, Fast};
 use super::lowering::emit_with;
+use super::selection::selection;
 use super::{half, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar};
 use crate::engine::exec::operand::{Encode, Encoded, LANES, Read, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
 use crate::numerics::approx::{self, Function};
 use crate::numerics::compare::{Property, Selection, max, min};
@@ -63,22 +64,6 @@ lanewise_with! {
     Max<F: Fast>(a: F, b: F; how: Selection) -> F { max(a, b, how) }
     MinOfThree<F: Fast>(a: F, b: F, c: F; how: Selection) -> F { min(min(a, b, how), c, how) }
     MaxOfThree<F: Fast>(a: F, b: F, c: F; how: Selection) -> F { max(max(a, b, how), c, how) }
-}
-
-impl Encode for Selection {
-    #[inline(always)]
-    fn encode(self) -> u32 {
-        u32::from(self.ftz) | u32::from(self.propagate_nan) << 1 | u32::from(self.xorsign_abs) << 2
-    }
-
-    #[inline(always)]
-    fn decode(word: u32) -> Selection {
-        Selection {
-            ftz: word & 1 != 0,
-            propagate_nan: word & 1 << 1 != 0,
-            xorsign_abs: word & 1 << 2 != 0,
-        }
-    }
 }
 
 operands! {
@@ -191,15 +176,6 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
         _ => return None,
     };
     Some(emit_with(code, ty, &[ty; 3][..sources], option.as_slice()))
-}
-
-/// How `min` and `max` choose.
-pub(super) fn selection(form: &FormReader<'_>, ftz: bool) -> Selection {
-    Selection {
-        ftz,
-        propagate_nan: form.has("NaN"),
-        xorsign_abs: form.has("xorsign") && form.has("abs"),
-    }
 }
 
 fn test(form: &FormReader<'_>) -> Option<Lowering> {

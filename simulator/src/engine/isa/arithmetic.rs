@@ -2,8 +2,8 @@
 
 use super::family::Family;
 use super::{approximate, float, half, integer};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::ScalarKind;
 
 /// The instructions of this file.

@@ -20,8 +20,8 @@ use crate::engine::exec::operand::{
     Address, LANES, Read, ReadList, Value, WriteList, WriteOptional, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::{Lowering, unsupported};
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::ptx::ast::{Instruction, Operand};

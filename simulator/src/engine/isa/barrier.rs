@@ -10,8 +10,8 @@ use crate::engine::exec::operand::{Read, ReadPredicate, Write, WritePredicate, o
 use crate::engine::exec::wait::{Reduction, ReductionTarget, Wait};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::accepted::{Lowering, unsupported};
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Width};
 use crate::engine::observe;

@@ -11,8 +11,8 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::FUNCTIONS;
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Call, Field, Symbol, Width};
 use crate::engine::program::CallSite;

@@ -9,8 +9,8 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Binary, LANES, Ternary, Write};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::ScalarKind;
 use crate::numerics::integer as numeric;
 

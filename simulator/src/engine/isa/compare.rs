@@ -14,8 +14,8 @@ use crate::engine::exec::operand::{
     LANES, Read, ReadPredicate, Value, Write, WritePredicate, WritePredicateOptional, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::{Lowering, unsupported};
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::compare::Comparison;

@@ -3,8 +3,8 @@
 use super::compare::CompareModifiers;
 use super::family::Family;
 use super::{compare, half};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {

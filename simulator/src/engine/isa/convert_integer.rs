@@ -8,7 +8,7 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, vector};
 use crate::engine::exec::operand::{Unary, Value};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Register, Width};
 

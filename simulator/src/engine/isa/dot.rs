@@ -4,8 +4,8 @@ use super::family::Family;
 use super::lanewise;
 use super::lowering::{by_flags, emit};
 use crate::engine::exec::op::{scalar, vector};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::numerics::integer as numeric;
 

@@ -1,6 +1,6 @@
 //! Instruction families: the opcodes that a file lowers.
 
-use crate::engine::lower::accepted::ReadForm;
+use crate::engine::lower::lowerings::ReadForm;
 
 /// The instructions of a file.
 pub(crate) struct Family {

@@ -9,8 +9,8 @@ use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {

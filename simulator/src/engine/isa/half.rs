@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
-use super::approximate::selection;
 use super::compare::CompareModifiers;
 use super::lowering::emit_with;
+use super::selection::selection;
 use super::{compare, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -15,8 +15,8 @@ use crate::engine::exec::operand::{
     Encode, Encoded, LANES, Read, ReadPredicate, Value, Write, WritePredicate, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::{Lowering, unsupported};
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::Rounding;

@@ -10,8 +10,8 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{Binary, LANES, Value, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::numerics::integer as numeric;
 

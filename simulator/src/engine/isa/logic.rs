@@ -8,8 +8,8 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{ReadPredicate, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Register, Width};
 

@@ -2,7 +2,7 @@
 
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Value;
-use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Field, Width};
 use crate::numerics::integer;

@@ -15,8 +15,8 @@ use crate::engine::exec::operand::{Address, LANES, ReadList, WriteList, operands
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{SHARED, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::shape::Element;
 

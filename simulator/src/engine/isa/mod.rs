@@ -36,6 +36,7 @@ pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod parameters;
 pub(crate) mod redux;
+mod selection;
 pub(crate) mod shuffle;
 pub(crate) mod special;
 pub(crate) mod stack;
@@ -51,8 +52,8 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use self::family::Family;
-use super::lower::accepted::{Lowering, ReadForm};
 use super::lower::form::FormReader;
+use super::lower::lowerings::{Lowering, Lowerings, ReadForm};
 use super::lower::{Builder, accept};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
@@ -200,8 +201,12 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
 }
 
 /// Lowers one instruction.
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+pub(crate) fn lower<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    lowerings: &mut Lowerings,
+) -> Result<()> {
     let form = accept::check(cx, inst)?;
     cx.uses_async_proxy |= form.uses_async_proxy;
-    form.lower(cx, inst, read)
+    lowerings.lower(cx, inst, &form, read)
 }

@@ -11,8 +11,8 @@ use crate::engine::exec::operand::{
     LANES, Read, ReadList, ReadPredicate, Value, Width, Write, WriteList, WritePredicate, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};

@@ -14,7 +14,7 @@ use crate::engine::exec::operand::{
     LANES, Read, ReadArea, Value, Write, WriteArea, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::unsupported;
+use crate::engine::lower::lowerings::unsupported;
 use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Register, Symbol, Width};
 use crate::ptx::ast::{Instruction, Operand};

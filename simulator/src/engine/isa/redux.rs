@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use crate::engine::exec::exchange::{Exchange, exchange};
 use crate::engine::exec::operand::{LANES, Read, Value, Write, lanes_of, operands};
 use crate::engine::exec::warp::Warp;
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 
 /// The instructions of this file.

@@ -13,8 +13,8 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Register, Width};
 use crate::ptx::Result;

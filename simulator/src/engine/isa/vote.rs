@@ -13,8 +13,8 @@ use crate::engine::exec::operand::{
     operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
 
 /// The instructions of this file.

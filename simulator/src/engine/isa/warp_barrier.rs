@@ -7,8 +7,8 @@ use crate::engine::exec::operand::{Read, lanes_of, operands};
 use crate::engine::exec::wait::Wait;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::accepted::Lowering;
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
 
 operands! {

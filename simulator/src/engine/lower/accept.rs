@@ -5,7 +5,7 @@ use std::rc::Rc;
 use warpsmith_isa::operand::{Role, Shape};
 use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special};
 
-use super::accepted::AcceptedForm;
+use super::acceptance::AcceptedForm;
 use super::builder::Builder;
 use super::scope::Symbol;
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
@@ -33,7 +33,7 @@ pub(crate) fn check<'a>(
     let forms = forms.map_err(|message| Error::new(inst.at, message.as_str()))?;
     let mut closest: Option<(Misfit, &Match)> = None;
     for form in forms.iter() {
-        let Some(misfit) = form.found.misfit(shapes) else {
+        let Some(misfit) = form.form.misfit(shapes) else {
             return Ok(form.clone());
         };
         let progress = |misfit: &Misfit| match *misfit {
@@ -41,7 +41,7 @@ pub(crate) fn check<'a>(
             Misfit::Operand { number, .. } => number + 1,
         };
         if closest.is_none_or(|(other, _)| progress(&misfit) > progress(&other)) {
-            closest = Some((misfit, &form.found));
+            closest = Some((misfit, &form.form));
         }
     }
     Err(match closest {

@@ -3,13 +3,23 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use warpsmith_isa::{PtxVersion, Target, matches};
+use warpsmith_isa::effect::Proxy;
+use warpsmith_isa::{Match, PtxVersion, Target, matches};
 
-use super::accepted::AcceptedForm;
 use crate::ptx::ast;
 
 /// An instruction's opcode and modifiers.
 type Name<'a> = (&'a str, &'a [&'a str]);
+
+/// A form that a module may have.
+pub(crate) struct AcceptedForm {
+    /// The form, with its modifiers decided.
+    pub form: Match,
+    /// Its number: the forms of a module are numbered as they come.
+    pub number: usize,
+    /// Whether it has an access by the asynchronous proxy.
+    pub uses_async_proxy: bool,
+}
 
 /// The instructions of one name.
 pub(crate) struct Named {
@@ -25,6 +35,8 @@ pub(crate) struct Acceptance<'a> {
     pub target: Target,
     /// The names so far.
     names: FxHashMap<Name<'a>, Named>,
+    /// The number of the next form.
+    next: usize,
 }
 
 impl<'a> Acceptance<'a> {
@@ -36,6 +48,7 @@ impl<'a> Acceptance<'a> {
             // What is newer than the tables may have all that they list.
             target: Target::parse(module.target).unwrap_or(Target::NEWEST),
             names: FxHashMap::default(),
+            next: 0,
         }
     }
 
@@ -45,7 +58,7 @@ impl<'a> Acceptance<'a> {
         let number = self.names.len();
         self.names.entry(name).or_insert_with(|| Named {
             number,
-            forms: forms(name, version, target).map_err(Rc::new),
+            forms: forms(name, version, target, &mut self.next).map_err(Rc::new),
         })
     }
 }
@@ -55,6 +68,7 @@ fn forms(
     name: Name<'_>,
     version: PtxVersion,
     target: Target,
+    next: &mut usize,
 ) -> std::result::Result<Rc<[Rc<AcceptedForm>]>, String> {
     let mut refusal: Option<String> = None;
     let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
@@ -66,7 +80,16 @@ fn forms(
                 false
             }
         })
-        .map(|found| Rc::new(AcceptedForm::new(found)))
+        .map(|form| {
+            let number = std::mem::replace(next, *next + 1);
+            let mut effects = form.effects();
+            let uses_async_proxy = effects.any(|found| found.effect.proxy == Proxy::Async);
+            Rc::new(AcceptedForm {
+                form,
+                number,
+                uses_async_proxy,
+            })
+        })
         .collect();
     match refusal {
         Some(refusal) if allowed.is_empty() => Err(refusal),

@@ -6,7 +6,6 @@
 
 pub(crate) mod accept;
 mod acceptance;
-pub(crate) mod accepted;
 mod allocate;
 mod builder;
 mod constants;
@@ -14,6 +13,7 @@ mod context;
 mod emit;
 mod field;
 pub(crate) mod form;
+pub(crate) mod lowerings;
 mod module;
 mod operands;
 mod scope;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::builder::Builder;
 use super::context::Context;
+use super::lowerings::Lowerings;
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
 use crate::engine::exec::level::VectorLevel;
@@ -117,9 +118,10 @@ fn lower_functions<'a>(
 ) -> Result<Module> {
     let mut functions = Vec::new();
     let mut registers = Vec::new();
+    let mut lowerings = Lowerings::default();
     for (number, function) in defined.iter().enumerate() {
         let mut builder = Builder::new(&mut context, number as u32);
-        builder.function(function)?;
+        builder.function(function, &mut lowerings)?;
         let (lowered, pressure) = allocate::allocate(function.name, builder);
         functions.push(lowered);
         registers.push(pressure);

@@ -2,6 +2,7 @@
 
 use super::builder::Builder;
 use super::field::Register;
+use super::lowerings::Lowerings;
 use super::scope::{Scope, Symbol, duplicate};
 use super::variables::size_of;
 use crate::engine::exec::operand::Width;
@@ -11,12 +12,16 @@ use crate::ptx::{Error, Result};
 
 impl<'a> Builder<'a, '_> {
     /// Lowers the whole function.
-    pub fn function(&mut self, function: &'a Function<'a>) -> Result<()> {
+    pub fn function(
+        &mut self,
+        function: &'a Function<'a>,
+        lowerings: &mut Lowerings,
+    ) -> Result<()> {
         self.entry = function.entry;
         self.at = function.at;
         self.parameters(function)?;
         let body = function.body.as_deref().unwrap_or(&[]);
-        self.statements(body)?;
+        self.statements(body, lowerings)?;
         // Control that falls off the end returns.
         self.guard = None;
         self.name = self.add_name("ret".to_owned());
@@ -96,7 +101,11 @@ impl<'a> Builder<'a, '_> {
         Ok(register)
     }
 
-    fn statements(&mut self, statements: &'a [Statement<'a>]) -> Result<()> {
+    fn statements(
+        &mut self,
+        statements: &'a [Statement<'a>],
+        lowerings: &mut Lowerings,
+    ) -> Result<()> {
         for statement in statements {
             let (name, at) = match statement {
                 Statement::Label(name, at) => (*name, *at),
@@ -132,14 +141,14 @@ impl<'a> Builder<'a, '_> {
                     self.labels[label as usize] = Some(self.code.len() as u32);
                 }
                 Statement::Variable(variable) => self.variable(variable)?,
-                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Instruction(instruction) => self.instruction(instruction, lowerings)?,
                 Statement::Block(inner) => {
                     let start = self.code.len() as u32;
                     self.scopes.push(Scope {
                         start,
                         ..Scope::default()
                     });
-                    self.statements(inner)?;
+                    self.statements(inner, lowerings)?;
                     let scope = self.scopes.pop().unwrap_or_default();
                     let end = self.code.len() as u32;
                     self.areas
@@ -210,13 +219,17 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
-    fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<()> {
+    fn instruction(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        lowerings: &mut Lowerings,
+    ) -> Result<()> {
         self.at = instruction.at;
         self.guard = match instruction.guard {
             None => None,
             Some((name, negated, at)) => Some((self.predicate_named(name, at)?, negated)),
         };
         self.mentions.clear();
-        isa::lower(self, instruction)
+        isa::lower(self, instruction, lowerings)
     }
 }

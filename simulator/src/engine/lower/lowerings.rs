@@ -1,10 +1,6 @@
-//! A form that a module may have, and how its instructions are lowered: its modifiers are read once for all of them.
+//! How the instructions of a form are lowered: its modifiers are read once for all of them.
 
-use std::cell::OnceCell;
-
-use warpsmith_isa::Match;
-use warpsmith_isa::effect::Proxy;
-
+use super::acceptance::AcceptedForm;
 use super::builder::Builder;
 use super::form::FormReader;
 use crate::ptx::ast::Instruction;
@@ -36,36 +32,27 @@ enum Unsupported {
     Modifier(&'static str),
 }
 
-/// A form that a module may have.
-pub(crate) struct AcceptedForm {
-    /// The form, with its modifiers decided.
-    pub found: Match,
-    /// Whether it has an access by the asynchronous proxy.
-    pub uses_async_proxy: bool,
-    lowering: OnceCell<std::result::Result<Lowering, Unsupported>>,
+/// How the forms of a module are lowered, so far as they have come up.
+#[derive(Default)]
+pub(crate) struct Lowerings {
+    /// By the form's number.
+    known: Vec<Option<std::result::Result<Lowering, Unsupported>>>,
 }
 
-impl AcceptedForm {
-    /// A form that nobody has read yet.
-    pub fn new(found: Match) -> AcceptedForm {
-        let mut effects = found.effects();
-        let uses_async_proxy = effects.any(|found| found.effect.proxy == Proxy::Async);
-        AcceptedForm {
-            found,
-            uses_async_proxy,
-            lowering: OnceCell::new(),
-        }
-    }
-
-    /// Lowers an instruction of this form. Its modifiers are read by `read`, the first time.
+impl Lowerings {
+    /// Lowers an instruction of a form. The form's modifiers are read by `read`, the first time.
     pub fn lower<'a>(
-        &self,
+        &mut self,
         cx: &mut Builder<'a, '_>,
         inst: &'a Instruction<'a>,
+        accepted: &AcceptedForm,
         read: ReadForm,
     ) -> Result<()> {
-        let lowering = self.lowering.get_or_init(|| {
-            let form = FormReader::new(&self.found);
+        if self.known.len() <= accepted.number {
+            self.known.resize_with(accepted.number + 1, || None);
+        }
+        let lowering = self.known[accepted.number].get_or_insert_with(|| {
+            let form = FormReader::new(&accepted.form);
             let lowering = read(&form).ok_or(Unsupported::Form)?;
             match form.unread() {
                 None => Ok(lowering),
