@@ -19,6 +19,7 @@ pub mod forms;
 mod index;
 mod matched;
 mod modifier;
+pub mod nvvm;
 pub mod operand;
 mod phrase;
 pub mod phrases;

@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::linker::spaces;
 use crate::linker::template::{Statement, statements};
 use crate::llvm::{Module, Value, ValueKind};
-use warpsmith_isa::{Since, Target, Targets, special_registers};
+use warpsmith_isa::{Since, Target, Targets, nvvm, special_registers};
 
 /// What an instruction, an attribute or an architecture asks for.
 #[derive(Debug, Clone)]
@@ -89,17 +89,7 @@ fn check_asm(
 ) -> Result<(), BuildError> {
     for statement in statements(text) {
         for since in needs(statement, target(arch)) {
-            if !since.targets.contain(target(arch)) {
-                return Err(BuildError::ArchLacks {
-                    feature: statement.mnemonic.into(),
-                    needs: first_name(since.targets),
-                    arch,
-                    used_by: call.function().map(|f| super::symbols::demangle(&f.name())),
-                    location: call.location(),
-                });
-            }
-            let ptx = PtxVersion::new(since.ptx.major.into(), since.ptx.minor.into());
-            raise(highest, statement.mnemonic, ptx);
+            need(statement.mnemonic, since, call, arch, highest)?;
         }
     }
     Ok(())
@@ -136,41 +126,32 @@ fn check_intrinsic(
     arch: Arch,
     highest: &mut Requirement,
 ) -> Result<(), BuildError> {
-    const NEEDS: &[(&str, (u32, u32), u32)] = &[
-        ("cluster", (7, 8), 90),
-        ("mapa", (7, 8), 90),
-        ("getctarank", (7, 8), 90),
-        ("redux", (7, 0), 80),
-        ("mbarrier", (7, 0), 80),
-        ("cp.async", (7, 0), 80),
-        ("cp.async.bulk", (8, 0), 90),
-        ("fence.proxy", (8, 3), 90),
-        ("elect.sync", (8, 0), 90),
-        ("wgmma", (8, 0), 90),
-        ("match", (6, 0), 70),
-        ("activemask", (6, 2), 0),
-        ("nanosleep", (6, 3), 70),
-        ("ldmatrix", (6, 5), 75),
-        ("stmatrix", (7, 8), 90),
-    ];
-    let Some(rest) = name.strip_prefix("llvm.nvvm.") else {
+    let Some(lowered) = nvvm::find(name) else {
         return Ok(());
     };
-    for (part, ptx, level) in NEEDS {
-        if !rest.contains(part) {
-            continue;
-        }
-        if arch.level() < *level {
-            return Err(BuildError::ArchLacks {
-                feature: name.into(),
-                needs: format!("sm_{level}"),
-                arch,
-                used_by: call.function().map(|f| super::symbols::demangle(&f.name())),
-                location: call.location(),
-            });
-        }
-        raise(highest, name, PtxVersion::new(ptx.0, ptx.1));
+    let since = lowered.since(target(arch));
+    need(name, since, call, arch, highest)
+}
+
+/// Counts in what `what`, an instruction or intrinsic, needs.
+fn need(
+    what: &str,
+    since: Since,
+    call: Value<'_>,
+    arch: Arch,
+    highest: &mut Requirement,
+) -> Result<(), BuildError> {
+    if !since.targets.contain(target(arch)) {
+        return Err(BuildError::ArchLacks {
+            feature: what.into(),
+            needs: first_name(since.targets),
+            arch,
+            used_by: call.function().map(|f| super::symbols::demangle(&f.name())),
+            location: call.location(),
+        });
     }
+    let ptx = PtxVersion::new(since.ptx.major.into(), since.ptx.minor.into());
+    raise(highest, what, ptx);
     Ok(())
 }
 
