@@ -10,15 +10,18 @@
 mod allocator;
 pub mod archive;
 mod atomics;
+mod call_chains;
 mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod line_directives;
 mod lines;
 mod panics;
 mod records;
 mod requirements;
 mod shared;
+mod short_names;
 mod spaces;
 mod symbols;
 mod template;
@@ -117,9 +120,18 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     atomics::restore(&module)?;
     spaces::resolve(&module)?;
     float::apply(&module, job.float, &records);
-    lines::attribute(&module, job.foreign);
+    let chains = if version < lines::CHAINS_SINCE {
+        lines::flatten(&module, job.foreign);
+        None
+    } else {
+        Some(lines::number(&module, job.foreign))
+    };
     dump(&module, "after");
-    Ok(globals::mark_managed(module.emit(&machine)?, &managed))
+    let ptx = globals::mark_managed(module.emit(&machine)?, &managed);
+    Ok(match chains {
+        Some(chains) => line_directives::write(&ptx, &chains),
+        None => ptx,
+    })
 }
 
 /// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
@@ -133,7 +145,8 @@ const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,ear
 /// for what the linker does after it.
 const PIPELINE: &str = "default<O3>,function(infer-address-spaces,atomic-expand)";
 
-/// The oldest PTX version that has what the kernels use, or the user's if it suffices.
+/// The oldest PTX version that has what the kernels use, and chains of inlined calls if lines are named; or the user's if it has what
+/// the kernels use.
 fn choose_version(
     module: &Module<'_>,
     records: &[records::Record],
@@ -156,6 +169,7 @@ fn choose_version(
         }
     }
     match job.ptx_version {
+        None if job.lines => Ok(needs.ptx.max(lines::CHAINS_SINCE)),
         None => Ok(needs.ptx),
         Some(asked) if asked > PtxVersion::NEWEST => Err(BuildError::Setup(format!(
             "PTX {asked} was asked for, and the newest that is known is {}",

@@ -1,7 +1,7 @@
 //! The checker with stamps against the shadow alone, on random programs: every finding is the same.
 
 use proptest::prelude::*;
-use warpsmith_isa::effect::{AccessKind, Order};
+use warpsmith_isa::effect::{AccessKind, Order, Scope};
 
 use super::tests::{ATOMIC, READ, STRONG_READ, STRONG_WRITE, WRITE, access_by, class};
 use super::*;
@@ -235,7 +235,7 @@ fn perform(shared: &mut SharedMemory, blocks: u32, site: u32, step: &Step) -> Op
             }
             shared.cluster_complete();
         }
-        Action::Fence => shared.fence(block, warp, mask.trailing_zeros()),
+        Action::Fence => shared.fence(block, warp, mask & mask.wrapping_neg(), Scope::Cluster),
         Action::Flag { kind, order } => shared.synchronise_globally(&GlobalSynchronisation {
             block,
             warp,
@@ -243,6 +243,7 @@ fn perform(shared: &mut SharedMemory, blocks: u32, site: u32, step: &Step) -> Op
             addresses: &[8; 32],
             kind,
             order,
+            scope: Scope::Device,
         }),
         Action::Restart => shared.start(),
     }

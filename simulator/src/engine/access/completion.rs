@@ -1,6 +1,6 @@
 //! Completion of asynchronous operations: where their bytes move, and where the checks see them.
 
-use super::check::shared_access;
+use super::check::{self, shared_access};
 use super::declared::Declared;
 use super::finding;
 use crate::engine::exec::async_copy::AsyncCopy;
@@ -8,7 +8,6 @@ use crate::engine::exec::bulk_copy::BulkCopy;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::guest::{self, GuestWord};
-use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::mbarrier::Object;
 use crate::engine::exec::operand::LANES;
 use crate::engine::exec::warp::{Flow, Warp};
@@ -19,7 +18,8 @@ pub(crate) fn complete_all(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32
     if complete(warp, cluster, mask, Completed::All) == Flow::Fault {
         return Flow::Fault;
     }
-    complete_bulk(warp, cluster, mask, Completed::All)
+    complete_bulk(warp, cluster, mask, Completed::All);
+    Flow::Next
 }
 
 /// Completes copies (`cp.async`) of the lanes of `mask`.
@@ -47,15 +47,19 @@ fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: C
             declared,
             issuer,
         } = copy;
-        let write = Seen {
-            issuer,
-            lane,
-            declared,
-            pointer: to,
-            bytes: bytes.into(),
-        };
-        if write.check(warp, cluster) == Flow::Fault {
-            return Flow::Fault;
+        if warp.watched
+            && let Some(found) = shared_access(
+                issuer,
+                cluster,
+                Declared::from_word(declared),
+                1 << lane,
+                &[to; LANES],
+                bytes.into(),
+                &(),
+            )
+        {
+            // Its value is not compared: it is not in a register.
+            return finding::fail(warp, cluster, &found);
         }
         let (bytes, from_bytes) = (usize::from(bytes), usize::from(from_bytes));
         // SAFETY: both ranges were resolved when the copy was issued (`path::access`). The source is global memory, which stays
@@ -76,65 +80,46 @@ pub(crate) fn complete_bulk(
     cluster: &mut Cluster<'_>,
     mask: u32,
     which: Completed,
-) -> Flow {
+) {
     if warp.bulk_copies.is_empty() {
-        return Flow::Next;
+        return;
     }
-    for (_, mut copy) in warp.bulk_copies.take(mask, which) {
-        if write(warp, cluster, &mut copy) == Flow::Fault {
-            return Flow::Fault;
-        }
+    for (lane, mut copy) in warp.bulk_copies.take(mask, which) {
+        write(warp, cluster, &mut copy);
+        check::wait(warp, cluster, 1 << lane, copy.source.as_ref());
     }
-    Flow::Next
 }
 
 /// Reads the sources of the bulk copies of the lanes of `mask` that are waited for by groups.
-pub(crate) fn read_bulk(
-    warp: &mut Warp,
-    cluster: &mut Cluster<'_>,
-    mask: u32,
-    which: Completed,
-) -> Flow {
+pub(crate) fn read_bulk(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) {
     let mut copies = std::mem::take(&mut warp.bulk_copies);
-    let mut due = copies.due(mask, which);
-    let failed = due.any(|(_, copy)| read(warp, cluster, copy) == Flow::Fault);
-    drop(due);
+    for (lane, copy) in copies.due(mask, which) {
+        read(cluster, copy);
+        check::wait(warp, cluster, 1 << lane, copy.source.as_ref());
+    }
     warp.bulk_copies = copies;
-    if failed { Flow::Fault } else { Flow::Next }
 }
 
 /// A thread waits for the phase of an mbarrier: if nothing but bytes is missing, completes the copies that bring them.
 ///
 /// # Safety
 /// The access path found the pointer's 8 bytes, to be changed.
-pub(crate) unsafe fn settle(warp: &mut Warp, cluster: &mut Cluster<'_>, barrier: *mut u8) -> Flow {
+pub(crate) unsafe fn settle(warp: &mut Warp, cluster: &mut Cluster<'_>, barrier: *mut u8) {
     let word = barrier.cast::<u64>();
     loop {
         // SAFETY: the caller's pointer is valid for 8 bytes.
         let object = Object::unpack(unsafe { u64::load(word) });
         let Some(mut object) = object.filter(|object| object.pending == 0 && object.bytes > 0)
         else {
-            return Flow::Next;
+            return;
         };
         let mut transactions = std::mem::take(&mut cluster.transactions);
         let taken = transactions.take(barrier, |count| cluster.choose(count));
         cluster.transactions = transactions;
         let Some(mut transaction) = taken else {
-            return Flow::Next;
+            return;
         };
-        if write(warp, cluster, &mut transaction.copy) == Flow::Fault {
-            return Flow::Fault;
-        }
-        let signal = Seen {
-            issuer: transaction.copy.issuer,
-            lane: transaction.copy.lane.into(),
-            declared: transaction.signal,
-            pointer: barrier,
-            bytes: 8,
-        };
-        if signal.check(warp, cluster) == Flow::Fault {
-            return Flow::Fault;
-        }
+        write(warp, cluster, &mut transaction.copy);
         object.bytes -= i64::from(transaction.copy.bytes);
         // SAFETY: the caller's pointer is valid for 8 bytes, to be changed.
         unsafe { u64::store(word, object.settled()) };
@@ -142,43 +127,21 @@ pub(crate) unsafe fn settle(warp: &mut Warp, cluster: &mut Cluster<'_>, barrier:
 }
 
 /// Reads a bulk copy's source, if it has not been read.
-fn read(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) -> Flow {
+fn read(cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
     if copy.read.is_some() {
-        return Flow::Next;
-    }
-    let source = Seen {
-        issuer: copy.issuer,
-        lane: copy.lane.into(),
-        declared: copy.source,
-        pointer: copy.from,
-        bytes: copy.bytes,
-    };
-    if source.check(warp, cluster) == Flow::Fault {
-        return Flow::Fault;
+        return;
     }
     let mut bytes = vec![0u8; copy.bytes as usize];
     // SAFETY: the source was resolved when the copy was issued (`path::access_range`), in global memory, which stays mapped while the
     // grid runs, or in shared memory of the cluster, which its warps do not outlive; `bytes` is as long.
     unsafe { guest::copy(copy.from, bytes.as_mut_ptr(), bytes.len()) };
     copy.read = Some(bytes.into());
-    Flow::Next
+    check::finish(cluster, copy.source.as_ref());
 }
 
 /// Reads a bulk copy's source, if it has not been read, and writes the destination.
-fn write(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) -> Flow {
-    if read(warp, cluster, copy) == Flow::Fault {
-        return Flow::Fault;
-    }
-    let destination = Seen {
-        issuer: copy.issuer,
-        lane: copy.lane.into(),
-        declared: copy.destination,
-        pointer: copy.to,
-        bytes: copy.bytes,
-    };
-    if destination.check(warp, cluster) == Flow::Fault {
-        return Flow::Fault;
-    }
+fn write(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
+    read(cluster, copy);
     let bytes = copy.read.take().unwrap_or_default();
     // SAFETY: the destination was resolved when the copy was issued (`path::access_range`), with this length and aligned to 16
     // bytes, in global memory, which stays mapped while the grid runs, or in shared memory of the cluster.
@@ -188,44 +151,6 @@ fn write(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) -> Flo
             None => guest::copy(bytes.as_ptr(), copy.to, bytes.len()),
         }
     }
+    check::finish(cluster, copy.destination.as_ref());
     warp.changes += 1;
-    Flow::Next
-}
-
-/// How many bytes the checks are told of at once.
-const CHECKED_BYTES: u32 = 32;
-
-/// An access that happens now, and was issued before.
-struct Seen {
-    issuer: Issuer,
-    lane: usize,
-    /// Its access word.
-    declared: u32,
-    pointer: *mut u8,
-    bytes: u32,
-}
-
-impl Seen {
-    /// Tells the checks. Values are not compared: they are not in registers.
-    fn check(&self, warp: &mut Warp, cluster: &mut Cluster<'_>) -> Flow {
-        if !warp.watched || !cluster.holds(self.pointer) {
-            return Flow::Next;
-        }
-        let mut pieces = (0..self.bytes).step_by(CHECKED_BYTES as usize);
-        let found = pieces.find_map(|start| {
-            shared_access(
-                self.issuer,
-                cluster,
-                Declared::from_word(self.declared),
-                1 << self.lane,
-                &[self.pointer.wrapping_add(start as usize); LANES],
-                (self.bytes - start).min(CHECKED_BYTES),
-                &(),
-            )
-        });
-        match found {
-            Some(found) => finding::fail(warp, cluster, &found),
-            None => Flow::Next,
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Bulk copies that are not done, and the transactions of mbarriers that wait for them.
 
-use super::issuer::Issuer;
+use crate::check::{AsyncAccess, AsyncTicket};
 
 /// Combines words in memory with those in the bytes, for a reduction. The flag says whether the memory is global.
 ///
@@ -18,11 +18,16 @@ pub(crate) struct BulkCopy {
     pub combine: Option<Combine>,
     /// The source's bytes, once they are read.
     pub read: Option<Box<[u8]>>,
-    /// The access words of the source and the destination, and who issued it, for the checks.
-    pub source: u32,
-    pub destination: u32,
-    pub issuer: Issuer,
-    pub lane: u8,
+    /// What the checks are to be told when the source has been read, and when the destination is written.
+    pub source: Option<Watched>,
+    pub destination: Option<Watched>,
+}
+
+/// An asynchronous access that the checks know of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watched {
+    pub access: AsyncAccess,
+    pub ticket: AsyncTicket,
 }
 
 /// A bulk copy whose bytes an mbarrier counts.
@@ -30,8 +35,6 @@ pub(crate) struct BulkCopy {
 pub(crate) struct Transaction {
     /// The mbarrier's object.
     pub barrier: *mut u8,
-    /// Its access word, for the checks.
-    pub signal: u32,
     pub copy: BulkCopy,
 }
 
@@ -83,21 +86,14 @@ mod tests {
     fn transaction(barrier: usize, bytes: u32) -> Transaction {
         Transaction {
             barrier: std::ptr::without_provenance_mut(barrier),
-            signal: 0,
             copy: BulkCopy {
                 from: std::ptr::null_mut(),
                 to: std::ptr::null_mut(),
                 bytes,
                 combine: None,
                 read: None,
-                source: 0,
-                destination: 0,
-                issuer: Issuer {
-                    block: 0,
-                    warp: 0,
-                    site: 0,
-                },
-                lane: 0,
+                source: None,
+                destination: None,
             },
         }
     }

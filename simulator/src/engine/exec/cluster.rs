@@ -101,13 +101,18 @@ impl<'g> Cluster<'g> {
         memory.ensure(stride * blocks);
         let checks = grid.checks;
         let checker = ((checks.races || checks.uninitialised) && shared > 0).then(|| {
-            Box::new(SharedMemory::new(
+            let checker = SharedMemory::new(
                 blocks as u32,
                 grid.threads,
                 stride as u32,
                 checks.races,
                 checks.uninitialised,
-            ))
+            );
+            Box::new(if grid.uses_async_proxy {
+                checker.with_async_proxy()
+            } else {
+                checker
+            })
         });
         let blocks = (0..blocks).map(|rank| Block {
             index: [0; 3],
@@ -258,6 +263,11 @@ impl<'g> Cluster<'g> {
             block: (offset / stride) as u32,
             offset: (offset % stride) as u32,
         })
+    }
+
+    /// Where a pointer is in the shared memory of the cluster's blocks, one behind the other.
+    pub fn shared_offset(&self, pointer: *mut u8) -> u32 {
+        pointer.addr().wrapping_sub(self.shared_start()) as u32
     }
 
     /// Whether a pointer is into it.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use warpsmith_isa::effect::Effect;
 
-use super::memory::address;
+use super::addresses::address;
 use super::update::{
     Add, AddBf16, AddBf16x2, AddF16, AddF16x2, AddF32, AddF64, And, AtomicWord, Dec, Exchange, Inc,
     MaxS32, MaxS64, MaxU, MinS32, MinS64, MinU, Or, Update, Xor,

@@ -1,14 +1,12 @@
-//! `bar barrier`, the cluster's barrier, `bar.warp.sync`, and fences.
+//! `bar barrier`: the barriers of the block; those of the warp and of the cluster are in files of their own.
 
 use super::family::Family;
-use crate::engine::access::check;
+use super::{cluster_barrier, warp_barrier};
 use crate::engine::exec::barrier::Votes;
 use crate::engine::exec::cluster::{Arrival, Cluster};
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
-use crate::engine::exec::operand::{
-    Read, ReadPredicate, Write, WritePredicate, lanes_of, operands,
-};
+use crate::engine::exec::operand::{Read, ReadPredicate, Write, WritePredicate, operands};
 use crate::engine::exec::wait::{Reduction, ReductionTarget, Wait};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
@@ -22,7 +20,7 @@ use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
-    opcodes: &["bar", "barrier", "membar", "fence"],
+    opcodes: &["bar", "barrier"],
     read,
 };
 
@@ -61,8 +59,6 @@ operands! {
     pub(crate) struct BlockVoteOperands {
         d: WritePredicate, vote: ReadPredicate, number: Read<u32>, count: Read<u32>, flags: u32,
     }
-    pub(crate) struct ClusterArriveOperands { relaxed: u32 }
-    pub(crate) struct WarpSyncOperands { members: Read<u32> }
 }
 
 /// A barrier of the block.
@@ -225,159 +221,14 @@ fn partial(warp: &mut Warp, cluster: &Cluster<'_>, number: u32, (other, lane): (
     )
 }
 
-/// `barrier.cluster.arrive`
-struct ClusterArrive;
-
-impl Op for ClusterArrive {
-    type Operands = ClusterArriveOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        let mask = warp.mask;
-        if warp.cluster_phase != cluster.barrier_phase {
-            warp.cluster_phase = cluster.barrier_phase;
-            warp.cluster_arrived = 0;
-        }
-        if warp.cluster_arrived & mask != 0 {
-            let lane = (warp.cluster_arrived & mask).trailing_zeros() as usize;
-            let message = "barrier.cluster.arrive twice without a wait between";
-            return warp.fail(FaultKind::IllegalInstruction, lane, message);
-        }
-        warp.cluster_arrived |= mask;
-        cluster.arrived += mask.count_ones();
-        if let Some(checker) = cluster.checker.as_deref_mut() {
-            checker.cluster_arrive(warp.block, warp.index, mask, o.relaxed == 0);
-        }
-        let phase = cluster.barrier_phase;
-        cluster.complete_barrier();
-        if warp.observed {
-            let arrival = observe::Arrival {
-                barrier: observe::Barrier::Cluster,
-                completes: cluster.barrier_phase != phase,
-            };
-            warp.observe(cluster, |observer, at| observer.barrier(at, &arrival));
-        }
-        Flow::Next
-    }
-}
-
-/// `barrier.cluster.wait`
-struct ClusterWait;
-
-impl Op for ClusterWait {
-    type Operands = ();
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if warp.cluster_arrived & warp.mask != warp.mask {
-            let lane = (!warp.cluster_arrived & warp.mask).trailing_zeros() as usize;
-            let message = "barrier.cluster.wait without an arrive before";
-            return warp.fail(FaultKind::IllegalInstruction, lane, message);
-        }
-        let phase = warp.cluster_phase;
-        let next = warp.pc + 1;
-        if cluster.barrier_phase != phase {
-            return Flow::Next;
-        }
-        warp.wait(Wait::Cluster { phase }, next);
-        Flow::Leave
-    }
-}
-
-/// `bar.warp.sync`
-struct WarpSync;
-
-impl Op for WarpSync {
-    type Operands = WarpSyncOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let masks = *o.members.lanes(warp);
-        let first = warp.mask.trailing_zeros() as usize;
-        let members = masks[first];
-        if let Some(lane) = lanes_of(warp.mask).find(|&lane| masks[lane] >> lane & 1 == 0) {
-            let message = format!(
-                "bar.warp.sync by lane {lane}, which its mask {:#010x} does not name",
-                masks[lane]
-            );
-            return warp.fail(FaultKind::IllegalInstruction, lane, message);
-        }
-        let same = lanes_of(warp.mask)
-            .filter(|&lane| masks[lane] == members)
-            .fold(0, |all, lane| all | 1 << lane);
-        if same != warp.mask {
-            // Several masks at once: one group for each.
-            let (pc, frame, rest) = (warp.pc, warp.frame, warp.mask & !same);
-            let others = warp.active & !warp.mask;
-            if others != 0 {
-                warp.add_ready(others, pc + 1, frame);
-            }
-            // The rest runs this instruction after the first have waited or passed.
-            warp.active = same;
-            warp.mask = same;
-            warp.add_ready(rest, pc, frame);
-            if warp.warp_barrier(cluster, members) {
-                warp.pc = pc + 1;
-                warp.park(Wait::Ready);
-            }
-            return Flow::Leave;
-        }
-        if warp.warp_barrier(cluster, members) {
-            Flow::Next
-        } else {
-            Flow::Leave
-        }
-    }
-}
-
-/// `membar` and `fence`
-struct Fence;
-
-impl Op for Fence {
-    type Operands = ();
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        check::fence(warp, cluster);
-        Flow::Next
-    }
-}
-
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
-    match form.opcode() {
-        "membar" | "fence" => Some(fence(form)),
-        _ if form.has("warp") => form.has("sync").then(|| {
-            Lowering::new(|cx, inst| {
-                let members = cx.src(&inst.operands[0], Ty::B32)?.into();
-                cx.emit(scalar::<WarpSync>(), WarpSyncOperands { members });
-                Ok(())
-            })
-        }),
-        _ if form.has("cluster") => cluster(form),
-        _ => block(form),
+    if form.has("warp") {
+        warp_barrier::read(form)
+    } else if form.has("cluster") {
+        cluster_barrier::read(form)
+    } else {
+        block(form)
     }
-}
-
-/// `barrier.cluster`
-fn cluster(form: &FormReader<'_>) -> Option<Lowering> {
-    // Whether all lanes come together changes nothing here: each arrives for itself.
-    form.ignore(&["aligned"]);
-    if form.has("wait") {
-        form.ignore(&["acquire"]);
-        return Some(Lowering::new(|cx, _| {
-            cx.emit(scalar::<ClusterWait>(), ());
-            Ok(())
-        }));
-    }
-    let relaxed = u32::from(form.slot("sem") == Some("relaxed"));
-    form.has("arrive").then(|| {
-        Lowering::new(move |cx, _| {
-            cx.emit(scalar::<ClusterArrive>(), ClusterArriveOperands { relaxed });
-            Ok(())
-        })
-    })
 }
 
 /// `barrier` and `bar` of the block.
@@ -470,13 +321,4 @@ fn lower_block<'a>(
         }
     };
     Ok(())
-}
-
-/// `membar.level` and `fence`: whatever order, scope or proxy the form names, the simulator's is the strongest.
-fn fence(form: &FormReader<'_>) -> Lowering {
-    form.ignore_all();
-    Lowering::new(|cx, _| {
-        cx.emit(scalar::<Fence>(), ());
-        Ok(())
-    })
 }

@@ -3,12 +3,14 @@
 
 use half::{bf16, f16};
 
+use super::addresses::address;
 use super::control::nothing;
-use super::memory::address;
 use super::update::{
     Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxS32, MaxS64, MaxU, MinS32,
     MinS64, MinU, Or, Update, Xor,
 };
+use crate::check::AsyncCompletion;
+use crate::engine::access::check;
 use crate::engine::access::completion::{complete_bulk, read_bulk};
 use crate::engine::access::declared::Declared;
 use crate::engine::access::locate::Extent;
@@ -122,12 +124,39 @@ const REDUCTIONS: &[(&str, &str, Combine)] = &[
     ("max", "bf16", combine::<u16, MaxHalf<bf16>>),
 ];
 
-/// A copy of one lane whose source and destination have been found.
+/// What an instruction's operands are of a copy.
+#[derive(Clone, Copy)]
+struct Ends {
+    to: Address,
+    from: Address,
+}
+
+/// The bytes behind an address of one lane.
+fn range(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    address: Address,
+    extent: Extent,
+) -> std::result::Result<*mut u8, Flow> {
+    let mut pointer = std::ptr::null_mut();
+    let flow = access_range(warp, cluster, address, lane, extent, |_, _, found| {
+        pointer = found;
+        Flow::Next
+    });
+    match flow {
+        Flow::Next => Ok(pointer),
+        failed => Err(failed),
+    }
+}
+
+/// A copy of one lane whose source and destination have been found; the checks do not know of it yet.
 fn found(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
     lane: usize,
-    (to, from, bytes): (Address, Address, u32),
+    ends: Ends,
+    bytes: u32,
     reduction: u32,
 ) -> std::result::Result<BulkCopy, Flow> {
     if !bytes.is_multiple_of(UNIT) {
@@ -139,35 +168,58 @@ fn found(
         return Err(warp.fail(FaultKind::IllegalInstruction, lane, message));
     }
     let extent = Extent { bytes, align: UNIT };
-    let mut pointers = [std::ptr::null_mut(); 2];
-    for (pointer, address) in pointers.iter_mut().zip([to, from]) {
-        let flow = access_range(warp, cluster, address, lane, extent, |_, _, found| {
-            *pointer = found;
-            Flow::Next
-        });
-        if flow == Flow::Fault {
-            return Err(flow);
-        }
-    }
-    let combine = match reduction {
-        0 => None,
-        number => Some(REDUCTIONS[number as usize - 1].2),
-    };
     Ok(BulkCopy {
-        from: pointers[1],
-        to: pointers[0],
+        to: range(warp, cluster, lane, ends.to, extent)?,
+        from: range(warp, cluster, lane, ends.from, extent)?,
         bytes,
-        combine,
+        combine: match reduction {
+            0 => None,
+            number => Some(REDUCTIONS[number as usize - 1].2),
+        },
         read: None,
-        source: Declared::of(from).completed().word(),
-        destination: Declared::of(to).completed().word(),
-        issuer: warp.issuer(),
-        lane: lane as u8,
+        source: None,
+        destination: None,
     })
+}
+
+/// Tells the checks of a lane's copy.
+fn watch(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    ends: Ends,
+    copy: &mut BulkCopy,
+    completion: AsyncCompletion,
+) -> std::result::Result<(), Flow> {
+    let (from, to) = (Declared::of(ends.from), Declared::of(ends.to));
+    let (source, destination) = ((copy.from, copy.bytes), (copy.to, copy.bytes));
+    copy.source = check::issue(warp, cluster, lane, from, source, completion)?;
+    copy.destination = check::issue(warp, cluster, lane, to, destination, completion)?;
+    Ok(())
 }
 
 /// A bulk copy that its thread waits for by groups.
 struct GroupCopy;
+
+impl GroupCopy {
+    fn issue(
+        warp: &mut Warp,
+        cluster: &mut Cluster<'_>,
+        lane: usize,
+        bytes: u32,
+        o: GroupCopyOperands,
+    ) -> std::result::Result<(), Flow> {
+        let ends = Ends {
+            to: o.to,
+            from: o.from,
+        };
+        let mut copy = found(warp, cluster, lane, ends, bytes, o.reduction)?;
+        let completion = AsyncCompletion::BulkGroup;
+        watch(warp, cluster, lane, ends, &mut copy, completion)?;
+        warp.bulk_copies.issue(lane, copy);
+        Ok(())
+    }
+}
 
 impl Op for GroupCopy {
     type Operands = GroupCopyOperands;
@@ -176,10 +228,8 @@ impl Op for GroupCopy {
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let bytes = *o.bytes.lanes(warp);
         for lane in lanes_of(warp.mask).filter(|&lane| bytes[lane] > 0) {
-            let ends = (o.to, o.from, bytes[lane]);
-            match found(warp, cluster, lane, ends, o.reduction) {
-                Ok(copy) => warp.bulk_copies.issue(lane, copy),
-                Err(flow) => return flow,
+            if let Err(flow) = GroupCopy::issue(warp, cluster, lane, bytes[lane], o) {
+                return flow;
             }
         }
         Flow::Next
@@ -189,66 +239,70 @@ impl Op for GroupCopy {
 /// A bulk copy whose bytes an mbarrier counts.
 struct BarrierCopy;
 
+impl BarrierCopy {
+    fn issue(
+        warp: &mut Warp,
+        cluster: &mut Cluster<'_>,
+        lane: usize,
+        bytes: u32,
+        o: BarrierCopyOperands,
+    ) -> std::result::Result<(), Flow> {
+        let ends = Ends {
+            to: o.to,
+            from: o.from,
+        };
+        let copy = found(warp, cluster, lane, ends, bytes, o.reduction)?;
+        let barrier = range(warp, cluster, lane, o.barrier, Extent::value(8))?;
+        let (Some(to), Some(at)) = (cluster.place(copy.to), cluster.place(barrier)) else {
+            let message = "a bulk copy with an mbarrier goes to shared memory";
+            return Err(warp.fail(FaultKind::InvalidAddressSpace, lane, message));
+        };
+        if to.block != at.block {
+            let message = "the mbarrier of a bulk copy lies in another block than its destination";
+            return Err(warp.fail(FaultKind::InvalidAddressSpace, lane, message));
+        }
+        let targets = match o.multicast {
+            0 => 1u64 << to.block,
+            _ => o.blocks.lanes(warp)[lane].into(),
+        };
+        let count = cluster.blocks.len() as u32;
+        if let Some(none) = (count..16).find(|block| targets >> block & 1 != 0) {
+            let message = format!("multicast to block {none} of a cluster of {count}");
+            return Err(warp.fail(FaultKind::IllegalInstruction, lane, message));
+        }
+        for block in (0..count).filter(|block| targets >> block & 1 != 0) {
+            let target = &cluster.blocks[block as usize];
+            if target.live == 0 {
+                let message =
+                    format!("multicast to block {block} of the cluster, which has exited");
+                return Err(warp.fail(FaultKind::IllegalAddress, lane, message));
+            }
+            let base = target.shared;
+            let barrier = base.wrapping_add(at.offset as usize);
+            let mut copy = BulkCopy {
+                to: base.wrapping_add(to.offset as usize),
+                read: None,
+                ..copy
+            };
+            let completion = AsyncCompletion::Mbarrier {
+                offset: cluster.shared_offset(barrier),
+            };
+            watch(warp, cluster, lane, ends, &mut copy, completion)?;
+            cluster.transactions.issue(Transaction { barrier, copy });
+        }
+        Ok(())
+    }
+}
+
 impl Op for BarrierCopy {
     type Operands = BarrierCopyOperands;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let (bytes, blocks) = (*o.bytes.lanes(warp), *o.blocks.lanes(warp));
+        let bytes = *o.bytes.lanes(warp);
         for lane in lanes_of(warp.mask).filter(|&lane| bytes[lane] > 0) {
-            let ends = (o.to, o.from, bytes[lane]);
-            let copy = match found(warp, cluster, lane, ends, o.reduction) {
-                Ok(copy) => copy,
-                Err(flow) => return flow,
-            };
-            let mut barrier = std::ptr::null_mut();
-            let object = Extent::value(8);
-            let flow = access_range(warp, cluster, o.barrier, lane, object, |_, _, found| {
-                barrier = found;
-                Flow::Next
-            });
-            if flow == Flow::Fault {
+            if let Err(flow) = BarrierCopy::issue(warp, cluster, lane, bytes[lane], o) {
                 return flow;
-            }
-            let (Some(to), Some(at)) = (cluster.place(copy.to), cluster.place(barrier)) else {
-                let message = "a bulk copy with an mbarrier goes to shared memory";
-                return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
-            };
-            if to.block != at.block {
-                let message =
-                    "the mbarrier of a bulk copy lies in another block than its destination";
-                return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
-            }
-            let signal = Declared::of(o.barrier).completed().word();
-            if o.multicast == 0 {
-                cluster.transactions.issue(Transaction {
-                    barrier,
-                    signal,
-                    copy,
-                });
-                continue;
-            }
-            let count = cluster.blocks.len() as u32;
-            if let Some(none) = (count..16).find(|block| blocks[lane] >> block & 1 != 0) {
-                let message = format!("multicast to block {none} of a cluster of {count}");
-                return warp.fail(FaultKind::IllegalInstruction, lane, message);
-            }
-            for block in (0..count).filter(|block| blocks[lane] >> block & 1 != 0) {
-                let base = cluster.blocks[block as usize].shared;
-                if cluster.blocks[block as usize].live == 0 {
-                    let message =
-                        format!("multicast to block {block} of the cluster, which has exited");
-                    return warp.fail(FaultKind::IllegalAddress, lane, message);
-                }
-                cluster.transactions.issue(Transaction {
-                    barrier: base.wrapping_add(at.offset as usize),
-                    signal,
-                    copy: BulkCopy {
-                        to: base.wrapping_add(to.offset as usize),
-                        read: None,
-                        ..copy
-                    },
-                });
             }
         }
         Flow::Next
@@ -280,10 +334,11 @@ impl Op for WaitGroup {
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let which = Completed::AllButGroups(o.keep);
         if o.read != 0 {
-            read_bulk(warp, cluster, warp.mask, which)
+            read_bulk(warp, cluster, warp.mask, which);
         } else {
-            complete_bulk(warp, cluster, warp.mask, which)
+            complete_bulk(warp, cluster, warp.mask, which);
         }
+        Flow::Next
     }
 }
 

@@ -264,11 +264,11 @@ fn branch_indexed<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Re
         let message = "expected the label of a list of branch targets";
         return Err(Error::new(operand.at, message));
     };
-    let Some(Symbol::Targets(labels)) = cx.find(name) else {
+    let Some(Symbol::Targets { start, count }) = cx.find(name) else {
         let message = format!("`{name}` is not a list of branch targets");
         return Err(Error::new(operand.at, message));
     };
-    let targets = cx.label_list(&labels);
+    let targets = Labels::new(start, count);
     cx.emit(scalar::<Indexed>(), IndexedOperands { index, targets })
         .control = Control::Switch;
     Ok(())

@@ -3,10 +3,10 @@
 
 use warpsmith_isa::effect::Effect;
 
+use super::addresses::address;
 use super::bulk;
 use super::family::Family;
 use super::mbarrier::{self, ArrivalCount};
-use super::memory::address;
 use crate::engine::access::completion::complete;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;

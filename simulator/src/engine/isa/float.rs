@@ -28,143 +28,70 @@ pub(crate) trait Fast: Float + Value + Default {
     fn max(self, other: Self) -> Self;
 }
 
-impl Fast for f32 {
-    #[inline(always)]
-    fn add(self, other: f32) -> f32 {
-        self + other
-    }
-    #[inline(always)]
-    fn sub(self, other: f32) -> f32 {
-        self - other
-    }
-    #[inline(always)]
-    fn mul(self, other: f32) -> f32 {
-        self * other
-    }
-    #[inline(always)]
-    fn fma(self, b: f32, c: f32) -> f32 {
-        self.mul_add(b, c)
-    }
-    #[inline(always)]
-    fn div(self, other: f32) -> f32 {
-        self / other
-    }
-    #[inline(always)]
-    fn clean(self) -> f32 {
-        if self.is_nan() {
-            f32::from_bits(0x7FFF_FFFF)
-        } else {
-            self
+/// Implements [`Fast`] for a type: `clean` and `flushed` are its own, and the bit of the sign.
+macro_rules! fast {
+    ($($ty:ident, $sign:expr, { $($own:item)* })*) => { $(impl Fast for $ty {
+        #[inline(always)]
+        fn add(self, other: $ty) -> $ty { self + other }
+        #[inline(always)]
+        fn sub(self, other: $ty) -> $ty { self - other }
+        #[inline(always)]
+        fn mul(self, other: $ty) -> $ty { self * other }
+        #[inline(always)]
+        fn fma(self, b: $ty, c: $ty) -> $ty { self.mul_add(b, c) }
+        #[inline(always)]
+        fn div(self, other: $ty) -> $ty { self / other }
+        #[inline(always)]
+        fn neg(self) -> $ty { $ty::from_bits(self.to_bits() ^ $sign).clean() }
+        #[inline(always)]
+        fn abs(self) -> $ty { $ty::from_bits(self.to_bits() & !$sign).clean() }
+        // The smaller; a number rather than a NaN; -0 is smaller than +0.
+        #[inline(always)]
+        fn min(self, other: $ty) -> $ty {
+            let smaller = if other < self { other } else { self };
+            let zeros = $ty::from_bits(self.to_bits() | other.to_bits());
+            let both = if self == other { zeros } else { smaller };
+            if self.is_nan() {
+                other.clean()
+            } else if other.is_nan() {
+                self
+            } else {
+                both
+            }
         }
-    }
-    #[inline(always)]
-    fn flushed(self) -> f32 {
-        let bits = self.to_bits();
-        f32::from_bits(if bits & 0x7F80_0000 == 0 {
-            bits & 0x8000_0000
-        } else {
-            bits
-        })
-    }
-    #[inline(always)]
-    fn neg(self) -> f32 {
-        f32::from_bits(self.to_bits() ^ 0x8000_0000).clean()
-    }
-    #[inline(always)]
-    fn abs(self) -> f32 {
-        f32::from_bits(self.to_bits() & 0x7FFF_FFFF).clean()
-    }
-    // The smaller; a number rather than a NaN; -0 is smaller than +0.
-    #[inline(always)]
-    fn min(self, other: f32) -> f32 {
-        let smaller = if other < self { other } else { self };
-        let zeros = f32::from_bits(self.to_bits() | other.to_bits());
-        let both = if self == other { zeros } else { smaller };
-        if self.is_nan() {
-            other.clean()
-        } else if other.is_nan() {
-            self
-        } else {
-            both
+        #[inline(always)]
+        fn max(self, other: $ty) -> $ty {
+            let larger = if other > self { other } else { self };
+            let zeros = $ty::from_bits(self.to_bits() & other.to_bits());
+            let both = if self == other { zeros } else { larger };
+            if self.is_nan() {
+                other.clean()
+            } else if other.is_nan() {
+                self
+            } else {
+                both
+            }
         }
-    }
-    #[inline(always)]
-    fn max(self, other: f32) -> f32 {
-        let larger = if other > self { other } else { self };
-        let zeros = f32::from_bits(self.to_bits() & other.to_bits());
-        let both = if self == other { zeros } else { larger };
-        if self.is_nan() {
-            other.clean()
-        } else if other.is_nan() {
-            self
-        } else {
-            both
-        }
-    }
+        $($own)*
+    })* };
 }
-
-impl Fast for f64 {
-    #[inline(always)]
-    fn add(self, other: f64) -> f64 {
-        self + other
-    }
-    #[inline(always)]
-    fn sub(self, other: f64) -> f64 {
-        self - other
-    }
-    #[inline(always)]
-    fn mul(self, other: f64) -> f64 {
-        self * other
-    }
-    #[inline(always)]
-    fn fma(self, b: f64, c: f64) -> f64 {
-        self.mul_add(b, c)
-    }
-    #[inline(always)]
-    fn div(self, other: f64) -> f64 {
-        self / other
-    }
-    #[inline(always)]
-    fn clean(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn flushed(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn neg(self) -> f64 {
-        f64::from_bits(self.to_bits() ^ 1 << 63)
-    }
-    #[inline(always)]
-    fn abs(self) -> f64 {
-        f64::from_bits(self.to_bits() & !(1 << 63))
-    }
-    #[inline(always)]
-    fn min(self, other: f64) -> f64 {
-        let smaller = if other < self { other } else { self };
-        let zeros = f64::from_bits(self.to_bits() | other.to_bits());
-        let both = if self == other { zeros } else { smaller };
-        if self.is_nan() {
-            other
-        } else if other.is_nan() {
-            self
-        } else {
-            both
+fast! {
+    f32, 1 << 31, {
+        #[inline(always)]
+        fn clean(self) -> f32 {
+            if self.is_nan() { f32::from_bits(0x7FFF_FFFF) } else { self }
+        }
+        #[inline(always)]
+        fn flushed(self) -> f32 {
+            let bits = self.to_bits();
+            f32::from_bits(if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits })
         }
     }
-    #[inline(always)]
-    fn max(self, other: f64) -> f64 {
-        let larger = if other > self { other } else { self };
-        let zeros = f64::from_bits(self.to_bits() & other.to_bits());
-        let both = if self == other { zeros } else { larger };
-        if self.is_nan() {
-            other
-        } else if other.is_nan() {
-            self
-        } else {
-            both
-        }
+    f64, 1 << 63, {
+        #[inline(always)]
+        fn clean(self) -> f64 { self }
+        #[inline(always)]
+        fn flushed(self) -> f64 { self }
     }
 }
 

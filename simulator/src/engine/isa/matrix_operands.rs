@@ -102,6 +102,14 @@ pub(crate) enum FragmentUse {
     Written,
 }
 
+/// Which operand is the address of a fragment that is loaded or stored.
+pub(super) fn address_number(direction: FragmentUse) -> usize {
+    match direction {
+        FragmentUse::Written => 1,
+        FragmentUse::Read => 0,
+    }
+}
+
 /// The registers of a fragment operand.
 pub(crate) fn fragment<'a>(
     cx: &mut Builder<'a, '_>,

@@ -1,8 +1,8 @@
 //! `mbarrier`: barriers in shared memory that count arrivals and bytes.
 
+use super::addresses::address;
 use super::family::Family;
 use super::lowering::{by_flags, emit};
-use super::memory::address;
 use crate::engine::access::completion::settle;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
@@ -220,22 +220,19 @@ fn test<L: Level>(
     });
     let waiting = warp.mask & !bits;
     if flow == Flow::Next && waiting != 0 && !cluster.transactions.is_empty() {
-        return (wait(warp, cluster, waiting), bits);
+        wait(warp, cluster, waiting);
     }
     (flow, bits)
 }
 
 /// Brings the bytes that the barriers of these lanes, at `warp.pointers`, wait for; the next test sees them.
 #[cold]
-fn wait(warp: &mut Warp, cluster: &mut Cluster<'_>, lanes: u32) -> Flow {
+fn wait(warp: &mut Warp, cluster: &mut Cluster<'_>, lanes: u32) {
     for lane in lanes_of(lanes) {
         let barrier = warp.pointers[lane];
         // SAFETY: the access path found these 8 bytes for the lanes of the mask, and `update` left them in `warp.pointers`.
-        if unsafe { settle(warp, cluster, barrier) } == Flow::Fault {
-            return Flow::Fault;
-        }
+        unsafe { settle(warp, cluster, barrier) };
     }
-    Flow::Next
 }
 
 /// `mbarrier.test_wait` and `try_wait` with a state.

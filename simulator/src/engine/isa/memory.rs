@@ -2,30 +2,28 @@
 
 use super::family::Family;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
+use super::addresses::declared;
 use super::control::nothing;
 use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::parameters;
+use super::vector_memory::{LoadVector, LoadVectorOperands, StoreVector, StoreVectorOperands};
 use crate::engine::access::bytes::Bytes;
-use crate::engine::access::declared::Declared;
 use crate::engine::access::path::{access, access_global};
 use crate::engine::access::values::{self, Stored};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::{self, GuestWord};
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, vector};
-use crate::engine::exec::operand::{
-    Address, FULL, LANES, ReadList, Value, WriteList, lanes_of, operands,
-};
+use crate::engine::exec::operand::{Address, FULL, LANES, Value, lanes_of, operands};
 use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::accepted::{Lowering, unsupported};
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::types::Ty;
-use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width};
+use crate::engine::lower::{Base, Builder, Width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
 
@@ -45,9 +43,7 @@ pub(super) const FAMILY: Family = Family {
 
 operands! {
     pub(crate) struct LoadOperands<R: Value> { d: Write<R>, from: Address }
-    pub(crate) struct LoadVectorOperands<R: Value> { d: WriteList<R>, from: Address }
     pub(crate) struct StoreOperands<R: Value> { to: Address, value: Read<R> }
-    pub(crate) struct StoreVectorOperands<R: Value> { to: Address, values: ReadList<R> }
 }
 
 /// A load of `M` into a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
@@ -99,71 +95,6 @@ fn load<L: Level, M: GuestWord + Widen<R>, R: Value>(warp: &mut Warp, d: Write<R
     }
 }
 
-/// A vector load.
-struct LoadVector<M, R>(PhantomData<(M, R)>);
-
-impl<M: GuestWord + Widen<R>, R: Value + Default> Op for LoadVector<M, R> {
-    type Operands = LoadVectorOperands<R>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.d.len();
-        let size = (size_of::<M>() * count) as u32;
-        access::<L>(
-            warp,
-            cluster,
-            o.from,
-            size,
-            Stored::Unknown,
-            #[inline(always)]
-            |warp, _, bytes| {
-                match bytes {
-                    Bytes::Row(start) => {
-                        let rows = rows::<L, M>(start.cast(), count);
-                        for part in 0..count {
-                            let mut result = [R::default(); LANES];
-                            for lane in 0..LANES {
-                                let at = lane * count + part;
-                                // SAFETY: `rows` has loaded `count` rows, and `at` lies in them.
-                                result[lane] = unsafe { rows[at / LANES].assume_init_ref() }
-                                    [at % LANES]
-                                    .widen();
-                            }
-                            o.d.get(warp, part).put(warp, &result);
-                        }
-                    }
-                    Bytes::Lanes => {
-                        for part in 0..count {
-                            let mut result = [R::default(); LANES];
-                            for lane in lanes_of(warp.mask) {
-                                let from = warp.pointers[lane].cast::<M>().wrapping_add(part);
-                                // SAFETY: the access path found `count` elements there.
-                                result[lane] = unsafe { M::load(from) }.widen();
-                            }
-                            o.d.get(warp, part).put(warp, &result);
-                        }
-                    }
-                }
-                Flow::Next
-            },
-        )
-    }
-}
-
-/// The most elements of a vector.
-const MOST: usize = 8;
-
-/// Loads `count` rows of elements.
-#[inline(always)]
-fn rows<L: Level, M: GuestWord>(start: *const M, count: usize) -> [MaybeUninit<[M; LANES]>; MOST] {
-    let mut rows = [const { MaybeUninit::uninit() }; MOST];
-    for (index, row) in rows.iter_mut().take(count).enumerate() {
-        // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
-        row.write(unsafe { guest::load_row::<L, M>(start.add(index * LANES)) });
-    }
-    rows
-}
-
 /// A store of `M` from a register of `R`; `IN_PLACE` for global memory, where it is worth the code.
 struct Store<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
 
@@ -200,58 +131,6 @@ impl<M: GuestWord, R: Value + Narrow<M>, const IN_PLACE: bool> Op for Store<M, R
         } else {
             access::<L>(warp, cluster, o.to, size, stored, perform)
         }
-    }
-}
-
-/// A vector store.
-struct StoreVector<M, R>(PhantomData<(M, R)>);
-
-impl<M: GuestWord, R: Value + Narrow<M>> Op for StoreVector<M, R> {
-    type Operands = StoreVectorOperands<R>;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.values.len();
-        let size = (size_of::<M>() * count) as u32;
-        let stored = |warp: &Warp, lane: usize| values::list::<M, R>(warp, o.values, lane);
-        access::<L>(
-            warp,
-            cluster,
-            o.to,
-            size,
-            Stored::Lanes(&stored),
-            #[inline(always)]
-            |warp, _, bytes| {
-                match bytes {
-                    Bytes::Row(start) => {
-                        let mut rows = [[M::default(); LANES]; MOST];
-                        for part in 0..count {
-                            let values = o.values.get(warp, part).lanes(warp);
-                            for lane in 0..LANES {
-                                let at = lane * count + part;
-                                rows[at / LANES][at % LANES] = values[lane].narrow();
-                            }
-                        }
-                        for (index, row) in rows.iter().take(count).enumerate() {
-                            let start = start.cast::<M>().wrapping_add(index * LANES);
-                            // SAFETY: the access path found a row of vectors, which is `count` rows of elements.
-                            unsafe { guest::store_row::<L, M>(start, row) };
-                        }
-                    }
-                    Bytes::Lanes => {
-                        for part in 0..count {
-                            let values = o.values.get(warp, part).lanes(warp);
-                            for lane in lanes_of(warp.mask) {
-                                let to = warp.pointers[lane].cast::<M>().wrapping_add(part);
-                                // SAFETY: the access path found `count` elements there.
-                                unsafe { M::store(to, values[lane].narrow()) };
-                            }
-                        }
-                    }
-                }
-                Flow::Next
-            },
-        )
     }
 }
 
@@ -312,72 +191,6 @@ impl Elements {
         let ty = Ty::new(ty.kind, ty.width());
         Some(Elements { ty, count })
     }
-}
-
-/// The address in this operand, with what the instruction does there.
-pub(super) fn address<'a>(
-    cx: &mut Builder<'a, '_>,
-    operand: &Operand<'a>,
-    effect: Effect,
-) -> Result<Address> {
-    let operand = cx.address(operand)?;
-    declared(cx, operand, effect)
-}
-
-/// The operand of an address that is computed at run time, with what is done there.
-fn declared<'a>(
-    cx: &mut Builder<'a, '_>,
-    operand: AddressOperand<'a>,
-    effect: Effect,
-) -> Result<Address> {
-    let mut offset = operand.offset;
-    let mut wide = true;
-    let mut field = match operand.base {
-        Base::Register(register, is_wide) => {
-            if !is_wide && matches!(effect.space, Space::Global | Space::Const | Space::Generic) {
-                return Err(Error::new(
-                    operand.at,
-                    "a global or generic address has 64 bits",
-                ));
-            }
-            wide = is_wide;
-            Field::Register(register)
-        }
-        Base::Absolute => {
-            let field = cx.constant(offset as u64, Width::W64);
-            offset = 0;
-            field
-        }
-        Base::Symbol(name, symbol) => {
-            let field = cx.address_of(name, &symbol, offset, operand.at)?;
-            offset = 0;
-            match (effect.space, &symbol) {
-                (
-                    Space::Generic,
-                    Symbol::Shared { .. } | Symbol::Local { .. } | Symbol::Parameter { .. },
-                ) => {
-                    return Err(Error::new(
-                        operand.at,
-                        format!("`{name}` needs its state space in the instruction"),
-                    ));
-                }
-                _ => field,
-            }
-        }
-    };
-    if i32::try_from(offset).is_err() {
-        // An offset beyond 32 bits is added beforehand.
-        let sum = Field::Register(cx.new_register(Width::W64));
-        let constant = cx.constant(offset as u64, Width::W64);
-        cx.emit_fields(
-            vector::<super::integer::Add<u64>>(),
-            &[sum, field, constant],
-        );
-        (field, offset) = (sum, 0);
-    }
-    // Each memory instruction remembers one of the extents of global memory.
-    let declared = Declared::new(effect, wide, cx.code.len());
-    Ok(cx.address_word(field, offset as u32, declared.word()))
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {

@@ -1,6 +1,7 @@
 //! The instruction families: each file lists its opcodes, lowers them, and holds their operations. What exists is in the crate
 //! `warpsmith-isa`; [`lower()`] asks it before a family reads the modifiers of what it finds there.
 
+mod addresses;
 pub(crate) mod approximate;
 pub(crate) mod arithmetic;
 pub(crate) mod atomic;
@@ -9,6 +10,7 @@ pub(crate) mod bits;
 mod bulk;
 pub(crate) mod call;
 pub(crate) mod carry;
+pub(crate) mod cluster_barrier;
 pub(crate) mod compare;
 mod comparison;
 pub(crate) mod control;
@@ -18,6 +20,7 @@ pub(crate) mod copy;
 pub(crate) mod dot;
 mod elements;
 mod family;
+pub(crate) mod fence;
 pub(crate) mod float;
 pub(crate) mod fragment;
 pub(crate) mod half;
@@ -27,6 +30,7 @@ pub(crate) mod lowering;
 pub(crate) mod match_lanes;
 pub(crate) mod matrix;
 mod matrix_operands;
+pub(crate) mod matrix_rows;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
@@ -37,8 +41,10 @@ pub(crate) mod special;
 pub(crate) mod stack;
 mod update;
 pub(crate) mod variables;
+pub(crate) mod vector_memory;
 pub(crate) mod video;
 pub(crate) mod vote;
+pub(crate) mod warp_barrier;
 
 use std::sync::OnceLock;
 
@@ -162,6 +168,7 @@ const FAMILIES: &[Family] = &[
     memory::FAMILY,
     atomic::FAMILY,
     barrier::FAMILY,
+    fence::FAMILY,
     shuffle::FAMILY,
     vote::FAMILY,
     match_lanes::FAMILY,
@@ -172,7 +179,7 @@ const FAMILIES: &[Family] = &[
     copy::FAMILY,
     stack::FAMILY,
     matrix::FAMILY,
-    fragment::FAMILY,
+    matrix_rows::FAMILY,
     video::FAMILY,
 ];
 
@@ -195,5 +202,6 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
 /// Lowers one instruction.
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let form = accept::check(cx, inst)?;
+    cx.uses_async_proxy |= form.uses_async_proxy;
     form.lower(cx, inst, read)
 }

@@ -25,13 +25,14 @@ pub(crate) fn check<'a>(
         *shape = self::shape(cx, operand)?;
     }
     let shapes = &shapes[..operands.len()];
-    let forms = cx
-        .module
-        .accepts
-        .forms((inst.opcode, &inst.modifiers))
-        .map_err(|message| Error::new(inst.at, message))?;
+    let accepts = &mut cx.module.accepts;
+    let named = accepts.named((inst.opcode, &inst.modifiers));
+    let forms = named.forms.clone();
+    let number = named.number;
+    cx.set_name(number, inst);
+    let forms = forms.map_err(|message| Error::new(inst.at, message.as_str()))?;
     let mut closest: Option<(Misfit, &Match)> = None;
-    for form in forms {
+    for form in forms.iter() {
         let Some(misfit) = form.found.misfit(shapes) else {
             return Ok(form.clone());
         };
@@ -132,7 +133,7 @@ fn wanted(form: &Match, operand: &isa::operand::Operand) -> String {
 }
 
 /// How many operands there are in braces or brackets; refuses special registers among them that do not exist for this module.
-fn count<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
+fn count<'a>(cx: &mut Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
     for operand in operands {
         shape(cx, operand)?;
     }
@@ -140,16 +141,16 @@ fn count<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
 }
 
 /// What an operand looks like; refuses special registers that do not exist for this module.
-fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
+fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
     Ok(match &operand.kind {
-        OperandKind::Name(name) => match cx.find(name) {
+        OperandKind::Name(name) => match cx.mention(name) {
             Some(Symbol::Register { ty, .. }) => Shape::Register(ty.name),
             Some(Symbol::Vector { .. }) => Shape::Register(""),
             Some(_) => Shape::Symbol,
             None => special(cx, name, operand)?,
         },
         OperandKind::Component(name, part) => {
-            if cx.find(name).is_none() {
+            if cx.mention(name).is_none() {
                 special(cx, &format!("{name}.{part}"), operand)?
             } else {
                 Shape::Unknown

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use warpsmith_isa::Match;
+use warpsmith_isa::effect::Proxy;
 
 use super::builder::Builder;
 use super::form::FormReader;
@@ -39,14 +40,19 @@ enum Unsupported {
 pub(crate) struct AcceptedForm {
     /// The form, with its modifiers decided.
     pub found: Match,
+    /// Whether it has an access by the asynchronous proxy.
+    pub uses_async_proxy: bool,
     lowering: OnceCell<std::result::Result<Lowering, Unsupported>>,
 }
 
 impl AcceptedForm {
     /// A form that nobody has read yet.
     pub fn new(found: Match) -> AcceptedForm {
+        let mut effects = found.effects();
+        let uses_async_proxy = effects.any(|found| found.effect.proxy == Proxy::Async);
         AcceptedForm {
             found,
+            uses_async_proxy,
             lowering: OnceCell::new(),
         }
     }

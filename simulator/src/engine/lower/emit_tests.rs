@@ -12,7 +12,7 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::context::Context;
 use crate::engine::lower::field::Register;
-use crate::engine::lower::scope::Scope;
+use crate::engine::lower::scope::{Scope, Symbol};
 use crate::engine::lower::shared::Layout;
 use crate::ptx;
 
@@ -54,7 +54,7 @@ fn build<R>(f: impl FnOnce(&mut Builder<'_, '_>) -> R) -> R {
         &mut place,
     );
     let mut cx = Builder::new(&mut context, 0);
-    cx.name = cx.name_number("test");
+    cx.name = cx.add_name("test".to_owned());
     f(&mut cx)
 }
 
@@ -285,5 +285,17 @@ fn the_operands_of_another_operation() {
         let (d, a) = (register(cx, Width::W32), register(cx, Width::W32));
         let (d, a) = (d.into(), a.into());
         cx.emit(code::<Add>(), Unary::<u32, u32> { d, a });
+    });
+}
+
+#[test]
+fn a_mention_of_a_name_keeps_its_meaning() {
+    let (first, second) = "%a %a".split_once(' ').expect("two mentions");
+    build(|cx| {
+        cx.scope().insert(first, Symbol::Label(1));
+        assert!(matches!(cx.mention(first), Some(Symbol::Label(1))));
+        cx.scope().replace(second, Symbol::Label(2));
+        assert!(matches!(cx.find(first), Some(Symbol::Label(1))));
+        assert!(matches!(cx.find(second), Some(Symbol::Label(2))));
     });
 }

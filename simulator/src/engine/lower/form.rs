@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use warpsmith_isa::Match;
-use warpsmith_isa::effect::{Completion, Effect};
+use warpsmith_isa::effect::{Completion, Effect, Fence};
 
 use super::types::Ty;
 
@@ -100,6 +100,11 @@ impl<'f> FormReader<'f> {
     /// Reads all modifiers, none of which changes anything of what is computed.
     pub fn ignore_all(&self) {
         self.read.set(u32::MAX);
+    }
+
+    /// What the instruction orders, if it is a fence; its modifiers still have to be read.
+    pub fn fence(&self) -> Option<Fence> {
+        self.form.fence()
     }
 
     /// Reads what the instruction does at its address operand of this number.
