@@ -45,13 +45,13 @@ macro_rules! words {
     ($($ty:ty, $atomic:ty;)*) => { $(impl GuestWord for $ty {
         #[inline(always)]
         unsafe fn load(from: *const $ty) -> $ty {
-            // SAFETY: the pointer is valid and aligned, the caller says; an atomic may be made of any such pointer for the
+            // SAFETY: the pointer is valid and aligned (the condition of `GuestWord`); an atomic may be made of any such pointer for the
             // time of one access, as guest bytes are accessed atomically only.
             unsafe { <$atomic>::from_ptr(from.cast_mut().cast()).load(Ordering::Relaxed) as $ty }
         }
         #[inline(always)]
         unsafe fn store(to: *mut $ty, value: $ty) {
-            // SAFETY: the pointer is valid and aligned, the caller says; an atomic may be made of any such pointer for the
+            // SAFETY: the pointer is valid and aligned (the condition of `GuestWord`); an atomic may be made of any such pointer for the
             // time of one access, as guest bytes are accessed atomically only.
             unsafe { <$atomic>::from_ptr(to.cast()).store(value as _, Ordering::Relaxed) }
         }
@@ -101,7 +101,7 @@ pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T) -> [T; LAN
         // SAFETY: the loop has written all bytes; every bit pattern is a value of `T`.
         return unsafe { row.assume_init() };
     }
-    // SAFETY: the caller's promise covers each element.
+    // SAFETY: each of the 32 elements is valid, by the function's condition.
     std::array::from_fn(|lane| unsafe { T::load(from.add(lane)) })
 }
 
@@ -124,7 +124,7 @@ pub(crate) unsafe fn store_row<L: Level, T: GuestWord>(to: *mut T, from: &[T; LA
         return;
     }
     for (lane, &value) in from.iter().enumerate() {
-        // SAFETY: the caller's promise covers each element.
+        // SAFETY: each of the 32 elements is valid, by the function's condition.
         unsafe { T::store(to.add(lane), value) };
     }
 }

@@ -35,7 +35,7 @@ unsafe fn operands<O: Operands>(inst: &Inst, warp: &Warp) -> O {
 }
 
 unsafe fn run_base<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
-    // SAFETY: the instruction was emitted with this operation's operands, the caller says.
+    // SAFETY: the instruction was emitted with this operation's operands (the condition of `Exec`).
     let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<Base>(warp, cluster, operands)
 }
@@ -43,7 +43,7 @@ unsafe fn run_base<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Ins
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
 unsafe fn run_v3<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
-    // SAFETY: the instruction was emitted with this operation's operands, the caller says.
+    // SAFETY: the instruction was emitted with this operation's operands (the condition of `Exec`).
     let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<V3>(warp, cluster, operands)
 }
@@ -53,7 +53,7 @@ unsafe fn run_v3<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst)
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"
 )]
 unsafe fn run_v4<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst) -> Flow {
-    // SAFETY: the instruction was emitted with this operation's operands, the caller says.
+    // SAFETY: the instruction was emitted with this operation's operands (the condition of `Exec`).
     let operands = unsafe { operands::<O::Operands>(inst, warp) };
     O::run::<V4>(warp, cluster, operands)
 }

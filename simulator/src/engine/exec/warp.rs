@@ -34,7 +34,7 @@ pub(crate) fn erase(exec: Exec) -> Operation {
 /// The operation was made by [`erase`].
 #[inline(always)]
 unsafe fn typed(operation: Operation) -> Exec {
-    // SAFETY: the pointer was an `Exec` before `erase`, the caller says.
+    // SAFETY: the pointer was an `Exec` before `erase`, by the function's condition.
     unsafe { std::mem::transmute::<unsafe fn(), Exec>(operation.erased()) }
 }
 

@@ -26,7 +26,7 @@ macro_rules! word {
     ($($ty:ty, $atomic:ty;)*) => { $(impl AtomicWord for $ty {
         #[inline(always)]
         unsafe fn update(pointer: *mut $ty, f: impl Fn($ty) -> $ty) -> $ty {
-            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
+            // SAFETY: the pointer is valid and aligned, by the function's condition; guest bytes are accessed atomically only.
             let word = unsafe { <$atomic>::from_ptr(pointer) };
             let mut old = word.load(Ordering::Relaxed);
             loop {
@@ -38,7 +38,7 @@ macro_rules! word {
         }
         #[inline(always)]
         unsafe fn swap_if(pointer: *mut $ty, compare: $ty, value: $ty) -> $ty {
-            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
+            // SAFETY: the pointer is valid and aligned, by the function's condition; guest bytes are accessed atomically only.
             let word = unsafe { <$atomic>::from_ptr(pointer) };
             match word.compare_exchange(compare, value, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(old) | Err(old) => old,
@@ -51,7 +51,7 @@ word! { u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
 impl AtomicWord for u128 {
     unsafe fn update(pointer: *mut u128, f: impl Fn(u128) -> u128) -> u128 {
         let _guard = wide_lock();
-        // SAFETY: the pointer is valid and aligned, the caller says.
+        // SAFETY: the pointer is valid and aligned, by the function's condition.
         unsafe {
             let old = u128::load(pointer);
             u128::store(pointer, f(old));
@@ -59,7 +59,7 @@ impl AtomicWord for u128 {
         }
     }
     unsafe fn swap_if(pointer: *mut u128, compare: u128, value: u128) -> u128 {
-        // SAFETY: the pointer is valid and aligned, the caller says.
+        // SAFETY: the pointer is valid and aligned, by the function's condition.
         unsafe { Self::update(pointer, |old| if old == compare { value } else { old }) }
     }
 }
