@@ -6,6 +6,7 @@ use super::*;
 
 mod asynchronous;
 mod scope;
+mod stamps;
 
 const THREADS: u32 = 128;
 
