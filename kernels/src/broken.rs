@@ -118,14 +118,14 @@ pub unsafe fn broken_scan(state: *mut u32, out: *mut u32) {
     let tile = thread::block_idx_x() as usize;
     let mut before = 0;
     if tile > 0 {
-        // SAFETY: in bounds; but the word stays zero.
+        // SAFETY: `state` has a word for each block, the function asks; that the word stays zero is what is broken here.
         let previous = unsafe { Atomic::<u32>::from_ptr(state.add(tile - 1)) };
         while before == 0 {
             before = previous.load(Acquire);
         }
     }
     if thread::thread_idx_x() == 0 {
-        // SAFETY: in bounds.
+        // SAFETY: `out` has a word for each block, the function asks.
         unsafe { *out.add(tile) = before + 1 };
     }
 }

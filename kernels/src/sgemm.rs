@@ -169,7 +169,7 @@ unsafe fn multiply<const VECTORS: bool>(
 /// Both are in the tile, aligned to 16.
 #[inline(always)]
 unsafe fn fragment<const APART: usize>(from: *const f32) -> [f32; 8] {
-    // SAFETY: the function's condition.
+    // SAFETY: both vectors are in the tile, aligned to 16: the condition of this function.
     let (Vector(u), Vector(v)): (Vector<f32>, Vector<f32>) =
         unsafe { (*from.cast(), *from.add(APART).cast()) };
     [u[0], u[1], u[2], u[3], v[0], v[1], v[2], v[3]]

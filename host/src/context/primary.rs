@@ -149,7 +149,7 @@ impl Context {
     ///
     /// `from` is valid for reads and `to` for writes of `bytes` bytes, and nothing on the device uses the second.
     pub(crate) unsafe fn write_now(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
-        // SAFETY: the caller guarantees both ranges.
+        // SAFETY: both ranges are valid for the copy: the condition of this function.
         unsafe {
             call!(cuMemcpyHtoDAsync_v2(
                 to,
@@ -167,7 +167,7 @@ impl Context {
     ///
     /// `from` is valid for reads and `to` for writes of `bytes` bytes, and nothing on the device writes the first.
     pub(crate) unsafe fn read_now(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the caller guarantees both ranges.
+        // SAFETY: both ranges are valid for the copy: the condition of this function.
         unsafe {
             call!(cuMemcpyDtoHAsync_v2(
                 to.cast(),

@@ -124,7 +124,7 @@ impl Stream {
         {
             let guard = gpu.lock_order();
             self.handle.enter_capture(&guard, state.number)?;
-            // SAFETY: `self` owns the stream.
+            // SAFETY: `self` owns the stream, which is destroyed with it alone.
             let begun = unsafe {
                 call!(cuStreamBeginCapture_v2(
                     self.handle.raw(),

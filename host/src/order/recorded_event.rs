@@ -53,7 +53,7 @@ impl RecordedEvent {
     /// An earlier fault on the device.
     pub(crate) fn is_done(&self) -> Result<bool> {
         self.context.bind()?;
-        // SAFETY: `self` owns the event.
+        // SAFETY: `self` owns the event, which its `drop` alone destroys.
         match unsafe { call!(cuEventQuery(self.raw.raw())) } {
             Ok(()) => Ok(true),
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),

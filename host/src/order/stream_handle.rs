@@ -169,7 +169,7 @@ impl StreamHandle {
             adopt::event_handle(&self.owned.before_capture)
         } else {
             let event = adopt::event_handle(&self.owned.handover);
-            // SAFETY: `self` owns the event and the stream.
+            // SAFETY: `self` owns the event and the stream, which are destroyed with it alone.
             unsafe { call!(cuEventRecord(event, self.raw())) }?;
             event
         };
@@ -198,14 +198,14 @@ impl StreamHandle {
     pub(crate) fn past_is_done(&self, _guard: &OrderGuard<'_>) -> Result<bool> {
         self.context.bind()?;
         let answer = if self.is_captured() {
-            // SAFETY: `self` owns the event.
+            // SAFETY: `self` owns the event, which its `drop` alone destroys.
             unsafe {
                 call!(cuEventQuery(adopt::event_handle(
                     &self.owned.before_capture
                 )))
             }
         } else {
-            // SAFETY: `self` owns the stream.
+            // SAFETY: `self` owns the stream, which is destroyed with it alone.
             unsafe { call!(cuStreamQuery(self.raw())) }
         };
         match answer {

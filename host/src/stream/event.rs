@@ -80,7 +80,7 @@ impl Event {
     pub fn is_complete(&self) -> Result<bool> {
         self.refuse_capture("cuEventQuery")?;
         self.gpu.bind()?;
-        // SAFETY: `self` owns the event.
+        // SAFETY: `self` owns the event, which its `drop` alone destroys.
         match unsafe { call!(cuEventQuery(self.raw())) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             done => self.gpu.after_wait("cuEventQuery", done).map(|()| true),
@@ -95,7 +95,7 @@ impl Event {
     pub fn synchronize(&self) -> Result<()> {
         self.refuse_capture("cuEventSynchronize")?;
         self.gpu.bind()?;
-        // SAFETY: `self` owns the event.
+        // SAFETY: `self` owns the event, which its `drop` alone destroys.
         let done = unsafe { call!(cuEventSynchronize(self.raw())) };
         self.gpu.after_wait("cuEventSynchronize", done)
     }

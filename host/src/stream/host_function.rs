@@ -71,7 +71,7 @@ struct Once {
 ///
 /// `data` comes from `Box::into_raw` of a [`Once`], and this takes it over.
 unsafe extern "C" fn run_once(data: *mut core::ffi::c_void) {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the argument is what this function was registered with: its condition.
     let once = unsafe { Box::from_raw(data.cast::<Once>()) };
     run_reporting_panics(once.function, &once.reports);
 }
@@ -98,7 +98,7 @@ impl Repeated {
 ///
 /// `data` points to a [`Repeated`] that lives as long as the graph can run.
 pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the argument is what this function was registered with: its condition.
     let repeated = unsafe { &*data.cast::<Repeated>() };
     run_reporting_panics(&repeated.function, &repeated.reports);
 }

@@ -151,7 +151,7 @@ impl Stream {
     pub fn synchronize(&self) -> Result<()> {
         self.handle.refuse_capture("cuStreamSynchronize")?;
         self.gpu.bind()?;
-        // SAFETY: `self` owns the stream.
+        // SAFETY: `self` owns the stream, which is destroyed with it alone.
         let done = unsafe { call!(cuStreamSynchronize(self.handle.raw())) };
         self.gpu.after_wait("cuStreamSynchronize", done)
     }
@@ -161,7 +161,7 @@ impl Stream {
     pub fn is_idle(&self) -> Result<bool> {
         self.handle.refuse_capture("cuStreamQuery")?;
         self.gpu.bind()?;
-        // SAFETY: `self` owns the stream.
+        // SAFETY: `self` owns the stream, which is destroyed with it alone.
         match unsafe { call!(cuStreamQuery(self.handle.raw())) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             done => self.gpu.after_wait("cuStreamQuery", done).map(|()| true),
