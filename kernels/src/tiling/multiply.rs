@@ -28,7 +28,7 @@ pub unsafe fn multiply<const VECTORS: bool, E, A, B, const N: usize, const M: us
     let mut k = 0;
     // The tiles of the step at depth `k`.
     let number = |k: u32| ((k / policy.depth) & 1) as usize;
-    // SAFETY: the tiles are whole and aligned to a vector if `VECTORS`: the condition of this function.
+    // SAFETY: with `VECTORS` the rows of both factors allow vectors: the condition of this function.
     let (mut next_a, mut next_b) = unsafe { (a.read::<VECTORS>(0), b.read::<VECTORS>(0)) };
     match policy.schedule {
         Schedule::StoreAfterLoad => {
@@ -41,7 +41,7 @@ pub unsafe fn multiply<const VECTORS: bool, E, A, B, const N: usize, const M: us
             while k < depth {
                 let number = number(k);
                 k += policy.depth;
-                // SAFETY: the tiles are whole and aligned to a vector if `VECTORS`: the condition of this function.
+                // SAFETY: with `VECTORS` the rows of both factors allow vectors: the condition of this function.
                 unsafe {
                     next_a = a.read::<VECTORS>(k);
                     next_b = b.read::<VECTORS>(k);
@@ -66,7 +66,7 @@ pub unsafe fn multiply<const VECTORS: bool, E, A, B, const N: usize, const M: us
                 block::sync();
                 k += policy.depth;
                 if k < depth {
-                    // SAFETY: the tiles are whole and aligned to a vector if `VECTORS`: the condition of this function.
+                    // SAFETY: with `VECTORS` the rows of both factors allow vectors: the condition of this function.
                     unsafe {
                         next_a = a.read::<VECTORS>(k);
                         next_b = b.read::<VECTORS>(k);
