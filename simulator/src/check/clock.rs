@@ -345,6 +345,21 @@ impl Clocks {
         std::iter::once(floor).chain((0..warps).map(of_warp))
     }
 
+    /// By warp of a block, the epoch below which all of its threads have seen all that the warp's did; `None` if that is not
+    /// quickly told.
+    pub fn seen_by_all(&self, block: u32) -> Option<Vec<u32>> {
+        let warps = self.block_threads.div_ceil(32);
+        let mut seen = vec![u32::MAX; warps as usize];
+        for warp in 0..warps {
+            self.view(block, warp)?;
+            let known = self.known_of_warps(block, warp).skip(1);
+            seen.iter_mut()
+                .zip(known)
+                .for_each(|(seen, epoch)| *seen = epoch.min(*seen));
+        }
+        Some(seen)
+    }
+
     /// Whether two threads are in one block.
     #[inline]
     pub fn are_together(&self, one: Thread, other: Thread) -> bool {

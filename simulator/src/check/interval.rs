@@ -10,8 +10,8 @@ use super::known::{NO_AGENT, Thread};
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
 use super::shadow::{LaneAccess, Reads, Shadow};
 
-/// Most notes of an interval: beyond, accesses go to the shadow directly.
-const MOST_NOTES: usize = 1 << 15;
+/// Most notes of an interval: beyond, accesses go to the shadow directly. Few in tests, so that they get there.
+const MOST_NOTES: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// How accesses of the interval are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub(super) struct Interval {
     /// The epoch from which stamps count.
     pub base: u32,
     pub mode: Mode,
+    /// The first thread of the block.
+    first: Thread,
     /// An epoch later than all accesses that the block's barrier does not order: by other blocks of the cluster. 0 for none.
     pub foreign: u32,
     /// The latest epoch of the block's accesses in it.
@@ -66,8 +68,10 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    pub fn new() -> Interval {
+    /// Of a block with this first thread.
+    pub fn new(first: Thread) -> Interval {
         Interval {
+            first,
             base: 0,
             mode: Mode::Stamped,
             foreign: 0,
@@ -87,6 +91,31 @@ impl Interval {
     #[inline]
     pub fn has_room(&self) -> bool {
         self.notes.len() < MOST_NOTES
+    }
+
+    /// Forgets the notes that are ordered before all that the block's threads do from now on: by warp, those of epochs below these.
+    /// So much that it is worth it, or there is still no room.
+    #[cold]
+    pub fn forget(&mut self, seen: &[u32]) {
+        let is_seen = |note: &Note| {
+            let warp = (note.first - self.first) / 32;
+            note.epoch < seen[usize::from(warp)]
+        };
+        let kept = self.notes.iter().filter(|note| !is_seen(note)).count();
+        if kept > MOST_NOTES / 2 {
+            return;
+        }
+        let mut scattered = Vec::new();
+        let mut notes = Vec::with_capacity(MOST_NOTES);
+        for note in self.notes.iter().filter(|note| !is_seen(note)) {
+            let mut note = *note;
+            if let Starts::Scattered(index) = &mut note.starts {
+                scattered.push(self.scattered[*index as usize]);
+                *index = scattered.len() as u32 - 1;
+            }
+            notes.push(note);
+        }
+        (self.notes, self.scattered) = (notes, scattered);
     }
 
     /// Notes an access that was admitted.

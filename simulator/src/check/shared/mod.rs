@@ -54,7 +54,9 @@ impl SharedMemory {
             races: races.then(|| Races {
                 shadow: Shadow::new(all),
                 stamps: Stamps::new(all),
-                intervals: (0..blocks).map(|_| Interval::new()).collect(),
+                intervals: (0..blocks)
+                    .map(|block| Interval::new((block * threads) as Thread))
+                    .collect(),
                 thresholds: vec![KeptThresholds::NONE; (blocks * threads.div_ceil(32)) as usize],
                 is_stamped: true,
                 has_async_proxy: false,

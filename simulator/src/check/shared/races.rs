@@ -60,7 +60,16 @@ impl Races {
         let is_own =
             extent.lowest >= start && extent.highest.saturating_add(access.size) <= start + stride;
         let warps = self.thresholds.len() / self.intervals.len();
+        let is_alone = self.intervals.len() == 1;
         let interval = &mut self.intervals[access.block as usize];
+        if interval.mode == Mode::Stamped
+            && !interval.has_room()
+            && is_alone
+            && !self.has_async_proxy
+            && let Some(seen) = clocks.seen_by_all(access.block)
+        {
+            interval.forget(&seen);
+        }
         if is_own
             && interval.mode == Mode::Stamped
             && access.size > 0

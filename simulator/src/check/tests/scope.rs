@@ -184,3 +184,49 @@ fn a_fence_releases_through_a_relaxed_arrival_at_the_clusters_barrier() {
         assert_eq!(found.is_none(), ordered, "{found:?}");
     }
 }
+
+/// Operations of a whole warp are done at once where they can be: only for the lanes that took part, and within their scope.
+#[test]
+fn a_warps_release_is_that_of_its_lanes_and_its_scope() {
+    let release = class(AccessKind::Atomic, Order::Release);
+    let acquire = class(AccessKind::Atomic, Order::Acquire);
+    for (mask, scopes, ordered) in [
+        (!0, [Scope::Cluster; 2], true),
+        (0xffff, [Scope::Cluster; 2], false),
+        (!0, [Scope::Cluster, Scope::Block], false),
+        (!0, [Scope::Block, Scope::Cluster], false),
+    ] {
+        let mut machine = Machine::new(2);
+        assert_eq!(machine.access(0, 1, !0, WRITE, |t| t * 4), None);
+        let flag = |block, warp, mask, class: AccessClass, scope| GlobalSynchronisation {
+            block,
+            warp,
+            mask,
+            addresses: &[0x7000; 32],
+            kind: class.kind,
+            order: class.order,
+            scope,
+        };
+        let shared = &mut machine.shared;
+        shared.synchronise_globally(&flag(0, 1, mask, release, scopes[0]));
+        shared.synchronise_globally(&flag(1, 2, !0, acquire, scopes[1]));
+        let found = machine.access(1, 2, 1, READ, |_| 63 * 4);
+        assert_eq!(found.is_none(), ordered, "{mask:x} {scopes:?} {found:?}");
+    }
+    // An update of narrow scope ends what others of wider scope have published for other blocks.
+    let mut flag = Flag::new();
+    flag.use_it((0, 1), scoped(RELEASE, Scope::Cluster));
+    flag.machine
+        .shared
+        .synchronise_globally(&GlobalSynchronisation {
+            block: 0,
+            warp: 3,
+            mask: !0,
+            addresses: &[0x7000; 32],
+            kind: AccessKind::Atomic,
+            order: Order::Release,
+            scope: Scope::Block,
+        });
+    flag.use_it((1, 2), scoped(ACQUIRE, Scope::Cluster));
+    assert!(!flag.is_ordered(1));
+}
