@@ -1,5 +1,7 @@
 //! What the checks and an observer are told of the accesses. Called only while there is one.
 
+use warpsmith_isa::effect::{AccessKind, Order};
+
 use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
@@ -7,8 +9,10 @@ use super::values::{Comparison, Stored};
 use crate::check::{Access, Finding, GlobalSynchronisation, Values};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::issuer::Issuer;
-use crate::engine::exec::operand::{LANES, lanes_of};
+use crate::engine::exec::operand::{FULL, LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::exec::warpgroup::WARPS;
+use crate::engine::exec::windows::{FUNCTIONS, RANK_SHIFT};
 use crate::engine::observe;
 
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
@@ -119,4 +123,34 @@ pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>) {
             checker.fence(warp.block, warp.index, lane as u32);
         }
     }
+}
+
+/// Which warp of a warpgroup completes a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completer {
+    /// The first, which has read the factors.
+    First,
+    /// One of the others.
+    Later,
+}
+
+/// A warp has found a product of its warpgroup complete: what the first one has read for all was read before the others go on.
+pub(crate) fn group_completed(warp: &Warp, cluster: &mut Cluster<'_>, completer: Completer) {
+    let Some(checker) = cluster.checker.as_deref_mut() else {
+        return;
+    };
+    let (kind, order) = match completer {
+        Completer::First => (AccessKind::Atomic, Order::Release),
+        Completer::Later => (AccessKind::Read, Order::Acquire),
+    };
+    // An address that no memory has stands for the warpgroup.
+    let warpgroup = u64::from(warp.block) << RANK_SHIFT | u64::from(warp.index / WARPS);
+    checker.synchronise_globally(&GlobalSynchronisation {
+        block: warp.block,
+        warp: warp.index,
+        mask: FULL,
+        addresses: &[FUNCTIONS | warpgroup; LANES],
+        kind,
+        order,
+    });
 }

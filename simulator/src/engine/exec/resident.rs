@@ -137,6 +137,7 @@ impl Warp {
             clock_readings: 0,
             changes: 0,
             copies: Default::default(),
+            products: Default::default(),
             fault: None,
             checks: grid.checks,
             cluster_arrived: 0,
@@ -152,6 +153,7 @@ impl Warp {
         self.carry = 0;
         self.groups.clear();
         self.copies.clear();
+        self.products.clear();
         // Frame 0 is the kernel's, and is reused; all others are free.
         self.free_frames.clear();
         self.free_frames.extend((0..self.frames.len() as u32).rev());

@@ -271,10 +271,7 @@ mod tests {
     fn a_warp_that_exits_is_missed() {
         let mut group = Warpgroup::default();
         group.step(3, plain(7)).unwrap();
-        assert_eq!(
-            group.exit(0),
-            Err(Mismatch::Exits { other: 3, site: 7 })
-        );
+        assert_eq!(group.exit(0), Err(Mismatch::Exits { other: 3, site: 7 }));
         let mut group = Warpgroup::default();
         assert_eq!(group.exit(0), Ok(()));
         assert_eq!(group.step(1, plain(7)), Err(Mismatch::Exited { other: 0 }));

@@ -1,6 +1,7 @@
 //! `bra brx ret exit trap brkpt nanosleep pmevent`.
 
 use super::family::Family;
+use super::wgmma_completion;
 use crate::engine::access::completion::complete;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
@@ -108,7 +109,10 @@ impl Op for Return {
         if exits && complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
             return Flow::Fault;
         }
-        warp.ret(cluster)
+        match wgmma_completion::leave(warp, cluster, exits) {
+            Flow::Next => warp.ret(cluster),
+            flow => flow,
+        }
     }
 }
 
@@ -123,8 +127,13 @@ impl Op for Exit {
         if complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
             return Flow::Fault;
         }
-        warp.exit(cluster, false);
-        Flow::Leave
+        match wgmma_completion::leave(warp, cluster, true) {
+            Flow::Next => {
+                warp.exit(cluster, false);
+                Flow::Leave
+            }
+            flow => flow,
+        }
     }
 }
 

@@ -37,6 +37,9 @@ pub(crate) mod stack;
 pub(crate) mod variables;
 pub(crate) mod video;
 pub(crate) mod vote;
+mod warpgroup;
+pub(crate) mod wgmma;
+mod wgmma_completion;
 
 use std::sync::OnceLock;
 
@@ -170,6 +173,7 @@ const FAMILIES: &[Family] = &[
     stack::FAMILY,
     matrix::FAMILY,
     fragment::FAMILY,
+    wgmma::FAMILY,
     video::FAMILY,
 ];
 

@@ -5,7 +5,7 @@
 //! shapes and types that exist.
 //!
 //! For `wgmma`, [`descriptor`] says where a matrix lies in shared memory, [`factors`] takes its numbers apart, and [`accumulate`]
-//! adds up their products as a tensor core does.
+//! adds up their products as a tensor core does; [`warpgroup`] is a warp's part of such a product.
 //!
 //! The layouts of `mma.sync` are published and followed exactly. Those of `wmma` are left open by the manual: here
 //! they are the `mma.sync` layouts continued over larger tiles, the same for C and D, so that elementwise work on
@@ -18,6 +18,7 @@ pub mod factors;
 pub mod layout;
 pub mod multiply;
 pub mod shape;
+pub mod warpgroup;
 
 /// The 32 lanes of a register, as raw bits.
 pub type Lanes = [u32; 32];
