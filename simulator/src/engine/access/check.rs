@@ -134,23 +134,26 @@ pub(crate) enum Completer {
     Later,
 }
 
-/// A warp has found a product of its warpgroup complete: what the first one has read for all was read before the others go on.
+/// A warp has found a product of its warpgroup complete: what the first one has read for all was read before any lane of any of
+/// them goes on.
 pub(crate) fn group_completed(warp: &Warp, cluster: &mut Cluster<'_>, completer: Completer) {
     let Some(checker) = cluster.checker.as_deref_mut() else {
         return;
     };
-    let (kind, order) = match completer {
-        Completer::First => (AccessKind::Atomic, Order::Release),
-        Completer::Later => (AccessKind::Read, Order::Acquire),
-    };
     // An address that no memory has stands for the warpgroup.
     let warpgroup = u64::from(warp.block) << RANK_SHIFT | u64::from(warp.index / WARPS);
-    checker.synchronise_globally(&GlobalSynchronisation {
-        block: warp.block,
-        warp: warp.index,
-        mask: FULL,
-        addresses: &[FUNCTIONS | warpgroup; LANES],
-        kind,
-        order,
-    });
+    let mut synchronise = |kind, order| {
+        checker.synchronise_globally(&GlobalSynchronisation {
+            block: warp.block,
+            warp: warp.index,
+            mask: FULL,
+            addresses: &[FUNCTIONS | warpgroup; LANES],
+            kind,
+            order,
+        });
+    };
+    if completer == Completer::First {
+        synchronise(AccessKind::Atomic, Order::Release);
+    }
+    synchronise(AccessKind::Read, Order::Acquire);
 }

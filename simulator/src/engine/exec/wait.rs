@@ -90,7 +90,7 @@ impl Wait {
             Wait::Barrier { id, .. } => format!("barrier {id}"),
             Wait::Cluster { .. } => "the cluster's barrier".into(),
             Wait::Warpgroup { .. } => {
-                format!("the other warps of its warpgroup, in {instruction}")
+                format!("the other warps of the warpgroup, in {instruction}")
             }
             Wait::Lanes { members } | Wait::WarpBarrier { members } => {
                 format!("lanes {members:#010x} of its warp, in {instruction}")

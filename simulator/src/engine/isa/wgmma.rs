@@ -197,16 +197,31 @@ impl Op for Product {
     }
 }
 
+/// The refusal of a constant, as ptxas words it.
+fn unexpected(inst: &Instruction<'_>, number: usize, name: &str, expected: &str) -> Error {
+    let operand = &inst.operands[number];
+    let found = match operand.kind {
+        OperandKind::Int(value) => value.to_string(),
+        _ => "no constant".to_owned(),
+    };
+    let message = format!(
+        "Argument {number} of instruction '{name}': unexpected value '{found}', expected to be {expected}"
+    );
+    Error::new(operand.at, message)
+}
+
 /// The operand of this number, which is one of two constants: whether it is the second.
 fn choice(inst: &Instruction<'_>, number: usize, values: [i128; 2]) -> Result<bool> {
-    let operand = &inst.operands[number];
-    match operand.kind {
-        OperandKind::Int(value) if i128::from(value) == values[0] => Ok(false),
-        OperandKind::Int(value) if i128::from(value) == values[1] => Ok(true),
-        _ => {
-            let [first, second] = values;
-            let message = format!("expected the constant {first} or {second}");
-            Err(Error::new(operand.at, message))
+    let value = match inst.operands[number].kind {
+        OperandKind::Int(value) => Some(i128::from(value)),
+        _ => None,
+    };
+    match values.iter().position(|&other| Some(other) == value) {
+        Some(found) => Ok(found == 1),
+        None => {
+            let [low, high] = [values[0].min(values[1]), values[0].max(values[1])];
+            let name = "wgmma.mma_async with floating point types";
+            Err(unexpected(inst, number, name, &format!("{low} or {high}")))
         }
     }
 }
@@ -221,11 +236,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     } else if form.has("commit_group") {
         cx.emit(scalar::<Commit>(), ());
     } else if form.has("wait_group") {
-        let OperandKind::Int(number @ 0..=7) = inst.operands[0].kind else {
-            let message = "expected a number of groups from 0 to 7";
-            return Err(Error::new(inst.operands[0].at, message));
+        let keep = match inst.operands[0].kind {
+            OperandKind::Int(number) => u32::try_from(number).ok(),
+            _ => None,
         };
-        let keep = number as u32;
+        let Some(keep) = keep else {
+            let expected = "non-negative integer";
+            return Err(unexpected(inst, 0, "wgmma.wait_group", expected));
+        };
         let lowered = cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
         if keep == 0 {
             lowered.registers = Registers::Released;
