@@ -162,7 +162,7 @@ fn offset(
             )
         }
     };
-    let swizzled = unit ^ (unit / 8 & (units - 1));
+    let swizzled = unit ^ (unit / 8 % units);
     swizzled * 16 + byte
 }
 

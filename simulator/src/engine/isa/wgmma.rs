@@ -213,7 +213,7 @@ fn unexpected(inst: &Instruction<'_>, number: usize, name: &str, expected: &str)
 /// The operand of this number, which is one of two constants: whether it is the second.
 fn choice(inst: &Instruction<'_>, number: usize, values: [i128; 2]) -> Result<bool> {
     let value = match inst.operands[number].kind {
-        OperandKind::Int(value) => Some(i128::from(value)),
+        OperandKind::Int(value) => Some(value),
         _ => None,
     };
     match values.iter().position(|&other| Some(other) == value) {

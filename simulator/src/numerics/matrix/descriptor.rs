@@ -73,7 +73,7 @@ impl Descriptor {
 
     /// The bits of a descriptor with these fields, of which the offsets are multiples of 16 below 2^18.
     pub fn to_bits(self) -> u64 {
-        let field = |bytes: u32, at: u32| u64::from(bytes / 16 & 0x3fff) << at;
+        let field = |bytes: u32, at: u32| u64::from(bytes / 16 % 0x4000) << at;
         let swizzle = match self.swizzle {
             Swizzle::None => 0,
             Swizzle::Bytes128 => 1,
