@@ -1,22 +1,12 @@
-//! [`CudaBuilder`]: the options of a device build, and the build itself.
+//! [`CudaBuilder`]: what a build script says of a device build.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::arch::{Arch, PtxVersion};
+use crate::build::{self, PtxOutput};
 use crate::cache;
-use crate::core_source;
-use crate::device_crate::{self, Built, Invocation};
-use crate::environment;
-use crate::error::{BuildError, IoContext};
-use crate::fingerprint;
-use crate::linker::{self, FloatOptions, LinkJob};
-use crate::module_crate;
-use crate::ptx::{self, KernelSummary};
-use crate::shared_units;
-use crate::sysroot::DeviceSysroot;
-use crate::toolchain::Toolchain;
+use crate::error::BuildError;
+use crate::options::{AfterPanic, DebugInfo, KernelSource, Options, PanicStrategy};
 
 /// Compiles kernels to PTX.
 ///
@@ -46,103 +36,15 @@ use crate::toolchain::Toolchain;
 /// The program then embeds the text: `include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))`.
 #[derive(Debug, Clone)]
 pub struct CudaBuilder {
-    kernels: Kernels,
+    kernels: KernelSource,
     copy_to: Option<PathBuf>,
     options: Options,
-}
-
-/// Where the kernels are.
-#[derive(Debug, Clone, Hash)]
-enum Kernels {
-    /// A crate, given by its folder.
-    Crate(PathBuf),
-    /// A module file of a host package.
-    Module(PathBuf),
-}
-
-impl Kernels {
-    /// The file that stands for them.
-    fn origin(&self) -> &Path {
-        match self {
-            Kernels::Crate(path) | Kernels::Module(path) => path,
-        }
-    }
-}
-
-/// All that changes the PTX, apart from files.
-#[derive(Debug, Clone, Hash)]
-struct Options {
-    arch: Arch,
-    ptx_version: Option<PtxVersion>,
-    debug: DebugInfo,
-    debug_assertions: bool,
-    panic: PanicStrategy,
-    after_panic: AfterPanic,
-    float: FloatOptions,
-    cfgs: Vec<String>,
-    features: Vec<String>,
-    default_features: bool,
-    rustflags: Vec<String>,
-    libdevice: Option<PathBuf>,
-}
-
-/// What profilers, debuggers and the simulator learn about the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum DebugInfo {
-    /// Nothing.
-    None,
-    /// File and line of each instruction. Costs nothing at run time.
-    #[default]
-    Lines,
-}
-
-/// What a panic in a kernel reports to the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum PanicStrategy {
-    /// The message and the location.
-    #[default]
-    Message,
-    /// The location only: no formatting code in the kernel.
-    Location,
-    /// Nothing: a bare `trap`.
-    Trap,
-}
-
-/// What a thread does after it has reported a panic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum AfterPanic {
-    /// It ends; the other threads go on, and the context stays usable.
-    #[default]
-    Exit,
-    /// It stops the whole grid. The context is lost.
-    Trap,
-}
-
-/// The PTX of a kernel crate.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct PtxOutput {
-    /// The text.
-    pub ptx: String,
-    /// All source files that went into it.
-    pub sources: Vec<PathBuf>,
-    /// rustc's warnings, as it printed them.
-    pub warnings: String,
-    /// False when nothing had changed and the text comes from the cache.
-    pub rebuilt: bool,
-}
-
-impl PtxOutput {
-    /// What the text says of each kernel: parameters, shared memory, bounds.
-    pub fn kernels(&self) -> Vec<KernelSummary> {
-        ptx::summarise(&self.ptx)
-    }
 }
 
 impl CudaBuilder {
     /// For the kernel crate in folder `path`. In a build script, a relative path starts at the package's folder.
     pub fn new(path: impl AsRef<Path>) -> CudaBuilder {
-        CudaBuilder::of(Kernels::Crate(path.as_ref().to_path_buf()))
+        CudaBuilder::of(KernelSource::Crate(path.as_ref().to_path_buf()))
     }
 
     /// For a module of a host package, such as `src/kernels.rs`. It is compiled as a `no_std` crate of its own,
@@ -151,33 +53,14 @@ impl CudaBuilder {
     /// Inside, `crate::kernels::...` and `super::` paths lead to the module itself only: the rest of the
     /// package is not there on the GPU.
     pub fn for_module(path: impl AsRef<Path>) -> CudaBuilder {
-        CudaBuilder::of(Kernels::Module(path.as_ref().to_path_buf()))
+        CudaBuilder::of(KernelSource::Module(path.as_ref().to_path_buf()))
     }
 
-    fn of(kernels: Kernels) -> CudaBuilder {
-        let float = FloatOptions {
-            fmad: true,
-            ftz: false,
-            approximate_division: false,
-            approximate_square_root: false,
-        };
+    fn of(kernels: KernelSource) -> CudaBuilder {
         CudaBuilder {
             kernels,
             copy_to: None,
-            options: Options {
-                arch: Arch::Sm70,
-                ptx_version: None,
-                debug: DebugInfo::default(),
-                debug_assertions: false,
-                panic: PanicStrategy::default(),
-                after_panic: AfterPanic::default(),
-                float,
-                cfgs: Vec::new(),
-                features: Vec::new(),
-                default_features: true,
-                rustflags: Vec::new(),
-                libdevice: None,
-            },
+            options: Options::default(),
         }
     }
 
@@ -292,215 +175,11 @@ impl CudaBuilder {
     ///
     /// When no input has changed since the last build with the same options, the PTX comes from the cache.
     pub fn build(self) -> Result<PtxOutput, BuildError> {
-        let result = self.build_or_recall();
-        if let Ok(output) = &result {
-            if let Some(path) = &self.copy_to {
-                cache::write_atomically(path, output.ptx.as_bytes())?;
-            }
-            self.tell_cargo(&output.sources);
+        let output = build::build(&self.kernels, &self.options)?;
+        if let Some(path) = &self.copy_to {
+            cache::write_atomically(path, output.ptx.as_bytes())?;
         }
-        result
-    }
-
-    fn build_or_recall(&self) -> Result<PtxOutput, BuildError> {
-        let toolchain = Toolchain::find()?;
-        let kernels = self.locate()?;
-        let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, &kernels, &self.options));
-        if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
-            let fingerprint::Remembered {
-                ptx,
-                warnings,
-                sources,
-                ..
-            } = remembered;
-            return Ok(PtxOutput {
-                ptx,
-                sources,
-                warnings,
-                rebuilt: false,
-            });
-        }
-        let started = SystemTime::now();
-        let llvm = toolchain.llvm_library()?;
-        let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
-        // Held until everything is read that the next build of this workspace may replace.
-        let (built, _lock) = self.compile(&toolchain, &sysroot, &kernels)?;
-        let libraries: Vec<PathBuf> = built
-            .foreign_archives
-            .iter()
-            .chain(&sysroot.libraries)
-            .cloned()
-            .collect();
-        let mut foreign = built.foreign.clone();
-        foreign.extend(core_source::find(&toolchain));
-        let job = LinkJob {
-            llvm: &llvm,
-            crates: &built.archives,
-            libraries: &libraries,
-            libdevice: self.options.libdevice.as_deref(),
-            arch: self.options.arch,
-            ptx_version: self.options.ptx_version,
-            float: self.options.float,
-            lines: self.options.debug == DebugInfo::Lines,
-            foreign: &foreign,
-        };
-        let ptx = linker::link(&job)?;
-        let sources = built.sources()?;
-        fingerprint::remember(
-            kernels.origin(),
-            &key,
-            started,
-            &sources,
-            &ptx,
-            &built.warnings,
-        )?;
-        Ok(PtxOutput {
-            ptx,
-            sources,
-            warnings: built.warnings,
-            rebuilt: true,
-        })
-    }
-
-    /// The kernels' absolute path.
-    fn locate(&self) -> Result<Kernels, BuildError> {
-        let base = environment::build_script_package().unwrap_or_default();
-        match &self.kernels {
-            Kernels::Module(path) => {
-                let path = base.join(path);
-                path.canonicalize()
-                    .context("cannot find the kernel module", &path)
-                    .map(Kernels::Module)
-            }
-            Kernels::Crate(path) => {
-                let path = base.join(path);
-                let folder = path
-                    .canonicalize()
-                    .context("cannot find the kernel crate", &path)?;
-                let manifest = if folder.is_file() {
-                    folder
-                } else {
-                    folder.join("Cargo.toml")
-                };
-                if manifest.is_file() {
-                    return Ok(Kernels::Crate(manifest));
-                }
-                Err(BuildError::Setup(format!(
-                    "there is no {}: `CudaBuilder::new` takes the folder of a kernel crate (for a module file use \
-                     `CudaBuilder::for_module`)",
-                    manifest.display()
-                )))
-            }
-        }
-    }
-
-    /// Runs cargo for the GPU. Other builds of the workspace wait as long as the returned lock is held.
-    fn compile(
-        &self,
-        toolchain: &Toolchain,
-        sysroot: &DeviceSysroot,
-        kernels: &Kernels,
-    ) -> Result<(Built, File), BuildError> {
-        let module = match kernels {
-            Kernels::Crate(_) => None,
-            Kernels::Module(path) => Some(module_crate::generate(toolchain, path)?),
-        };
-        let manifest = match (kernels, &module) {
-            (_, Some(module)) => &module.manifest,
-            (Kernels::Crate(path) | Kernels::Module(path), None) => path,
-        };
-        // A target folder per workspace: cargo tells crates apart by their path in the workspace, so two
-        // workspaces with a crate `kernels` each would take one for the other.
-        let workspace = device_crate::workspace_of(toolchain, manifest)?;
-        let targets = cache::folder()?.join("target").join(toolchain.key());
-        std::fs::create_dir_all(&targets).context("cannot create", &targets)?;
-        let name = fingerprint::short_hash(&workspace);
-        let lock = cache::lock(&targets.join(format!("{name}.lock")))?;
-        let target = targets.join(name);
-        let shared = targets.join("registry");
-        if !target.exists() {
-            cache::forget_vanished(&targets);
-            cache::forget_vanished(&cache::folder()?.join("modules"));
-            cache::forget_vanished(&cache::folder()?.join("ptx"));
-            cache::project_folder(&target, &workspace)?;
-            // Without them the build only takes longer.
-            let _ = shared_units::seed(&shared, &target);
-        }
-        let mut invocation = Invocation::new(toolchain, manifest, &target);
-        invocation.rustflags = self.rustflags(sysroot);
-        invocation.debug_assertions = self.options.debug_assertions;
-        if !self.options.default_features {
-            invocation.arguments.push("--no-default-features".into());
-        }
-        if !self.options.features.is_empty() {
-            invocation
-                .arguments
-                .extend(["--features".into(), self.options.features.join(",")]);
-        }
-        if let Some(module) = &module {
-            // Line information names the user's folder, and cargo reads the user's configuration.
-            let (generated, package) = (
-                module.manifest.parent().unwrap_or(manifest),
-                &module.package_folder,
-            );
-            invocation.last_crate_flags.push(format!(
-                "--remap-path-prefix={}={}",
-                generated.display(),
-                package.display()
-            ));
-            invocation.folder = package.clone();
-        }
-        let built = invocation.run()?;
-        if !built.new_registry_units.is_empty() {
-            let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
-        }
-        Ok((built, lock))
-    }
-
-    fn rustflags(&self, sysroot: &DeviceSysroot) -> Vec<String> {
-        let options = &self.options;
-        let mut flags = device_crate::base_flags();
-        flags.push(format!("--sysroot={}", sysroot.path.display()));
-        for feature in ["abi_ptx", "asm_experimental_arch"] {
-            flags.push(format!("-Zcrate-attr=feature({feature})"));
-        }
-        let mut cfg = |cfg: String| flags.extend(["--cfg".to_owned(), cfg]);
-        cfg(format!(
-            "warpsmith_panic=\"{}\"",
-            match options.panic {
-                PanicStrategy::Message => "message",
-                PanicStrategy::Location => "location",
-                PanicStrategy::Trap => "trap",
-            }
-        ));
-        cfg(format!(
-            "warpsmith_after_panic=\"{}\"",
-            match options.after_panic {
-                AfterPanic::Exit => "exit",
-                AfterPanic::Trap => "trap",
-            }
-        ));
-        cfg(format!("warpsmith_arch=\"{}\"", options.arch));
-        for level in options.arch.levels_up_to() {
-            cfg(format!("warpsmith_arch_at_least=\"{level}\""));
-        }
-        for user in &options.cfgs {
-            cfg(user.clone());
-        }
-        flags.extend(options.rustflags.iter().cloned());
-        flags
-    }
-
-    /// In a build script: names every file whose change must run it again.
-    fn tell_cargo(&self, sources: &[PathBuf]) {
-        if environment::build_script_package().is_none() {
-            return;
-        }
-        for file in fingerprint::watched(sources) {
-            println!("cargo:rerun-if-changed={}", file.display());
-        }
-        for variable in environment::RERUN_IF_CHANGED {
-            println!("cargo:rerun-if-env-changed={variable}");
-        }
+        build::tell_cargo(&output.sources);
+        Ok(output)
     }
 }

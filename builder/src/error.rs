@@ -52,8 +52,8 @@ pub enum BuildError {
         arch: Arch,
         /// The function that uses it.
         used_by: Option<String>,
-        /// Where, as file and line.
-        location: Option<(String, u32)>,
+        /// Where.
+        location: Option<SourceLine>,
     },
     /// A PTX version was asked for that lacks what a kernel uses or what the architecture needs.
     #[error(
@@ -97,6 +97,21 @@ pub enum BuildError {
     Setup(String),
 }
 
+/// A line of a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The file's path, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl std::fmt::Display for SourceLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
 /// A symbol that is used and that no linked crate defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnresolvedSymbol {
@@ -104,18 +119,18 @@ pub struct UnresolvedSymbol {
     pub symbol: String,
     /// The function that uses it.
     pub used_by: Option<String>,
-    /// Where, as file and line.
-    pub location: Option<(String, u32)>,
+    /// Where.
+    pub location: Option<SourceLine>,
     /// What to do about it.
     pub remedy: String,
 }
 
-fn used_text(used_by: &Option<String>, location: &Option<(String, u32)>) -> String {
+fn used_text(used_by: &Option<String>, location: &Option<SourceLine>) -> String {
     let mut text = String::new();
     if let Some(function) = used_by {
         text += &format!(" (used by `{function}`");
-        if let Some((file, line)) = location {
-            text += &format!(" at {file}:{line}");
+        if let Some(location) = location {
+            text += &format!(" at {location}");
         }
         text.push(')');
     }

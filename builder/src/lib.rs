@@ -15,6 +15,7 @@
 //! for the LLVM IR before and after optimisation).
 
 mod arch;
+mod build;
 mod builder;
 pub mod cache;
 pub mod core_source;
@@ -27,6 +28,7 @@ mod linker;
 mod llvm;
 mod module_crate;
 mod nvidia_tools;
+mod options;
 mod parse;
 mod pip;
 pub mod ptx;
@@ -37,6 +39,8 @@ pub mod sysroot;
 pub mod toolchain;
 
 pub use arch::{Arch, PtxVersion};
-pub use builder::{AfterPanic, CudaBuilder, DebugInfo, PanicStrategy, PtxOutput};
+pub use build::PtxOutput;
+pub use builder::CudaBuilder;
 pub use doctor::{Ingredient, doctor};
-pub use error::{BuildError, UnresolvedSymbol};
+pub use error::{BuildError, SourceLine, UnresolvedSymbol};
+pub use options::{AfterPanic, DebugInfo, PanicStrategy};

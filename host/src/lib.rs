@@ -59,6 +59,7 @@ mod stream;
 mod sync;
 
 pub use context::attribute::Attribute;
+pub use context::capability::ComputeCapability;
 pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
@@ -66,9 +67,11 @@ pub use error::{
     set_drop_error_hook,
 };
 pub use gpu::Gpu;
-pub use graph::{Capture, Condition, Graph, GraphBuilder, GraphExec};
+pub use gpu::info::{CudaVersion, MemoryInfo};
+pub use graph::{Capture, Condition, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
-    Argument, Arguments, Dim3, FunctionAttributes, Grid, Occupancy, TypedKernel, UntypedKernel,
+    Argument, Arguments, ClusterSizes, Dim3, FunctionAttributes, Grid, Occupancy, SuggestedBlock,
+    TypedKernel, UntypedKernel,
 };
 pub use memory::{
     Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
@@ -79,7 +82,7 @@ pub use module::Module;
 pub use module::global::Global;
 pub use module::options::ModuleOptions;
 pub use stream::event::Event;
-pub use stream::{Stream, StreamOptions};
+pub use stream::{Stream, StreamOptions, StreamPriorities};
 
 /// Faults on the simulator as data: what [`KernelFault`] gives.
 pub mod fault {
@@ -89,22 +92,26 @@ pub mod fault {
     };
 }
 
+pub use warpsmith_simulator::observe;
+
 /// What a program needs, and the markers that describe parameters of foreign PTX.
 pub mod prelude {
     pub use crate::{
-        Advice, Attach, Attribute, Code, Condition, DeviceBuffer, DeviceChoice, DevicePointer,
-        DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3, Error, Event, Global, Gpu,
-        Graph, GraphExec, Grid, Location, MappedBuffer, Module, ModuleOptions, PinnedBuffer,
-        Result, Stream, StreamOptions, TypedKernel, UnifiedBuffer, UntypedKernel,
+        Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
+        DeviceChoice, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3,
+        Error, Event, Global, Gpu, Graph, GraphExec, Grid, Location, MappedBuffer, Module,
+        ModuleOptions, PinnedBuffer, Result, Stream, StreamOptions, TypedKernel, UnifiedBuffer,
+        UntypedKernel,
     };
     pub use warpsmith_device::launch::{
         In, InMatrix, InRef, Kernel, Out, OutMatrix, RawPtr, SafeKernel, Value,
     };
 }
 
-/// The book's page on this crate: its examples are tests.
+/// The book's pages on this crate and on the simulator: their examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/src/howto/host.md")]
+#[doc = include_str!("../../docs/src/howto/simulator.md")]
 struct HowTo;
 
 #[cfg(test)]

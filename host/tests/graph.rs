@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{Gate, add, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
-use warpsmith_host::{GraphBuilder, Node};
+use warpsmith_host::{Edge, GraphBuilder, Node};
 
 fn add_node(
     graph: &mut GraphBuilder,
@@ -42,14 +42,20 @@ fn a_diamond_gets_its_edges_from_its_buffers() -> Result<()> {
             .iter()
             .position(|known| known == node)
     };
-    edges.sort_by_key(|(from, to)| (order(from), order(to)));
+    edges.sort_by_key(|edge| (order(&edge.from), order(&edge.to)));
     // The last one follows the first through the two in the middle, or directly too.
-    let expected = [(first, left), (first, right), (left, last), (right, last)];
+    let edge = |from, to| Edge { from, to };
+    let expected = [
+        edge(first, left),
+        edge(first, right),
+        edge(left, last),
+        edge(right, last),
+    ];
     assert!(
         expected.iter().all(|edge| edges.contains(edge)),
         "{edges:?}"
     );
-    assert!(!edges.contains(&(left, right)) && !edges.contains(&(right, left)));
+    assert!(!edges.contains(&edge(left, right)) && !edges.contains(&edge(right, left)));
     assert_eq!(graph.node_count()?, 4);
 
     let mut ready = graph.instantiate()?;

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{add, gpu, launch_add, module};
+use warpsmith_host::SuggestedBlock;
 use warpsmith_host::prelude::*;
 use warpsmith_testkit::ptx;
 
@@ -185,7 +186,7 @@ fn occupancy_follows_the_limits() -> Result<()> {
     assert_eq!(occupancy.blocks_per_multiprocessor, threads / 1024);
     assert_eq!(occupancy.max_warps, threads / 32);
     assert!((occupancy.fraction - 1.0).abs() < 1e-9);
-    let (blocks, threads) = add.suggested_block(0)?;
+    let SuggestedBlock { blocks, threads } = add.suggested_block(0)?;
     assert!(
         blocks >= 1 && threads % 32 == 0 && threads <= 1024,
         "{blocks} {threads}"
@@ -257,7 +258,7 @@ end:
 #[test]
 fn clusters_divide_the_grid() -> Result<()> {
     let gpu = gpu();
-    if gpu.compute_capability() < (9, 0) {
+    if gpu.compute_capability() < ComputeCapability::new(9, 0) {
         println!("skipped: {} has no clusters", gpu.name());
         return Ok(());
     }
@@ -278,6 +279,27 @@ fn clusters_divide_the_grid() -> Result<()> {
     assert_eq!(error.code(), Some(Code::INVALID_CLUSTER_SIZE), "{error}");
     assert!(rank.max_cluster_size(&Grid::new(64, 32))? >= 8);
     assert_eq!(stream.download(&out)?, [0, 1, 2, 3, 0, 1, 2, 3]);
+
+    let mut many = stream.zeroed::<u32>(16)?;
+    // SAFETY: the entry writes a word for each block.
+    let mut launch_16 =
+        || unsafe { stream.launch_untyped(&rank, Grid::new(16, 32).cluster(16), (&mut many,)) };
+    let error = launch_16().unwrap_err();
+    assert_eq!(error.code(), Some(Code::INVALID_CLUSTER_SIZE), "{error}");
+    let hint = error.hint().expect("there is a remedy");
+    assert!(hint.contains("ClusterSizes::NonPortable"), "{hint}");
+    rank.set_cluster_sizes(ClusterSizes::NonPortable)?;
+    if rank.max_cluster_size(&Grid::new(64, 32))? >= 16 {
+        launch_16()?;
+    }
+    rank.set_cluster_sizes(ClusterSizes::Portable)?;
+    assert!(launch_16().is_err());
+    if stream.download(&many)?[15] != 0 {
+        assert_eq!(
+            stream.download(&many)?,
+            std::array::from_fn::<u32, 16, _>(|rank| rank as u32)
+        );
+    }
     Ok(())
 }
 

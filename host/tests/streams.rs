@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 
 use common::{Gate, add, gpu, launch_add, module};
+use warpsmith_host::StreamPriorities;
 use warpsmith_host::prelude::*;
 
 // covers: STREAM-10, STREAM-12
@@ -104,7 +105,7 @@ fn time_between_events() -> Result<()> {
 #[test]
 fn priorities_and_kinds_of_streams() -> Result<()> {
     let gpu = gpu();
-    let (least, greatest) = gpu.stream_priorities()?;
+    let StreamPriorities { least, greatest } = gpu.stream_priorities()?;
     assert!(greatest <= least);
     for priority in [least, greatest] {
         for non_blocking in [true, false] {
@@ -204,8 +205,9 @@ fn opening_again_gives_the_same_device() -> Result<()> {
     assert_eq!(two.download(&one.upload(&[8_u64])?)?, [8]);
     assert_eq!(gpu.compute_capability(), again.compute_capability());
     assert!(gpu.total_memory() > 1 << 30);
-    let (free, total) = gpu.memory_info()?;
-    assert!(free <= total);
+    let memory = gpu.memory_info()?;
+    assert!(memory.free <= memory.total);
+    assert_eq!(memory.total, gpu.total_memory());
     assert_eq!(gpu.attribute(Attribute::WARP_SIZE)?, 32);
     let error = gpu.attribute(Attribute(100_000)).unwrap_err();
     assert_eq!(error.code(), Some(Code::INVALID_VALUE));

@@ -6,7 +6,7 @@ use crate::index::forms_of;
 use crate::matched::{Match, order_named};
 use crate::modifier::ModifierClass;
 use crate::operand::type_bits;
-use crate::refusal::{Feature, Refusal};
+use crate::refusal::Refusal;
 use crate::target::{PtxVersion, Since, Target};
 
 /// The most modifiers that are told apart.
@@ -22,6 +22,12 @@ struct Miss<'t> {
     /// The first slot without a modifier.
     empty: Option<&'static Slot>,
     form: &'static Form,
+}
+
+/// Whether a form has slots for so many modifiers, and so many modifiers for its slots.
+fn may_fit(form: &Form, modifiers: &[&str]) -> bool {
+    let required = form.slots().iter().filter(|slot| !slot.optional).count();
+    (required..=form.slots().len()).contains(&modifiers.len())
 }
 
 fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Miss<'t>> {
@@ -96,10 +102,14 @@ pub fn matches<'t, 'm>(
     opcode: &'t str,
     modifiers: &'m [&'t str],
 ) -> Result<impl Iterator<Item = Match> + use<'t, 'm>, Refusal<'t>> {
-    find(opcode, modifiers)?;
-    Ok(forms_of(opcode)
+    let found = forms_of(opcode)
+        .filter(|form| may_fit(form, modifiers))
         .filter_map(|form| try_form(form, modifiers).ok())
-        .filter(|found| found.broken_rule().is_none()))
+        .filter(|found| found.broken_rule().is_none());
+    if found.clone().next().is_none() {
+        find(opcode, modifiers)?;
+    }
+    Ok(found)
 }
 
 /// The first form with this opcode and these modifiers that `fits` takes.
@@ -238,14 +248,27 @@ fn has_word(form: &Form, word: &str) -> bool {
 
 fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> {
     match *rule {
-        Rule::Excludes(_, others) => {
-            let modifier = found
-                .words()
-                .find(|word| found.names(others, word))
-                .unwrap_or_default();
-            Refusal::IllegalModifier {
-                modifier,
-                instruction: opcode,
+        Rule::Excludes(words, others) => {
+            let first = |list| found.words().find(|word| found.names(list, word));
+            let (one, other) = (
+                first(words).unwrap_or_default(),
+                first(others).unwrap_or_default(),
+            );
+            match (ModifierClass::of(one), ModifierClass::of(other)) {
+                (_, ModifierClass::Space) => Refusal::NotInSpace {
+                    modifier: one,
+                    space: other,
+                    instruction: opcode,
+                },
+                (ModifierClass::Vector, ModifierClass::Type)
+                | (ModifierClass::Type, ModifierClass::Vector) => Refusal::VectorTooLarge,
+                (ModifierClass::Type, ModifierClass::Type) => {
+                    Refusal::UnexpectedTypes(found.form.instruction())
+                }
+                _ => Refusal::IllegalModifier {
+                    modifier: other,
+                    instruction: opcode,
+                },
             }
         }
         Rule::Needs(words, _) => {
@@ -281,16 +304,16 @@ pub fn check_special<'t>(
 ) -> Result<&'static crate::special_registers::SpecialRegister, Refusal<'t>> {
     let register = crate::special_registers::find(name).ok_or(Refusal::UnknownSymbol(name))?;
     let since = Since::parse(register.since);
-    let feature = Feature::Named(register.name);
+    let name = name.split_once('.').map_or(name, |(base, _)| base);
     if version < since.ptx {
-        return Err(Refusal::NeedsVersion {
-            feature,
+        return Err(Refusal::RegisterNeedsVersion {
+            register: name,
             version: since.ptx,
         });
     }
     if !since.targets.contain(target) {
-        return Err(Refusal::NeedsTarget {
-            feature,
+        return Err(Refusal::RegisterNeedsTarget {
+            register: name,
             level: since.targets.first_level(),
         });
     }

@@ -43,18 +43,7 @@ impl Slot {
 
     /// What may stand there.
     pub fn alternatives(&self) -> impl Iterator<Item = Alternative> {
-        self.alternatives
-            .split(' ')
-            .map(|text| match text.split_once('@') {
-                Some((word, since)) => Alternative {
-                    word,
-                    since: Some(since),
-                },
-                None => Alternative {
-                    word: text,
-                    since: None,
-                },
-            })
+        self.alternatives.split(' ').map(Alternative::read)
     }
 
     /// The class of its first alternative.
@@ -67,8 +56,19 @@ impl Slot {
     /// The alternative of this name.
     #[inline]
     pub fn find(&self, word: &str) -> Option<Alternative> {
-        self.alternatives()
-            .find(|alternative| alternative.word == word)
+        // Most words are looked for in vain, and in many slots.
+        let (text, wanted) = (self.alternatives.as_bytes(), word.as_bytes());
+        let is_at = |start: usize| {
+            text[start..].starts_with(wanted)
+                && matches!(text.get(start + wanted.len()), None | Some(b' ' | b'@'))
+        };
+        let spaces = (0..text.len()).filter(|&at| text[at] == b' ');
+        let mut starts = core::iter::once(0).chain(spaces.map(|at| at + 1));
+        let start = starts.find(|&start| is_at(start))?;
+        let (text, _) = self.alternatives[start..]
+            .split_once(' ')
+            .unwrap_or((&self.alternatives[start..], ""));
+        Some(Alternative::read(text))
     }
 }
 
@@ -81,6 +81,20 @@ pub struct Alternative {
 }
 
 impl Alternative {
+    /// Reads a word, maybe with its `@since`.
+    fn read(text: &'static str) -> Alternative {
+        match text.split_once('@') {
+            Some((word, since)) => Alternative {
+                word,
+                since: Some(since),
+            },
+            None => Alternative {
+                word: text,
+                since: None,
+            },
+        }
+    }
+
     /// Since when, if it is newer than its form.
     pub fn since(&self) -> Option<Since> {
         self.since.map(Since::parse)
@@ -226,8 +240,8 @@ pub struct Form {
     operand_count: u8,
     /// Since when.
     pub since: Since,
-    /// The name that a refusal gives it; empty: the opcode.
-    pub feature: &'static str,
+    /// The name that refusals of its modifiers and operands give it; empty: the opcode.
+    name: &'static str,
     /// Conditions on its modifiers.
     pub rules: &'static [Rule],
     /// Which lanes execute it together.
@@ -240,8 +254,10 @@ pub struct Form {
     pub fence: bool,
     /// Whether lanes read one another's operands.
     pub exchanges: bool,
-    /// The last PTX version that has it, or the last architecture, if it was removed.
+    /// The last PTX version that has it, if it was removed, and the first architecture that lacks it then.
     pub until: Option<Since>,
+    /// What ptxas says of it since.
+    pub removed: &'static str,
     /// What the comparison with ptxas cannot show, and why.
     pub unchecked: Option<&'static str>,
 }
@@ -257,7 +273,7 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
         operands: [Operand::NONE; MAX_OPERANDS],
         operand_count: 0,
         since: Since::ALWAYS,
-        feature: "",
+        name: "",
         rules: &[],
         convergence: Convergence::Independent,
         accesses: &[],
@@ -265,6 +281,7 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
         fence: false,
         exchanges: false,
         until: None,
+        removed: "",
         unchecked: None,
     };
     let mut at = 0;
@@ -425,9 +442,9 @@ impl Form {
         self
     }
 
-    /// The name that refusals give it.
-    pub(crate) const fn named(mut self, feature: &'static str) -> Form {
-        self.feature = feature;
+    /// The name that refusals of its modifiers and operands give it.
+    pub(crate) const fn named(mut self, name: &'static str) -> Form {
+        self.name = name;
         self
     }
 
@@ -461,8 +478,10 @@ impl Form {
         self
     }
 
-    pub(crate) const fn until(mut self, text: &'static str) -> Form {
+    /// That it was removed, and what ptxas says of it since.
+    pub(crate) const fn until(mut self, text: &'static str, removed: &'static str) -> Form {
         self.until = Some(Since::parse(text));
+        self.removed = removed;
         self
     }
 
@@ -483,21 +502,12 @@ impl Form {
         &self.operands[..usize::from(self.operand_count)]
     }
 
-    /// The name that refusals give it.
-    pub fn feature(&self) -> &'static str {
-        if self.feature.is_empty() {
-            self.opcode
-        } else {
-            self.feature
-        }
-    }
-
-    /// The name that refusals of its modifiers give it.
+    /// The name that refusals of its modifiers and operands give it.
     pub fn instruction(&self) -> &'static str {
-        if self.feature.starts_with(self.opcode) {
-            self.feature
-        } else {
+        if self.name.is_empty() {
             self.opcode
+        } else {
+            self.name
         }
     }
 }

@@ -11,6 +11,7 @@
 #[cfg(feature = "sample")]
 extern crate alloc;
 
+mod availability;
 pub mod effect;
 mod find;
 pub mod form;
@@ -19,6 +20,8 @@ mod index;
 mod matched;
 mod modifier;
 pub mod operand;
+mod phrase;
+pub mod phrases;
 mod refusal;
 #[cfg(feature = "sample")]
 pub mod sample;
@@ -30,5 +33,6 @@ pub use find::{accept, check_special, find, matches};
 pub use index::forms_of;
 pub use matched::{Match, MemoryEffect, Misfit};
 pub use modifier::ModifierClass;
-pub use refusal::{Feature, Refusal};
+pub use phrase::{Named, Phrase, Subject};
+pub use refusal::Refusal;
 pub use target::{Features, PtxVersion, Since, Target, Targets};

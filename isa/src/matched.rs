@@ -3,11 +3,9 @@
 use crate::effect::{
     AccessKind, Completion, Convergence, Effect, Fence, Order, Proxy, Scope, Space,
 };
-use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, SpaceRule};
+use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::modifier::ModifierClass;
 use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
-use crate::refusal::{Feature, Refusal};
-use crate::target::{PtxVersion, Since, Target, Targets};
 
 /// A form with its modifiers decided.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +29,11 @@ impl Match {
             .map(|(_, &word)| word)
     }
 
+    /// The form's slots in order, with the modifier in each; empty: none.
+    pub fn slots(&self) -> impl Iterator<Item = (&'static Slot, &'static str)> + '_ {
+        self.form.slots().iter().zip(self.chosen.iter().copied())
+    }
+
     /// Its modifiers in the form's order.
     pub fn words(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.chosen[..self.form.slots().len()]
@@ -46,9 +49,12 @@ impl Match {
 
     /// Whether `list` (of rules: `.word`, `.slot`, `slot=word`) names this modifier of the form.
     pub(crate) fn names(&self, list: &str, word: &str) -> bool {
-        list.split(' ').any(|name| {
-            let plain = name.trim_start_matches('.');
-            plain == word || self.slot(plain) == Some(word)
+        list.split(' ').any(|name| match name.split_once('=') {
+            Some((slot, named)) => named == word && self.slot(slot) == Some(word),
+            None => {
+                let plain = name.trim_start_matches('.');
+                plain == word || self.slot(plain) == Some(word)
+            }
         })
     }
 
@@ -73,108 +79,6 @@ impl Match {
             Rule::Needs(one, other) => self.holds_any(one) && !self.holds_any(other),
             Rule::Since(..) | Rule::Before(..) => false,
         })
-    }
-
-    /// All that it asks of a module, with the name of what asks.
-    fn needs(&self) -> impl Iterator<Item = (Feature<'static>, Since)> + '_ {
-        let form = self.form;
-        let words = form
-            .slots()
-            .iter()
-            .zip(&self.chosen)
-            .filter(|(_, word)| !word.is_empty())
-            .filter_map(|(slot, &word)| {
-                let since = slot.find(word)?.since()?;
-                Some((Feature::Modifier(word), since))
-            });
-        let rules = form.rules.iter().filter_map(|rule| match *rule {
-            Rule::Since(list, since) if list.split(' ').all(|name| self.holds(name)) => {
-                let first = list.split(' ').next().unwrap_or_default();
-                let word = first
-                    .split_once('=')
-                    .map_or(first, |(_, word)| word)
-                    .trim_start_matches('.');
-                Some((
-                    Feature::Modifier(self.slot(word).unwrap_or(word)),
-                    Since::parse(since),
-                ))
-            }
-            _ => None,
-        });
-        core::iter::once((Feature::Named(form.feature()), form.since))
-            .chain(words)
-            .chain(rules)
-    }
-
-    /// Since when it exists: the latest version of its form and modifiers, and the narrowest of their architectures.
-    pub fn since(&self) -> Since {
-        let mut result = Since::ALWAYS;
-        for (_, since) in self.needs() {
-            result.ptx = result.ptx.max(since.ptx);
-            result.targets = match (result.targets, since.targets) {
-                (Targets::AtLeast(a), Targets::AtLeast(b)) => {
-                    Targets::AtLeast(if a > b { a } else { b })
-                }
-                (Targets::Named(names), Targets::AtLeast(_)) => Targets::Named(names),
-                (_, named) => named,
-            };
-        }
-        result
-    }
-
-    /// The first PTX version that has it for this architecture.
-    pub fn first_version(&self, target: Target) -> PtxVersion {
-        let before = self.form.rules.iter().filter_map(|rule| match *rule {
-            Rule::Before(level, version) if target.level < level => Some(Since::parse(version).ptx),
-            _ => None,
-        });
-        before.fold(self.since().ptx, PtxVersion::max)
-    }
-
-    /// Whether a module of this version and architecture may have it.
-    ///
-    /// # Errors
-    /// What it lacks.
-    pub fn check_target(
-        &self,
-        version: PtxVersion,
-        target: Target,
-    ) -> Result<(), Refusal<'static>> {
-        for (feature, since) in self.needs() {
-            if version < since.ptx {
-                return Err(Refusal::NeedsVersion {
-                    feature,
-                    version: since.ptx,
-                });
-            }
-            if !since.targets.contain(target) {
-                return Err(match since.targets {
-                    Targets::AtLeast(level) => Refusal::NeedsTarget { feature, level },
-                    Targets::Named(_) => Refusal::NotOnTarget { feature, target },
-                });
-            }
-        }
-        let first = self.first_version(target);
-        if version < first {
-            let feature = Feature::Named(self.form.feature());
-            return Err(Refusal::NeedsVersion {
-                feature,
-                version: first,
-            });
-        }
-        if let Some(until) = self.form.until {
-            let level = match until.targets {
-                Targets::AtLeast(level) => level,
-                Targets::Named(_) => 0,
-            };
-            if version > until.ptx && target.level >= level {
-                return Err(Refusal::NotOnTarget {
-                    feature: Feature::Named(self.form.feature()),
-                    target,
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Which lanes execute it together.
@@ -333,6 +237,15 @@ impl Match {
     /// Its memory accesses, with their modifiers decided: the number of the address among the operands, and the access.
     pub fn effects(&self) -> impl Iterator<Item = MemoryEffect> + '_ {
         self.form.accesses.iter().map(|access| self.resolve(access))
+    }
+
+    /// Whether its [`effects`](Match::effects) say what this modifier does.
+    pub fn is_in_effects(&self, word: &str) -> bool {
+        !self.form.accesses.is_empty()
+            && (word == "nc"
+                || space_named(word).is_some()
+                || order_named(word).is_some()
+                || scope_named(word).is_some())
     }
 
     fn resolve(&self, access: &Access) -> MemoryEffect {

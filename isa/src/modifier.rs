@@ -31,8 +31,8 @@ impl ModifierClass {
             }
             "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs" | "equ" | "neu"
             | "ltu" | "leu" | "gtu" | "geu" | "num" | "nan" => ModifierClass::Comparison,
-            "global" | "shared" | "local" | "const" | "param" | "shared::cta"
-            | "shared::cluster" => ModifierClass::Space,
+            "global" | "shared" | "local" | "const" | "param" | "param::entry" | "param::func"
+            | "shared::cta" | "shared::cluster" => ModifierClass::Space,
             "v2" | "v4" | "v8" => ModifierClass::Vector,
             "cta" | "cluster" | "gpu" | "sys" => ModifierClass::Scope,
             _ => ModifierClass::Other,

@@ -2,11 +2,12 @@
 
 use crate::form::Slot;
 use crate::modifier::ModifierClass;
+use crate::phrase::Named;
 use crate::target::{PtxVersion, Target};
 use core::fmt;
 
 /// Why an instruction is refused. Its text is that of ptxas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Refusal<'t> {
     /// No instruction has this opcode.
     UnknownInstruction(&'t str),
@@ -34,6 +35,17 @@ pub enum Refusal<'t> {
     IncorrectSpace(&'t str),
     /// Several state spaces where one belongs.
     TooManySpaces(&'t str),
+    /// The modifier has no meaning for this state space.
+    NotInSpace {
+        /// The modifier.
+        modifier: &'t str,
+        /// The state space.
+        space: &'t str,
+        /// The instruction's name.
+        instruction: &'t str,
+    },
+    /// A vector has more bits than an access.
+    VectorTooLarge,
     /// An order without a scope.
     NeedsScope {
         /// The order.
@@ -57,50 +69,42 @@ pub enum Refusal<'t> {
     /// It came with a later PTX version.
     NeedsVersion {
         /// What came: an instruction or a modifier.
-        feature: Feature<'t>,
+        feature: Named<'t>,
         /// The first version.
         version: PtxVersion,
     },
     /// It came with a later architecture.
     NeedsTarget {
         /// What came.
-        feature: Feature<'t>,
+        feature: Named<'t>,
         /// The level of the first architecture.
         level: u16,
     },
-    /// The module's architecture lacks it, and being later does not help.
+    /// The module's architecture lacks it, and being later may not help.
     NotOnTarget {
         /// What it lacks.
-        feature: Feature<'t>,
+        feature: Named<'t>,
         /// The module's architecture.
         target: Target,
     },
+    /// It was removed: ptxas's sentence.
+    Removed(&'static str),
+    /// A special register came with a later PTX version.
+    RegisterNeedsVersion {
+        /// The register's name.
+        register: &'t str,
+        /// The first version.
+        version: PtxVersion,
+    },
+    /// A special register came with a later architecture.
+    RegisterNeedsTarget {
+        /// The register's name.
+        register: &'t str,
+        /// The level of the first architecture.
+        level: u16,
+    },
     /// No special register has this name.
     UnknownSymbol(&'t str),
-}
-
-/// What a refusal calls that which is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature<'t> {
-    /// A name.
-    Named(&'t str),
-    /// A modifier, without its dot.
-    Modifier(&'t str),
-}
-
-impl fmt::Display for Feature<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Feature::Named(name) => f.write_str(name),
-            Feature::Modifier("cluster") => f.write_str(".cluster scope"),
-            Feature::Modifier(name) => match name.rfind("::") {
-                Some(at) if name.starts_with("shared") || name.starts_with("param") => {
-                    f.write_str(&name[at..])
-                }
-                _ => write!(f, ".{name}"),
-            },
-        }
-    }
 }
 
 impl fmt::Display for Refusal<'_> {
@@ -158,6 +162,22 @@ impl fmt::Display for Refusal<'_> {
                     "Unexpected number of state spaces specified in instruction '{name}'"
                 )
             }
+            Refusal::NotInSpace {
+                modifier: "L2::64B" | "L2::128B" | "L2::256B",
+                ..
+            } => f.write_str("State space incorrect for feature 'cache prefetching'"),
+            Refusal::NotInSpace {
+                modifier,
+                space,
+                instruction,
+            } => {
+                let modifier = modifier.trim_start_matches("L1::");
+                write!(
+                    f,
+                    "Modifier '.{modifier}' cannot be applied to '.{space}' space for instruction '{instruction}'"
+                )
+            }
+            Refusal::VectorTooLarge => f.write_str("Vector type too large, exceeds 128 bit limit"),
             Refusal::NeedsScope {
                 modifier,
                 instruction,
@@ -186,21 +206,23 @@ impl fmt::Display for Refusal<'_> {
                 write!(f, "Result register required for instruction '{name}'")
             }
             Refusal::NeedsVersion { feature, version } => {
-                write!(
-                    f,
-                    "Feature '{feature}' requires PTX ISA .version {version} or later"
-                )
+                write!(f, "{feature} requires PTX ISA .version {version} or later")
             }
             Refusal::NeedsTarget { feature, level } => {
-                write!(
-                    f,
-                    "Feature '{feature}' requires .target sm_{level} or higher"
-                )
+                write!(f, "{feature} requires .target sm_{level} or higher")
             }
             Refusal::NotOnTarget { feature, target } => {
+                write!(f, "{feature} not supported on .target '{target}'")
+            }
+            Refusal::Removed(sentence) => f.write_str(sentence),
+            Refusal::RegisterNeedsVersion { register, version } => write!(
+                f,
+                "Feature '{register}' requires PTX ISA .version {version} or later"
+            ),
+            Refusal::RegisterNeedsTarget { register, level } => {
                 write!(
                     f,
-                    "Instruction '{feature}' not supported on .target '{target}'"
+                    "Feature '{register}' requires .target sm_{level} or higher"
                 )
             }
             Refusal::UnknownSymbol(name) => write!(f, "Unknown symbol '{name}'"),

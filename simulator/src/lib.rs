@@ -1,7 +1,7 @@
 //! A CUDA driver on the CPU: parses PTX, executes it, checks it.
 //!
-//! The only way in is [`entry_point`]: the driver's C functions by their symbol names. `warpsmith-driver` puts `cust` and the host
-//! library on top of them; `simulator/dropin` exports them as a `libcuda.so.1`.
+//! A program comes in through [`entry_point`]: the driver's C functions by their symbol names. `warpsmith-driver` puts `cust` and the host
+//! library on top of them; `simulator/dropin` exports them as a `libcuda.so.1`. Whoever watches kernels run registers in [`observe`].
 //!
 //! The floors, from the top; each knows those below it alone:
 //!
@@ -10,6 +10,7 @@
 //! | `api` | the driver's functions, one file a concept |
 //! | `graph` | graphs, captures as their source, executable graphs |
 //! | `streams` | streams, events, and what is enqueued in them |
+//! | [`observe`] | who is registered to watch kernels run |
 //! | `device_runtime`, `module` | what kernels call; loaded code |
 //! | `context` | contexts: memory, queues and sticky error |
 //! | [`memory`], `work` | the simulated address space, its accounts, copies and fills; queues of asynchronous work |
@@ -29,6 +30,7 @@ mod graph;
 pub mod memory;
 mod module;
 pub mod numerics;
+pub mod observe;
 pub mod ptx;
 mod registry;
 mod report;

@@ -5,7 +5,7 @@
 use std::sync::{OnceLock, RwLock};
 use std::time::Duration;
 
-use crate::engine::{Checks, Environment};
+use crate::engine::{Checks, Environment, VectorLevel};
 use crate::sync::{read, write};
 
 /// The settings.
@@ -40,6 +40,8 @@ pub(crate) struct ProcessSettings {
     pub(crate) disable_jit: bool,
     /// `CUDA_MODULE_LOADING` is `EAGER`.
     pub(crate) eager_loading: bool,
+    /// `WARPSMITH_SIMULATOR_ISA`: the vector instructions that modules may use.
+    pub(crate) vector_level: VectorLevel,
 }
 
 /// The settings that are fixed for the process.
@@ -56,7 +58,21 @@ pub(crate) fn process() -> &'static ProcessSettings {
             .find_map(|name| variable(name).filter(|value| !value.is_empty()))
             .is_some_and(|value| value != "0"),
         eager_loading: variable("CUDA_MODULE_LOADING").is_some_and(|value| value == "EAGER"),
+        vector_level: variable("WARPSMITH_SIMULATOR_ISA")
+            .filter(|value| !value.is_empty())
+            .and_then(|value| {
+                let level = parse_vector_level(&value);
+                if level.is_none() {
+                    not_understood("WARPSMITH_SIMULATOR_ISA", &value);
+                }
+                level
+            })
+            .unwrap_or_else(VectorLevel::of_machine),
     })
+}
+
+fn not_understood(variable: &str, value: &str) {
+    eprintln!("warpsmith simulator: {variable}={value} is not understood and ignored");
 }
 
 /// An environment variable; `None` if it is not set or no Unicode.
@@ -88,7 +104,7 @@ fn cell() -> &'static RwLock<Settings> {
                 && !value.is_empty()
                 && !settings.set(name, &value)
             {
-                eprintln!("warpsmith simulator: {key}={value} is not understood and ignored");
+                not_understood(key, &value);
             }
         }
         RwLock::new(settings)
@@ -138,6 +154,15 @@ fn parse_switch(value: &str) -> Option<bool> {
     }
 }
 
+fn parse_vector_level(value: &str) -> Option<VectorLevel> {
+    match value {
+        "base" => Some(VectorLevel::Base),
+        "avx2" => Some(VectorLevel::V3),
+        "avx512" => Some(VectorLevel::V4),
+        _ => None,
+    }
+}
+
 fn parse_checks(value: &str) -> Option<Checks> {
     let mut checks = Checks::NONE;
     for name in value
@@ -168,6 +193,14 @@ mod tests {
         assert_eq!(parse_seconds("inf"), Some(Duration::MAX));
         assert_eq!(parse_seconds("-1"), None);
         assert_eq!(parse_seconds("long"), None);
+    }
+
+    #[test]
+    fn vector_levels_are_named_as_in_the_reference() {
+        assert_eq!(parse_vector_level("base"), Some(VectorLevel::Base));
+        assert_eq!(parse_vector_level("avx2"), Some(VectorLevel::V3));
+        assert_eq!(parse_vector_level("avx512"), Some(VectorLevel::V4));
+        assert_eq!(parse_vector_level("sse"), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The PTX of the test kernels, and what the snapshots show of it.
 
+use warpsmith_host::ComputeCapability;
+
 /// The kernels compiled for `sm_70`.
 pub const SM_70: &str = include_str!(concat!(env!("OUT_DIR"), "/sm_70.ptx"));
 /// The kernels compiled for `sm_80`.
@@ -8,10 +10,10 @@ pub const SM_80: &str = include_str!(concat!(env!("OUT_DIR"), "/sm_80.ptx"));
 pub const SM_90: &str = include_str!(concat!(env!("OUT_DIR"), "/sm_90.ptx"));
 
 /// The newest of them that a device of this compute capability takes.
-pub fn for_capability(capability: (i32, i32)) -> &'static str {
-    match capability {
-        (9.., _) => SM_90,
-        (8, _) => SM_80,
+pub fn for_capability(capability: ComputeCapability) -> &'static str {
+    match capability.major {
+        9.. => SM_90,
+        8 => SM_80,
         _ => SM_70,
     }
 }

@@ -35,12 +35,62 @@ impl fmt::Display for SourceLocation {
 pub struct Frame {
     /// The function's name, as the PTX spells it.
     pub function: String,
-    /// The instruction's location: in the innermost of the source functions that the compiler inlined there.
+    /// The instruction's location: in the innermost of the source functions that the compiler inlined there. In PTX of this
+    /// project's builder it is the innermost one of the user's own functions.
     #[serde(default)]
     pub location: Option<SourceLocation>,
     /// The calls that were inlined around `location`, the innermost first; the last one stands in `function` itself.
     #[serde(default)]
     pub inlined: Vec<InlinedCall>,
+}
+
+impl Frame {
+    /// The location that is the user's: the innermost one on the way of inlining that is in no library (Rust's standard library,
+    /// CUDA's headers). If all are, the innermost one.
+    pub fn user_location(&self) -> Option<&SourceLocation> {
+        let location = self.location.as_ref()?;
+        Some(match self.library_depth() {
+            0 => location,
+            depth => &self.inlined[depth - 1].call,
+        })
+    }
+
+    /// How many of the functions that are inlined here are a library's, the innermost ones; 0 if all are.
+    pub(super) fn library_depth(&self) -> usize {
+        self.location
+            .iter()
+            .chain(self.inlined.iter().map(|inlined| &inlined.call))
+            .position(|location| !is_library(&location.file))
+            .unwrap_or(0)
+    }
+}
+
+/// Parts of the paths of files that are no user's: Rust's standard library, wherever its source lies, and the headers of CUDA and
+/// of the host's C library.
+const LIBRARY_PATHS: &[&str] = &[
+    "/rustc/",
+    "/library/core/src/",
+    "/library/alloc/src/",
+    "/library/std/src/",
+    "/usr/include/",
+    "/usr/lib/",
+    "/cub/",
+    "/thrust/",
+    "/cuda/std/",
+    "/cuda/__",
+    "/cooperative_groups/",
+    "/cooperative_groups.h",
+    "/crt/",
+    "/cuda_fp16.h",
+    "/cuda_bf16.h",
+    "/cuda_fp8.h",
+    "_atomic_functions.h",
+    "_intrinsics.h",
+];
+
+/// Whether a file belongs to a library that no user edits.
+fn is_library(file: &str) -> bool {
+    LIBRARY_PATHS.iter().any(|part| file.contains(part))
 }
 
 /// A call that the compiler replaced by the called function's body.

@@ -134,9 +134,9 @@ impl Fault {
         }
     }
 
-    /// Where in the source it happened, if that is known.
+    /// Where in the user's source it happened, if that is known: [`Frame::user_location`] of the innermost function.
     pub fn location(&self) -> Option<&SourceLocation> {
-        self.origin.as_ref()?.frames.first()?.location.as_ref()
+        self.origin.as_ref()?.frames.first()?.user_location()
     }
 }
 

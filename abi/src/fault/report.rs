@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Fault, FaultAccess, Frame, NearestAllocation, OtherSide, WaitingThreads};
+use super::{Fault, FaultAccess, Frame, InlinedCall, NearestAllocation, OtherSide, WaitingThreads};
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -10,8 +10,10 @@ impl fmt::Display for Fault {
         if let Some(origin) = &self.origin {
             let thread = Thread(origin.block, origin.thread);
             write!(f, "\n    in kernel {}, {thread}", origin.kernel)?;
-            if let Some(location) = self.location() {
-                write!(f, "\n    at {location}")?;
+            if let Some(frame) = origin.frames.first()
+                && let Some(location) = frame.user_location()
+            {
+                write!(f, "\n    at {location}{}", Inlining(frame, "\n    "))?;
             }
         }
         if let Some(access) = &self.access
@@ -30,13 +32,11 @@ impl fmt::Display for Fault {
             write!(f, "\n    {note}")?;
         }
         let callers = self.origin.iter().flat_map(|origin| &origin.frames).skip(1);
-        for Frame {
-            function, location, ..
-        } in callers
-        {
-            write!(f, "\n    called from {function}")?;
-            if let Some(location) = location {
-                write!(f, " at {location}")?;
+        for frame in callers {
+            let function = rustc_demangle::demangle(&frame.function);
+            write!(f, "\n    called from {function:#}")?;
+            if let Some(location) = frame.user_location() {
+                write!(f, " at {location}{}", Inlining(frame, "\n        "))?;
             }
         }
         Ok(())
@@ -50,6 +50,32 @@ impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Thread([bx, by, bz], [tx, ty, tz]) = self;
         write!(f, "block ({bx},{by},{bz}), thread ({tx},{ty},{tz})")
+    }
+}
+
+/// The functions that were inlined around the user's location, each with its call, and the innermost one of a library. Each begins
+/// with the text that is given.
+struct Inlining<'a>(&'a Frame, &'static str);
+
+impl fmt::Display for Inlining<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inlining(frame, start) = self;
+        let depth = frame.library_depth();
+        if let (Some(called), Some(location)) =
+            (frame.inlined[..depth].first(), frame.location.as_ref())
+        {
+            let function = called.function.as_deref().unwrap_or("a function");
+            write!(f, "{start}which runs {function}, at {location}")?;
+        }
+        for InlinedCall { function, call } in &frame.inlined[depth..] {
+            match function.as_deref() {
+                Some(function) if !function.is_empty() => {
+                    write!(f, "{start}in {function}, inlined at {call}")?;
+                }
+                _ => write!(f, "{start}inlined at {call}")?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -89,14 +115,12 @@ impl fmt::Display for Conflict<'_> {
         } else {
             write!(f, "{}", Thread(other.block, other.thread))?;
         }
-        match other
-            .frames
-            .first()
-            .and_then(|frame| frame.location.as_ref())
+        if let Some(frame) = other.frames.first()
+            && let Some(location) = frame.user_location()
         {
-            Some(location) => write!(f, ", at {location}"),
-            None => Ok(()),
+            write!(f, ", at {location}{}", Inlining(frame, "\n        "))?;
         }
+        Ok(())
     }
 }
 

@@ -68,10 +68,60 @@ fn an_access_out_of_bounds() {
 invalid global write of 4 bytes at 0x1010: out of bounds
     in kernel scan, block (1,0,0), thread (33,0,0)
     at src/lib.rs:12:5
+    in write_one, inlined at src/lib.rs:20:9
     the address is 0 bytes after the end of the device allocation at 0x1000 of 16 bytes
     this looks like a null pointer
     called from scan at src/lib.rs:30"
     );
+}
+
+#[test]
+fn the_users_location_comes_before_a_librarys() {
+    const HEADER: &str = "/usr/local/cuda/include/cub/block/block_scan.cuh";
+    let call = |function: &str, location| InlinedCall {
+        function: Some(function.into()),
+        call: Option::unwrap_or_default(location),
+    };
+    let frame = Frame {
+        inlined: vec![
+            call("cub::detail::store", at(HEADER, 200, 9)),
+            call("cub::BlockScan::ExclusiveSum", at("src/scan.cu", 8, 3)),
+            call("", at("src/scan.cu", 30, 3)),
+        ],
+        ..frame("scan", at(HEADER, 100, 1))
+    };
+    let location = frame.user_location().cloned();
+    assert_eq!(location, at("src/scan.cu", 8, 3));
+    let mut fault = Fault::in_kernel(
+        FaultKind::IllegalAddress,
+        "invalid global write",
+        origin(vec![frame.clone()]),
+    );
+    fault.other = Some(OtherSide {
+        what: "write".into(),
+        block: [1, 0, 0],
+        thread: [2, 0, 0],
+        frames: vec![frame],
+    });
+    assert_eq!(
+        fault.to_string(),
+        "\
+invalid global write
+    in kernel scan, block (1,0,0), thread (33,0,0)
+    at src/scan.cu:8:3
+    which runs cub::detail::store, at /usr/local/cuda/include/cub/block/block_scan.cuh:100:1
+    inlined at src/scan.cu:30:3
+    it conflicts with the write by thread (2,0,0), at src/scan.cu:8:3
+        which runs cub::detail::store, at /usr/local/cuda/include/cub/block/block_scan.cuh:100:1
+        inlined at src/scan.cu:30:3"
+    );
+
+    // A library's own developer sees the library's line.
+    let all_library = Frame {
+        inlined: vec![call("cub::detail::store", at(HEADER, 200, 9))],
+        ..super::tests::frame("scan", at(HEADER, 100, 1))
+    };
+    assert_eq!(all_library.user_location().cloned(), at(HEADER, 100, 1));
 }
 
 #[test]
@@ -92,6 +142,26 @@ fn an_address_before_and_inside_an_allocation() {
         text.contains("is 4 bytes inside the freed device allocation"),
         "{text}"
     );
+}
+
+#[test]
+fn callers_have_the_names_of_the_source() {
+    let frames = vec![
+        frame(
+            "_RNvNtCs49HdEyxKhnQ_4demo6helper5inner",
+            at("src/helper.rs", 1, 1),
+        ),
+        frame(
+            "_RNvNtCs49HdEyxKhnQ_4demo6helper5outer",
+            at("src/helper.rs", 2, 1),
+        ),
+        frame("scan", at("src/lib.rs", 3, 1)),
+    ];
+    let fault = Fault::in_kernel(FaultKind::Trap, "trap", origin(frames));
+    let text = fault.to_string();
+    let callers = "\n    called from demo::helper::outer at src/helper.rs:2:1\
+                   \n    called from scan at src/lib.rs:3:1";
+    assert!(text.ends_with(callers), "{text}");
 }
 
 #[test]

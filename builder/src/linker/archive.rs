@@ -11,6 +11,14 @@ use std::path::{Path, PathBuf};
 use object::ReadCache;
 use object::read::archive::{ArchiveFile, ArchiveOffset};
 
+/// A member of an archive.
+pub struct ArchiveMember {
+    /// Its file name.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
 /// An opened `.rlib`.
 pub struct Archive {
     path: PathBuf,
@@ -44,22 +52,21 @@ impl Archive {
         self.symbols.get(symbol.as_bytes()).copied()
     }
 
-    /// One member's name and bytes.
-    pub fn member(&self, offset: u64) -> Result<(String, Vec<u8>), String> {
+    /// The member at this offset.
+    pub fn member(&self, offset: u64) -> Result<ArchiveMember, String> {
         let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", self.path.display());
         let archive = ArchiveFile::parse(&self.cache).map_err(|e| fail(&e))?;
         let member = archive
             .member(ArchiveOffset(offset))
             .map_err(|e| fail(&e))?;
-        let name = String::from_utf8_lossy(member.name()).into_owned();
-        Ok((
-            name,
-            member.data(&self.cache).map_err(|e| fail(&e))?.to_vec(),
-        ))
+        Ok(ArchiveMember {
+            name: String::from_utf8_lossy(member.name()).into_owned(),
+            bytes: member.data(&self.cache).map_err(|e| fail(&e))?.to_vec(),
+        })
     }
 
     /// All bitcode members.
-    pub fn bitcode_members(&self) -> Result<Vec<(String, Vec<u8>)>, String> {
+    pub fn bitcode_members(&self) -> Result<Vec<ArchiveMember>, String> {
         let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", self.path.display());
         let archive = ArchiveFile::parse(&self.cache).map_err(|e| fail(&e))?;
         let mut members = Vec::new();
@@ -67,10 +74,10 @@ impl Archive {
             let member = member.map_err(|e| fail(&e))?;
             let name = String::from_utf8_lossy(member.name()).into_owned();
             if name.ends_with(".o") {
-                members.push((
+                members.push(ArchiveMember {
                     name,
-                    member.data(&self.cache).map_err(|e| fail(&e))?.to_vec(),
-                ));
+                    bytes: member.data(&self.cache).map_err(|e| fail(&e))?.to_vec(),
+                });
             }
         }
         Ok(members)
@@ -97,7 +104,7 @@ impl Library {
     }
 
     /// The member that defines `symbol`, unless none does or it was already given out.
-    pub fn pull(&mut self, symbol: &str) -> Result<Option<(String, Vec<u8>)>, String> {
+    pub fn pull(&mut self, symbol: &str) -> Result<Option<ArchiveMember>, String> {
         for (number, archive) in self.archives.iter().enumerate() {
             if let Some(offset) = archive.defines(symbol) {
                 if !self.taken.insert((number, offset)) {

@@ -10,15 +10,18 @@
 mod allocator;
 pub mod archive;
 mod atomics;
+mod call_chains;
 mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod line_directives;
 mod lines;
 mod panics;
 mod records;
 mod requirements;
 mod shared;
+mod short_names;
 mod spaces;
 mod symbols;
 mod template;
@@ -117,9 +120,18 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     atomics::restore(&module)?;
     spaces::resolve(&module)?;
     float::apply(&module, job.float, &records);
-    lines::attribute(&module, job.foreign);
+    let chains = if version < lines::CHAINS_SINCE {
+        lines::flatten(&module, job.foreign);
+        None
+    } else {
+        Some(lines::number(&module, job.foreign))
+    };
     dump(&module, "after");
-    Ok(globals::mark_managed(module.emit(&machine)?, &managed))
+    let ptx = globals::mark_managed(module.emit(&machine)?, &managed);
+    Ok(match chains {
+        Some(chains) => line_directives::write(&ptx, &chains),
+        None => ptx,
+    })
 }
 
 /// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
@@ -188,8 +200,8 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     let mut kernels: HashMap<String, String> = HashMap::new();
     for path in job.crates {
         let krate = crate_name(path);
-        for (name, bytes) in archive::Archive::open(path)?.bitcode_members()? {
-            let part = Module::parse_bitcode(context, &bytes, &name)?;
+        for member in archive::Archive::open(path)?.bitcode_members()? {
+            let part = Module::parse_bitcode(context, &member.bytes, &member.name)?;
             for kernel in part
                 .functions()
                 .iter()
@@ -219,8 +231,8 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
     let mut asked = HashSet::new();
     while !missing.is_empty() {
         for symbol in missing {
-            if let Some((name, bytes)) = library.pull(&symbol)? {
-                let part = Module::parse_bitcode(context, &bytes, &name)?;
+            if let Some(member) = library.pull(&symbol)? {
+                let part = Module::parse_bitcode(context, &member.bytes, &member.name)?;
                 strip_target(&part);
                 module.link(part)?;
             }

@@ -31,19 +31,21 @@ pub(super) fn describe(module: &Module<'_>) -> Vec<UnresolvedSymbol> {
         .into_iter()
         .map(|symbol| {
             let name = symbol.name();
-            let (used_by, location) = user_of(symbol);
+            let user = user_of(symbol);
             UnresolvedSymbol {
                 remedy: remedy(&name),
                 symbol: demangle(&name),
-                used_by,
-                location,
+                used_by: user
+                    .and_then(|user| user.function())
+                    .map(|function| demangle(&function.name())),
+                location: user.and_then(Value::location),
             }
         })
         .collect()
 }
 
-/// The function that uses `symbol`, and where: the user's own code rather than `core`'s, if there is a choice.
-fn user_of(symbol: Value<'_>) -> (Option<String>, Option<(String, u32)>) {
+/// An instruction that uses `symbol`: of the user's own code rather than `core`'s, if there is a choice.
+fn user_of(symbol: Value<'_>) -> Option<Value<'_>> {
     let mut seen = HashSet::new();
     let mut queue: Vec<Value<'_>> = symbol.users();
     let mut instructions = Vec::new();
@@ -73,13 +75,7 @@ fn user_of(symbol: Value<'_>) -> (Option<String>, Option<(String, u32)>) {
         (of_core, name)
     };
     instructions.sort_by_key(rank);
-    let Some(user) = instructions.first() else {
-        return (None, None);
-    };
-    (
-        user.function().map(|f| demangle(&f.name())),
-        user.location(),
-    )
+    instructions.first().copied()
 }
 
 /// What to do about a missing symbol, by its name.

@@ -1,5 +1,6 @@
 //! Functions: parameters, instructions, attributes.
 
+use super::scope::Scope;
 use super::sys::{self, BasicBlockRef};
 use super::value::{Attribute, Instructions, Value};
 
@@ -29,6 +30,13 @@ impl<'c> Value<'c> {
         }
         // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
         self.wrap(unsafe { (self.api().LLVMGetParam)(self.raw, n) })
+    }
+
+    /// The function's debug information.
+    pub fn subprogram(self) -> Option<Scope<'c>> {
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.
+        let raw = unsafe { (self.api().LLVMGetSubprogram)(self.raw) };
+        Scope::new(raw, self.context)
     }
 
     /// All instructions of a function.

@@ -2,6 +2,7 @@
 
 use super::location::Location;
 use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
+use crate::error::SourceLine;
 
 impl<'c> Value<'c> {
     /// The opcode (see [`opcode`]).
@@ -123,7 +124,7 @@ impl<'c> Value<'c> {
     }
 
     /// Source file and line of an instruction or function, where known.
-    pub fn location(self) -> Option<(String, u32)> {
+    pub fn location(self) -> Option<SourceLine> {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let line = (self.api().LLVMGetDebugLocLine)(self.raw);
@@ -135,7 +136,7 @@ impl<'c> Value<'c> {
             let file =
                 String::from_utf8_lossy(std::slice::from_raw_parts(file.cast(), len as usize))
                     .into_owned();
-            Some((file, line))
+            Some(SourceLine { file, line })
         }
     }
 

@@ -1,9 +1,8 @@
 //! Source locations of instructions.
 
-use std::path::PathBuf;
-
 use super::context::Context;
-use super::sys::{self, MetadataRef};
+use super::scope::Scope;
+use super::sys::MetadataRef;
 
 /// A source location, and the call that it was inlined into.
 #[derive(Clone, Copy)]
@@ -29,52 +28,49 @@ impl<'c> Location<'c> {
         (!raw.is_null()).then_some(Location { raw, context })
     }
 
+    /// A location in `scope`, inlined nowhere.
+    pub fn in_scope(scope: Scope<'c>, line: u32) -> Option<Location<'c>> {
+        let context = scope.context();
+        // SAFETY: `scope` is one of this living context (the invariant of `Scope`); a location may be inlined nowhere.
+        let raw = unsafe {
+            (context.api.LLVMDIBuilderCreateDebugLocation)(
+                context.raw,
+                line,
+                0,
+                scope.raw(),
+                std::ptr::null_mut(),
+            )
+        };
+        Location::new(raw, context)
+    }
+
     pub(super) fn raw(self) -> MetadataRef {
         self.raw
     }
 
     /// The call that brought it here by inlining.
     pub fn inlined_at(self) -> Option<Location<'c>> {
-        // SAFETY: `raw` is a location of a living context.
-        Location::new(
-            unsafe { (self.context.api.LLVMDILocationGetInlinedAt)(self.raw) },
-            self.context,
-        )
+        // SAFETY: `raw` is a location of a living context (`new`).
+        let raw = unsafe { (self.context.api.LLVMDILocationGetInlinedAt)(self.raw) };
+        Location::new(raw, self.context)
     }
 
-    /// The source file.
-    pub fn file(self) -> Option<PathBuf> {
-        let api = self.context.api;
-        // SAFETY: `raw` is a location of a living context, as `new` was given it; a location has a scope, and the file of a scope
-        // may be null.
-        let file = unsafe {
-            let scope = (api.LLVMDILocationGetScope)(self.raw);
-            if scope.is_null() {
-                return None;
-            }
-            (api.LLVMDIScopeGetFile)(scope)
-        };
-        if file.is_null() {
-            return None;
-        }
-        let text = |get: unsafe extern "C" fn(MetadataRef, *mut u32) -> *const std::ffi::c_char| {
-            let mut length = 0;
-            // SAFETY: the string lives as long as the context, and is copied.
-            unsafe {
-                let start = get(file, &mut length);
-                if start.is_null() {
-                    return String::new();
-                }
-                String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), length as usize))
-                    .into_owned()
-            }
-        };
-        let sys::Api {
-            LLVMDIFileGetDirectory: directory,
-            LLVMDIFileGetFilename: name,
-            ..
-        } = *api;
-        // A file name that is absolute replaces the folder.
-        Some(PathBuf::from(text(directory)).join(text(name)))
+    /// The innermost function or block around it.
+    pub fn scope(self) -> Option<Scope<'c>> {
+        // SAFETY: `raw` is a location of a living context (`new`).
+        let raw = unsafe { (self.context.api.LLVMDILocationGetScope)(self.raw) };
+        Scope::new(raw, self.context)
+    }
+
+    /// The line, from 1; 0 where the compiler knows none.
+    pub fn line(self) -> u32 {
+        // SAFETY: `raw` is a location of a living context (`new`).
+        unsafe { (self.context.api.LLVMDILocationGetLine)(self.raw) }
+    }
+
+    /// The column, from 1; 0 if unknown.
+    pub fn column(self) -> u32 {
+        // SAFETY: `raw` is a location of a living context (`new`).
+        unsafe { (self.context.api.LLVMDILocationGetColumn)(self.raw) }
     }
 }

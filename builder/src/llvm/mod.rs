@@ -3,24 +3,28 @@
 //! It knows nothing of Rust or of kernels. Values borrow their [`Context`], so they cannot outlive it; a value
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
-//! From the base up: [`sys`], `library`, `context`, `location`, `value` (with `function`, `instruction` and `build`, which add
-//! to its methods), `target_machine`, `module`.
+//! From the base up: [`sys`], `library`, `context`, `scope`, `location`, `value` (with `function`, `instruction` and `build`, which
+//! add to its methods), `target_machine`, `module`, `debug_builder`.
 
 mod build;
 mod context;
+mod debug_builder;
 mod function;
 mod instruction;
 mod library;
 mod location;
 mod module;
+mod scope;
 pub mod sys;
 mod target_machine;
 mod value;
 
 pub use context::Context;
+pub use debug_builder::DebugBuilder;
 pub use library::load;
 pub use location::Location;
 pub use module::Module;
+pub use scope::Scope;
 pub use target_machine::TargetMachine;
 pub use value::{
     Attribute, Ordering, RmwOperation, Value, ValueKind, calling_convention, fast_math, opcode,

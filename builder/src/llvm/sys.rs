@@ -34,6 +34,7 @@ handles! {
     DiagnosticInfoRef = OpaqueDiagnosticInfo;
     MetadataRef = OpaqueMetadata;
     UseRef = OpaqueUse;
+    DebugBuilderRef = OpaqueDebugBuilder;
 }
 
 pub type Bool = c_int;
@@ -227,11 +228,27 @@ api! {
     fn LLVMGetFastMathFlags(ValueRef) -> c_uint;
     fn LLVMSetFastMathFlags(ValueRef, c_uint);
     fn LLVMCanValueUseFastMathFlags(ValueRef) -> Bool;
+
+    // Debug information.
     fn LLVMDILocationGetInlinedAt(MetadataRef) -> MetadataRef;
+    fn LLVMDILocationGetLine(MetadataRef) -> c_uint;
+    fn LLVMDILocationGetColumn(MetadataRef) -> c_uint;
     fn LLVMDILocationGetScope(MetadataRef) -> MetadataRef;
     fn LLVMDIScopeGetFile(MetadataRef) -> MetadataRef;
     fn LLVMDIFileGetDirectory(MetadataRef, *mut c_uint) -> *const c_char;
     fn LLVMDIFileGetFilename(MetadataRef, *mut c_uint) -> *const c_char;
+    fn LLVMGetMetadataKind(MetadataRef) -> c_uint;
+    fn LLVMMetadataAsValue(ContextRef, MetadataRef) -> ValueRef;
+    fn LLVMValueAsMetadata(ValueRef) -> MetadataRef;
+    fn LLVMGetMDNodeNumOperands(ValueRef) -> c_uint;
+    fn LLVMGetMDNodeOperands(ValueRef, *mut ValueRef);
+    fn LLVMGetMDString(ValueRef, *mut c_uint) -> *const c_char;
+    fn LLVMGetSubprogram(ValueRef) -> MetadataRef;
+    fn LLVMCreateDIBuilder(ModuleRef) -> DebugBuilderRef;
+    fn LLVMDisposeDIBuilder(DebugBuilderRef);
+    fn LLVMDIBuilderCreateFile(DebugBuilderRef, *const c_char, usize, *const c_char, usize) -> MetadataRef;
+    fn LLVMDIBuilderCreateLexicalBlockFile(DebugBuilderRef, MetadataRef, MetadataRef, c_uint) -> MetadataRef;
+    fn LLVMDIBuilderCreateDebugLocation(ContextRef, c_uint, c_uint, MetadataRef, MetadataRef) -> MetadataRef;
     fn LLVMInstructionGetDebugLoc(ValueRef) -> MetadataRef;
     fn LLVMInstructionSetDebugLoc(ValueRef, MetadataRef);
     fn LLVMGetDebugLocLine(ValueRef) -> c_uint;

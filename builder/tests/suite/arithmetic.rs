@@ -1,15 +1,6 @@
-//! Floating-point switches and line information.
-
-use warpsmith_builder::{Arch, CudaBuilder, DebugInfo};
+//! Floating-point switches.
 
 use super::support::*;
-
-fn features_with(change: impl FnOnce(CudaBuilder) -> CudaBuilder) -> String {
-    build(change(
-        CudaBuilder::new(fixture("features")).arch(Arch::Sm90),
-    ))
-    .ptx
-}
 
 // covers: MATH-02
 #[test]
@@ -55,48 +46,4 @@ fn division_square_root_and_subnormals_are_exact_unless_told_otherwise() {
 
     let ptx = features_with(|b| b.ftz(true));
     assert!(body_of(&ptx, "multiply_add").contains("fma.rn.ftz.f32"));
-}
-
-#[test]
-fn instructions_name_their_source_lines() {
-    let source = std::fs::read_to_string(fixture("features/src/arithmetic.rs")).unwrap();
-    let line = 1 + source
-        .lines()
-        .position(|l| l.contains("*data * a + b"))
-        .unwrap();
-    let file = features()
-        .lines()
-        .find(|l| l.trim().starts_with(".file") && l.contains("src/arithmetic.rs"))
-        .and_then(|l| l.split_whitespace().nth(1))
-        .unwrap();
-    assert!(
-        features().contains(&format!(".loc\t{file} {line} ")),
-        "line {line} of file {file}"
-    );
-
-    let ptx = features_with(|b| b.debug(DebugInfo::None));
-    assert!(!ptx.contains(".loc\t") && !ptx.contains(".file"));
-}
-
-#[test]
-fn inlined_code_has_the_line_of_the_kernel_that_called_it() {
-    let text = features();
-    let start = text.find(".entry traits_and_closures(").unwrap();
-    let kernel = &text[start..start + text[start..].find("\n}").unwrap()];
-    let files = |number: &str| {
-        let prefix = format!(".file\t{number} ");
-        text.lines()
-            .find(|l| l.trim().starts_with(&prefix))
-            .unwrap_or_else(|| panic!("no file {number}"))
-    };
-    let mut seen = 0;
-    for location in kernel.lines().filter(|l| l.trim().starts_with(".loc\t")) {
-        let file = files(location.split_whitespace().nth(1).unwrap());
-        assert!(
-            file.contains("fixtures/features/src/language.rs"),
-            "{location} is in {file}"
-        );
-        seen += 1;
-    }
-    assert!(seen > 3);
 }

@@ -22,6 +22,14 @@ pub fn features() -> &'static str {
     })
 }
 
+/// The fixture `features` for `sm_90`, with other options.
+pub fn features_with(change: impl FnOnce(CudaBuilder) -> CudaBuilder) -> String {
+    build(change(
+        CudaBuilder::new(fixture("features")).arch(Arch::Sm90),
+    ))
+    .ptx
+}
+
 /// Builds, and has ptxas check the result where there is one.
 pub fn build(builder: CudaBuilder) -> PtxOutput {
     let output = builder.build().unwrap();

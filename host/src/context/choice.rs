@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::capability::ComputeCapability;
 use crate::error::{Code, Error, Result};
 use crate::settings;
 
@@ -77,7 +78,7 @@ pub struct DeviceInfo {
     /// Its name.
     pub name: String,
     /// Its compute capability.
-    pub compute_capability: (i32, i32),
+    pub compute_capability: ComputeCapability,
     /// Its memory in bytes.
     pub total_memory: usize,
 }

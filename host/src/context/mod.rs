@@ -1,6 +1,7 @@
 //! Devices and their primary contexts.
 
 pub(crate) mod attribute;
+pub(crate) mod capability;
 pub(crate) mod choice;
 pub(crate) mod limits;
 pub(crate) mod primary;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cust::device::Device;
 use warpsmith_driver::raw;
 
-use super::attribute::Attribute;
+use super::capability::ComputeCapability;
 use super::choice::DeviceChoice;
 use super::limits::Limits;
 use crate::driver_call::callback::run_where_the_driver_may_be_called;
@@ -23,7 +23,7 @@ pub(crate) struct Context {
     pub(crate) device: raw::CUdevice,
     pub(crate) choice: DeviceChoice,
     pub(crate) name: String,
-    pub(crate) capability: (i32, i32),
+    pub(crate) capability: ComputeCapability,
     pub(crate) total_memory: usize,
     pub(crate) limits: Limits,
     /// Set by the first fault that makes the context unusable: destructors report no errors from then on.
@@ -71,10 +71,6 @@ impl Context {
         unsafe { call!(cuCtxSetCurrent(raw_context)) }?;
         let device = device.as_raw();
         let limits = Limits::of(device)?;
-        let capability = (
-            Attribute::COMPUTE_CAPABILITY_MAJOR.of(device)?,
-            Attribute::COMPUTE_CAPABILITY_MINOR.of(device)?,
-        );
         let mut service_stream = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `service_stream`, which outlives the call; the context is current since above.
         unsafe {
@@ -90,7 +86,7 @@ impl Context {
             device,
             choice,
             name,
-            capability,
+            capability: ComputeCapability::of(device)?,
             total_memory,
             limits,
             lost: AtomicBool::new(false),

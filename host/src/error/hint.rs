@@ -22,7 +22,7 @@ pub(crate) fn general_hint(code: Code) -> Option<String> {
             "an earlier fault destroyed the context; look at the first error"
         }
         Code::INVALID_CLUSTER_SIZE => {
-            "8 blocks are portable; 16 need `kernel.set_non_portable_cluster(true)`; the grid must be a multiple of the cluster"
+            "8 blocks are portable; 16 need `kernel.set_cluster_sizes(ClusterSizes::NonPortable)`; the grid must be a multiple of the cluster"
         }
         Code::COOPERATIVE_LAUNCH_TOO_LARGE => {
             "`kernel.max_cooperative_blocks(..)` says how many blocks fit at once"

@@ -4,6 +4,8 @@
 //! made from it and given back when the last of them is gone, so objects can be dropped in any order. Each call makes it current
 //! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
 
+pub(crate) mod info;
+mod observe;
 pub(crate) mod open_device;
 pub(crate) mod reports;
 
@@ -13,10 +15,12 @@ use cust::device::Device;
 use warpsmith_driver::{Backend, Choice, raw};
 
 use crate::context::attribute::Attribute;
+use crate::context::capability::ComputeCapability;
 use crate::context::choice::{DeviceChoice, DeviceInfo};
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::sync::lock;
+use info::{CudaVersion, MemoryInfo};
 use open_device::OpenDevice;
 
 /// A device, opened. Cheap to clone; usable from any thread.
@@ -27,7 +31,7 @@ use open_device::OpenDevice;
 /// # fn main() -> Result<()> {
 /// let gpu = Gpu::open(DeviceChoice::Simulator)?;
 /// assert!(gpu.is_simulator());
-/// println!("{} with compute capability {:?}", gpu.name(), gpu.compute_capability());
+/// println!("{} with compute capability {}", gpu.name(), gpu.compute_capability());
 /// # Ok(())
 /// # }
 /// ```
@@ -113,10 +117,7 @@ impl Gpu {
                     name: device
                         .name()
                         .map_err(|error| driver_call::cust_failed("cuDeviceGetName", error))?,
-                    compute_capability: (
-                        Attribute::COMPUTE_CAPABILITY_MAJOR.of(device.as_raw())?,
-                        Attribute::COMPUTE_CAPABILITY_MINOR.of(device.as_raw())?,
-                    ),
+                    compute_capability: ComputeCapability::of(device.as_raw())?,
                     total_memory: device
                         .total_memory()
                         .map_err(|error| driver_call::cust_failed("cuDeviceTotalMem", error))?,
@@ -140,8 +141,8 @@ impl Gpu {
         self.inner.context().choice
     }
 
-    /// The compute capability, `(9, 0)` for Hopper.
-    pub fn compute_capability(&self) -> (i32, i32) {
+    /// The compute capability, 9.0 for Hopper.
+    pub fn compute_capability(&self) -> ComputeCapability {
         self.inner.context().capability
     }
 
@@ -159,21 +160,25 @@ impl Gpu {
         self.inner.context().total_memory
     }
 
-    /// Bytes of device memory that are free, and in all.
-    pub fn memory_info(&self) -> Result<(usize, usize)> {
+    /// How much device memory is free, and how much there is.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.inner.bind()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: the driver writes one number each to `free` and `total`, which outlive the call.
         unsafe { call!(cuMemGetInfo_v2(&mut free, &mut total)) }?;
-        Ok((free, total))
+        Ok(MemoryInfo { free, total })
     }
 
-    /// The version of CUDA that the driver supports, `(13, 0)` for example.
-    pub fn driver_version(&self) -> (i32, i32) {
+    /// The newest version of CUDA that the driver supports.
+    pub fn driver_version(&self) -> CudaVersion {
         let mut version = 0;
         // SAFETY: the driver writes one number to `version`, which outlives the call.
         let _ = unsafe { raw::cuDriverGetVersion(&mut version) };
-        (version / 1000, version % 1000 / 10)
+        let version = version.max(0) as u32;
+        CudaVersion {
+            major: version / 1000,
+            minor: version % 1000 / 10,
+        }
     }
 
     /// How many bytes of freed memory the device's default pool keeps for later allocations when a stream is waited for; what is

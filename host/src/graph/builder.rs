@@ -1,27 +1,16 @@
-//! Adding nodes to a graph or to the body of a conditional node.
+//! What nodes are added to, a graph or the body of a conditional node; their edges; nodes without memory.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
 use super::contents::{Contents, MemoryId, MemoryUse, next_number, null_node};
-use super::new_node::{NewNode, capture_one_node};
+use super::new_node::NewNode;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
-use crate::gpu::Gpu;
-use crate::gpu::open_device::{OpenDevice, check_same_device};
-use crate::launch::{
-    Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
-    UntypedKernel, Words, check,
-};
-use crate::memory::copy::Pattern;
-use crate::memory::size::length_mismatch;
-use crate::memory::view::RawView;
-use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer};
-use crate::order::access::AccessKind;
+use crate::gpu::open_device::OpenDevice;
 use crate::order::entries::Entries;
 use crate::stream::host_function::{Repeated, run_repeated};
 
@@ -79,266 +68,6 @@ impl<'body> GraphBuilder<'body> {
             .map(|node| Node::new(node, self.number))
             .collect();
         Ok(())
-    }
-
-    /// Adds the launch of a safe kernel.
-    ///
-    /// The arguments are looked at now: scalars are copied, buffers are kept.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Stream::launch`](crate::Stream::launch).
-    // covers: GRAPH-04
-    pub fn kernel<K, A>(
-        &mut self,
-        kernel: &TypedKernel<K>,
-        grid: Grid,
-        arguments: A,
-    ) -> Result<Node>
-    where
-        K: SafeKernel,
-        A: Arguments<K::Parameters>,
-    {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
-    }
-
-    /// Adds the launch of any kernel.
-    ///
-    /// # Safety
-    ///
-    /// The kernel's own conditions hold at each launch of the graph.
-    pub unsafe fn kernel_unchecked<K, A>(
-        &mut self,
-        kernel: &TypedKernel<K>,
-        grid: Grid,
-        arguments: A,
-    ) -> Result<Node>
-    where
-        K: Kernel,
-        A: Arguments<K::Parameters>,
-    {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
-    }
-
-    /// Adds the launch of a kernel of foreign PTX.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
-    pub unsafe fn kernel_untyped<P, A>(
-        &mut self,
-        kernel: &UntypedKernel<P>,
-        grid: Grid,
-        arguments: A,
-    ) -> Result<Node>
-    where
-        A: Arguments<P>,
-    {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        self.add_kernel(&kernel.function, &UNKNOWN, grid, &mut packer)
-    }
-
-    fn add_kernel(
-        &mut self,
-        kernel: &Arc<Function>,
-        attributes: &KernelAttributes,
-        grid: Grid,
-        packer: &mut Packer<'_>,
-    ) -> Result<Node> {
-        check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
-        check(kernel, attributes, &grid, packer)?;
-        let uses: Vec<_> = packer
-            .uses()
-            .iter()
-            .map(|used| MemoryUse {
-                memory: used.allocation.clone(),
-                access: used.access,
-            })
-            .collect();
-        let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
-            func: kernel.raw(),
-            gridDimX: grid.blocks.x,
-            gridDimY: grid.blocks.y,
-            gridDimZ: grid.blocks.z,
-            blockDimX: grid.threads.x,
-            blockDimY: grid.threads.y,
-            blockDimZ: grid.threads.z,
-            sharedMemBytes: grid.shared,
-            kernelParams: packer.pointers(),
-            ..Default::default()
-        };
-        let node = self.add(&uses, |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies the parameters; they are
-            // those of the entry, by the caller of `add_kernel`, and the contents keep the function and the memory among them.
-            unsafe {
-                call!(cuGraphAddKernelNode_v2(
-                    new.node,
-                    new.graph,
-                    new.before.as_ptr(),
-                    new.before.len(),
-                    &parameters
-                ))
-            }
-        })?;
-        // Before anything can fail: the node is in the graph.
-        self.contents
-            .launches
-            .push(Arc::new(GraphLaunch::new(kernel, grid)));
-        let launch = LaunchAttributes::new(&grid);
-        for attribute in &launch.list[..launch.count as usize] {
-            // SAFETY: the driver has made the node above, and copies the value, which outlives the call.
-            unsafe {
-                call!(cuGraphKernelNodeSetAttribute(
-                    node.raw(),
-                    attribute.id,
-                    &attribute.value
-                ))
-            }
-            .map_err(|error| error.while_doing(|| format!("kernel `{}`", kernel.name)))?;
-        }
-        Ok(node)
-    }
-
-    /// Adds a copy from device memory to device memory.
-    // covers: GRAPH-06
-    pub fn copy<S, D>(&mut self, from: &S, to: &mut D) -> Result<Node>
-    where
-        S: DeviceRead + ?Sized,
-        D: DeviceWrite<Item = S::Item> + ?Sized,
-    {
-        self.add_copy(from.raw_view(), to.raw_view())
-    }
-
-    /// Adds a copy from page-locked host memory, which is read at each launch.
-    pub fn copy_from_host<T: bytemuck::Pod, D: DeviceWrite<Item = T> + ?Sized>(
-        &mut self,
-        from: &PinnedBuffer<T>,
-        to: &mut D,
-    ) -> Result<Node> {
-        self.outside_of_bodies("a copy from host memory")?;
-        self.add_copy(from.memory.view(), to.raw_view())
-    }
-
-    /// Adds a copy to page-locked host memory. The host can read it after waiting for a launch.
-    pub fn copy_to_host<S: DeviceRead + ?Sized>(
-        &mut self,
-        from: &S,
-        to: &mut PinnedBuffer<S::Item>,
-    ) -> Result<Node> {
-        self.outside_of_bodies("a copy to host memory")?;
-        self.add_copy(from.raw_view(), to.memory.view())
-    }
-
-    /// Adds a copy of `data`, the same at each launch.
-    pub fn upload<T: bytemuck::Pod, D: DeviceWrite<Item = T> + ?Sized>(
-        &mut self,
-        data: &[T],
-        to: &mut D,
-    ) -> Result<Node> {
-        let mut pinned = Gpu::from(&self.gpu).pinned(data.len())?;
-        pinned.host_mut()?.copy_from_slice(data);
-        self.copy_from_host(&pinned, to)
-    }
-
-    fn add_copy(&mut self, from: RawView<'_>, to: RawView<'_>) -> Result<Node> {
-        if from.len != to.len {
-            return Err(length_mismatch("cuGraphAddMemcpyNode", from.len, to.len));
-        }
-        let (Some(source), Some(destination)) = (from.allocation, to.allocation) else {
-            return self.empty();
-        };
-        if to.bytes == 0 {
-            return self.empty();
-        }
-        for allocation in [source, destination] {
-            check_same_device("cuGraphAddMemcpyNode", &self.gpu, &allocation.gpu)?;
-        }
-        let uses = [
-            MemoryUse {
-                memory: source.clone(),
-                access: from.access(AccessKind::Read),
-            },
-            MemoryUse {
-                memory: destination.clone(),
-                access: to.access(AccessKind::Write),
-            },
-        ];
-        let mut copy = raw::CUDA_MEMCPY3D {
-            WidthInBytes: to.bytes,
-            Height: 1,
-            Depth: 1,
-            ..Default::default()
-        };
-        if source.is_for_copies_only() {
-            copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.srcHost = from.address as *const _;
-        } else {
-            copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.srcDevice = from.address;
-        }
-        if destination.is_for_copies_only() {
-            copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.dstHost = to.address as *mut _;
-        } else {
-            copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.dstDevice = to.address;
-        }
-        let context = self.gpu.context().raw();
-        self.add(&uses, |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `copy`, whose ranges have
-            // `to.bytes` bytes each (compared above); the contents keep their allocations.
-            unsafe {
-                call!(cuGraphAddMemcpyNode(
-                    new.node,
-                    new.graph,
-                    new.before.as_ptr(),
-                    new.before.len(),
-                    &copy,
-                    context
-                ))
-            }
-        })
-    }
-
-    /// Adds setting every element to `value`.
-    ///
-    /// # Errors
-    ///
-    /// The value is wider than 4 bytes and no repetition of a narrower pattern, which no memset can write.
-    // covers: GRAPH-07
-    pub fn fill<D: DeviceWrite + ?Sized>(&mut self, to: &mut D, value: D::Item) -> Result<Node> {
-        const CALL: &str = "cuGraphAddMemsetNode";
-        let to = to.raw_view();
-        let Some(allocation) = to.allocation.filter(|_| to.bytes > 0) else {
-            return self.empty();
-        };
-        check_same_device(CALL, &self.gpu, &allocation.gpu)?;
-        let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
-            return Err(Error::misuse(
-                CALL,
-                Code::INVALID_VALUE,
-                "a memset writes patterns of 1, 2 or 4 bytes, which this value is not made of",
-                "copy from a filled buffer instead",
-            ));
-        };
-        self.add(
-            &[MemoryUse {
-                memory: allocation.clone(),
-                access: to.access(AccessKind::Write),
-            }],
-            |new| {
-                // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
-                capture_one_node(new, |stream| pattern.set(to, stream))
-            },
-        )
     }
 
     /// Adds a call of a function on the host, at each launch. See [`Stream::host_fn`](crate::Stream::host_fn) for what it may do.
@@ -411,7 +140,7 @@ impl<'body> GraphBuilder<'body> {
             .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))
     }
 
-    fn outside_of_bodies(&self, what: &str) -> Result<()> {
+    pub(super) fn outside_of_bodies(&self, what: &str) -> Result<()> {
         if self.position == BuilderPosition::Graph {
             return Ok(());
         }
@@ -425,7 +154,7 @@ impl<'body> GraphBuilder<'body> {
     }
 
     /// Adds a node after all that it must follow.
-    fn add(
+    pub(super) fn add(
         &mut self,
         uses: &[MemoryUse],
         make: impl FnOnce(NewNode<'_>) -> Result<()>,

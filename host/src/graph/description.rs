@@ -38,6 +38,15 @@ pub struct Graph {
     _not_sync: PhantomData<Cell<()>>,
 }
 
+/// An edge of a graph: `to` begins when `from` is done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Edge {
+    /// The node that comes first.
+    pub from: Node,
+    /// The node that waits for it.
+    pub to: Node,
+}
+
 impl Gpu {
     /// An empty graph.
     pub fn graph(&self) -> Result<Graph> {
@@ -105,8 +114,8 @@ impl Graph {
         Ok(self.builder.raw_nodes()?.len())
     }
 
-    /// The edges: pairs of a node and one that waits for it.
-    pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
+    /// The edges.
+    pub fn edges(&self) -> Result<Vec<Edge>> {
         self.builder.gpu.bind()?;
         let mut count = 0;
         let null = std::ptr::null_mut();
@@ -130,7 +139,10 @@ impl Graph {
             .into_iter()
             .zip(to)
             .take(count)
-            .map(|(from, to)| (node(from), node(to)))
+            .map(|(from, to)| Edge {
+                from: node(from),
+                to: node(to),
+            })
             .collect())
     }
 }

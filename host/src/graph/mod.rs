@@ -9,13 +9,15 @@ mod builder;
 mod capture;
 mod conditional;
 mod contents;
+mod copy;
 mod description;
 mod exec;
+mod kernel;
 mod last_handle;
 mod new_node;
 
 pub use self::builder::GraphBuilder;
 pub use self::capture::Capture;
 pub use self::conditional::Condition;
-pub use self::description::Graph;
+pub use self::description::{Edge, Graph};
 pub use self::exec::GraphExec;

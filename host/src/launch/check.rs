@@ -278,7 +278,7 @@ pub(crate) fn launch_failed(kernel: &Function, grid: &Grid, code: Code) -> Error
             value: cluster.count(),
             limit: most.into(),
             hint:
-                "8 is portable; `kernel.set_non_portable_cluster(true)` allows what the device can"
+                "8 is portable; `kernel.set_cluster_sizes(ClusterSizes::NonPortable)` allows what the device can"
                     .into(),
         }));
     }

@@ -73,6 +73,25 @@ pub struct Occupancy {
     pub fraction: f64,
 }
 
+/// The block size with the best occupancy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SuggestedBlock {
+    /// Threads of a block.
+    pub threads: u32,
+    /// How many such blocks fill the device.
+    pub blocks: u32,
+}
+
+/// Which cluster sizes launches of a kernel may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ClusterSizes {
+    /// Up to 8 blocks: every device with clusters runs them.
+    #[default]
+    Portable,
+    /// Whatever the device can, 16 blocks on an H100 or H200.
+    NonPortable,
+}
+
 impl Function {
     /// The entry of this name.
     ///
@@ -223,15 +242,15 @@ impl Function {
         })
     }
 
-    pub(crate) fn suggested_block(&self, dynamic_shared: u32) -> Result<(u32, u32)> {
+    pub(crate) fn suggested_block(&self, dynamic_shared: u32) -> Result<SuggestedBlock> {
         self.module.gpu.bind()?;
-        let (mut grid, mut block) = (0, 0);
-        // SAFETY: the driver writes one number each to `grid` and `block`, which outlive the call; no callback is given, and
+        let (mut blocks, mut threads) = (0, 0);
+        // SAFETY: the driver writes one number each to `blocks` and `threads`, which outlive the call; no callback is given, and
         // `self.module` keeps the function.
         unsafe {
             call!(cuOccupancyMaxPotentialBlockSize(
-                &mut grid,
-                &mut block,
+                &mut blocks,
+                &mut threads,
                 self.raw(),
                 None,
                 dynamic_shared as usize,
@@ -239,21 +258,15 @@ impl Function {
             ))
         }
         .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))?;
-        Ok((grid.max(0) as u32, block.max(0) as u32))
+        Ok(SuggestedBlock {
+            threads: threads.max(0) as u32,
+            blocks: blocks.max(0) as u32,
+        })
     }
 
     pub(crate) fn max_cluster_size(&self, grid: &Grid) -> Result<u32> {
         self.module.gpu.bind()?;
-        let config = raw::CUlaunchConfig {
-            gridDimX: grid.blocks.x,
-            gridDimY: grid.blocks.y,
-            gridDimZ: grid.blocks.z,
-            blockDimX: grid.threads.x,
-            blockDimY: grid.threads.y,
-            blockDimZ: grid.threads.z,
-            sharedMemBytes: grid.shared,
-            ..Default::default()
-        };
+        let config = grid.configuration();
         let mut size = 0;
         // SAFETY: the driver writes one number to `size` and reads `config`, which outlive the call; `self.module` keeps the function.
         unsafe {

@@ -1,5 +1,7 @@
 //! The shape of a launch: how many blocks of how many threads, and what comes with them.
 
+use warpsmith_driver::raw;
+
 /// Extents in x, y and z; what is not given is 1.
 ///
 /// ```
@@ -149,6 +151,21 @@ impl Grid {
     /// A block's size in threads.
     pub fn threads(&self) -> Dim3 {
         self.threads
+    }
+
+    /// The sizes as the driver takes them, without stream and attributes.
+    #[inline]
+    pub(crate) fn configuration(&self) -> raw::CUlaunchConfig {
+        raw::CUlaunchConfig {
+            gridDimX: self.blocks.x,
+            gridDimY: self.blocks.y,
+            gridDimZ: self.blocks.z,
+            blockDimX: self.threads.x,
+            blockDimY: self.threads.y,
+            blockDimZ: self.threads.z,
+            sharedMemBytes: self.shared,
+            ..Default::default()
+        }
     }
 
     /// Whether there is nothing to launch.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpsmith_device::launch::Kernel;
 use warpsmith_driver::raw::CUfunction_attribute;
 
-use super::function::{Function, FunctionAttributes, Occupancy};
+use super::function::{ClusterSizes, Function, FunctionAttributes, Occupancy, SuggestedBlock};
 use super::grid::Grid;
 use crate::error::Result;
 
@@ -73,12 +73,12 @@ macro_rules! kernel_methods {
                 self.function.allow_dynamic_shared(bytes)
             }
 
-            /// Allows clusters of more than 8 blocks, which not every device of an architecture can run.
+            /// Which cluster sizes later launches may have: [`ClusterSizes::Portable`] unless this is called.
             // covers: MODEL-09
-            pub fn set_non_portable_cluster(&self, allowed: bool) -> Result<()> {
+            pub fn set_cluster_sizes(&self, sizes: ClusterSizes) -> Result<()> {
                 self.function.set_attribute(
                     CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
-                    allowed.into(),
+                    (sizes == ClusterSizes::NonPortable).into(),
                 )
             }
 
@@ -87,8 +87,8 @@ macro_rules! kernel_methods {
                 self.function.occupancy(block_threads, dynamic_shared)
             }
 
-            /// The block size with the best occupancy, and how many such blocks fill the device: `(blocks, threads)`.
-            pub fn suggested_block(&self, dynamic_shared: u32) -> Result<(u32, u32)> {
+            /// The block size with the best occupancy, and how many such blocks fill the device.
+            pub fn suggested_block(&self, dynamic_shared: u32) -> Result<SuggestedBlock> {
                 self.function.suggested_block(dynamic_shared)
             }
 

@@ -27,8 +27,8 @@ pub use self::arguments::{Argument, Arguments};
 pub(crate) use self::arguments::{Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
 pub(crate) use self::check::check;
+pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedBlock};
 pub(crate) use self::function::{Function, GraphLaunch};
-pub use self::function::{FunctionAttributes, Occupancy};
 pub use self::grid::{Dim3, Grid};
 pub use self::kernel::{TypedKernel, UntypedKernel};
 
@@ -195,16 +195,10 @@ impl Stream {
     fn call_driver(&self, kernel: &Function, grid: &Grid, packer: &mut Packer<'_>) -> Result<()> {
         let mut attributes = LaunchAttributes::new(grid);
         let config = raw::CUlaunchConfig {
-            gridDimX: grid.blocks.x,
-            gridDimY: grid.blocks.y,
-            gridDimZ: grid.blocks.z,
-            blockDimX: grid.threads.x,
-            blockDimY: grid.threads.y,
-            blockDimZ: grid.threads.z,
-            sharedMemBytes: grid.shared,
             hStream: self.handle.raw(),
             attrs: attributes.list.as_mut_ptr(),
             numAttrs: attributes.count,
+            ..grid.configuration()
         };
         // SAFETY: configuration, attributes and parameters outlive the call; `kernel` keeps the function's module. The parameters are
         // those of the entry: `Arguments` and `check_parameters` see to it for a safe launch, the caller's promise for an unsafe one.

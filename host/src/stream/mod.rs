@@ -22,10 +22,9 @@ use crate::order::stream_handle::StreamHandle;
 ///
 /// # fn main() -> Result<()> {
 /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
-/// let (least, greatest) = gpu.stream_priorities()?;
-/// let urgent = gpu.stream_with(StreamOptions { priority: greatest, ..Default::default() })?;
-/// assert_eq!(urgent.priority()?, greatest);
-/// assert!(greatest <= least);
+/// let priorities = gpu.stream_priorities()?;
+/// let urgent = gpu.stream_with(StreamOptions { priority: priorities.greatest, ..Default::default() })?;
+/// assert_eq!(urgent.priority()?, priorities.greatest);
 /// # Ok(())
 /// # }
 /// ```
@@ -45,6 +44,15 @@ impl Default for StreamOptions {
             priority: 0,
         }
     }
+}
+
+/// The range of the priorities of streams. Smaller is more urgent: `greatest <= least`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamPriorities {
+    /// The priority of the streams that come last.
+    pub least: i32,
+    /// The priority of the streams that come first.
+    pub greatest: i32,
 }
 
 /// A queue of work for the device. What one stream holds is done in order; different streams have no order but what events and
@@ -93,13 +101,13 @@ impl Gpu {
         })
     }
 
-    /// The least and the greatest priority of streams; the greatest is the smaller number.
-    pub fn stream_priorities(&self) -> Result<(i32, i32)> {
+    /// The range of the priorities of streams.
+    pub fn stream_priorities(&self) -> Result<StreamPriorities> {
         self.inner.bind()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: the driver writes one number each to `least` and `greatest`, which outlive the call.
         unsafe { call!(cuCtxGetStreamPriorityRange(&mut least, &mut greatest)) }?;
-        Ok((least, greatest))
+        Ok(StreamPriorities { least, greatest })
     }
 }
 

@@ -7,6 +7,12 @@ const SCOPE: &str = "cta@5.0+sm_60 cluster@7.8+sm_90 gpu@5.0+sm_60 sys@5.0+sm_60
 const SEM: &str = "relaxed@6.0+sm_70 acquire@6.0+sm_70 release@6.0+sm_70 acq_rel@6.0+sm_70";
 const SPACE: &str = "global shared shared::cta@7.8 shared::cluster@7.8+sm_90";
 
+/// Where no hints to the caches belong.
+const UNCACHED: &[Rule] = &[Rule::Excludes(
+    ".level::cache_hint",
+    ".shared .shared::cta .shared::cluster",
+)];
+
 macro_rules! atom {
     ($syntax:literal) => {
         form($syntax)
@@ -14,6 +20,7 @@ macro_rules! atom {
             .with(".scope", SCOPE)
             .with(".space", SPACE)
             .with(".level::cache_hint", "L2::cache_hint@7.4+sm_80")
+            .rules(UNCACHED)
             .accesses(&[updates("a")])
     };
 }
@@ -25,13 +32,14 @@ macro_rules! red {
             .with(".scope", SCOPE)
             .with(".space", SPACE)
             .with(".level::cache_hint", "L2::cache_hint@7.4+sm_80")
+            .rules(UNCACHED)
             .accesses(&[updates("a")])
     };
 }
 
 pub(super) const FORMS: &[Form] = &[
     atom!("atom{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}")
-        .with(".op", "and or xor").with(".type", "b32 b64@3.1+sm_35"),
+        .with(".op", "and or xor").with(".type", "b32 b64@3.1+sm_32"),
     atom!("atom{.sem}{.scope}{.space}.exch{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}")
         .with(".type", "b32 b64 b128@8.3+sm_90"),
     form("atom{.sem}{.scope}{.space}.cas.type d, [a], b, c")
@@ -44,7 +52,7 @@ pub(super) const FORMS: &[Form] = &[
     atom!("atom{.sem}{.scope}{.space}.op{.level::cache_hint}.u32 d, [a], b{, policy:b64 if .level::cache_hint}")
         .with(".op", "inc dec"),
     atom!("atom{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}")
-        .with(".op", "min max").with(".type", "u32 s32 u64@3.1+sm_35 s64@3.1+sm_35"),
+        .with(".op", "min max").with(".type", "u32 s32 u64@3.1+sm_32 s64@3.1+sm_32"),
     form("atom{.sem}{.scope}{.global}.add{.level::cache_hint}.vec.f32 d*v, [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
         .with(".sem", SEM).with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint").with(".vec", "v2 v4")
         .accesses(&[updates("a")]),
@@ -54,7 +62,7 @@ pub(super) const FORMS: &[Form] = &[
         .rules(&[Rule::Excludes(".v8", ".f16x2 .bf16x2")])
         .accesses(&[updates("a")]),
     red!("red{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}")
-        .with(".op", "and or xor").with(".type", "b32 b64@3.1+sm_35"),
+        .with(".op", "and or xor").with(".type", "b32 b64@3.1+sm_32"),
     red!("red{.sem}{.scope}{.space}.add{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}")
         .with(".type", "u32 s32 u64 f32 f64@5.0+sm_60"),
     red!("red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}").since("6.2 sm_60")
@@ -62,7 +70,7 @@ pub(super) const FORMS: &[Form] = &[
     red!("red{.sem}{.scope}{.space}.op{.level::cache_hint}.u32 [a], b{, policy:b64 if .level::cache_hint}")
         .with(".op", "inc dec"),
     red!("red{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}")
-        .with(".op", "min max").with(".type", "u32 s32 u64@3.1+sm_35 s64@3.1+sm_35"),
+        .with(".op", "min max").with(".type", "u32 s32 u64@3.1+sm_32 s64@3.1+sm_32"),
     form("red{.sem}{.scope}{.global}.add{.level::cache_hint}.vec.f32 [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
         .with(".sem", "relaxed release").with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint").with(".vec", "v2 v4")
         .accesses(&[updates("a")]),

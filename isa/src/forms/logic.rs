@@ -13,10 +13,10 @@ pub(super) const FORMS: &[Form] = &[
         .since("8.2 sm_70")
         .with(".BoolOp", "or and"),
     form("shf.l.mode.b32 d, a, b, c")
-        .since("3.1 sm_35")
+        .since("3.1 sm_32")
         .with(".mode", "clamp wrap"),
     form("shf.r.mode.b32 d, a, b, c")
-        .since("3.1 sm_35")
+        .since("3.1 sm_32")
         .with(".mode", "clamp wrap"),
     form("shl.type d, a, b:u32").with(".type", "b16 b32 b64"),
     form("shr.type d, a, b:u32").with(".type", "b16 b32 b64 u16 u32 u64 s16 s32 s64"),

@@ -77,7 +77,7 @@ pub(super) const FORMS: &[Form] = &[
     product!("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype.satfinite d:b32*n, a:b32*8, b:b32*8, c:b32*n")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES).with(".dtype", "f16 f32").with(".ctype", "f16 f32")
         .since("6.3 sm_70")
-        .until("6.4"),
+        .until("6.4", "Instruction ''wmma.mma' with floating point type' with '.satfinite' is not supported starting from PTX ISA version 6.5"),
     product!("wmma.mma.sync.aligned.alayout.blayout.m16n16k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*4, b:b32*4, c:f32*8").since("7.0 sm_80")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".bf16x", "bf16").with(".f32x", "f32"),
     product!("wmma.mma.sync.aligned.alayout.blayout.m8n32k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*2, b:b32*8, c:f32*8").since("7.0 sm_80")

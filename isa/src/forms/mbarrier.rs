@@ -7,9 +7,11 @@ const SPACE: &str = "shared shared::cta@7.8+sm_80";
 const ANY_SPACE: &str = "shared shared::cta shared::cluster";
 
 const OBJECT: Access = updates("a").of(Extent::Bytes(8));
-const ARRIVAL: &[Access] = &[OBJECT.ordered(Order::Release, Scope::Block)];
-const WAIT: &[Access] = &[OBJECT.ordered(Order::Acquire, Scope::Block)];
-const COUNT: &[Access] = &[OBJECT.ordered(Order::Relaxed, Scope::Block)];
+// The manual says that a missing scope is `.cta`. CUTLASS arrives at the mbarriers of other blocks without one, and relies on the
+// order: so only a scope that is written narrows it.
+const ARRIVAL: &[Access] = &[OBJECT.ordered(Order::Release, Scope::Cluster)];
+const WAIT: &[Access] = &[OBJECT.ordered(Order::Acquire, Scope::Cluster)];
+const COUNT: &[Access] = &[OBJECT.ordered(Order::Relaxed, Scope::Cluster)];
 
 pub(super) const FORMS: &[Form] = &[
     form("mbarrier.init{.space}.b64 [a], count:u32").since("7.0 sm_80")

@@ -18,10 +18,18 @@ const L1: &str = "L1::evict_normal@7.4+sm_70 L1::evict_unchanged@7.4+sm_70 L1::e
 const L2: &str = "L2::evict_normal L2::evict_first L2::evict_last";
 const PREFETCH: &str = "L2::64B@7.4+sm_75 L2::128B@7.4+sm_75 L2::256B@7.4+sm_80";
 
+/// Where no hints to the caches belong.
+const UNCACHED: &str =
+    ".const .local .param .param::entry .param::func .shared .shared::cta .shared::cluster";
+
 /// What vectors there are, and where hints to the caches belong.
 const ACCESS_RULES: &[Rule] = &[
     Rule::Excludes("type=b128", ".vec"),
     Rule::Excludes(".v4", "type=b64 type=u64 type=s64 type=f64"),
+    Rule::Excludes(
+        ".level1::eviction_priority .level::cache_hint .prefetch_size",
+        UNCACHED,
+    ),
 ];
 
 macro_rules! load {
@@ -93,11 +101,11 @@ pub(super) const FORMS: &[Form] = &[
         .with(".sem", "relaxed acquire@9.3+sm_70")
         .with(".type", MMIO_TYPES)
         .accesses(&[reads("a")]),
-    load!("ld.global{.cop}.nc{.level::cache_hint}{.prefetch_size}{.vec}.type d:.type+*v, [a]{, policy:b64 if .level::cache_hint}").since("3.1 sm_35")
+    load!("ld.global{.cop}.nc{.level::cache_hint}{.prefetch_size}{.vec}.type d:.type+*v, [a]{, policy:b64 if .level::cache_hint}").since("3.1 sm_32")
         .with(".cop", "ca cg cs")
         .with(".level::cache_hint", "L2::cache_hint@7.4+sm_80")
         .with(".prefetch_size", PREFETCH),
-    load!("ld.global.nc{.level1::eviction_priority}{.level::cache_hint}{.prefetch_size}{.vec}.type d:.type+*v, [a]{, policy:b64 if .level::cache_hint}").since("3.1 sm_35")
+    load!("ld.global.nc{.level1::eviction_priority}{.level::cache_hint}{.prefetch_size}{.vec}.type d:.type+*v, [a]{, policy:b64 if .level::cache_hint}").since("3.1 sm_32")
         .with(".level1::eviction_priority", L1)
         .with(".level::cache_hint", "L2::cache_hint@7.4+sm_80")
         .with(".prefetch_size", PREFETCH),

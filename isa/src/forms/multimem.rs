@@ -1,7 +1,7 @@
 //! Reductions and broadcasts over the memory of several devices.
 
 use crate::effect::{Order, Proxy, Scope};
-use crate::form::{Access, Form, ORDERED, form, reads, updates, writes};
+use crate::form::{Access, Form, ORDERED, Rule, form, reads, updates, writes};
 
 const SCOPE: &str = "cta cluster gpu sys";
 
@@ -103,6 +103,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".ss", "global")
         .with(".vec", "v2 v4 v8")
         .with(".type", "f16 f16x2 bf16 bf16x2")
+        .rules(&[Rule::Excludes(".v8", ".f16x2 .bf16x2")])
         .named("multimem.st")
         .accesses(STORE),
     form("multimem.st{.weak}{.ss}.vec.f32 [a], b*v")

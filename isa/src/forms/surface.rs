@@ -1,7 +1,7 @@
 //! Surfaces.
 
 use crate::effect::Proxy;
-use crate::form::{Access, Extent, Form, form, reads, updates, writes};
+use crate::form::{Access, Extent, Form, Rule, form, reads, updates, writes};
 
 const LOAD: &[Access] = &[reads("a").by(Proxy::NonCoherent).of(Extent::Shape)];
 const STORE: &[Access] = &[writes("a").by(Proxy::NonCoherent).of(Extent::Shape)];
@@ -18,6 +18,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".vec", "v2 v4")
         .with(".dtype", "b8 b16 b32 b64")
         .with(".clamp", CLAMP)
+        .rules(&[Rule::Excludes(".v4", ".b64")])
         .accesses(LOAD),
     form("sust.b.geom{.cop}{.vec}.ctype.clamp [a, c], b:.ctype+*v")
         .since("3.1")
@@ -26,6 +27,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".vec", "v2 v4")
         .with(".ctype", "b8 b16 b32 b64")
         .with(".clamp", CLAMP)
+        .rules(&[Rule::Excludes(".v4", ".b64")])
         .accesses(STORE),
     form("sust.p.geom.vec.ctype.clamp [a, c], b*v")
         .since("3.1")

@@ -5,9 +5,7 @@ use crate::form::{Form, form};
 
 macro_rules! tcgen05 {
     ($syntax:literal) => {
-        form($syntax)
-            .named("tcgen05")
-            .convergence(Convergence::Warp)
+        form($syntax).convergence(Convergence::Warp)
     };
 }
 
@@ -23,13 +21,10 @@ pub(super) const FORMS: &[Form] = &[
     tcgen05!("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned")
         .since("8.6 sm_100f,sm_110f")
         .with(".cta_group", GROUP),
-    form("tcgen05.when")
-        .since("8.6 sm_100f,sm_110f")
-        .with(
-            ".when",
-            "fence::before_thread_sync fence::after_thread_sync",
-        )
-        .named("tcgen05"),
+    form("tcgen05.when").since("8.6 sm_100f,sm_110f").with(
+        ".when",
+        "fence::before_thread_sync fence::after_thread_sync",
+    ),
     tcgen05!("tcgen05.op.sync.aligned")
         .since("8.6 sm_100f,sm_110f")
         .with(".op", "wait::ld wait::st"),

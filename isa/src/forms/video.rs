@@ -2,7 +2,7 @@
 //!
 //! Operands may select a part (`a.b1`), which the syntax lines leave out.
 
-use crate::form::{Form, form};
+use crate::form::{Form, Rule, form};
 
 const INT: &str = "u32 s32";
 const OP2: &str = "add min max";
@@ -13,6 +13,15 @@ macro_rules! video {
             .with(".dtype", INT)
             .with(".atype", INT)
             .with(".btype", INT)
+    };
+}
+
+/// Several values side by side: their sum is not saturated.
+macro_rules! side_by_side {
+    ($syntax:literal) => {
+        video!($syntax)
+            .since("3.0 sm_30")
+            .rules(&[Rule::Excludes(".sat", ".add")])
     };
 }
 
@@ -59,35 +68,23 @@ pub(super) const FORMS: &[Form] = &[
         .with(".btype", INT)
         .with(".cmp", "eq ne lt le gt ge")
         .with(".op2", OP2),
-    video!("vadd2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vsub2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vavrg2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vabsdiff2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vmin2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vmax2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
+    side_by_side!("vadd2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vsub2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vavrg2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vabsdiff2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vmin2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vmax2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     form("vset2.atype.btype.cmp{.add} d:u32, a:.atype, b:.btype, c:u32")
         .since("3.0 sm_30")
         .with(".atype", INT)
         .with(".btype", INT)
         .with(".cmp", "eq ne lt le gt ge"),
-    video!("vadd4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vsub4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vavrg4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vabsdiff4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vmin4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
-    video!("vmax4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype")
-        .since("3.0 sm_30"),
+    side_by_side!("vadd4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vsub4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vavrg4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vabsdiff4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vmin4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
+    side_by_side!("vmax4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     form("vset4.atype.btype.cmp{.add} d:u32, a:.atype, b:.btype, c:u32")
         .since("3.0 sm_30")
         .with(".atype", INT)

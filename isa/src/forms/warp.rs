@@ -17,7 +17,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".mode", "up down bfly idx")
         .convergence(Convergence::Present)
         .exchanges()
-        .until("6.3 sm_70"),
+        .until("6.3 sm_70", "Instruction 'shfl' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4"),
     exchange!("shfl.sync.mode.b32 d{|p}, a, b:u32, c:u32, membermask:u32")
         .since("6.0 sm_30")
         .with(".mode", "up down bfly idx")
@@ -26,11 +26,11 @@ pub(super) const FORMS: &[Form] = &[
         .with(".mode", "all any uni")
         .convergence(Convergence::Present)
         .exchanges()
-        .until("6.3 sm_70"),
+        .until("6.3 sm_70", "Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4"),
     form("vote.ballot.b32 d, !a:pred")
         .convergence(Convergence::Present)
         .exchanges()
-        .until("6.3 sm_70"),
+        .until("6.3 sm_70", "Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4"),
     exchange!("vote.sync.mode.pred d, !a:pred, membermask:u32")
         .since("6.0 sm_30")
         .with(".mode", "all any uni")

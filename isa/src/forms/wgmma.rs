@@ -27,16 +27,15 @@ const INT_K64: &str = "m64n8k64 m64n16k64 m64n24k64 m64n32k64 m64n48k64 m64n64k6
 macro_rules! wgmma {
     ($syntax:literal, $accesses:ident) => {
         form($syntax)
-            .named("WGMMA")
             .convergence(Convergence::Warpgroup)
             .accesses($accesses)
     };
 }
 
 pub(super) const FORMS: &[Form] = &[
-    form("wgmma.fence.sync.aligned").since("8.0 sm_90a").named("WGMMA").convergence(Convergence::Warpgroup),
-    form("wgmma.commit_group.sync.aligned").since("8.0 sm_90a").named("WGMMA").convergence(Convergence::Warpgroup),
-    form("wgmma.wait_group.sync.aligned n:imm").since("8.0 sm_90a").named("WGMMA").convergence(Convergence::Warpgroup),
+    form("wgmma.fence.sync.aligned").since("8.0 sm_90a").convergence(Convergence::Warpgroup),
+    form("wgmma.commit_group.sync.aligned").since("8.0 sm_90a").convergence(Convergence::Warpgroup),
+    form("wgmma.wait_group.sync.aligned n:imm").since("8.0 sm_90a").convergence(Convergence::Warpgroup),
     wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
         .with(".shape", K16).with(".dtype", "f16 f32").with(".atype", "f16").with(".btype", "f16"),
     wgmma!("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")

@@ -7,6 +7,7 @@ use crate::session::Session;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use warpsmith_host::ComputeCapability;
 
 /// The folder with the twins' source.
 pub fn folder() -> Result<PathBuf> {
@@ -46,7 +47,7 @@ pub fn load(session: &mut Session, stem: &str) -> Result<()> {
         return Ok(());
     }
     let source = folder()?.join(format!("{stem}.cu"));
-    let (major, minor) = session.gpu.compute_capability();
+    let ComputeCapability { major, minor } = session.gpu.compute_capability();
     let work = tempfile::tempdir().context("cannot make a temporary folder")?;
     // A kernel that calls the device runtime is left as PTX, for the driver to link; the others become machine code.
     let text = std::fs::read_to_string(&source)

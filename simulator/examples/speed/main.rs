@@ -20,6 +20,11 @@ const TRANSPOSED: u32 = 1024;
 /// The side of the multiplied matrices.
 const MULTIPLIED: u32 = 256;
 
+/// Blocks of the exchange, of the pipeline, of the histogram.
+const EXCHANGING: u32 = 256;
+const PIPELINES: u32 = 64;
+const COUNTING: u32 = 256;
+
 /// Least time spent on each row of the table.
 const BUDGET: Duration = Duration::from_millis(3000);
 /// Fewest runs of each mode of a row.
@@ -60,19 +65,22 @@ struct Case {
     kernel: &'static str,
     grid: [u32; 3],
     block: [u32; 3],
+    /// Blocks of a cluster.
+    cluster: u32,
     /// The parameters, given the address of the memory.
     parameters: fn(u64) -> Vec<u8>,
     /// Whether the memory holds the right result after any number of runs; none where each run goes on from the last.
     is_right: Option<fn(&[f32]) -> bool>,
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 8] = [
     Case {
         name: "saxpy, one element a thread",
         ptx: include_str!("saxpy.ptx"),
         kernel: "saxpy",
         grid: [LENGTH / 256, 1, 1],
         block: [256, 1, 1],
+        cluster: 1,
         parameters: saxpy,
         is_right: None,
     },
@@ -82,6 +90,7 @@ const CASES: [Case; 5] = [
         kernel: "saxpy_loop",
         grid: [64, 1, 1],
         block: [256, 1, 1],
+        cluster: 1,
         parameters: saxpy,
         is_right: None,
     },
@@ -91,6 +100,7 @@ const CASES: [Case; 5] = [
         kernel: "transpose",
         grid: [TRANSPOSED / 32, TRANSPOSED / 32, 1],
         block: [32, 8, 1],
+        cluster: 1,
         parameters: |base| parameters(&[TRANSPOSED], &matrices(base, TRANSPOSED)[..2]),
         is_right: Some(|memory| {
             let n = TRANSPOSED as usize;
@@ -103,6 +113,7 @@ const CASES: [Case; 5] = [
         kernel: "matmul16",
         grid: [MULTIPLIED / 16, MULTIPLIED / 16, 1],
         block: [16, 16, 1],
+        cluster: 1,
         parameters: |base| parameters(&[MULTIPLIED], &matrices(base, MULTIPLIED)),
         is_right: Some(is_product),
     },
@@ -112,10 +123,71 @@ const CASES: [Case; 5] = [
         kernel: "matmul32",
         grid: [MULTIPLIED / 32, MULTIPLIED / 32, 1],
         block: [32, 32, 1],
+        cluster: 1,
         parameters: |base| parameters(&[MULTIPLIED], &matrices(base, MULTIPLIED)),
         is_right: Some(is_product),
     },
+    Case {
+        name: "exchange in a warp",
+        ptx: include_str!("warp_exchange.ptx"),
+        kernel: "warp_exchange",
+        grid: [EXCHANGING, 1, 1],
+        block: [256, 1, 1],
+        cluster: 1,
+        parameters: in_and_out,
+        is_right: Some(|memory| {
+            let count = EXCHANGING as usize * 256;
+            (0..count).all(|at| {
+                let warp = &memory[at / 32 * 32..][..32];
+                memory[LENGTH as usize + at] == warp.iter().sum::<f32>()
+            })
+        }),
+    },
+    Case {
+        name: "cp.async, mbarriers",
+        ptx: include_str!("pipeline.ptx"),
+        kernel: "pipeline",
+        grid: [PIPELINES, 1, 1],
+        block: [128, 1, 1],
+        cluster: 1,
+        parameters: in_and_out,
+        is_right: Some(|memory| {
+            let count = PIPELINES as usize * 512;
+            (0..count).all(|at| {
+                let (block, copied) = (at / 512, (at % 512 + 128) % 512);
+                let sum = (0..32).map(|round| memory[(block * 32 + round) * 512 + copied]);
+                memory[LENGTH as usize + at] == sum.sum::<f32>()
+            })
+        }),
+    },
+    Case {
+        name: "histogram in a cluster",
+        ptx: include_str!("cluster.ptx"),
+        kernel: "cluster_histogram",
+        grid: [COUNTING, 1, 1],
+        block: [256, 1, 1],
+        cluster: 2,
+        parameters: in_and_out,
+        is_right: Some(|memory| {
+            (0..COUNTING as usize / 2).all(|cluster| {
+                let mut counters = [0; 256];
+                let words = &memory[cluster * 4096..][..4096];
+                let bytes = words.iter().flat_map(|word| word.to_bits().to_le_bytes());
+                bytes.for_each(|byte| counters[usize::from(byte)] += 1);
+                let counted = &memory[LENGTH as usize + cluster * 256..][..256];
+                counted
+                    .iter()
+                    .zip(counters)
+                    .all(|(word, count)| word.to_bits() == count)
+            })
+        }),
+    },
 ];
+
+/// Two halves of the memory.
+fn in_and_out(base: u64) -> Vec<u8> {
+    parameters(&[], &[base, base + u64::from(LENGTH) * 4])
+}
 
 fn saxpy(base: u64) -> Vec<u8> {
     let vectors = [base, base + u64::from(LENGTH) * 4];
@@ -193,7 +265,7 @@ fn measure(case: &Case) {
         kernel,
         grid: case.grid,
         block: case.block,
-        cluster: [1; 3],
+        cluster: [case.cluster, 1, 1],
         dynamic_shared: 0,
         cooperative: false,
         params: &params,

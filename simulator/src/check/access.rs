@@ -2,6 +2,8 @@
 
 use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
+use super::known::Agent;
+
 /// An instruction, numbered by the engine.
 pub type Site = u32;
 
@@ -46,6 +48,73 @@ impl Access<'_> {
     }
 }
 
+/// Memory that one thread's asynchronous operation reads or writes, at some time between its instruction and its completion.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncAccess {
+    /// The thread's block, by rank in the cluster.
+    pub block: u32,
+    /// The thread's warp, by number in its block.
+    pub warp: u32,
+    /// The thread's lane; any one of those that execute an instruction of the whole warp.
+    pub lane: u32,
+    /// The first byte, counted through the shared memory of all blocks of the cluster.
+    pub offset: u32,
+    /// How many.
+    pub bytes: u32,
+    /// What is done there; a reduction is [`AccessKind::Atomic`].
+    pub kind: AccessKind,
+    /// The instruction.
+    pub site: Site,
+    /// How its completion is learned of.
+    pub completion: AsyncCompletion,
+}
+
+impl AsyncAccess {
+    /// What of the access is remembered.
+    pub(super) fn class(&self) -> AccessClass {
+        AccessClass {
+            kind: self.kind,
+            order: match self.kind {
+                AccessKind::Atomic => Order::Relaxed,
+                AccessKind::Read | AccessKind::Write => Order::Weak,
+            },
+            scope: Scope::Device,
+            proxy: Proxy::Async,
+        }
+    }
+}
+
+/// How the completion of an asynchronous operation is learned of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsyncCompletion {
+    /// An mbarrier counts its bytes; threads that wait there learn of it.
+    Mbarrier {
+        /// Where, counted through the shared memory of all blocks.
+        offset: u32,
+    },
+    /// The issuing thread waits for its bulk groups, which complete in order.
+    BulkGroup,
+    /// The lanes of the issuing warp wait for the warpgroup's matrix products, which complete in order.
+    Products,
+}
+
+/// An asynchronous operation under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AsyncTicket {
+    /// Who performs it.
+    pub(super) agent: Agent,
+    pub(super) epoch: u32,
+}
+
+/// What a fence between proxies orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyFence {
+    /// All that its thread has written: `fence.proxy.async`.
+    Async,
+    /// Only the mbarriers that its thread has initialised: `fence.mbarrier_init`.
+    MbarrierInit,
+}
+
 /// Strong accesses by lanes of a warp to memory that is not shared memory: they race with nothing here, but can order
 /// accesses to shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +131,8 @@ pub struct GlobalSynchronisation<'a> {
     pub kind: AccessKind,
     /// How it is ordered.
     pub order: Order,
+    /// Among which threads.
+    pub scope: Scope,
 }
 
 /// The values that a write is about to store, asked only where two writes meet.
@@ -102,10 +173,23 @@ impl AccessClass {
     pub fn is_strong(self) -> bool {
         self.order.is_strong()
     }
+
+    /// Whether its scope, if it is strong, includes threads of other blocks.
+    #[inline]
+    pub(super) fn is_beyond_block(self) -> bool {
+        self.is_strong() && self.scope > Scope::Block
+    }
 }
 
 impl std::fmt::Display for AccessClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.proxy == Proxy::Async {
+            return f.write_str(match self.kind {
+                AccessKind::Read => "asynchronous read",
+                AccessKind::Write => "asynchronous write",
+                AccessKind::Atomic => "asynchronous reduction",
+            });
+        }
         f.write_str(match (self.kind, self.is_strong()) {
             (AccessKind::Read, false) => "read",
             (AccessKind::Write, false) => "write",
@@ -129,15 +213,28 @@ pub struct ThreadAccess {
     pub class: AccessClass,
 }
 
+/// Why two accesses race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaceCause {
+    /// Nothing orders them.
+    Unordered,
+    /// Nothing orders them, and both are strong, but the scope of one does not include the other's thread.
+    Scope,
+    /// They are ordered, but go through different proxies without a proxy fence between.
+    Proxy,
+}
+
 /// Something wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Two accesses that nothing orders.
+    /// Two accesses that are not ordered.
     Race {
         /// The access that is being made.
         access: ThreadAccess,
         /// The earlier one that it conflicts with.
         earlier: ThreadAccess,
+        /// Why they race.
+        cause: RaceCause,
         /// Rank of the block whose shared memory it is.
         block: u32,
         /// The first byte that both touched.

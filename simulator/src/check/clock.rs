@@ -1,19 +1,13 @@
-//! Epochs, what each thread has seen, and how barriers, fences and locks change it.
+//! Epochs, what each thread has seen, and how barriers change it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use super::access::ProxyFence;
+use super::known::{Agent, Known};
+use super::proxy::ProxyFences;
 
 /// A thread of the cluster, counted through all blocks.
 pub(super) type Thread = u16;
-
-/// Where strong accesses meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Location {
-    /// An offset in the shared memory of the cluster.
-    Shared(u32),
-    /// An address in global memory.
-    Global(u64),
-}
 
 /// What a thread knows, or each thread of a warp.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +20,8 @@ struct Knowledge {
     block: u32,
     /// ... all of the warp ...
     warp: u32,
-    /// ... and of any thread.
-    each: Option<Arc<[u32]>>,
+    /// ... and of single threads, and of asynchronous operations.
+    known: Known,
 }
 
 /// What one lane of a diverged warp knows.
@@ -100,7 +94,7 @@ impl Lanes {
 struct Gathering {
     cluster: u32,
     block: u32,
-    each: Option<Arc<[u32]>>,
+    known: Known,
     /// What the whole group learns: the accesses of these threads with lower epochs.
     entries: Vec<(Lanes, u32)>,
     waiting: Vec<Lanes>,
@@ -114,7 +108,7 @@ impl Gathering {
     /// Nobody has arrived; what was allocated stays.
     fn clear(&mut self) {
         (self.cluster, self.block, self.released, self.lowest) = (0, 0, 0, 0);
-        self.each = None;
+        self.known = Known::default();
         self.entries.clear();
         self.waiting.clear();
     }
@@ -125,13 +119,16 @@ impl Gathering {
     }
 }
 
-/// What fences and strong accesses of a thread have prepared.
-#[derive(Debug, Default)]
-struct Prepared {
-    /// What fences made ready to be published by the next strong write.
-    released: Option<Gathering>,
-    /// What strong reads have met, to be seen after the next fence.
-    acquired: Option<Arc<[u32]>>,
+/// What threads of a warp knew at some time, and what they had done.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    block: u32,
+    lanes: Lanes,
+    /// The epoch that they entered then.
+    epoch: u32,
+    knowledge: Knowledge,
+    /// What they knew of single lanes of their warp.
+    of_warp: Option<Box<[u32; 32]>>,
 }
 
 /// The clocks of a cluster.
@@ -148,22 +145,9 @@ pub(super) struct Clocks {
     exited: Vec<u32>,
     /// The barriers of each block, sixteen each, then the cluster's.
     barriers: Vec<Gathering>,
-    /// By thread, of those that have used fences or strong accesses.
-    prepared: HashMap<Thread, Prepared>,
-    /// What was released at an address (an atomic variable, an mbarrier).
-    locations: HashMap<Location, Arc<[u32]>>,
-}
-
-fn join(a: &mut Option<Arc<[u32]>>, b: &Option<Arc<[u32]>>) {
-    match (&mut *a, b) {
-        (_, None) => {}
-        (None, Some(_)) => *a = b.clone(),
-        (Some(x), Some(y)) => {
-            if !Arc::ptr_eq(x, y) && x.iter().zip(&**y).any(|(x, y)| x < y) {
-                *a = Some(x.iter().zip(&**y).map(|(x, y)| *x.max(y)).collect());
-            }
-        }
-    }
+    /// The epoch in which the cluster began.
+    began: u32,
+    proxy_fences: ProxyFences,
 }
 
 impl Clocks {
@@ -184,8 +168,8 @@ impl Clocks {
             warps: vec![WarpClock::Uniform(Knowledge::default()); (blocks * warps) as usize],
             exited: vec![0; blocks as usize],
             barriers: vec![Gathering::default(); blocks as usize * 16 + 1],
-            prepared: HashMap::new(),
-            locations: HashMap::new(),
+            began: 0,
+            proxy_fences: ProxyFences::new((blocks * block_threads) as usize),
         }
     }
 
@@ -206,8 +190,8 @@ impl Clocks {
         }
         self.exited.fill(0);
         self.barriers.iter_mut().for_each(Gathering::clear);
-        self.prepared.clear();
-        self.locations.clear();
+        self.began = self.clock;
+        self.proxy_fences.start();
         wrapped
     }
 
@@ -241,10 +225,63 @@ impl Clocks {
         &mut self.warps[usize::from(position.warp)].diverge()[usize::from(position.lane)]
     }
 
-    /// Adds to what a thread knows of each other thread.
-    fn learn(&mut self, thread: Thread, each: &Option<Arc<[u32]>>) {
-        if each.is_some() {
-            join(&mut self.lane_clock(thread).knowledge.each, each);
+    /// Adds to what a thread knows.
+    pub fn learn(&mut self, thread: Thread, news: &Known) {
+        if !news.is_empty() {
+            self.lane_clock(thread).knowledge.known.join(news);
+        }
+    }
+
+    /// Adds to what each of these lanes knows.
+    pub fn learn_all(&mut self, block: u32, warp: u32, mask: u32, news: &Known) {
+        if self.is_uniform(block, warp, mask) {
+            let index = self.warp_index(block, warp);
+            if let WarpClock::Uniform(knowledge) = &mut self.warps[index] {
+                knowledge.known.join(news);
+            }
+            return;
+        }
+        for thread in self.lanes(block, warp, mask).threads() {
+            self.learn(thread, news);
+        }
+    }
+
+    /// Whether all threads of a block know that an operation is done.
+    pub fn all_know(&self, block: u32, agent: Agent, epoch: u32) -> bool {
+        let knows = |knowledge: &Knowledge| epoch < knowledge.known.done(agent);
+        let warps = self.block_threads.div_ceil(32);
+        (0..warps).all(|warp| match &self.warps[self.warp_index(block, warp)] {
+            WarpClock::Uniform(knowledge) => knows(knowledge),
+            WarpClock::Diverged(lanes) => {
+                let count = self.warp_size(warp) as usize;
+                lanes[..count].iter().all(|lane| knows(&lane.knowledge))
+            }
+        })
+    }
+
+    /// An epoch that nobody is in.
+    pub fn fresh(&mut self) -> u32 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// The lanes move on to a fresh epoch, and it is noted as that of a fence between proxies.
+    pub fn proxy_fence(&mut self, block: u32, warp: u32, mask: u32, fence: ProxyFence) {
+        let clock = self.fresh();
+        let lanes = self.lanes(block, warp, mask);
+        let index = self.warp_index(block, warp);
+        let is_whole = mask.count_ones() == self.warp_size(warp);
+        match &mut self.warps[index] {
+            WarpClock::Uniform(knowledge) if is_whole => knowledge.now = clock,
+            warp => {
+                let clocks = warp.diverge();
+                for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+                    clocks[lane].knowledge.now = clock;
+                }
+            }
+        }
+        for thread in lanes.threads() {
+            self.proxy_fences.fence(thread, fence, clock);
         }
     }
 
@@ -287,7 +324,7 @@ impl Clocks {
             thread,
             position,
             knowledge,
-            ceiling: match (clock, &knowledge.each) {
+            ceiling: match (clock, &knowledge.known.threads) {
                 (WarpClock::Uniform(_), None) => {
                     knowledge.cluster.max(knowledge.block).max(knowledge.warp)
                 }
@@ -331,7 +368,7 @@ impl Clocks {
                 knowledge.now = clock;
                 into.cluster = into.cluster.max(knowledge.cluster);
                 into.block = into.block.max(knowledge.block);
-                join(&mut into.each, &knowledge.each);
+                into.known.join(&knowledge.known);
             }
             warp => {
                 let clocks = warp.diverge();
@@ -341,7 +378,7 @@ impl Clocks {
                     knowledge.now = clock;
                     into.cluster = into.cluster.max(knowledge.cluster);
                     into.block = into.block.max(knowledge.block);
-                    join(&mut into.each, &knowledge.each);
+                    into.known.join(&knowledge.known);
                     if !whole {
                         // What it knows of lanes that are not here.
                         for lane in 0..size {
@@ -357,10 +394,9 @@ impl Clocks {
         }
     }
 
-    /// The entries of a gathering as one vector, with what is known of whole blocks spelled out if `from_block` is given
-    /// (those who learn it may be of other blocks).
-    fn spell_out(&self, gathered: &Gathering, from_block: Option<u32>) -> Arc<[u32]> {
-        let mut each = match &gathered.each {
+    /// What a gathering knows, with its entries in it; what is known of a whole block or cluster is not.
+    fn spell_out(&self, gathered: &Gathering) -> Known {
+        let mut each = match &gathered.known.threads {
             Some(each) => each.to_vec(),
             None => vec![0; self.positions.len()],
         };
@@ -370,13 +406,23 @@ impl Clocks {
                 *entry = epoch.max(*entry);
             }
         }
-        if let Some(block) = from_block {
-            let first = (block * self.block_threads) as usize;
-            for entry in &mut each[first..first + self.block_threads as usize] {
-                *entry = gathered.block.max(*entry);
-            }
+        Known {
+            threads: Some(each.into()),
+            agents: gathered.known.agents.clone(),
         }
-        each.into()
+    }
+
+    /// Spells out what is known of a whole block, for threads of other ones.
+    fn spell_out_block(&self, known: &mut Known, block: u32, epoch: u32) {
+        let mut each = match &known.threads {
+            Some(each) => each.to_vec(),
+            None => vec![0; self.positions.len()],
+        };
+        let first = (block * self.block_threads) as usize;
+        for entry in &mut each[first..first + self.block_threads as usize] {
+            *entry = epoch.max(*entry);
+        }
+        known.threads = Some(each.into());
     }
 
     /// Lanes arrive at a barrier of their block; those that do not wait (`bar.arrive`) only release.
@@ -414,17 +460,20 @@ impl Clocks {
                     cluster: gathered.cluster,
                     block: clock,
                     warp: 0,
-                    each: if alone { None } else { gathered.each.clone() },
+                    known: Known {
+                        threads: gathered.known.threads.clone().filter(|_| !alone),
+                        agents: gathered.known.agents.clone(),
+                    },
                 });
             }
         } else {
-            let each = Some(self.spell_out(&gathered, None));
+            let known = self.spell_out(&gathered);
             for thread in gathered.waiting.iter().flat_map(|lanes| lanes.threads()) {
                 let knowledge = &mut self.lane_clock(thread).knowledge;
                 knowledge.now = clock;
                 knowledge.cluster = gathered.cluster;
                 knowledge.block = gathered.block;
-                join(&mut knowledge.each, &each);
+                knowledge.known.join(&known);
             }
         }
         gathered.clear();
@@ -440,12 +489,11 @@ impl Clocks {
             let mut own = Gathering::default();
             self.gather(&mut own, block, warp, mask);
             gathered.cluster = gathered.cluster.max(own.cluster);
-            let each = if own.block > own.cluster {
-                Some(self.spell_out(&own, Some(block)))
-            } else {
-                own.each
-            };
-            join(&mut gathered.each, &each);
+            let mut known = std::mem::take(&mut own.known);
+            if own.block > own.cluster {
+                self.spell_out_block(&mut known, block, own.block);
+            }
+            gathered.known.join(&known);
             if gathered.released == 0 {
                 gathered.lowest = own.lowest;
             }
@@ -454,6 +502,13 @@ impl Clocks {
         }
         gathered.waiting.push(self.lanes(block, warp, mask));
         self.barriers[index] = gathered;
+    }
+
+    /// Those who wait at the cluster's barrier will know this.
+    pub fn cluster_learn(&mut self, known: &Known) {
+        if let Some(gathered) = self.barriers.last_mut() {
+            gathered.known.join(known);
+        }
     }
 
     /// The cluster's barrier is complete. Since threads go on past their arrival, what everybody has seen of each is what it had
@@ -467,21 +522,21 @@ impl Clocks {
         } else {
             gathered.cluster
         };
-        let each = Some(self.spell_out(&gathered, None));
+        let known = self.spell_out(&gathered);
         let mut pruned = None;
         let mut learn = |knowledge: &mut Knowledge| {
             knowledge.cluster = knowledge.cluster.max(floor);
             // Most often all threads share one vector of which nothing is left to say.
-            if let Some(old) = &knowledge.each {
+            if let Some(old) = &knowledge.known.threads {
                 let address = Arc::as_ptr(old).cast::<u32>();
                 if pruned != Some(address) && old.iter().all(|&epoch| epoch <= floor) {
                     pruned = Some(address);
                 }
                 if pruned == Some(address) {
-                    knowledge.each = None;
+                    knowledge.known.threads = None;
                 }
             }
-            join(&mut knowledge.each, &each);
+            knowledge.known.join(&known);
         };
         for &lanes in &gathered.waiting {
             let position = self.positions[usize::from(lanes.first)];
@@ -520,7 +575,7 @@ impl Clocks {
                 cluster: gathered.cluster,
                 block: gathered.block,
                 warp: clock,
-                each: gathered.each,
+                known: gathered.known,
             });
             return;
         }
@@ -540,7 +595,7 @@ impl Clocks {
             let own = &mut clocks[lane];
             own.knowledge.cluster = gathered.cluster;
             own.knowledge.block = gathered.block;
-            join(&mut own.knowledge.each, &gathered.each);
+            own.knowledge.known.join(&gathered.known);
             own.lanes = known;
         }
     }
@@ -551,68 +606,67 @@ impl Clocks {
     }
 
     /// What a thread knows now; it moves on to a fresh epoch.
-    fn snapshot(&mut self, thread: Thread) -> Gathering {
+    pub fn snapshot(&mut self, thread: Thread) -> Snapshot {
         let (block, warp, lane) = self.position(thread);
-        let mut gathered = Gathering::default();
-        self.gather(&mut gathered, block, warp, 1 << lane);
-        gathered
-    }
-
-    /// A fence by one thread: releases for later strong writes, and acquires what earlier strong reads met.
-    pub fn fence(&mut self, thread: Thread) {
-        let acquired = self
-            .prepared
-            .get_mut(&thread)
-            .and_then(|prepared| prepared.acquired.take());
-        self.learn(thread, &acquired);
-        let released = self.snapshot(thread);
-        self.prepared.entry(thread).or_default().released = Some(released);
-    }
-
-    /// A strong write (or the writing half of an atomic operation, if `update`) to a location. With `releases` it is a
-    /// release of its own; otherwise it publishes what the last fence made ready.
-    pub fn publish(&mut self, thread: Thread, location: Location, releases: bool, update: bool) {
-        let own = releases.then(|| self.snapshot(thread));
-        let released = own.as_ref().or_else(|| {
-            let prepared = self.prepared.get(&thread)?;
-            prepared.released.as_ref()
-        });
-        let published = released.map(|gathered| {
-            let mut each = self.spell_out(gathered, Some(self.position(thread).0));
-            if let Some(each) = Arc::get_mut(&mut each) {
-                each.iter_mut()
-                    .for_each(|entry| *entry = gathered.cluster.max(*entry));
-            }
-            each
-        });
-        if published.is_none() && self.locations.is_empty() {
-            return;
+        let epoch = self.fresh();
+        let lanes = self.lanes(block, warp, 1 << lane);
+        let own = self.lane_clock(thread);
+        own.knowledge.now = epoch;
+        Snapshot {
+            block,
+            lanes,
+            epoch,
+            knowledge: own.knowledge.clone(),
+            of_warp: Some(Box::new(own.lanes)),
         }
-        // An update continues the release sequence that it found; a plain write begins anew.
-        let mut joined = if update {
-            self.locations.get(&location).cloned()
-        } else {
-            None
-        };
-        join(&mut joined, &published);
-        match joined {
-            Some(clock) => self.locations.insert(location, clock),
-            None => self.locations.remove(&location),
-        };
     }
 
-    /// A strong read of a location: with `acquires` the thread has seen what was released there, otherwise it will have
-    /// after its next fence.
-    pub fn observe(&mut self, thread: Thread, location: Location, acquires: bool) {
-        let Some(clock) = self.locations.get(&location) else {
-            return;
+    /// What all threads of a uniform warp know now; they move on to a fresh epoch.
+    pub fn snapshot_warp(&mut self, block: u32, warp: u32) -> Snapshot {
+        let epoch = self.fresh();
+        let mask = u32::MAX >> (32 - self.warp_size(warp));
+        let lanes = self.lanes(block, warp, mask);
+        let index = self.warp_index(block, warp);
+        let knowledge = match &mut self.warps[index] {
+            WarpClock::Uniform(knowledge) => knowledge,
+            WarpClock::Diverged(lanes) => &mut lanes[0].knowledge,
         };
-        let clock = Some(clock.clone());
-        if acquires {
-            self.learn(thread, &clock);
-        } else {
-            let prepared = self.prepared.entry(thread).or_default();
-            join(&mut prepared.acquired, &clock);
+        knowledge.now = epoch;
+        Snapshot {
+            block,
+            lanes,
+            epoch,
+            knowledge: knowledge.clone(),
+            of_warp: None,
+        }
+    }
+
+    /// Adds a snapshot, with what is known of whole blocks spelled out.
+    pub fn add_snapshot(&self, known: &mut Known, snapshot: &Snapshot) {
+        let knowledge = &snapshot.knowledge;
+        known.join(&knowledge.known);
+        let none = || vec![0; self.positions.len()].into();
+        let each = Arc::make_mut(known.threads.get_or_insert_with(none));
+        let raise = |entries: &mut [u32], epoch: u32| {
+            entries
+                .iter_mut()
+                .for_each(|entry| *entry = epoch.max(*entry));
+        };
+        raise(each, knowledge.cluster);
+        let first = (snapshot.block * self.block_threads) as usize;
+        let block = &mut each[first..first + self.block_threads as usize];
+        raise(block, knowledge.block);
+        let first = usize::from(snapshot.lanes.first) - first;
+        let end = block.len().min(first + 32);
+        let warp = &mut block[first..end];
+        raise(warp, knowledge.warp);
+        for (lane, entry) in warp.iter_mut().enumerate() {
+            if let Some(of_warp) = &snapshot.of_warp {
+                *entry = of_warp[lane].max(*entry);
+            }
+            if snapshot.lanes.mask >> lane & 1 != 0 {
+                *entry = snapshot.epoch.max(*entry);
+            }
         }
     }
 }
@@ -656,9 +710,32 @@ impl Observer<'_> {
             }
         }
         self.knowledge
-            .each
+            .known
+            .threads
             .as_ref()
             .is_some_and(|each| epoch < each[usize::from(other)])
+    }
+
+    /// Whether it knows that an operation of an agent is done.
+    pub fn has_seen_done(&self, agent: Agent, epoch: u32) -> bool {
+        epoch < self.clocks.began || epoch < self.knowledge.known.done(agent)
+    }
+
+    /// Whether a proxy fence stands between what `other` wrote in `epoch` and what this thread starts now: it has seen the
+    /// first one that followed.
+    pub fn has_seen_fence(&self, other: Thread, epoch: u32, orders: ProxyFence) -> bool {
+        epoch < self.clocks.began
+            || self
+                .clocks
+                .proxy_fences
+                .first_after(other, epoch, orders)
+                .is_some_and(|entered| self.seen(other, entered - 1))
+    }
+
+    /// Whether a thread is in the same block.
+    #[inline]
+    pub fn is_block_of(&self, other: Thread) -> bool {
+        self.position.block == self.clocks.positions[usize::from(other)].block
     }
 
     /// Whether it has seen what any thread of the block of `other` did in `epoch`, as far as that is quickly told.

@@ -1,7 +1,7 @@
 //! The checker with stamps against the shadow alone, on random programs: every finding is the same.
 
 use proptest::prelude::*;
-use warpsmith_isa::effect::{AccessKind, Order};
+use warpsmith_isa::effect::{AccessKind, Order, Scope};
 
 use super::tests::{ATOMIC, READ, STRONG_READ, STRONG_WRITE, WRITE, access_by, class};
 use super::*;
@@ -11,7 +11,10 @@ const THREADS: u32 = 80;
 const WARPS: u32 = 3;
 /// Bytes of a block.
 const BYTES: u32 = 4096;
-const CASES: u32 = if cfg!(miri) { 5 } else { 1000 };
+const CASES: u32 = warpsmith_testkit::cases(1000);
+
+/// One more than the steps of the longest program.
+const STEPS: usize = if cfg!(miri) { 16 } else { 80 };
 
 /// How the lanes' offsets lie.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +155,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         mask,
         action,
     });
-    proptest::collection::vec(step, 1..80)
+    proptest::collection::vec(step, 1..STEPS)
 }
 
 /// The lanes that there are.
@@ -232,7 +235,7 @@ fn perform(shared: &mut SharedMemory, blocks: u32, site: u32, step: &Step) -> Op
             }
             shared.cluster_complete();
         }
-        Action::Fence => shared.fence(block, warp, mask.trailing_zeros()),
+        Action::Fence => shared.fence(block, warp, mask & mask.wrapping_neg(), Scope::Cluster),
         Action::Flag { kind, order } => shared.synchronise_globally(&GlobalSynchronisation {
             block,
             warp,
@@ -240,6 +243,7 @@ fn perform(shared: &mut SharedMemory, blocks: u32, site: u32, step: &Step) -> Op
             addresses: &[8; 32],
             kind,
             order,
+            scope: Scope::Device,
         }),
         Action::Restart => shared.start(),
     }

@@ -6,6 +6,7 @@
 
 use super::access::{Access, AccessClass, Site};
 use super::clock::{Clocks, Thread};
+use super::known::NO_AGENT;
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
 use super::shadow::{LaneAccess, Shadow};
 
@@ -119,7 +120,22 @@ impl Interval {
     /// Enters the notes in the shadow.
     #[cold]
     pub fn enter(&mut self, clocks: &Clocks, shadow: &mut Shadow) {
-        for note in &self.notes {
+        self.enter_some(clocks, shadow, |_| true);
+    }
+
+    /// Enters the notes of writes in the shadow, and forgets the others.
+    #[cold]
+    pub fn enter_writes(&mut self, clocks: &Clocks, shadow: &mut Shadow) {
+        self.enter_some(clocks, shadow, |class| class.kind.writes());
+    }
+
+    fn enter_some(
+        &mut self,
+        clocks: &Clocks,
+        shadow: &mut Shadow,
+        is_wanted: impl Fn(AccessClass) -> bool,
+    ) {
+        for note in self.notes.iter().filter(|note| is_wanted(note.class)) {
             for lane in (0..32).filter(|lane| note.mask >> lane & 1 != 0) {
                 let offset = match note.starts {
                     Starts::Consecutive(start) => start + lane * note.size,
@@ -136,6 +152,7 @@ impl Interval {
                 let access = LaneAccess {
                     thread: note.first + lane as Thread,
                     lane,
+                    agent: NO_AGENT,
                     site: note.site,
                     class: note.class,
                     epoch: note.epoch,

@@ -32,15 +32,22 @@
 //! order in which the hardware happens to run them promises nothing.
 
 mod access;
+mod agents;
 mod clock;
 mod interval;
+mod known;
 mod pattern;
+mod proxy;
+mod release;
 mod shadow;
 mod shared;
 mod stamps;
 mod validity;
 
-pub use access::{Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values};
+pub use access::{
+    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, GlobalSynchronisation,
+    ProxyFence, RaceCause, Site, ThreadAccess, Values,
+};
 pub use shared::SharedMemory;
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
-use super::access::{AccessClass, Site};
+use super::access::{AccessClass, ProxyFence, RaceCause, Site};
 use super::clock::{Observer, Thread};
+use super::known::{Agent, NO_AGENT};
 
 /// A write, or `epoch` 0 for none.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +12,7 @@ struct Write {
     epoch: u32,
     site: Site,
     thread: Thread,
+    agent: Agent,
     class: AccessClass,
 }
 
@@ -19,8 +21,33 @@ impl Write {
         epoch: 0,
         site: 0,
         thread: 0,
+        agent: NO_AGENT,
         class: NO_CLASS,
     };
+
+    /// Whether it is ordered before what `by` does now, or whether there is none.
+    #[inline]
+    fn is_seen(&self, by: &Observer<'_>) -> bool {
+        self.epoch == 0
+            || if self.agent == NO_AGENT {
+                by.seen(self.thread, self.epoch)
+            } else {
+                by.has_seen_done(self.agent, self.epoch)
+            }
+    }
+
+    /// Why it is not ordered before the access, if it is not.
+    #[inline]
+    fn obstacle(&self, by: &Observer<'_>, own: &LaneAccess) -> Option<RaceCause> {
+        if !self.is_seen(by) {
+            return Some(RaceCause::Unordered);
+        }
+        let is_fenced = self.epoch == 0
+            || own.class.proxy != Proxy::Async
+            || self.class.proxy == Proxy::Async
+            || by.has_seen_fence(self.thread, self.epoch, ProxyFence::Async);
+        (!is_fenced).then_some(RaceCause::Proxy)
+    }
 }
 
 /// Of no access.
@@ -31,7 +58,7 @@ const NO_CLASS: AccessClass = AccessClass {
     proxy: Proxy::Generic,
 };
 
-/// Reads by lanes of one warp in one epoch; `epoch` 0 for none.
+/// Reads by lanes of one warp in one epoch, or by an agent on behalf of a lane; `epoch` 0 for none.
 #[derive(Clone, Copy, Debug)]
 struct Reads {
     epoch: u32,
@@ -39,7 +66,77 @@ struct Reads {
     mask: u32,
     /// The thread of the warp's lane 0.
     first: Thread,
+    agent: Agent,
     class: AccessClass,
+}
+
+impl Reads {
+    const NONE: Reads = Reads {
+        epoch: 0,
+        site: 0,
+        mask: 0,
+        first: 0,
+        agent: NO_AGENT,
+        class: NO_CLASS,
+    };
+
+    fn threads(&self) -> impl Iterator<Item = Thread> + use<> {
+        let (mask, first) = (self.mask, self.first);
+        (0..32)
+            .filter(move |lane| mask >> lane & 1 != 0)
+            .map(move |lane| first + lane)
+    }
+
+    /// Whether a thread of `by`'s block, as far as that is quickly told, has seen them all.
+    #[inline]
+    fn is_quickly_seen(&self, by: &Observer<'_>) -> bool {
+        self.agent == NO_AGENT && by.seen_block(self.first, self.epoch)
+    }
+
+    /// One of those that are not ordered before what `by` does now.
+    #[inline]
+    fn unseen(&self, by: &Observer<'_>) -> Option<Thread> {
+        if self.agent != NO_AGENT {
+            return self
+                .threads()
+                .next()
+                .filter(|_| !by.has_seen_done(self.agent, self.epoch));
+        }
+        let mut rest = self.mask;
+        while rest != 0 {
+            let thread = self.first + rest.trailing_zeros() as Thread;
+            if !by.seen(thread, self.epoch) {
+                return Some(thread);
+            }
+            rest &= rest - 1;
+        }
+        None
+    }
+
+    /// Whether they can be forgotten once `own` is remembered: whoever has seen that has seen them, and they conflict with
+    /// nothing else.
+    #[inline]
+    fn is_covered(&self, by: &Observer<'_>, own: &LaneAccess, first: Thread) -> bool {
+        if self.epoch == 0 {
+            return true;
+        }
+        if own.agent != NO_AGENT {
+            // What the thread has seen that issued it is not what those have who learn of its completion.
+            return self.agent == own.agent && self.class.proxy == own.class.proxy;
+        }
+        if self.agent != NO_AGENT {
+            return own.class.proxy == self.class.proxy && by.has_seen_done(self.agent, self.epoch);
+        }
+        self.is_quickly_seen(by)
+            || (by.may_have_seen(self.epoch) || self.first == first)
+                && tolerance(self.class) >= tolerance(own.class)
+                && self.unseen(by).is_none()
+    }
+}
+
+/// How much an access tolerates: nothing, strong accesses of its block, strong accesses of the cluster.
+fn tolerance(class: AccessClass) -> u32 {
+    u32::from(class.is_strong()) + u32::from(class.is_beyond_block())
 }
 
 /// What is known of a word or byte.
@@ -56,13 +153,7 @@ impl Cell {
     const UNTOUCHED: Cell = Cell {
         weak: Write::NONE,
         strong: Write::NONE,
-        reads: Reads {
-            epoch: 0,
-            site: 0,
-            mask: 0,
-            first: 0,
-            class: NO_CLASS,
-        },
+        reads: Reads::NONE,
         further_reads: 0,
     };
 }
@@ -73,6 +164,7 @@ pub(super) struct EarlierAccess {
     pub thread: Thread,
     pub site: Site,
     pub class: AccessClass,
+    pub cause: RaceCause,
 }
 
 /// One lane's access to one cell.
@@ -80,10 +172,32 @@ pub(super) struct EarlierAccess {
 pub(super) struct LaneAccess {
     pub thread: Thread,
     pub lane: u32,
+    /// Who performs it, if it is asynchronous.
+    pub agent: Agent,
     pub site: Site,
     pub class: AccessClass,
-    /// The thread's epoch when it was made.
+    /// The thread's epoch when it was made; the operation's, if it is asynchronous.
     pub epoch: u32,
+}
+
+impl LaneAccess {
+    /// Whether both are strong, and each one's scope includes the other's thread: they may meet then.
+    #[inline]
+    fn may_meet(&self, by: &Observer<'_>, other: AccessClass, thread: Thread) -> bool {
+        self.class.is_strong()
+            && other.is_strong()
+            && self.class.proxy == other.proxy
+            && (self.class.is_beyond_block() && other.is_beyond_block() || by.is_block_of(thread))
+    }
+
+    /// The cause of its race with another one that is unordered.
+    fn cause(&self, other: AccessClass) -> RaceCause {
+        if self.class.is_strong() && other.is_strong() && self.class.proxy == other.proxy {
+            RaceCause::Scope
+        } else {
+            RaceCause::Unordered
+        }
+    }
 }
 
 /// The shadow of a cluster's shared memory.
@@ -165,12 +279,17 @@ impl Shadow {
         own: &LaneAccess,
     ) -> Option<EarlierAccess> {
         let cell = &self.cells[cell as usize];
-        let unseen = |write: &Write| write.epoch != 0 && !by.seen(write.thread, write.epoch);
-        if unseen(&cell.weak) {
-            return Some(earlier(&cell.weak));
+        if let Some(cause) = cell.weak.obstacle(by, own) {
+            return Some(earlier(&cell.weak, cause));
         }
-        if !own.class.is_strong() && unseen(&cell.strong) {
-            return Some(earlier(&cell.strong));
+        if !own.may_meet(by, cell.strong.class, cell.strong.thread)
+            && let Some(cause) = cell.strong.obstacle(by, own)
+        {
+            let cause = match cause {
+                RaceCause::Unordered => own.cause(cell.strong.class),
+                cause => cause,
+            };
+            return Some(earlier(&cell.strong, cause));
         }
         if own.class.kind.writes() {
             let more = self
@@ -179,26 +298,34 @@ impl Shadow {
                 .map_or(&[][..], |reads| reads);
             for reads in std::iter::once(&cell.reads).chain(more) {
                 if reads.epoch == 0
-                    || reads.class.is_strong() && own.class.is_strong()
-                    || by.seen_block(reads.first, reads.epoch)
+                    || own.may_meet(by, reads.class, reads.first)
+                    || reads.is_quickly_seen(by)
                 {
                     continue;
                 }
-                let mut rest = reads.mask;
-                while rest != 0 {
-                    let thread = reads.first + rest.trailing_zeros() as Thread;
-                    if !by.seen(thread, reads.epoch) {
-                        return Some(EarlierAccess {
-                            thread,
-                            site: reads.site,
-                            class: reads.class,
-                        });
-                    }
-                    rest &= rest - 1;
+                if let Some(thread) = reads.unseen(by) {
+                    return Some(EarlierAccess {
+                        thread,
+                        site: reads.site,
+                        class: reads.class,
+                        cause: own.cause(reads.class),
+                    });
                 }
             }
         }
         None
+    }
+
+    /// Finds whether an asynchronous operation may use the mbarrier of a cell.
+    pub fn mbarrier_conflict(&self, by: &Observer<'_>, cell: u32) -> Option<EarlierAccess> {
+        let made = &self.cells[cell as usize].weak;
+        if !made.is_seen(by) {
+            return Some(earlier(made, RaceCause::Unordered));
+        }
+        let is_fenced = made.epoch == 0
+            || made.class.proxy == Proxy::Async
+            || by.has_seen_fence(made.thread, made.epoch, ProxyFence::MbarrierInit);
+        (!is_fenced).then(|| earlier(made, RaceCause::Proxy))
     }
 
     /// Records an access.
@@ -214,22 +341,17 @@ impl Shadow {
                 site: own.site,
                 mask: 1 << own.lane,
                 first,
+                agent: own.agent,
                 class: own.class,
             };
             let fits = |reads: &Reads| {
-                (reads.epoch, reads.first, reads.class.is_strong())
-                    == (epoch, first, own.class.is_strong())
+                (reads.epoch, reads.first, tolerance(reads.class))
+                    == (epoch, first, tolerance(own.class))
             };
             if fits(&cell.reads) {
                 cell.reads.mask |= new.mask;
             } else {
-                let covered = |reads: &Reads| {
-                    reads.epoch == 0
-                        || by.seen_block(reads.first, reads.epoch)
-                        || (by.may_have_seen(reads.epoch) || reads.first == first)
-                            && reads.class.is_strong() >= own.class.is_strong()
-                            && lanes(reads).all(|thread| by.seen(thread, reads.epoch))
-                };
+                let covered = |reads: &Reads| reads.is_covered(by, own, first);
                 if covered(&cell.reads) {
                     cell.reads = new;
                 } else {
@@ -260,6 +382,7 @@ impl Shadow {
                 epoch,
                 site: own.site,
                 thread: own.thread,
+                agent: own.agent,
                 class: own.class,
             };
             if own.class.is_strong() {
@@ -271,17 +394,11 @@ impl Shadow {
     }
 }
 
-fn lanes(reads: &Reads) -> impl Iterator<Item = Thread> + use<> {
-    let (mask, first) = (reads.mask, reads.first);
-    (0..32)
-        .filter(move |lane| mask >> lane & 1 != 0)
-        .map(move |lane| first + lane)
-}
-
-fn earlier(write: &Write) -> EarlierAccess {
+fn earlier(write: &Write, cause: RaceCause) -> EarlierAccess {
     EarlierAccess {
         thread: write.thread,
         site: write.site,
         class: write.class,
+        cause,
     }
 }

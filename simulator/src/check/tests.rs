@@ -4,6 +4,9 @@ use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
 use super::*;
 
+mod asynchronous;
+mod scope;
+
 const THREADS: u32 = 128;
 
 pub(super) const READ: AccessClass = class(AccessKind::Read, Order::Weak);
@@ -85,10 +88,23 @@ impl Machine {
     }
 
     fn barrier(&mut self) {
+        self.barrier_of(0);
+    }
+
+    fn barrier_of(&mut self, block: u32) {
         for warp in 0..4 {
-            self.shared.arrive(0, 0, warp, !0, true);
+            self.shared.arrive(block, 0, warp, !0, true);
         }
-        self.shared.complete(0, 0);
+        self.shared.complete(block, 0);
+    }
+
+    fn cluster_barrier(&mut self, releases: bool) {
+        for block in 0..2 {
+            for warp in 0..4 {
+                self.shared.cluster_arrive(block, warp, !0, releases);
+            }
+        }
+        self.shared.cluster_complete();
     }
 }
 
@@ -281,13 +297,13 @@ fn locks_order_what_they_protect() {
     let lock = |machine: &mut Machine, warp: u32, fences: bool| {
         assert_eq!(machine.access(0, warp, 1, ATOMIC, |_| 0), None);
         if fences {
-            machine.shared.fence(0, warp, 0);
+            machine.shared.fence(0, warp, 1, Scope::Block);
         }
         let found = machine
             .access(0, warp, 1, READ, |_| 64)
             .or_else(|| machine.access(0, warp, 1, WRITE, |_| 64));
         if fences {
-            machine.shared.fence(0, warp, 0);
+            machine.shared.fence(0, warp, 1, Scope::Block);
         }
         assert_eq!(machine.access(0, warp, 1, ATOMIC, |_| 0), None);
         found
@@ -531,6 +547,7 @@ fn a_flag_in_global_memory_orders_shared_memory() {
                 addresses: &[0x7000; 32],
                 kind: AccessKind::Atomic,
                 order,
+                scope: Scope::Device,
             });
         }
         let found = machine.access(0, 3, 1, READ, |_| 64);

@@ -69,6 +69,13 @@ impl Validity {
         covers
     }
 
+    /// The first uninitialised unit of any number of bytes.
+    pub fn first_uninitialised_of(&self, offset: u32, bytes: u32) -> Option<u32> {
+        (0..bytes)
+            .step_by(STEP as usize)
+            .find_map(|at| self.first_uninitialised(offset + at, (bytes - at).min(STEP)))
+    }
+
     /// The first unit (a word, or the whole of a narrower access) none of whose bytes is initialised. A word that is in part
     /// passes: compilers copy padding.
     #[inline]

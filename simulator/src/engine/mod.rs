@@ -23,10 +23,13 @@ mod program;
 mod report;
 mod run;
 mod source;
+mod statistics;
 
 pub use environment::{
     AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,
 };
+pub use exec::level::VectorLevel;
 pub use fault::{Fault, FaultKind, SourceLocation};
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
-pub use run::{Launch, Statistics, run};
+pub use run::{Launch, run};
+pub use statistics::Statistics;

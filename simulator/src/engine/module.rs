@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::exec::level::VectorLevel;
 use super::program::Program;
 
 /// Why a module was refused: the place in the PTX text and what was wrong there.
@@ -109,11 +110,29 @@ pub struct Module {
 impl Module {
     /// Parses and lowers PTX. `place` is asked once for each module-scope variable, in order, for an address of at least
     /// its size and alignment; `None` ends the load with an error. The caller writes the images afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The text is no PTX, or something in it is refused: see the error's message.
     pub fn load(
         ptx: &str,
         place: &mut dyn FnMut(&Global) -> Option<u64>,
     ) -> Result<Module, LoadError> {
-        super::lower::load(ptx, place)
+        Self::load_for(VectorLevel::of_machine(), ptx, place)
+    }
+
+    /// As [`Module::load`], for code that uses no vector instructions above a level; those that the machine lacks are not used
+    /// either.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Module::load`].
+    pub fn load_for(
+        level: VectorLevel,
+        ptx: &str,
+        place: &mut dyn FnMut(&Global) -> Option<u64>,
+    ) -> Result<Module, LoadError> {
+        super::lower::load(ptx, level, place)
     }
 
     /// The kernel of this name.

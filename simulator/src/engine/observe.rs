@@ -6,11 +6,14 @@
 
 use warpsmith_isa::effect::{AccessKind, Order, Space};
 
-use super::fault::Frame;
+use super::fault::{Fault, Frame};
+use super::statistics::Statistics;
 
 /// Lanes of a warp, at an instruction.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
+    /// The number of the launch ([`LaunchEvent::number`]).
+    pub launch: u64,
     /// The index of the block in the grid.
     pub block: [u32; 3],
     /// The number of the warp in its block.
@@ -77,6 +80,8 @@ pub struct Arrival {
 /// What is launched.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchEvent<'a> {
+    /// The number of the launch, different for each in a process.
+    pub number: u64,
     /// The kernel's name.
     pub kernel: &'a str,
     /// Blocks in each dimension.
@@ -114,5 +119,10 @@ pub trait Observer: Sync {
     /// Lanes have arrived at a barrier.
     fn barrier(&self, at: &At<'_>, arrival: &Arrival) {
         let _ = (at, arrival);
+    }
+
+    /// A grid has ended, also one that a fault has stopped: the last call for it.
+    fn finished(&self, launch: &LaunchEvent<'_>, outcome: Result<Statistics, &Fault>) {
+        let _ = (launch, outcome);
     }
 }

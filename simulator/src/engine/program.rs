@@ -39,6 +39,8 @@ pub(crate) struct Function {
     pub zeroed: Vec<(u32, u32)>,
     pub local_bytes: u32,
     pub local_align: u32,
+    /// Whether an instruction of it accesses memory by the asynchronous proxy.
+    pub uses_async_proxy: bool,
     pub calls: Vec<CallSite>,
     pub formals: Vec<Passed>,
     pub returns: Vec<Passed>,
@@ -156,6 +158,29 @@ impl Program {
             &mut Vec::new(),
             &mut vec![None; self.functions.len()],
         )
+    }
+
+    /// Whether an instruction that a function can come to, by its calls too, accesses memory by the asynchronous proxy. An indirect
+    /// call may come to any function.
+    pub fn uses_async_proxy(&self, function: u32) -> bool {
+        let (mut reached, mut rest) = (vec![false; self.functions.len()], vec![function]);
+        while let Some(number) = rest.pop() {
+            if std::mem::replace(&mut reached[number as usize], true) {
+                continue;
+            }
+            let function = &self.functions[number as usize];
+            if function.uses_async_proxy {
+                return true;
+            }
+            for call in &function.calls {
+                match call.callee {
+                    Some(callee) => rest.push(callee),
+                    None if call.runtime.is_some() => {}
+                    None => rest.extend(0..self.functions.len() as u32),
+                }
+            }
+        }
+        false
     }
 
     /// A function and the source location of one of its instructions, with the calls that were inlined around it.

@@ -77,7 +77,7 @@ impl Pool<'_> {
                 first.get_or_insert((index, lane, group.frame, pc));
                 barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
                 let what = group.wait.describe(function.instruction_name(pc));
-                let location = program.frame(function, pc).location;
+                let location = program.frame(function, pc).user_location().cloned();
                 let threads = group.mask.count_ones();
                 // Threads count as one group where their lines read the same.
                 let shown = |location: &Option<SourceLocation>| {

@@ -13,6 +13,7 @@ use super::exec::resident::{Resident, Turn};
 use super::exec::warp::RawFault;
 use super::fault::{FaultDetails, FaultOrigin};
 use super::observe::LaunchEvent;
+use super::statistics::Statistics;
 use super::{Environment, Fault, FaultKind, Kernel, Runtime};
 
 /// One launch. The caller has checked the device's limits (threads per block, grid dimensions, shared memory);
@@ -32,13 +33,6 @@ pub struct Launch<'a> {
     pub cooperative: bool,
     /// The parameter buffer, laid out as [`Kernel::parameters`] says.
     pub params: &'a [u8],
-}
-
-/// What a grid did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Instructions executed, counted once for each warp (or part of one) that executed them.
-    pub warp_instructions: u64,
 }
 
 /// Counts launches.
@@ -133,6 +127,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
         seed: environment.seed,
         workspace: 0,
+        uses_async_proxy: kernel.program.uses_async_proxy(kernel.entry),
     })
 }
 
@@ -228,13 +223,15 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
         workers,
         cooperative: launch.cooperative,
     };
+    let event = LaunchEvent {
+        number: grid.number,
+        kernel: &launch.kernel.name,
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+    };
     if let Some(observer) = grid.observer {
-        observer.launch(&LaunchEvent {
-            kernel: &launch.kernel.name,
-            grid: launch.grid,
-            block: launch.block,
-            cluster: launch.cluster,
-        });
+        observer.launch(&event);
     }
     std::thread::scope(|scope| {
         for _ in 1..workers {
@@ -242,16 +239,20 @@ pub fn run(launch: &Launch, environment: &Environment) -> Result<Statistics, Box
         }
         pool.work();
     });
-    match pool
+    let fault = pool
         .fault
         .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-    {
+        .unwrap_or_else(PoisonError::into_inner);
+    let outcome = match fault {
         Some(fault) => Err(fault),
         None => Ok(Statistics {
             warp_instructions: pool.instructions.into_inner(),
         }),
+    };
+    if let Some(observer) = grid.observer {
+        observer.finished(&event, outcome.as_ref().copied().map_err(|fault| &**fault));
     }
+    outcome
 }
 
 /// Clusters a worker has at most, unless the grid is cooperative.
@@ -266,8 +267,20 @@ enum Outcome {
     Stopped,
 }
 
+/// Stops the other workers when this one panics: they may wait for its clusters.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 impl<'a> Pool<'a> {
     fn work(&self) {
+        let _stop = StopOnPanic(&self.stop);
         let mut resident: Vec<Resident<'a>> = Vec::new();
         // Finished clusters are started again with another number, which spares their memory.
         let mut idle: Vec<Resident<'a>> = Vec::new();

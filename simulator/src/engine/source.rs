@@ -1,6 +1,6 @@
 //! Where instructions come from: the `.loc` directives of a module with the calls that were inlined around them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::fault::{InlinedCall, SourceLocation};
 use crate::ptx::ast;
@@ -17,13 +17,14 @@ pub(crate) struct SourceEntry {
 /// The `.loc` directives of a module.
 #[derive(Debug, Default)]
 pub(crate) struct SourceTable<'a> {
-    files: HashMap<u32, String>,
+    files: FxHashMap<u32, String>,
     /// The function names that `.debug_str` holds.
     names: ast::DebugStrings<'a>,
     entries: Vec<SourceEntry>,
-    /// For each place that a `.loc` has named: the newest entry for it, by its number.
-    by_point: HashMap<ast::SourcePoint, u32>,
-    by_directive: HashMap<ast::Location<'a>, u32>,
+    /// For each point that a `.loc` has named: the newest entry for it, by its number.
+    by_point: FxHashMap<ast::SourcePoint, u32>,
+    /// The entry of a directive whose call is this entry (0: none): the same directive means another chain where its call does.
+    by_directive: FxHashMap<(ast::Location<'a>, u32), u32>,
 }
 
 impl<'a> SourceTable<'a> {
@@ -38,14 +39,22 @@ impl<'a> SourceTable<'a> {
 
     /// The number of a `.loc`, from 1. Directives are to be added in the order of the text: `inlined_at` refers to earlier ones.
     pub fn add(&mut self, directive: ast::Location<'a>) -> u32 {
-        if let Some(&number) = self.by_directive.get(&directive) {
-            self.by_point.insert(directive.point, number);
-            return number;
-        }
-        let entry = self.resolve(directive);
-        self.entries.push(entry);
-        let number = self.entries.len() as u32;
-        self.by_directive.insert(directive, number);
+        // The call stands at a point that an earlier `.loc` names, which may itself be inlined.
+        let call = directive
+            .inlined_at
+            .and_then(|at| self.by_point.get(&at))
+            .copied()
+            .unwrap_or(0);
+        let number = match self.by_directive.get(&(directive, call)) {
+            Some(&number) => number,
+            None => {
+                let entry = self.resolve(directive, call);
+                self.entries.push(entry);
+                let number = self.entries.len() as u32;
+                self.by_directive.insert((directive, call), number);
+                number
+            }
+        };
         self.by_point.insert(directive.point, number);
         number
     }
@@ -55,7 +64,7 @@ impl<'a> SourceTable<'a> {
         self.entries
     }
 
-    fn resolve(&self, directive: ast::Location<'a>) -> SourceEntry {
+    fn resolve(&self, directive: ast::Location<'a>, call: u32) -> SourceEntry {
         let mut inlined = Vec::new();
         if let Some(at) = directive.inlined_at {
             inlined.push(InlinedCall {
@@ -64,16 +73,9 @@ impl<'a> SourceTable<'a> {
                     .and_then(|name| self.function_name(name)),
                 call: self.location(at),
             });
-            // The call stands at a place that an earlier `.loc` names, which may itself be inlined.
-            let outer = self
-                .by_point
-                .get(&at)
-                .map(|&number| &self.entries[number as usize - 1]);
-            inlined.extend(
-                outer
-                    .into_iter()
-                    .flat_map(|outer| outer.inlined.iter().cloned()),
-            );
+            if let Some(outer) = (call as usize).checked_sub(1) {
+                inlined.extend(self.entries[outer].inlined.iter().cloned());
+            }
         }
         // Line 0 means that the compiler knows no line: the call's is better.
         if directive.point.line == 0 && !inlined.is_empty() {
@@ -138,16 +140,23 @@ $L__info_string1:
 }
 "#;
 
-    fn entries() -> Vec<SourceEntry> {
-        let module = ptx::parse(MODULE).unwrap_or_else(|error| panic!("{error:?}"));
+    /// The entries, and each directive's number.
+    fn numbered(text: &str) -> (Vec<SourceEntry>, Vec<u32>) {
+        let module = ptx::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
         let mut table = SourceTable::new(&module.files, module.debug_strings.clone());
         let body = module.functions[0].body.as_ref().expect("it has one");
-        for statement in body {
-            if let ast::Statement::Location(location) = statement {
-                table.add(*location);
-            }
-        }
-        table.into_entries()
+        let numbers = body
+            .iter()
+            .filter_map(|statement| match statement {
+                ast::Statement::Location(location) => Some(table.add(*location)),
+                _ => None,
+            })
+            .collect();
+        (table.into_entries(), numbers)
+    }
+
+    fn entries() -> Vec<SourceEntry> {
+        numbered(MODULE).0
     }
 
     fn at(file: &str, line: u32, column: u32) -> SourceLocation {
@@ -177,6 +186,24 @@ $L__info_string1:
         assert_eq!(entries[2].location, at("/src/inner.rs", 30, 1));
         assert_eq!(entries[2].inlined, [inner, middle]);
         assert_eq!(entries[4].inlined, []);
+    }
+
+    /// `inner` is called at one point of `middle`, which is inlined at two points of `outer`.
+    #[test]
+    fn the_same_directive_means_the_newest_call() {
+        let text = MODULE.replace(
+            "    .loc 1 11 5\n",
+            "    .loc 1 12 5
+    .loc 1 20 9, function_name $L__info_string0, inlined_at 1 12 5
+    .loc 2 30 1, function_name $L__info_string0+8, inlined_at 1 20 9
+    .loc 1 20 9, function_name $L__info_string0, inlined_at 1 10 5
+    .loc 2 30 1, function_name $L__info_string0+8, inlined_at 1 20 9\n",
+        );
+        let (entries, numbers) = numbered(&text);
+        let outer_call = |number: u32| entries[number as usize - 1].inlined[1].call.line;
+        let inner = [numbers[2], numbers[6], numbers[8]];
+        assert_eq!(inner.map(outer_call), [10, 12, 10]);
+        assert_eq!(inner[0], inner[2], "one entry for one chain");
     }
 
     #[test]

@@ -5,14 +5,18 @@
 //! streams), and a program that forgot a synchronisation races on it. Such a race is an error of the guest and must not become
 //! undefined behaviour of the simulator. Therefore
 //!
-//! - no Rust reference to guest memory is ever made, here or elsewhere: code that has an address calls one of these functions;
+//! - no Rust reference to guest memory is made, here or elsewhere, but a shared one to an atomic for the time of one access: code that
+//!   has an address calls one of these functions;
 //! - the bytes are moved by instructions that Rust's memory model sees as relaxed atomic accesses: string instructions in an `asm!`
 //!   block, which may be described as a loop of relaxed atomic byte accesses, or such a loop itself. Relaxed atomic accesses that race
 //!   with one another have defined behaviour: each byte is one of the values written to it.
 //!
 //! The pages stay mapped as long as the process lives: the arena is never unmapped, and a freed allocation reads as zeros.
 
-use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+use std::ptr::with_exposed_provenance;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Copies `bytes` bytes; the ranges may overlap, as with `memmove`.
 ///
@@ -37,8 +41,8 @@ pub(crate) unsafe fn copy(to: usize, from: usize, bytes: usize) {
 ///
 /// As many bytes at `to` are mapped and writable.
 pub(crate) unsafe fn write(to: usize, bytes: &[u8]) {
-    // SAFETY: the destination is the caller's contract; the source is a slice, which no guest knows.
-    unsafe { copy_forward(to, bytes.as_ptr().expose_provenance(), bytes.len()) };
+    // SAFETY: as many bytes at `to` are mapped and writable by the caller's contract.
+    unsafe { write_own(to, bytes) };
 }
 
 /// One element of a fill.
@@ -78,6 +82,12 @@ unsafe fn copy_forward(to: usize, from: usize, bytes: usize) {
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
+unsafe fn write_own(to: usize, bytes: &[u8]) {
+    // SAFETY: the destination is the caller's contract; the source is a slice, which no guest knows.
+    unsafe { copy_forward(to, bytes.as_ptr().expose_provenance(), bytes.len()) };
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn fill_elements(to: usize, value: FillValue, count: usize) {
     let to = with_exposed_provenance_mut::<u8>(to);
     macro_rules! store {
@@ -111,8 +121,16 @@ unsafe fn copy_forward(to: usize, from: usize, bytes: usize) {
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+unsafe fn write_own(to: usize, bytes: &[u8]) {
+    for (index, &byte) in bytes.iter().enumerate() {
+        // SAFETY: `index` lies inside the range of the caller's contract.
+        unsafe { store_byte(to + index, byte) };
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 unsafe fn fill_elements(to: usize, value: FillValue, count: usize) {
-    use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicU16, AtomicU32};
     macro_rules! store {
         ($atomic:ty, $value:expr) => {
             for index in 0..count {
@@ -138,11 +156,16 @@ unsafe fn copy_backward(to: usize, from: usize, bytes: usize) {
 }
 
 unsafe fn copy_byte(to: usize, from: usize) {
-    use std::sync::atomic::{AtomicU8, Ordering};
     // SAFETY: the byte is mapped and readable by the caller's contract; a shared reference to an atomic may be aliased by other
     // atomic accesses, and every access to guest memory is one.
     let byte = unsafe { &*with_exposed_provenance::<AtomicU8>(from) }.load(Ordering::Relaxed);
-    // SAFETY: the byte is mapped and writable by the caller's contract, and the reference is to an atomic.
+    // SAFETY: the byte is mapped and writable by the caller's contract.
+    unsafe { store_byte(to, byte) };
+}
+
+unsafe fn store_byte(to: usize, byte: u8) {
+    // SAFETY: the byte is mapped and writable by the caller's contract; a shared reference to an atomic may be aliased by other atomic
+    // accesses, and every access to guest memory is one.
     unsafe { &*with_exposed_provenance::<AtomicU8>(to) }.store(byte, Ordering::Relaxed);
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
     }
     let mut variables = Vec::new();
     let mut out_of_memory = false;
-    let loaded = engine::Module::load(ptx, &mut |variable| {
+    let loaded = engine::Module::load_for(settings::process().vector_level, ptx, &mut |variable| {
         let kind = if variable.managed {
             AllocationKind::Managed
         } else {

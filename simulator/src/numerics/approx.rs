@@ -211,7 +211,7 @@ mod tests {
     // covers: MATH-27
     #[test]
     fn within_the_documented_bounds() {
-        for i in 0..20_000 {
+        for i in (0..20_000).step_by(warpsmith_testkit::stride(20_000)) {
             let x = i as f32 * 3.1e-4 + 1e-3; // up to 2 pi
             assert!(
                 (Function::Sin.f32(x, false) as f64 - (x as f64).sin()).abs() < 2f64.powf(-20.5)

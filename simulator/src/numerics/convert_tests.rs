@@ -120,7 +120,7 @@ fn integers_truncate_extend_and_clamp() {
 /// Widening any 16-bit float and narrowing it again gives it back, in every mode and through every wider type.
 #[test]
 fn sixteen_bit_floats_round_trip() {
-    for bits in 0..0x1_0000u64 {
+    for bits in (0..0x1_0000u64).step_by(warpsmith_testkit::stride(0x1_0000)) {
         for (small, nan) in [
             (F16, f16::from_raw(bits).nan()),
             (Bf16, bf16::from_raw(bits).nan()),
@@ -228,7 +228,7 @@ fn packed_forms() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(warpsmith_testkit::cases(6_000)) })]
 
     /// Each conversion between floating-point types is the exact value rounded once.
     #[test]

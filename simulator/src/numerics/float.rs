@@ -243,11 +243,11 @@ impl Float for f64 {
     }
     #[inline]
     fn nearest_add(a: f64, b: f64) -> f64 {
-        a + b
+        if b.is_nan() { quiet(b) } else { a + b }
     }
     #[inline]
     fn nearest_mul(a: f64, b: f64) -> f64 {
-        a * b
+        if b.is_nan() { quiet(b) } else { a * b }
     }
     #[inline]
     fn nearest_fma(a: f64, b: f64, c: f64) -> f64 {
@@ -261,6 +261,12 @@ impl Float for f64 {
     fn nearest_sqrt(a: f64) -> f64 {
         a.sqrt()
     }
+}
+
+/// A NaN as a sum or product of it: with its quiet bit. Of two NaNs hardware takes the second operand's.
+#[inline]
+fn quiet(nan: f64) -> f64 {
+    f64::from_bits(nan.to_bits() | 1 << 51)
 }
 
 /// f16 and bf16 compute in f64: their products are exact there, sums are rounded to odd, and quotients and roots have
@@ -335,7 +341,9 @@ pub fn add<F: Float>(a: F, b: F, mode: Mode) -> F {
 /// `sub`.
 #[inline]
 pub fn sub<F: Float>(a: F, b: F, mode: Mode) -> F {
-    add(a, b.negate(), mode)
+    // A NaN keeps its sign.
+    let negated = if b.nan() { b } else { b.negate() };
+    add(a, negated, mode)
 }
 
 /// `mul`.

@@ -36,7 +36,7 @@ fn slow_bfi(a: u64, b: u64, start: u32, length: u32, bits: u32) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(warpsmith_testkit::cases(5_000)) })]
 
     #[test]
     fn bit_fields(a in any::<u64>(), b in any::<u64>(), start in 0u32..300, length in 0u32..300, signed in any::<bool>()) {

@@ -10,6 +10,7 @@ use crate::engine;
 use crate::error::{Result, code};
 use crate::memory::Memory;
 use crate::module::{self, Function};
+use crate::observe::LaunchObservers;
 use crate::settings;
 use crate::sync::lock;
 use warpsmith_abi::CUdevice_attribute as Limit;
@@ -132,6 +133,7 @@ impl Launch {
         };
         let settings = settings::get();
         let runtime = DeviceRuntime::new(context);
+        let observers = LaunchObservers::of(context);
         let environment = engine::Environment {
             memory: Memory::global(),
             runtime: &runtime,
@@ -140,7 +142,7 @@ impl Launch {
             threads: settings.threads,
             stack_limit: lock(&context.limits).stack.min(u32::MAX as usize) as u32,
             patience: settings.patience,
-            observer: None,
+            observer: observers.as_one(),
             cancel: Some(context.cancel_flag()),
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.

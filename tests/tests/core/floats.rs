@@ -203,7 +203,7 @@ fn approximations_keep_their_bounds() {
 #[test]
 fn the_approximate_tanh() {
     let f = fixture();
-    if f.gpu.compute_capability() < (8, 0) {
+    if f.gpu.compute_capability() < ComputeCapability::new(8, 0) {
         return;
     }
     let stream = f.stream();

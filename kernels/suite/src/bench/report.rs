@@ -164,13 +164,13 @@ impl Report {
         launch: Overhead,
         options: &Options,
     ) -> Report {
-        let (major, minor) = gpu.driver_version();
         Report {
             date: date::today(),
             device: crate::session::device(gpu),
             simulator: gpu.is_simulator(),
             driver: format!(
-                "CUDA {major}.{minor}{}",
+                "CUDA {}{}",
+                gpu.driver_version(),
                 kernel_driver().map_or(String::new(), |v| format!(", driver {v}"))
             ),
             compiler,

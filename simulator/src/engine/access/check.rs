@@ -1,12 +1,15 @@
 //! What the checks and an observer are told of the accesses. Called only while there is one.
 
-use warpsmith_isa::effect::{AccessKind, Order};
+use warpsmith_isa::effect::{AccessKind, Order, Scope};
 
 use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
 use super::values::{Comparison, Stored};
-use crate::check::{Access, Finding, GlobalSynchronisation, Values};
+use crate::check::{
+    Access, AsyncAccess, AsyncCompletion, Finding, GlobalSynchronisation, ProxyFence, Values,
+};
+use crate::engine::exec::bulk_copy::Watched;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::operand::{FULL, LANES, lanes_of};
@@ -82,6 +85,7 @@ pub(super) fn access(
             addresses: &pointers.map(|pointer| pointer.addr() as u64),
             kind: declared.kind(),
             order: declared.order(),
+            scope: declared.scope(),
         });
     }
     Flow::Next
@@ -117,11 +121,62 @@ pub(super) fn shared_access(
 }
 
 /// A fence by the lanes of the mask.
-pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>) {
+pub(crate) fn fence(warp: &Warp, cluster: &mut Cluster<'_>, scope: Scope) {
     if let Some(checker) = cluster.checker.as_deref_mut() {
-        for lane in lanes_of(warp.mask) {
-            checker.fence(warp.block, warp.index, lane as u32);
-        }
+        checker.fence(warp.block, warp.index, warp.mask, scope);
+    }
+}
+
+/// A fence between proxies by the lanes of the mask.
+pub(crate) fn proxy_fence(warp: &Warp, cluster: &mut Cluster<'_>, fence: ProxyFence) {
+    if let Some(checker) = cluster.checker.as_deref_mut() {
+        checker.proxy_fence(warp.block, warp.index, warp.mask, fence);
+    }
+}
+
+/// A lane of the warp starts an asynchronous access; `None` if no check is concerned. `Err`: a fault was recorded.
+pub(crate) fn issue(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    declared: Declared,
+    (pointer, bytes): (*mut u8, u32),
+    completion: AsyncCompletion,
+) -> Result<Option<Watched>, Flow> {
+    if !warp.watched || !cluster.holds(pointer) {
+        return Ok(None);
+    }
+    let issuer = warp.issuer();
+    let access = AsyncAccess {
+        block: issuer.block,
+        warp: issuer.warp,
+        lane: lane as u32,
+        offset: cluster.shared_offset(pointer),
+        bytes,
+        kind: declared.kind(),
+        site: issuer.site,
+        completion,
+    };
+    let Some(checker) = cluster.checker.as_deref_mut() else {
+        return Ok(None);
+    };
+    match checker.issue(&access) {
+        Ok(ticket) => Ok(Some(Watched { access, ticket })),
+        Err(found) => Err(finding::fail(warp, cluster, &found)),
+    }
+}
+
+/// The bytes of an asynchronous access have been moved.
+pub(super) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
+    if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
+        checker.finish(&watched.access, watched.ticket);
+    }
+}
+
+/// Lanes of the warp that issued an asynchronous access have waited for it.
+pub(super) fn wait(warp: &Warp, cluster: &mut Cluster<'_>, mask: u32, watched: Option<&Watched>) {
+    if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
+        checker.wait(warp.block, warp.index, mask, watched.ticket);
     }
 }
 

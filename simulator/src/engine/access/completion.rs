@@ -1,16 +1,28 @@
 //! Completion of asynchronous operations: where their bytes move, and where the checks see them.
 
-use super::check::shared_access;
+use super::check::{self, shared_access};
 use super::declared::Declared;
 use super::finding;
 use crate::engine::exec::async_copy::AsyncCopy;
+use crate::engine::exec::bulk_copy::BulkCopy;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::group_queue::Completed;
-use crate::engine::exec::guest;
+use crate::engine::exec::guest::{self, GuestWord};
+use crate::engine::exec::mbarrier::Object;
 use crate::engine::exec::operand::LANES;
 use crate::engine::exec::warp::{Flow, Warp};
 
-/// Completes copies of the lanes of `mask`.
+/// Completes all that the lanes of `mask` have issued and nobody else waits for: they exit.
+#[inline(always)]
+pub(crate) fn complete_all(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32) -> Flow {
+    if complete(warp, cluster, mask, Completed::All) == Flow::Fault {
+        return Flow::Fault;
+    }
+    complete_bulk(warp, cluster, mask, Completed::All);
+    Flow::Next
+}
+
+/// Completes copies (`cp.async`) of the lanes of `mask`.
 #[inline(always)]
 pub(crate) fn complete(
     warp: &mut Warp,
@@ -27,34 +39,118 @@ pub(crate) fn complete(
 #[inline(never)]
 fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) -> Flow {
     for (lane, copy) in warp.copies.take(mask, which) {
-        if warp.watched && check(warp, cluster, lane, &copy) == Flow::Fault {
-            return Flow::Fault;
+        let AsyncCopy {
+            bytes,
+            from_bytes,
+            from,
+            to,
+            declared,
+            issuer,
+        } = copy;
+        if warp.watched
+            && let Some(found) = shared_access(
+                issuer,
+                cluster,
+                Declared::from_word(declared),
+                1 << lane,
+                &[to; LANES],
+                bytes.into(),
+                &(),
+            )
+        {
+            // Its value is not compared: it is not in a register.
+            return finding::fail(warp, cluster, &found);
         }
-        let (bytes, from_bytes) = (usize::from(copy.bytes), usize::from(copy.from_bytes));
+        let (bytes, from_bytes) = (usize::from(bytes), usize::from(from_bytes));
         // SAFETY: both ranges were resolved when the copy was issued (`path::access`). The source is global memory, which stays
         // mapped while the grid runs; the destination is shared memory of the cluster, which its warps do not outlive.
         unsafe {
-            guest::copy(copy.from, copy.to, from_bytes);
-            guest::fill(copy.to.add(from_bytes), 0, bytes - from_bytes);
+            guest::copy(from, to, from_bytes);
+            guest::fill(to.add(from_bytes), 0, bytes - from_bytes);
         }
         warp.changes += 1;
     }
     Flow::Next
 }
 
-/// The write of a copy, by the thread that issued it. Its value is not compared: it is not in a register.
-fn check(warp: &mut Warp, cluster: &mut Cluster<'_>, lane: usize, copy: &AsyncCopy) -> Flow {
-    let found = shared_access(
-        copy.issuer,
-        cluster,
-        Declared::from_word(copy.declared),
-        1 << lane,
-        &[copy.to; LANES],
-        copy.bytes.into(),
-        &(),
-    );
-    match found {
-        Some(found) => finding::fail(warp, cluster, &found),
-        None => Flow::Next,
+/// Completes bulk copies of the lanes of `mask` that are waited for by groups.
+#[inline(always)]
+pub(crate) fn complete_bulk(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    mask: u32,
+    which: Completed,
+) {
+    if warp.bulk_copies.is_empty() {
+        return;
     }
+    for (lane, mut copy) in warp.bulk_copies.take(mask, which) {
+        write(warp, cluster, &mut copy);
+        check::wait(warp, cluster, 1 << lane, copy.source.as_ref());
+    }
+}
+
+/// Reads the sources of the bulk copies of the lanes of `mask` that are waited for by groups.
+pub(crate) fn read_bulk(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) {
+    let mut copies = std::mem::take(&mut warp.bulk_copies);
+    for (lane, copy) in copies.due(mask, which) {
+        read(cluster, copy);
+        check::wait(warp, cluster, 1 << lane, copy.source.as_ref());
+    }
+    warp.bulk_copies = copies;
+}
+
+/// A thread waits for the phase of an mbarrier: if nothing but bytes is missing, completes the copies that bring them.
+///
+/// # Safety
+/// The access path found the pointer's 8 bytes, to be changed.
+pub(crate) unsafe fn settle(warp: &mut Warp, cluster: &mut Cluster<'_>, barrier: *mut u8) {
+    let word = barrier.cast::<u64>();
+    loop {
+        // SAFETY: the caller's pointer is valid for 8 bytes.
+        let object = Object::unpack(unsafe { u64::load(word) });
+        let Some(mut object) = object.filter(|object| object.pending == 0 && object.bytes > 0)
+        else {
+            return;
+        };
+        let mut transactions = std::mem::take(&mut cluster.transactions);
+        let taken = transactions.take(barrier, |count| cluster.choose(count));
+        cluster.transactions = transactions;
+        let Some(mut transaction) = taken else {
+            return;
+        };
+        write(warp, cluster, &mut transaction.copy);
+        object.bytes -= i64::from(transaction.copy.bytes);
+        // SAFETY: the caller's pointer is valid for 8 bytes, to be changed.
+        unsafe { u64::store(word, object.settled()) };
+    }
+}
+
+/// Reads a bulk copy's source, if it has not been read.
+fn read(cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
+    if copy.read.is_some() {
+        return;
+    }
+    let mut bytes = vec![0u8; copy.bytes as usize];
+    // SAFETY: the source was resolved when the copy was issued (`path::access_range`), in global memory, which stays mapped while the
+    // grid runs, or in shared memory of the cluster, which its warps do not outlive; `bytes` is as long.
+    unsafe { guest::copy(copy.from, bytes.as_mut_ptr(), bytes.len()) };
+    copy.read = Some(bytes.into());
+    check::finish(cluster, copy.source.as_ref());
+}
+
+/// Reads a bulk copy's source, if it has not been read, and writes the destination.
+fn write(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
+    read(cluster, copy);
+    let bytes = copy.read.take().unwrap_or_default();
+    // SAFETY: the destination was resolved when the copy was issued (`path::access_range`), with this length and aligned to 16
+    // bytes, in global memory, which stays mapped while the grid runs, or in shared memory of the cluster.
+    unsafe {
+        match copy.combine {
+            Some(combine) => combine(copy.to, &bytes, !cluster.holds(copy.to)),
+            None => guest::copy(bytes.as_ptr(), copy.to, bytes.len()),
+        }
+    }
+    check::finish(cluster, copy.destination.as_ref());
+    warp.changes += 1;
 }

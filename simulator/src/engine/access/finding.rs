@@ -1,6 +1,6 @@
 //! The faults that are made of what the checks find.
 
-use crate::check::{Finding, ThreadAccess};
+use crate::check::{Finding, RaceCause, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
 use crate::engine::exec::issuer::Issuer;
@@ -52,14 +52,24 @@ fn describe(
         Finding::Race {
             access,
             earlier,
+            cause,
             block,
             offset,
             size,
         } => {
             let place = shared_name(cluster, grid, access.block, *block, *offset);
+            let note = match cause {
+                RaceCause::Unordered => "no barrier, fence or atomic operation orders the two",
+                RaceCause::Scope => {
+                    "the scope of one does not include the other's block, and nothing else orders the two"
+                }
+                RaceCause::Proxy => {
+                    "the writing thread has not executed fence.proxy.async between the write and what orders the two"
+                }
+            };
             let details = FaultDetails {
                 other: Some(other_side(cluster, grid, earlier)),
-                notes: vec!["no barrier, fence or atomic operation orders the two".to_owned()],
+                notes: vec![note.to_owned()],
                 ..FaultDetails::default()
             };
             (

@@ -42,9 +42,9 @@ pub(super) fn find<L: Level>(
 ) -> Found {
     #[cfg(target_arch = "x86_64")]
     match L::LEVEL {
-        // SAFETY: an operation of this level is picked only where the machine has its instructions (`op::vector`).
+        // SAFETY: a module is lowered for a level that the machine has (`lower::module::load`).
         VectorLevel::V3 => return unsafe { find_v3(warp, cluster, address, size) },
-        // SAFETY: an operation of this level is picked only where the machine has its instructions (`op::vector`).
+        // SAFETY: a module is lowered for a level that the machine has (`lower::module::load`).
         VectorLevel::V4 => return unsafe { find_v4(warp, cluster, address, size) },
         VectorLevel::Base => {}
     }

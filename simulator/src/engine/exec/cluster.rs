@@ -2,6 +2,7 @@
 //! is shared between threads but the bytes of guest memory.
 
 use super::barrier::{Barrier, Votes};
+use super::bulk_copy::Transactions;
 use super::grid::Grid;
 use super::guest;
 use super::warpgroup::{self, Warpgroup};
@@ -61,6 +62,15 @@ pub(crate) struct Exit {
     pub cluster_phase: u64,
 }
 
+/// A byte of the cluster's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedPlace {
+    /// The rank of the block that it belongs to.
+    pub block: u32,
+    /// Its offset in the block's shared memory.
+    pub offset: u32,
+}
+
 /// A cluster: the blocks that run together, one without clusters. Its warps are kept beside it (see
 /// [`Resident`](super::resident::Resident)), so that a warp can be run with exclusive access to its cluster.
 pub(crate) struct Cluster<'g> {
@@ -76,6 +86,8 @@ pub(crate) struct Cluster<'g> {
     pub barrier_phase: u64,
     /// The index of the cluster in the grid.
     pub index: [u32; 3],
+    /// Bulk copies that mbarriers wait for and that are not done.
+    pub transactions: Transactions,
     /// The checks of shared memory, if they are on.
     pub checker: Option<Box<SharedMemory>>,
     /// State of the scheduler's choices.
@@ -92,13 +104,18 @@ impl<'g> Cluster<'g> {
         memory.ensure(stride * blocks);
         let checks = grid.checks;
         let checker = ((checks.races || checks.uninitialised) && shared > 0).then(|| {
-            Box::new(SharedMemory::new(
+            let checker = SharedMemory::new(
                 blocks as u32,
                 grid.threads,
                 stride as u32,
                 checks.races,
                 checks.uninitialised,
-            ))
+            );
+            Box::new(if grid.uses_async_proxy {
+                checker.with_async_proxy()
+            } else {
+                checker
+            })
         });
         let blocks = (0..blocks).map(|rank| Block {
             index: [0; 3],
@@ -117,6 +134,7 @@ impl<'g> Cluster<'g> {
             arrived: 0,
             barrier_phase: 0,
             index: [0; 3],
+            transactions: Transactions::default(),
             checker,
             choices: 0,
         }
@@ -128,6 +146,7 @@ impl<'g> Cluster<'g> {
         if let Some(checker) = &mut self.checker {
             checker.start();
         }
+        self.transactions.clear();
         self.choices = mix(grid.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let [x, y, _] = grid.clusters.map(u64::from);
         self.index = [number % x, number / x % y, number / x / y].map(|axis| axis as u32);
@@ -240,6 +259,24 @@ impl<'g> Cluster<'g> {
     /// Where the shared memory of the cluster starts.
     pub fn shared_start(&self) -> usize {
         self.memory.as_ptr().addr()
+    }
+
+    /// The block whose shared memory a pointer is into.
+    pub fn place(&self, pointer: *mut u8) -> Option<SharedPlace> {
+        if !self.holds(pointer) {
+            return None;
+        }
+        let offset = pointer.addr() - self.shared_start();
+        let stride = self.memory.len() / self.blocks.len();
+        Some(SharedPlace {
+            block: (offset / stride) as u32,
+            offset: (offset % stride) as u32,
+        })
+    }
+
+    /// Where a pointer is in the shared memory of the cluster's blocks, one behind the other.
+    pub fn shared_offset(&self, pointer: *mut u8) -> u32 {
+        pointer.addr().wrapping_sub(self.shared_start()) as u32
     }
 
     /// Whether a pointer is into it.

@@ -42,6 +42,8 @@ pub(crate) struct Grid<'a> {
     pub seed: u64,
     /// The address of a cooperative launch's workspace, whose second word is the grid's barrier; 0 in other launches.
     pub workspace: u64,
+    /// Whether the kernel can come to an instruction that accesses memory by the asynchronous proxy.
+    pub uses_async_proxy: bool,
 }
 
 impl Grid<'_> {

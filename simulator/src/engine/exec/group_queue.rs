@@ -99,6 +99,15 @@ impl<T> GroupQueue<T> {
             .map(|pending| (usize::from(pending.lane), pending.operation))
             .collect()
     }
+
+    /// The operations of the lanes of `mask` that are to be completed, each with its lane, in the order of their issue. They stay.
+    pub fn due(&mut self, mask: u32, which: Completed) -> impl Iterator<Item = (usize, &mut T)> {
+        let committed = self.committed;
+        self.pending
+            .iter_mut()
+            .filter(move |pending| Self::is_due(&committed, pending, mask, which))
+            .map(|pending| (usize::from(pending.lane), &mut pending.operation))
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +125,8 @@ mod tests {
         // Lane 5 has committed nothing; of lane 0's three groups the latest stays.
         let last = queue.last_due(u32::MAX, Completed::AllButGroups(1));
         assert_eq!((last, queue.len()), (Some(&('a', 1)), 6));
+        let due: Vec<_> = queue.due(u32::MAX, Completed::AllButGroups(1)).collect();
+        assert_eq!(due, [(0, &mut ('a', 0)), (0, &mut ('a', 1))]);
         let taken = queue.take(u32::MAX, Completed::AllButGroups(1));
         assert_eq!(taken, [(0, ('a', 0)), (0, ('a', 1))]);
         assert_eq!(queue.last_due(1 << 5, Completed::AllButGroups(0)), None);

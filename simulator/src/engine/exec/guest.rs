@@ -15,7 +15,9 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::level::{Level, VectorLevel};
+use super::level::Level;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::level::VectorLevel;
 use super::operand::LANES;
 
 /// The host's pointer to a device address of global memory, which is the same number.
@@ -85,8 +87,8 @@ pub(crate) unsafe fn load_row<L: Level, T: GuestWord>(from: *const T) -> [T; LAN
     if L::LEVEL != VectorLevel::Base {
         let mut row = MaybeUninit::<[T; LANES]>::uninit();
         for at in (0..size_of::<[T; LANES]>()).step_by(32) {
-            // SAFETY: AVX is there, else `op::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
-            // caller gives as many to read.
+            // SAFETY: AVX is there: a module is lowered for a level that the machine has (`lower::module::load`). The row's size is a
+            // multiple of 32 bytes, and the caller gives as many to read.
             unsafe {
                 let vector = vector::load(from.cast::<u8>().add(at));
                 row.as_mut_ptr()
@@ -112,8 +114,8 @@ pub(crate) unsafe fn store_row<L: Level, T: GuestWord>(to: *mut T, from: &[T; LA
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if L::LEVEL != VectorLevel::Base {
         for at in (0..size_of::<[T; LANES]>()).step_by(32) {
-            // SAFETY: AVX is there, else `op::vector` does not pick this level. The row's size is a multiple of 32 bytes, and the
-            // caller gives as many to write.
+            // SAFETY: AVX is there: a module is lowered for a level that the machine has (`lower::module::load`). The row's size is a
+            // multiple of 32 bytes, and the caller gives as many to write.
             unsafe {
                 let vector = from.as_ptr().cast::<u8>().add(at).cast::<vector::Vector>();
                 vector::store(to.cast::<u8>().add(at), vector.read_unaligned());

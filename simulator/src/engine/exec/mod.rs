@@ -4,6 +4,7 @@
 
 pub(crate) mod async_copy;
 pub(crate) mod barrier;
+pub(crate) mod bulk_copy;
 mod calls;
 pub(crate) mod cluster;
 pub(crate) mod exchange;
@@ -15,6 +16,7 @@ pub(crate) mod guest;
 pub(crate) mod issuer;
 pub(crate) mod lanes;
 pub(crate) mod level;
+pub(crate) mod mbarrier;
 pub(crate) mod op;
 pub(crate) mod operand;
 pub(crate) mod product;

@@ -1,11 +1,11 @@
-//! Operations: what executes an instruction, compiled for the vector instructions of the machine.
+//! Operations: what executes an instruction, compiled for each level of vector instructions.
 
 use super::cluster::Cluster;
-use super::level::{Base, Level, VectorLevel, level};
+use super::level::{Base, Level, VectorLevel};
 #[cfg(target_arch = "x86_64")]
 use super::level::{V3, V4};
 use super::operand::{Operands, Slot};
-use super::warp::{Exec, Flow, Warp, erase};
+use super::warp::{Flow, Warp, erase};
 use crate::engine::instruction::{INLINE_WORDS, Inst, Operation};
 
 /// An operation on a warp.
@@ -58,32 +58,51 @@ unsafe fn run_v4<O: Op>(warp: &mut Warp, cluster: &mut Cluster<'_>, inst: &Inst)
     O::run::<V4>(warp, cluster, operands)
 }
 
-/// A compiled operation and the operands it expects.
+/// An operation, compiled for each level of vector instructions, and the operands it expects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
-    pub operation: Operation,
+    base: Operation,
+    #[cfg(target_arch = "x86_64")]
+    v3: Operation,
+    #[cfg(target_arch = "x86_64")]
+    v4: Operation,
     pub slots: &'static [Slot],
 }
 
-/// The operation compiled for this machine.
+impl Code {
+    /// The operation as it is compiled for a level. A module is lowered for a level that the machine has (`lower::module::load`).
+    pub fn at(&self, level: VectorLevel) -> Operation {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            VectorLevel::V4 => self.v4,
+            #[cfg(target_arch = "x86_64")]
+            VectorLevel::V3 => self.v3,
+            _ => self.base,
+        }
+    }
+}
+
+/// The operation compiled for each level.
 pub(crate) fn vector<O: Op>() -> Code {
-    let exec: Exec = match level() {
-        #[cfg(target_arch = "x86_64")]
-        VectorLevel::V4 => run_v4::<O>,
-        #[cfg(target_arch = "x86_64")]
-        VectorLevel::V3 => run_v3::<O>,
-        _ => run_base::<O>,
-    };
     Code {
-        operation: erase(exec),
+        base: erase(run_base::<O>),
+        #[cfg(target_arch = "x86_64")]
+        v3: erase(run_v3::<O>),
+        #[cfg(target_arch = "x86_64")]
+        v4: erase(run_v4::<O>),
         slots: O::Operands::SLOTS,
     }
 }
 
 /// The operation compiled once, for those that gain nothing from vectors.
 pub(crate) fn scalar<O: Op>() -> Code {
+    let base = erase(run_base::<O>);
     Code {
-        operation: erase(run_base::<O>),
+        base,
+        #[cfg(target_arch = "x86_64")]
+        v3: base,
+        #[cfg(target_arch = "x86_64")]
+        v4: base,
         slots: O::Operands::SLOTS,
     }
 }

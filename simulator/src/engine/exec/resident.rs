@@ -138,6 +138,7 @@ impl Warp {
             changes: 0,
             copies: Default::default(),
             products: Default::default(),
+            bulk_copies: Default::default(),
             fault: None,
             checks: grid.checks,
             cluster_arrived: 0,
@@ -154,6 +155,7 @@ impl Warp {
         self.groups.clear();
         self.copies.clear();
         self.products.clear();
+        self.bulk_copies.clear();
         // Frame 0 is the kernel's, and is reused; all others are free.
         self.free_frames.clear();
         self.free_frames.extend((0..self.frames.len() as u32).rev());

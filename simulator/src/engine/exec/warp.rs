@@ -1,6 +1,7 @@
 //! The warp: its hot state and the interpreter loop.
 
 use super::async_copy::AsyncCopy;
+use super::bulk_copy::BulkCopy;
 use super::cluster::Cluster;
 use super::frame::Frame;
 use super::group::Group;
@@ -164,6 +165,8 @@ pub(crate) struct Warp {
     pub copies: GroupQueue<AsyncCopy>,
     /// `wgmma` products that are not done: lane 0's.
     pub products: GroupQueue<PendingProduct>,
+    /// Bulk copies that are waited for by groups and are not done.
+    pub bulk_copies: GroupQueue<BulkCopy>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
@@ -291,6 +294,7 @@ impl Warp {
     pub fn observe(&self, cluster: &Cluster<'_>, tell: impl FnOnce(&dyn Observer, &At<'_>)) {
         if let Some(observer) = cluster.grid.observer {
             let at = At {
+                launch: cluster.grid.number,
                 block: cluster.blocks[self.block as usize].index,
                 warp: self.index,
                 lanes: self.mask,

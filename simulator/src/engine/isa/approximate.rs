@@ -12,20 +12,19 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar};
 use crate::engine::exec::operand::{Encode, Encoded, LANES, Read, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 use crate::numerics::approx::{self, Function};
 use crate::numerics::compare::{Property, Selection, max, min};
 use crate::numerics::float::{self as numeric, Mode};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &[
         "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "copysign", "testp",
     ],
-    lower,
+    read,
 };
 
 /// f32 and f64.
@@ -125,32 +124,23 @@ impl<F: Fast> Op for Test<F> {
     }
 }
 
-/// Whether this instruction of `div min max` is one of this file's.
-pub(crate) fn is_special(inst: &Instruction) -> bool {
-    let has = |name: &str| inst.modifiers.contains(&name);
-    match inst.opcode {
-        "div" => has("approx") || has("full"),
-        "min" | "max" => has("NaN") || has("xorsign") || inst.operands.len() == 4,
+/// Whether this form of `div min max` is one of this file's.
+pub(super) fn is_special(form: &FormReader<'_>) -> bool {
+    match form.opcode() {
+        "div" => form.one_of(&["approx", "full"]).is_some(),
+        "min" | "max" => form.one_of(&["NaN", "xorsign"]).is_some() || form.operands() == 4,
         _ => false,
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if inst
-        .modifiers
-        .iter()
-        .any(|name| Ty::named(name).is_some_and(half::is_half))
-    {
-        return half::lower(cx, inst);
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.any_type(half::is_half) {
+        return half::read(form);
     }
-    if inst.opcode == "testp" {
-        return test(cx, inst, modifiers);
+    if form.opcode() == "testp" {
+        return test(form);
     }
-    let ty = modifiers
-        .ty()
-        .filter(|ty| ty.is_f32() || ty.is_f64())
-        .ok_or_else(|| unknown(inst))?;
+    let ty = form.ty().filter(|ty| ty.is_f32() || ty.is_f64())?;
     let single = ty.is_f32();
     macro_rules! pick {
         ($op:ident) => {
@@ -161,27 +151,22 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
         };
     }
-    let ftz = modifiers.flag("ftz");
-    let approximate = modifiers.flag("approx");
+    let ftz = form.has("ftz");
+    let approximate = form.has("approx");
     let flush = Some(ftz.encode());
-    let (code, sources, option): (Code, usize, Option<u32>) = match inst.opcode {
+    let (code, sources, option): (Code, usize, Option<u32>) = match form.opcode() {
         "copysign" if !ftz && !approximate => (pick!(CopySign), 2, None),
         "div" if single && approximate => (scalar::<ApproximateQuotient>(), 2, flush),
-        "div" if single && modifiers.flag("full") => (scalar::<FullQuotient>(), 2, flush),
+        "div" if single && form.has("full") => (scalar::<FullQuotient>(), 2, flush),
         "min" | "max" if single && !approximate => {
-            let sources = inst.operands.len().clamp(3, 4) - 1;
-            let how = Selection {
-                ftz,
-                propagate_nan: modifiers.flag("NaN"),
-                xorsign_abs: modifiers.flag("xorsign") & modifiers.flag("abs"),
-            };
-            let code = match (inst.opcode, sources) {
+            let sources = form.operands() - 1;
+            let code = match (form.opcode(), sources) {
                 ("min", 2) => scalar::<Min<f32>>(),
                 ("min", _) => scalar::<MinOfThree<f32>>(),
                 (_, 2) => scalar::<Max<f32>>(),
                 _ => scalar::<MaxOfThree<f32>>(),
             };
-            (code, sources, Some(how.encode()))
+            (code, sources, Some(selection(form, ftz).encode()))
         }
         "rcp" if approximate && (single || ftz) => (pick!(ApproximateReciprocal), 1, flush),
         "sqrt" if approximate && single => (scalar::<ApproximateRoot<f32>>(), 1, flush),
@@ -192,49 +177,40 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "ex2" if approximate && single => (scalar::<Exp2<f32>>(), 1, flush),
         "tanh" if approximate && single && !ftz => (scalar::<Tanh<f32>>(), 1, flush),
         "rcp" | "sqrt" if !approximate && (single || !ftz) => {
-            let rounding = float::rounding(&mut modifiers).ok_or_else(|| unknown(inst))?;
             let mode = Mode {
-                rounding,
+                rounding: float::rounding(form)?,
                 ftz,
                 sat: false,
             };
-            let code = if inst.opcode == "rcp" {
-                pick!(Reciprocal)
-            } else {
-                pick!(Root)
+            let code = match form.opcode() {
+                "rcp" => pick!(Reciprocal),
+                _ => pick!(Root),
             };
             (code, 1, Some(mode.encode()))
         }
-        _ => return Err(unknown(inst)),
+        _ => return None,
     };
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[sources + 1])?;
-    emit_with(cx, inst, code, ty, &[ty; 3][..sources], option.as_slice())
+    Some(emit_with(code, ty, &[ty; 3][..sources], option.as_slice()))
 }
 
-fn test<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    mut modifiers: Modifiers<'a>,
-) -> Result<()> {
-    let property = modifiers
-        .next_if(Property::parse)
-        .ok_or_else(|| unknown(inst))?;
-    let ty = modifiers
-        .ty()
-        .filter(|ty| ty.is_f32() || ty.is_f64())
-        .ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[2])?;
+/// How `min` and `max` choose.
+pub(super) fn selection(form: &FormReader<'_>, ftz: bool) -> Selection {
+    Selection {
+        ftz,
+        propagate_nan: form.has("NaN"),
+        xorsign_abs: form.has("xorsign") && form.has("abs"),
+    }
+}
+
+fn test(form: &FormReader<'_>) -> Option<Lowering> {
+    let property = form.next(Property::parse)?;
+    let ty = form.ty().filter(|ty| ty.is_f32() || ty.is_f64())?;
     let code = if ty.is_f32() {
         scalar::<Test<f32>>()
     } else {
         scalar::<Test<f64>>()
     };
-    let d = cx.dst(&inst.operands[0], Width::Pred)?;
-    let a = cx.src(&inst.operands[1], ty)?;
-    cx.emit_fields_with(code, &[d, a], &[property.encode()]);
-    Ok(())
+    Some(emit_with(code, Ty::PRED, &[ty], &[property.encode()]))
 }
 
 #[cfg(test)]

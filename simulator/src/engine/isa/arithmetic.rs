@@ -2,27 +2,24 @@
 
 use super::family::Family;
 use super::{approximate, float, half, integer};
-use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::ScalarKind;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &[
         "add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "abs", "neg",
     ],
-    lower,
+    read,
 };
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let Some(ty) = Modifiers::new(inst).ty() else {
-        return Err(unknown(inst));
-    };
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let ty = form.first_type()?;
     match ty.kind {
-        _ if half::is_half(ty) => half::lower(cx, inst),
-        Kind::Float if approximate::is_special(inst) => approximate::lower(cx, inst),
-        Kind::Float | Kind::Brain => float::lower(cx, inst),
-        _ => integer::lower(cx, inst),
+        _ if half::is_half(ty) => half::read(form),
+        ScalarKind::Float if approximate::is_special(form) => approximate::read(form),
+        ScalarKind::Float | ScalarKind::Brain => float::read(form),
+        _ => integer::read(form),
     }
 }

@@ -1,143 +1,37 @@
 //! `atom red`: host atomics on real memory, lane by lane, so that blocks on several cores see them whole.
 
 use super::family::Family;
+use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use half::{bf16, f16};
+use warpsmith_isa::effect::Effect;
 
-use super::memory::{address, synchronous};
+use super::addresses::address;
+use super::update::{
+    Add, AddBf16, AddBf16x2, AddF16, AddF16x2, AddF32, AddF64, And, AtomicWord, Dec, Exchange, Inc,
+    MaxS32, MaxS64, MaxU, MinS32, MinS64, MinU, Or, Update, Xor,
+};
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar};
 use crate::engine::exec::operand::{
     Address, LANES, Read, ReadList, Value, WriteList, WriteOptional, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
-use crate::numerics::float::{Float, atomic_add};
-use crate::ptx::ast::Instruction;
+use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["atom", "red"],
-    lower,
+    read,
 };
-
-/// A word with host atomics.
-pub(crate) trait AtomicWord: GuestWord + Value + Eq {
-    /// Replaces the word by `f` of it; the old one. Sequentially consistent.
-    ///
-    /// # Safety
-    /// The pointer is valid for guest memory and aligned to the word.
-    unsafe fn update(pointer: *mut Self, f: impl Fn(Self) -> Self) -> Self;
-    /// Compare and swap; the old one.
-    ///
-    /// # Safety
-    /// The pointer is valid for guest memory and aligned to the word.
-    unsafe fn swap_if(pointer: *mut Self, compare: Self, value: Self) -> Self;
-}
-
-macro_rules! word {
-    ($($ty:ty, $atomic:ty;)*) => { $(impl AtomicWord for $ty {
-        #[inline(always)]
-        unsafe fn update(pointer: *mut $ty, f: impl Fn($ty) -> $ty) -> $ty {
-            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
-            let word = unsafe { <$atomic>::from_ptr(pointer) };
-            let mut old = word.load(Ordering::Relaxed);
-            loop {
-                match word.compare_exchange_weak(old, f(old), Ordering::SeqCst, Ordering::Relaxed) {
-                    Ok(_) => return old,
-                    Err(now) => old = now,
-                }
-            }
-        }
-        #[inline(always)]
-        unsafe fn swap_if(pointer: *mut $ty, compare: $ty, value: $ty) -> $ty {
-            // SAFETY: the pointer is valid and aligned, the caller says; guest bytes are accessed atomically only.
-            let word = unsafe { <$atomic>::from_ptr(pointer) };
-            match word.compare_exchange(compare, value, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(old) | Err(old) => old,
-            }
-        }
-    })* };
-}
-word! { u16, AtomicU16; u32, AtomicU32; u64, AtomicU64; }
-
-impl AtomicWord for u128 {
-    unsafe fn update(pointer: *mut u128, f: impl Fn(u128) -> u128) -> u128 {
-        let _guard = wide_lock();
-        // SAFETY: the pointer is valid and aligned, the caller says.
-        unsafe {
-            let old = u128::load(pointer);
-            u128::store(pointer, f(old));
-            old
-        }
-    }
-    unsafe fn swap_if(pointer: *mut u128, compare: u128, value: u128) -> u128 {
-        // SAFETY: the pointer is valid and aligned, the caller says.
-        unsafe { Self::update(pointer, |old| if old == compare { value } else { old }) }
-    }
-}
-
-/// 128-bit atomics exclude one another; the host has none that stable Rust offers.
-fn wide_lock() -> std::sync::MutexGuard<'static, ()> {
-    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    LOCK.lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// An operation: what becomes of the old word. The flag says whether the memory is global.
-pub(crate) trait Update<T> {
-    fn update(old: T, value: T, global: bool) -> T;
-}
-
-macro_rules! updates {
-    ($($name:ident: $($ty:ty)* => |$old:ident, $value:ident, $global:ident| $body:expr;)*) => { $(
-        struct $name;
-        $(impl Update<$ty> for $name {
-            #[inline(always)]
-            fn update($old: $ty, $value: $ty, $global: bool) -> $ty { let _ = $global; $body }
-        })*
-    )* };
-}
-updates! {
-    Exchange: u32 u64 u128 => |_old, value, _g| value;
-    And: u32 u64 => |old, value, _g| old & value;
-    Or: u32 u64 => |old, value, _g| old | value;
-    Xor: u32 u64 => |old, value, _g| old ^ value;
-    Add: u32 u64 => |old, value, _g| old.wrapping_add(value);
-    Inc: u32 => |old, value, _g| if old >= value { 0 } else { old + 1 };
-    Dec: u32 => |old, value, _g| if old == 0 || old > value { value } else { old - 1 };
-    MinU: u32 u64 => |old, value, _g| old.min(value);
-    MaxU: u32 u64 => |old, value, _g| old.max(value);
-    MinS32: u32 => |old, value, _g| (old as i32).min(value as i32) as u32;
-    MaxS32: u32 => |old, value, _g| (old as i32).max(value as i32) as u32;
-    MinS64: u64 => |old, value, _g| (old as i64).min(value as i64) as u64;
-    MaxS64: u64 => |old, value, _g| (old as i64).max(value as i64) as u64;
-    AddF32: u32 => |old, value, global| atomic_add(f32::from_bits(old), f32::from_bits(value), global).to_bits();
-    AddF64: u64 => |old, value, global| atomic_add(f64::from_bits(old), f64::from_bits(value), global).to_bits();
-    AddF16: u16 => |old, value, global| atomic_add(f16::from_bits(old), f16::from_bits(value), global).to_bits();
-    AddBf16: u16 => |old, value, global| atomic_add(bf16::from_bits(old), bf16::from_bits(value), global).to_bits();
-    AddF16x2: u32 => |old, value, global| halves::<f16>(old, value, global);
-    AddBf16x2: u32 => |old, value, global| halves::<bf16>(old, value, global);
-}
-
-fn halves<F: Float>(old: u32, value: u32, global: bool) -> u32 {
-    let part = |shift: u32| {
-        let (a, b) = (
-            F::from_raw(u64::from(old >> shift & 0xFFFF)),
-            F::from_raw(u64::from(value >> shift & 0xFFFF)),
-        );
-        (atomic_add(a, b, global).bits() as u32) << shift
-    };
-    part(0) | part(16)
-}
 
 operands! {
     pub(crate) struct AtomicOperands<T: Value> { old: WriteOptional<T>, at: Address, value: Read<T> }
@@ -267,116 +161,109 @@ fn code(operation: &str, ty: Ty) -> Option<Code> {
     }
     if ty.width() == 16 {
         return match (operation, ty.kind) {
-            ("add", Kind::Float) => Some(scalar::<Atomic<u16, AddF16>>()),
-            ("add", Kind::Brain) => Some(scalar::<Atomic<u16, AddBf16>>()),
+            ("add", ScalarKind::Float) => Some(scalar::<Atomic<u16, AddF16>>()),
+            ("add", ScalarKind::Brain) => Some(scalar::<Atomic<u16, AddBf16>>()),
             _ => None,
         };
     }
     match (operation, ty.kind, ty.bits, ty.packed) {
-        ("exch", Kind::Bits, 128, 1) => Some(scalar::<Atomic<u128, Exchange>>()),
-        ("exch", Kind::Bits, ..) => by!(Exchange),
-        ("and", Kind::Bits, ..) => by!(And),
-        ("or", Kind::Bits, ..) => by!(Or),
-        ("xor", Kind::Bits, ..) => by!(Xor),
-        ("add", Kind::Unsigned, ..) | ("add", Kind::Signed, 32, 1) => by!(Add),
-        ("add", Kind::Float, 32, 1) => Some(scalar::<Atomic<u32, AddF32>>()),
-        ("add", Kind::Float, 64, 1) => Some(scalar::<Atomic<u64, AddF64>>()),
-        ("add", Kind::Float, 16, 2) => Some(scalar::<Atomic<u32, AddF16x2>>()),
-        ("add", Kind::Brain, 16, 2) => Some(scalar::<Atomic<u32, AddBf16x2>>()),
-        ("inc", Kind::Unsigned, 32, 1) => Some(scalar::<Atomic<u32, Inc>>()),
-        ("dec", Kind::Unsigned, 32, 1) => Some(scalar::<Atomic<u32, Dec>>()),
-        ("min", Kind::Unsigned, ..) => by!(MinU),
-        ("max", Kind::Unsigned, ..) => by!(MaxU),
-        ("min", Kind::Signed, 32, 1) => Some(scalar::<Atomic<u32, MinS32>>()),
-        ("max", Kind::Signed, 32, 1) => Some(scalar::<Atomic<u32, MaxS32>>()),
-        ("min", Kind::Signed, 64, 1) => Some(scalar::<Atomic<u64, MinS64>>()),
-        ("max", Kind::Signed, 64, 1) => Some(scalar::<Atomic<u64, MaxS64>>()),
+        ("exch", ScalarKind::Bits, 128, 1) => Some(scalar::<Atomic<u128, Exchange>>()),
+        ("exch", ScalarKind::Bits, ..) => by!(Exchange),
+        ("and", ScalarKind::Bits, ..) => by!(And),
+        ("or", ScalarKind::Bits, ..) => by!(Or),
+        ("xor", ScalarKind::Bits, ..) => by!(Xor),
+        ("add", ScalarKind::Unsigned, ..) | ("add", ScalarKind::Signed, 32, 1) => by!(Add),
+        ("add", ScalarKind::Float, 32, 1) => Some(scalar::<Atomic<u32, AddF32>>()),
+        ("add", ScalarKind::Float, 64, 1) => Some(scalar::<Atomic<u64, AddF64>>()),
+        ("add", ScalarKind::Float, 16, 2) => Some(scalar::<Atomic<u32, AddF16x2>>()),
+        ("add", ScalarKind::Brain, 16, 2) => Some(scalar::<Atomic<u32, AddBf16x2>>()),
+        ("inc", ScalarKind::Unsigned, 32, 1) => Some(scalar::<Atomic<u32, Inc>>()),
+        ("dec", ScalarKind::Unsigned, 32, 1) => Some(scalar::<Atomic<u32, Dec>>()),
+        ("min", ScalarKind::Unsigned, ..) => by!(MinU),
+        ("max", ScalarKind::Unsigned, ..) => by!(MaxU),
+        ("min", ScalarKind::Signed, 32, 1) => Some(scalar::<Atomic<u32, MinS32>>()),
+        ("max", ScalarKind::Signed, 32, 1) => Some(scalar::<Atomic<u32, MaxS32>>()),
+        ("min", ScalarKind::Signed, 64, 1) => Some(scalar::<Atomic<u64, MinS64>>()),
+        ("max", ScalarKind::Signed, 64, 1) => Some(scalar::<Atomic<u64, MaxS64>>()),
         _ => None,
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let operations = [
-        "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
-    ];
-    synchronous(cx, inst)?;
-    let form = cx.form();
-    let operation = operations.into_iter().find(|&name| form.has(name));
-    let vector = ["v2", "v4", "v8"].into_iter().find(|&name| form.has(name));
-    let ty = Ty::named(form.main_type());
-    let (operation, ty) = operation.zip(ty).ok_or_else(|| unknown(inst))?;
-    let atom = inst.opcode == "atom";
-    let width = Width::of(ty);
-    let operands = &inst.operands[usize::from(atom && !inst.operands.is_empty())..];
-    let cas = operation == "cas";
-    let at = address(cx, inst, usize::from(atom))?;
-    if let Some(vector) = vector {
-        return lower_vector(cx, inst, (operation, ty, vector), at);
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if !form.is_synchronous() {
+        return None;
     }
-    if cas {
-        let code = match ty.width() {
+    let operation = form.one_of(&[
+        "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
+    ])?;
+    // Additions of 16 bits keep subnormal numbers in any case.
+    form.ignore(&["noftz", "level::cache_hint"]);
+    let ty = form.ty()?;
+    // `red` has no destination.
+    let returns = form.opcode() == "atom";
+    let effect = form.effect(usize::from(returns));
+    if let Some(vector) = form.slot("vec") {
+        let count = match vector {
+            "v2" => 2,
+            "v4" => 4,
+            _ => 8,
+        };
+        let supported = operation == "add" && ty.width() * count <= 128;
+        return supported.then(|| {
+            Lowering::new(move |cx, inst| lower_vector(cx, inst, ty, count as usize, effect))
+        });
+    }
+    let code = match operation {
+        "cas" if ty.kind == ScalarKind::Bits => match ty.width() {
             16 => scalar::<CompareSwap<u16>>(),
             32 => scalar::<CompareSwap<u32>>(),
             64 => scalar::<CompareSwap<u64>>(),
-            _ => scalar::<CompareSwap<u128>>(),
-        };
-        if ty.kind != Kind::Bits || ty.bits == 8 {
-            return Err(unknown(inst));
-        }
-        let old = cx.dst(&inst.operands[0], width)?;
-        let (compare, value) = (cx.src(&operands[1], ty)?, cx.src(&operands[2], ty)?);
-        cx.emit_access(code, &[old], at, &[compare, value]);
-        return Ok(());
-    }
-    let code = code(operation, ty).ok_or_else(|| unknown(inst))?;
-    let old = if atom {
-        cx.dst(&inst.operands[0], width)?
-    } else {
-        Field::Sink
+            128 => scalar::<CompareSwap<u128>>(),
+            _ => return None,
+        },
+        _ => code(operation, ty)?,
     };
-    let value = cx.src(&operands[1], ty)?;
-    cx.emit_access(code, &[old], at, &[value]);
-    Ok(())
+    let sources = if operation == "cas" { 2 } else { 1 };
+    Some(Lowering::new(move |cx, inst| {
+        let (old, operands) = match returns {
+            true => (
+                cx.dst(&inst.operands[0], Width::of(ty))?,
+                &inst.operands[1..],
+            ),
+            false => (Field::Sink, &inst.operands[..]),
+        };
+        let at = address(cx, &operands[0], effect)?;
+        let mut values = [Field::Sink; 2];
+        for (value, operand) in values.iter_mut().zip(&operands[1..=sources]) {
+            *value = cx.src(operand, ty)?;
+        }
+        cx.emit_access(code, &[old], at, &values[..sources]);
+        Ok(())
+    }))
 }
 
 fn lower_vector<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    (operation, ty, vector): (&str, Ty, &str),
-    at: Address,
+    ty: Ty,
+    count: usize,
+    effect: Effect,
 ) -> Result<()> {
-    let count: usize = vector[1..].parse().unwrap_or(0);
-    let atom = inst.opcode == "atom";
-    if operation != "add" || ty.width() as usize * count > 128 {
-        return Err(unknown(inst));
-    }
-    let operands = &inst.operands[usize::from(atom)..];
-    let sources: Vec<_> = cx
-        .parts(&operands[1])
-        .into_iter()
-        .map(std::borrow::Cow::into_owned)
-        .collect();
-    let targets: Vec<_> = match atom {
-        true => cx
-            .parts(&inst.operands[0])
-            .into_iter()
-            .map(std::borrow::Cow::into_owned)
-            .collect(),
-        false => Vec::new(),
+    let (targets, operands) = match inst.opcode {
+        "atom" => (Some(&inst.operands[0]), &inst.operands[1..]),
+        _ => (None, &inst.operands[..]),
     };
-    if sources.len() != count || atom && targets.len() != count {
-        return Err(Error::new(
-            inst.at,
-            format!("expected vectors of {count} parts"),
-        ));
-    }
+    let at = address(cx, &operands[0], effect)?;
     let (mut values, mut olds) = (Vec::new(), Vec::new());
-    for source in &sources {
+    for source in parts(cx, &operands[1], count)?.iter() {
         values.push(cx.src(source, ty)?);
     }
-    for target in &targets {
-        olds.push(cx.dst(target, Width::of(ty))?);
+    if let Some(targets) = targets {
+        for target in parts(cx, targets, count)?.iter() {
+            olds.push(cx.dst(target, Width::of(ty))?);
+        }
     }
+
     macro_rules! emit {
         ($word:ty, $update:ident) => {{
             let (old, values) = (
@@ -390,12 +277,26 @@ fn lower_vector<'a>(
         }};
     }
     match (ty.kind, ty.bits, ty.packed) {
-        (Kind::Float, 32, 1) => emit!(u32, AddF32),
-        (Kind::Float, 16, 1) => emit!(u16, AddF16),
-        (Kind::Brain, 16, 1) => emit!(u16, AddBf16),
-        (Kind::Float, 16, 2) => emit!(u32, AddF16x2),
-        (Kind::Brain, 16, 2) => emit!(u32, AddBf16x2),
-        _ => return Err(unknown(inst)),
+        (ScalarKind::Float, 32, 1) => emit!(u32, AddF32),
+        (ScalarKind::Float, 16, 1) => emit!(u16, AddF16),
+        (ScalarKind::Brain, 16, 1) => emit!(u16, AddBf16),
+        (ScalarKind::Float, 16, 2) => emit!(u32, AddF16x2),
+        (ScalarKind::Brain, 16, 2) => emit!(u32, AddBf16x2),
+        _ => return Err(unsupported(inst)),
     }
     Ok(())
+}
+
+/// The so many registers of a vector.
+fn parts<'a, 'o>(
+    cx: &Builder<'a, '_>,
+    operand: &'o Operand<'a>,
+    count: usize,
+) -> Result<Cow<'o, [Operand<'a>]>> {
+    let parts = cx.parts(operand);
+    if parts.len() != count {
+        let message = format!("expected vectors of {count} parts");
+        return Err(Error::new(operand.at, message));
+    }
+    Ok(parts)
 }

@@ -1,27 +1,27 @@
-//! `bar barrier`, the cluster's barrier, `bar.warp.sync`, and fences.
+//! `bar barrier`: the barriers of the block; those of the warp and of the cluster are in files of their own.
 
 use super::family::Family;
-use crate::engine::access::check;
+use super::{cluster_barrier, warp_barrier};
 use crate::engine::exec::barrier::Votes;
 use crate::engine::exec::cluster::{Arrival, Cluster};
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
-use crate::engine::exec::operand::{
-    Read, ReadPredicate, Write, WritePredicate, lanes_of, operands,
-};
+use crate::engine::exec::operand::{Read, ReadPredicate, Write, WritePredicate, operands};
 use crate::engine::exec::wait::{Reduction, ReductionTarget, Wait};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Builder, Field, Width};
 use crate::engine::observe;
 use crate::ptx::ast::Instruction;
 use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
-    opcodes: &["bar", "barrier", "membar", "fence"],
-    lower,
+    opcodes: &["bar", "barrier"],
+    read,
 };
 
 /// What a barrier of the block is used for, as a number in an instruction.
@@ -59,8 +59,6 @@ operands! {
     pub(crate) struct BlockVoteOperands {
         d: WritePredicate, vote: ReadPredicate, number: Read<u32>, count: Read<u32>, flags: u32,
     }
-    pub(crate) struct ClusterArriveOperands { relaxed: u32 }
-    pub(crate) struct WarpSyncOperands { members: Read<u32> }
 }
 
 /// A barrier of the block.
@@ -223,192 +221,53 @@ fn partial(warp: &mut Warp, cluster: &Cluster<'_>, number: u32, (other, lane): (
     )
 }
 
-/// `barrier.cluster.arrive`
-struct ClusterArrive;
-
-impl Op for ClusterArrive {
-    type Operands = ClusterArriveOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        let mask = warp.mask;
-        if warp.cluster_phase != cluster.barrier_phase {
-            warp.cluster_phase = cluster.barrier_phase;
-            warp.cluster_arrived = 0;
-        }
-        if warp.cluster_arrived & mask != 0 {
-            let lane = (warp.cluster_arrived & mask).trailing_zeros() as usize;
-            let message = "barrier.cluster.arrive twice without a wait between";
-            return warp.fail(FaultKind::IllegalInstruction, lane, message);
-        }
-        warp.cluster_arrived |= mask;
-        cluster.arrived += mask.count_ones();
-        if let Some(checker) = cluster.checker.as_deref_mut() {
-            checker.cluster_arrive(warp.block, warp.index, mask, o.relaxed == 0);
-        }
-        let phase = cluster.barrier_phase;
-        cluster.complete_barrier();
-        if warp.observed {
-            let arrival = observe::Arrival {
-                barrier: observe::Barrier::Cluster,
-                completes: cluster.barrier_phase != phase,
-            };
-            warp.observe(cluster, |observer, at| observer.barrier(at, &arrival));
-        }
-        Flow::Next
-    }
-}
-
-/// `barrier.cluster.wait`
-struct ClusterWait;
-
-impl Op for ClusterWait {
-    type Operands = ();
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if warp.cluster_arrived & warp.mask != warp.mask {
-            let lane = (!warp.cluster_arrived & warp.mask).trailing_zeros() as usize;
-            let message = "barrier.cluster.wait without an arrive before";
-            return warp.fail(FaultKind::IllegalInstruction, lane, message);
-        }
-        let phase = warp.cluster_phase;
-        let next = warp.pc + 1;
-        if cluster.barrier_phase != phase {
-            return Flow::Next;
-        }
-        warp.wait(Wait::Cluster { phase }, next);
-        Flow::Leave
-    }
-}
-
-/// `bar.warp.sync`
-struct WarpSync;
-
-impl Op for WarpSync {
-    type Operands = WarpSyncOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let masks = *o.members.lanes(warp);
-        let first = warp.mask.trailing_zeros() as usize;
-        let members = masks[first];
-        if let Some(lane) = lanes_of(warp.mask).find(|&lane| masks[lane] >> lane & 1 == 0) {
-            let message = format!(
-                "bar.warp.sync by lane {lane}, which its mask {:#010x} does not name",
-                masks[lane]
-            );
-            return warp.fail(FaultKind::IllegalInstruction, lane, message);
-        }
-        let same = lanes_of(warp.mask)
-            .filter(|&lane| masks[lane] == members)
-            .fold(0, |all, lane| all | 1 << lane);
-        if same != warp.mask {
-            // Several masks at once: one group for each.
-            let (pc, frame, rest) = (warp.pc, warp.frame, warp.mask & !same);
-            let others = warp.active & !warp.mask;
-            if others != 0 {
-                warp.add_ready(others, pc + 1, frame);
-            }
-            // The rest runs this instruction after the first have waited or passed.
-            warp.active = same;
-            warp.mask = same;
-            warp.add_ready(rest, pc, frame);
-            if warp.warp_barrier(cluster, members) {
-                warp.pc = pc + 1;
-                warp.park(Wait::Ready);
-            }
-            return Flow::Leave;
-        }
-        if warp.warp_barrier(cluster, members) {
-            Flow::Next
-        } else {
-            Flow::Leave
-        }
-    }
-}
-
-/// `membar` and `fence`
-struct Fence;
-
-impl Op for Fence {
-    type Operands = ();
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        check::fence(warp, cluster);
-        Flow::Next
-    }
-}
-
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    if matches!(inst.opcode, "membar" | "fence") {
-        return fence(cx, inst);
-    }
-    let mut modifiers = Modifiers::new(inst);
-    if modifiers.flag("warp") {
-        if !modifiers.flag("sync") {
-            return Err(unknown(inst));
-        }
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[1])?;
-        let a = cx.src(&inst.operands[0], Ty::B32)?;
-        let members = a.into();
-        cx.emit(scalar::<WarpSync>(), WarpSyncOperands { members });
-        return Ok(());
-    }
-    if modifiers.flag("cluster") {
-        let arrive = modifiers
-            .any(&["arrive", "wait"])
-            .ok_or_else(|| unknown(inst))?
-            == "arrive";
-        let relaxed = modifiers.any(&["acquire", "release", "relaxed"]) == Some("relaxed");
-        modifiers.flag("aligned");
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[0])?;
-        if arrive {
-            let relaxed = u32::from(relaxed);
-            cx.emit(scalar::<ClusterArrive>(), ClusterArriveOperands { relaxed });
-        } else {
-            cx.emit(scalar::<ClusterWait>(), ());
-        }
-        return Ok(());
-    }
-    modifiers.flag("cta");
-    let mode = modifiers
-        .any(&["sync", "arrive", "red"])
-        .ok_or_else(|| unknown(inst))?;
-    let reduction = if mode == "red" {
-        modifiers.any(&["popc", "and", "or"])
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.has("warp") {
+        warp_barrier::read(form)
+    } else if form.has("cluster") {
+        cluster_barrier::read(form)
     } else {
-        None
+        block(form)
+    }
+}
+
+/// `barrier` and `bar` of the block.
+fn block(form: &FormReader<'_>) -> Option<Lowering> {
+    form.ignore(&["cta"]);
+    let mode = form.one_of(&["sync", "arrive", "red"])?;
+    let mut flags = BarrierFlags::NONE;
+    let aligned = form.has("aligned") || form.opcode() == "bar";
+    flags.set(BarrierFlags::ALIGNED, aligned);
+    flags.set(BarrierFlags::ARRIVES, mode == "arrive");
+    let reduction = match mode {
+        "red" => Some(match (form.one_of(&["popc", "and", "or"])?, form.ty()?) {
+            ("popc", Ty::U32) => Reduction::Count,
+            ("and", Ty::PRED) => Reduction::And,
+            ("or", Ty::PRED) => Reduction::Or,
+            _ => return None,
+        }),
+        _ => None,
     };
-    let aligned = modifiers.flag("aligned") || inst.opcode == "bar";
-    let ty = modifiers.ty();
-    modifiers.finish(inst)?;
-    let b32 = Ty {
-        kind: Kind::Unsigned,
-        ..Ty::B32
-    };
-    let reduction = match (mode, reduction, ty) {
-        ("sync" | "arrive", None, None) => None,
-        ("red", Some("popc"), Some(ty)) if ty == b32 => Some(Reduction::Count),
-        ("red", Some("and"), Some(Ty::PRED)) => Some(Reduction::And),
-        ("red", Some("or"), Some(Ty::PRED)) => Some(Reduction::Or),
-        _ => return Err(unknown(inst)),
-    };
+    Some(Lowering::new(move |cx, inst| {
+        lower_block(cx, inst, flags, reduction)
+    }))
+}
+
+fn lower_block<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    mut flags: BarrierFlags,
+    reduction: Option<Reduction>,
+) -> Result<()> {
     let mut operands = inst.operands.as_slice();
     let mut reduced = None;
     if let Some(reduction) = reduction {
         let [target, rest @ .., source] = operands else {
-            return Err(unknown(inst));
+            return Err(unsupported(inst));
         };
-        let width = if reduction == Reduction::Count {
-            Width::W32
-        } else {
-            Width::Pred
+        let width = match reduction {
+            Reduction::Count => Width::W32,
+            _ => Width::Pred,
         };
         let d = cx.dst(target, width)?;
         let vote = cx.src(source, Ty::PRED)?;
@@ -419,27 +278,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         }
         reduced = Some((reduction, d, vote));
     }
-    let (number, count) = match operands {
-        [number] => (number, None),
-        [number, count] => (number, Some(count)),
-        _ => {
-            return Err(Error::new(
-                inst.at,
-                format!("`{}` has the wrong number of operands", inst.name()),
-            ));
-        }
-    };
-    if mode == "arrive" && count.is_none() {
-        return Err(Error::new(
-            inst.at,
-            "an arrival at a barrier needs a thread count",
-        ));
-    }
-    let number = cx.src(number, Ty::B32)?.into();
-    let mut flags = BarrierFlags::NONE;
-    flags.set(BarrierFlags::ALIGNED, aligned);
-    flags.set(BarrierFlags::ARRIVES, mode == "arrive");
+    let (number, count) = (&operands[0], operands.get(1));
     flags.set(BarrierFlags::COUNTED, count.is_some());
+    let number = cx.src(number, Ty::B32)?.into();
     let count = match count {
         Some(count) => cx.src(count, Ty::B32)?,
         None => cx.constant(0, Width::W32),
@@ -479,36 +320,5 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
         }
     };
-    Ok(())
-}
-
-/// `membar.level` and `fence`.
-fn fence<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if inst.opcode == "membar" {
-        modifiers
-            .any(&["cta", "gl", "sys"])
-            .ok_or_else(|| unknown(inst))?;
-    } else {
-        modifiers.any(&[
-            "sc",
-            "acq_rel",
-            "acquire",
-            "release",
-            "mbarrier_init",
-            "proxy",
-        ]);
-        modifiers.any(&["release", "acquire"]);
-        modifiers.any(&["alias", "async", "async.global", "tensormap::generic"]);
-        modifiers.any(&[
-            "global",
-            "shared::cta",
-            "shared::cluster",
-            "sync_restrict::shared::cta",
-        ]);
-        modifiers.any(&["cluster", "cta", "gpu", "sys"]);
-    }
-    modifiers.finish(inst)?;
-    cx.emit(scalar::<Fence>(), ());
     Ok(())
 }

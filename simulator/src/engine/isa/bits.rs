@@ -4,14 +4,16 @@ use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lanewise;
-use super::lowering::{Word, by_flags, emit, emit_with};
+use super::lowering::{Word, by_flags, emit};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{LANES, Quaternary, TernaryWith};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
+use crate::engine::lower::{Builder, Width};
 use crate::numerics::integer::{self as numeric, Permute};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -21,7 +23,7 @@ pub(super) const FAMILY: Family = Family {
     opcodes: &[
         "popc", "clz", "bfind", "brev", "bfe", "bfi", "bmsk", "szext", "fns", "lop3", "shf", "prmt",
     ],
-    lower,
+    read,
 };
 
 /// Words of 32 or 64 bits whose bits are counted in their own width.
@@ -100,46 +102,38 @@ impl Op for Lop3 {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let left = modifiers.any(&["l", "r"]) == Some("l");
-    let wrap = modifiers.any(&["clamp", "wrap"]) == Some("wrap");
-    let shift = modifiers.flag("shiftamt");
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    let permute = modifiers.next_if(Permute::parse);
-    modifiers.finish(inst)?;
-    let signed = ty.kind == Kind::Signed;
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let left = form.one_of(&["l", "r"]) == Some("l");
+    let wrap = form.one_of(&["clamp", "wrap"]) == Some("wrap");
+    let shift = form.has("shiftamt");
+    let ty = form.ty()?;
+    let permute = form.next(Permute::parse);
+    let signed = ty.kind == ScalarKind::Signed;
     macro_rules! code {
         ($op:ident $(, $flag:expr)*) => {
             match ty.bits {
                 32 => by_flags!(vector, $op[u32,] $($flag),*),
                 64 => by_flags!(vector, $op[u64,] $($flag),*),
-                _ => return Err(unknown(inst)),
+                _ => return None,
             }
         };
     }
-    match inst.opcode {
-        "popc" => emit(cx, inst, code!(Popc), Ty::U32, &[ty]),
-        "clz" => emit(cx, inst, code!(Clz), Ty::U32, &[ty]),
-        "brev" => emit(cx, inst, code!(Brev), ty, &[ty]),
-        "bfind" => emit(cx, inst, code!(Bfind, signed, shift), Ty::U32, &[ty]),
-        "bfe" => emit(cx, inst, code!(Bfe, signed), ty, &[ty, Ty::U32, Ty::U32]),
-        "bfi" => emit(cx, inst, code!(Bfi), ty, &[ty, ty, Ty::U32, Ty::U32]),
-        "bmsk" => emit(
-            cx,
-            inst,
-            by_flags!(scalar, Bmsk[] wrap),
-            Ty::U32,
-            &[Ty::U32; 2],
-        ),
+    Some(match form.opcode() {
+        "popc" => emit(code!(Popc), Ty::U32, &[ty]),
+        "clz" => emit(code!(Clz), Ty::U32, &[ty]),
+        "brev" => emit(code!(Brev), ty, &[ty]),
+        "bfind" => emit(code!(Bfind, signed, shift), Ty::U32, &[ty]),
+        "bfe" => emit(code!(Bfe, signed), ty, &[ty, Ty::U32, Ty::U32]),
+        "bfi" => emit(code!(Bfi), ty, &[ty, ty, Ty::U32, Ty::U32]),
+        "bmsk" => emit(by_flags!(scalar, Bmsk[] wrap), Ty::U32, &[Ty::U32; 2]),
         "szext" => {
             let code = by_flags!(scalar, Szext[] signed, wrap);
-            emit(cx, inst, code, ty, &[ty, Ty::U32])
+            emit(code, ty, &[ty, Ty::U32])
         }
-        "fns" => emit(cx, inst, scalar::<Fns>(), Ty::U32, &[Ty::U32; 3]),
+        "fns" => emit(scalar::<Fns>(), Ty::U32, &[Ty::U32; 3]),
         "shf" => {
             let code = by_flags!(vector, Shf[] left, wrap);
-            emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
+            emit(code, Ty::U32, &[Ty::U32; 3])
         }
         "prmt" => {
             let code = match permute {
@@ -151,17 +145,25 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 Some(Permute::EdgeRight) => scalar::<PrmtEdgeRight>(),
                 Some(Permute::Replicate16) => scalar::<PrmtReplicate16>(),
             };
-            emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
+            emit(code, Ty::U32, &[Ty::U32; 3])
         }
-        "lop3" => {
-            let table = &inst.operands[4];
-            let OperandKind::Int(number @ 0..=255) = table.kind else {
-                let message = "expected a truth table from 0 to 255";
-                return Err(Error::new(table.at, message));
-            };
-            let code = vector::<Lop3>();
-            emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3], &[number as u32])
-        }
-        _ => Err(unknown(inst)),
-    }
+        "lop3" => Lowering::new(lop3),
+        _ => return None,
+    })
+}
+
+fn lop3<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let table = &inst.operands[4];
+    let OperandKind::Int(number @ 0..=255) = table.kind else {
+        let message = "expected a truth table from 0 to 255";
+        return Err(Error::new(table.at, message));
+    };
+    let fields = [
+        cx.dst(&inst.operands[0], Width::W32)?,
+        cx.src(&inst.operands[1], Ty::U32)?,
+        cx.src(&inst.operands[2], Ty::U32)?,
+        cx.src(&inst.operands[3], Ty::U32)?,
+    ];
+    cx.emit_fields_with(vector::<Lop3>(), &fields, &[number as u32]);
+    Ok(())
 }

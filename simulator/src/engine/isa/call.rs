@@ -11,7 +11,9 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::FUNCTIONS;
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Call, Field, Symbol, Width};
 use crate::engine::program::CallSite;
 use crate::numerics::printf;
@@ -21,7 +23,7 @@ use crate::ptx::{Error, Result};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["call"],
-    lower,
+    read,
 };
 
 operands! {
@@ -210,10 +212,12 @@ fn operands<'a, 'o>(operand: Option<&'o Operand<'a>>) -> &'o [Operand<'a>] {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    modifiers.flag("uni");
-    modifiers.finish(inst)?;
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    form.ignore(&["uni"]);
+    Some(Lowering::new(lower))
+}
+
+fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let mut rest = inst.operands.as_slice();
     let mut results = None;
     if let Some((first, others)) = rest.split_first()
@@ -302,12 +306,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         (Some(_), _) => cx.emit(scalar::<Direct>(), CallOperands { site }),
         (_, Some(_)) => cx.emit(scalar::<Runtime>(), CallOperands { site }),
         _ => {
-            let ty = Ty {
-                kind: Kind::Bits,
-                bits: 64,
-                packed: 1,
-            };
-            let function = cx.src(target, ty)?.into();
+            let function = cx.src(target, Ty::B64)?.into();
             cx.emit(scalar::<Indirect>(), IndirectOperands { site, function })
         }
     };
@@ -343,10 +342,6 @@ fn passed<'a>(
         return variable(cx, name, operand);
     }
     let width = formal.unwrap_or(Width::W32);
-    let ty = Ty {
-        kind: Kind::Bits,
-        bits: width.lane_bytes() * 8,
-        packed: 1,
-    };
+    let ty = Ty::new(ScalarKind::Bits, width.lane_bytes() * 8);
     Ok((cx.src(operand, ty)?, width.lane_bytes()))
 }

@@ -9,16 +9,15 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Binary, LANES, Ternary, Write};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::ScalarKind;
 use crate::numerics::integer as numeric;
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["addc", "subc", "madc"],
-    lower,
+    read,
 };
 
 /// The results of all lanes, and their carries or borrows. Each lane's step gets the flag where the instruction reads it.
@@ -108,33 +107,26 @@ impl<T: Word, const HIGH: bool, const SIGNED: bool, const READS: bool, const WRI
     }
 }
 
-/// Whether an instruction has `.cc`.
-pub(super) fn sets_flag(inst: &Instruction) -> bool {
-    inst.modifiers.contains(&"cc")
-}
-
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let writes = modifiers.flag("cc");
-    let reads = inst.opcode.ends_with('c');
-    let high = modifiers.any(&["lo", "hi"]) == Some("hi");
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    let signed = ty.kind == Kind::Signed;
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let writes = form.has("cc");
+    let reads = form.opcode().ends_with('c');
+    let high = form.one_of(&["lo", "hi"]) == Some("hi");
+    let ty = form.ty()?;
+    let signed = ty.kind == ScalarKind::Signed;
     macro_rules! code {
         ($op:ident, $($flag:expr),+) => {
             match ty.bits {
                 32 => by_flags!(scalar, $op[u32,] $($flag),+),
                 64 => by_flags!(scalar, $op[u64,] $($flag),+),
-                _ => return Err(unknown(inst)),
+                _ => return None,
             }
         };
     }
-    let (code, sources) = match inst.opcode {
+    let (code, sources) = match form.opcode() {
         "add" | "addc" => (code!(Add, reads, writes), 2),
         "sub" | "subc" => (code!(Subtract, reads, writes), 2),
         "mad" | "madc" => (code!(MultiplyAdd, high, signed, reads, writes), 3),
-        _ => return Err(unknown(inst)),
+        _ => return None,
     };
-    emit(cx, inst, code, ty, &[ty; 3][..sources])
+    Some(emit(code, ty, &[ty; 3][..sources]))
 }

@@ -14,7 +14,9 @@ use crate::engine::exec::operand::{
     LANES, Read, ReadPredicate, Value, Write, WritePredicate, WritePredicateOptional, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::compare::Comparison;
 use crate::ptx::Result;
@@ -23,7 +25,7 @@ use crate::ptx::ast::{Instruction, OperandKind};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["selp", "slct"],
-    lower,
+    read,
 };
 
 /// A comparison, one type each so that every loop is compiled for its own.
@@ -213,42 +215,28 @@ fn float_test(comparison: Comparison, ty: Ty, ftz: bool) -> Option<Code> {
     pick!(Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan)
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    match inst.opcode {
-        "selp" => select(cx, inst),
-        _ => select_by_sign(cx, inst),
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let ftz = form.has("ftz");
+    let ty = form.ty()?;
+    if form.opcode() == "selp" {
+        let code = by_width!(vector, Select, ty.bits).filter(|_| !ftz)?;
+        return Some(emit(code, ty, &[ty, ty, Ty::PRED]));
     }
-}
-
-fn select<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    let code = by_width!(vector, Select, ty.bits).ok_or_else(|| unknown(inst))?;
-    emit(cx, inst, code, ty, &[ty, ty, Ty::PRED])
-}
-
-fn select_by_sign<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let ftz = modifiers.flag("ftz");
-    let (Some(ty), Some(by)) = (modifiers.ty(), modifiers.ty()) else {
-        return Err(unknown(inst));
-    };
-    modifiers.finish(inst)?;
+    let by = form.ty()?;
     let code = match (by.is_f32(), ftz) {
         (false, _) => by_width!(vector, SelectBySign, ty.bits),
         (true, false) => by_width!(vector, SelectByFloat, ty.bits),
         (true, true) => by_width!(vector, SelectByFlushed, ty.bits),
     };
-    let code = code.ok_or_else(|| unknown(inst))?;
-    emit(cx, inst, code, ty, &[ty, ty, by])
+    Some(emit(code?, ty, &[ty, ty, by]))
 }
 
 /// The modifiers of `setp` and `set`.
+#[derive(Clone, Copy)]
 pub(crate) struct CompareModifiers {
     pub comparison: Comparison,
-    /// `and`, `or` or `xor` with a predicate.
-    pub boolean: Option<&'static str>,
+    /// What combines the comparison with a predicate, if the instruction does.
+    pub combine: Option<Code>,
     pub ftz: bool,
     /// The type that `set` writes.
     pub result: Option<Ty>,
@@ -257,100 +245,92 @@ pub(crate) struct CompareModifiers {
 }
 
 impl CompareModifiers {
-    /// Those of an instruction.
-    pub fn of(inst: &Instruction<'_>) -> Result<CompareModifiers> {
-        let mut modifiers = Modifiers::new(inst);
-        let comparison = modifiers
-            .next_if(Comparison::parse)
-            .ok_or_else(|| unknown(inst))?;
-        let boolean = modifiers.any(&["and", "or", "xor"]);
-        let ftz = modifiers.flag("ftz");
-        let result = match inst.opcode {
-            "set" => modifiers.ty(),
+    /// Those of a form.
+    pub fn read(form: &FormReader<'_>) -> Option<CompareModifiers> {
+        let comparison = form.next(Comparison::parse)?;
+        let combine = form.slot("BoolOp").map(|operation| match operation {
+            "and" => vector::<Combine<And>>(),
+            "or" => vector::<Combine<Or>>(),
+            _ => vector::<Combine<Xor>>(),
+        });
+        let ftz = form.has("ftz");
+        let result = match form.opcode() {
+            "set" => Some(form.ty()?),
             _ => None,
         };
-        let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-        modifiers.finish(inst)?;
-        Ok(CompareModifiers {
+        Some(CompareModifiers {
             comparison,
-            boolean,
+            combine,
             ftz,
             result,
-            ty,
+            ty: form.ty()?,
         })
     }
 }
 
 /// `setp` and `set` of integers, f32 and f64.
-pub(crate) fn compare_and_set<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    modifiers: CompareModifiers,
-) -> Result<()> {
+pub(super) fn compare_and_set(modifiers: CompareModifiers) -> Option<Lowering> {
     let CompareModifiers {
         comparison,
-        boolean,
         ftz,
-        result,
         ty,
+        ..
     } = modifiers;
     let code = match ty.kind {
-        Kind::Float => float_test(comparison, ty, ftz),
-        _ => integer_test(comparison, ty),
-    };
-    let code = code.ok_or_else(|| unknown(inst))?;
-    let (a, b) = (
-        cx.src(&inst.operands[1], ty)?,
-        cx.src(&inst.operands[2], ty)?,
-    );
-    finish(cx, inst, boolean, result, |cx, d| {
-        cx.emit_fields(code, &[d, a, b]);
-    })
+        ScalarKind::Float => float_test(comparison, ty, ftz),
+        _ => integer_test(comparison, ty).filter(|_| !ftz),
+    }?;
+    Some(Lowering::new(move |cx, inst| {
+        let (a, b) = (
+            cx.src(&inst.operands[1], ty)?,
+            cx.src(&inst.operands[2], ty)?,
+        );
+        finish(cx, inst, &modifiers, |cx, d| {
+            cx.emit_fields(code, &[d, a, b]);
+        })
+    }))
 }
 
 /// The rest of `setp` and `set`, around the comparison that `emit` writes to a predicate.
-pub(crate) fn finish<'a>(
+pub(super) fn finish<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    boolean: Option<&str>,
-    result: Option<Ty>,
+    modifiers: &CompareModifiers,
     emit: impl FnOnce(&mut Builder<'a, '_>, Field),
 ) -> Result<()> {
+    let CompareModifiers {
+        combine, result, ..
+    } = *modifiers;
     let target = &inst.operands[0];
-    let plain =
-        boolean.is_none() && inst.opcode == "setp" && !matches!(target.kind, OperandKind::Pair(..));
-    if plain {
+    let is_pair = matches!(target.kind, OperandKind::Pair(..));
+    if combine.is_none() && result.is_none() && !is_pair {
         let d = cx.dst(target, Width::Pred)?;
         emit(cx, d);
         return Ok(());
     }
     let test = Field::Register(cx.new_register(Width::Pred));
     emit(cx, test);
-    let c = match boolean {
+    let c = match combine {
         Some(_) => cx.src(&inst.operands[3], Ty::PRED)?,
         None => cx.constant(1, Width::Pred),
     };
-    let (p, q) = match (inst.opcode, &target.kind) {
-        ("set", _) => (Field::Register(cx.new_register(Width::Pred)), Field::Sink),
-        (_, OperandKind::Pair(first, second)) => {
+    let (p, q) = match (result, &target.kind) {
+        (Some(_), _) => (Field::Register(cx.new_register(Width::Pred)), Field::Sink),
+        (None, OperandKind::Pair(first, second)) => {
             (cx.dst(first, Width::Pred)?, cx.dst(second, Width::Pred)?)
         }
         _ => (cx.dst(target, Width::Pred)?, Field::Sink),
     };
-    let combine = match boolean {
-        Some("or") => vector::<Combine<Or>>(),
-        Some("xor") => vector::<Combine<Xor>>(),
-        _ => vector::<Combine<And>>(),
-    };
+    let combine = combine.unwrap_or_else(vector::<Combine<And>>);
     cx.emit_fields(combine, &[p, q, test, c]);
     if let Some(ty) = result {
         let truth = match (ty.kind, ty.bits) {
-            (Kind::Float, 32) => 1f32.to_bits(),
-            (Kind::Float, _) => 0x3C00,
-            (Kind::Brain, _) => 0x3F80,
+            (ScalarKind::Float, 32) => 1f32.to_bits(),
+            (ScalarKind::Float, _) => 0x3C00,
+            (ScalarKind::Brain, _) => 0x3F80,
             _ => u32::MAX,
         };
-        let code = by_width!(vector, Select, ty.bits).ok_or_else(|| unknown(inst))?;
+        let code = by_width!(vector, Select, ty.bits).ok_or_else(|| unsupported(inst))?;
         let width = Width::of(ty);
         let d = cx.dst(target, width)?;
         let (yes, no) = (cx.constant(truth.into(), width), cx.constant(0, width));

@@ -3,21 +3,20 @@
 use super::compare::CompareModifiers;
 use super::family::Family;
 use super::{compare, half};
-use crate::engine::lower::Builder;
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["setp", "set"],
-    lower,
+    read,
 };
 
-fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let modifiers = CompareModifiers::of(inst)?;
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let modifiers = CompareModifiers::read(form)?;
     if half::is_half(modifiers.ty) {
-        half::compare(cx, inst, modifiers)
+        half::compare(modifiers)
     } else {
-        compare::compare_and_set(cx, inst, modifiers)
+        compare::compare_and_set(modifiers)
     }
 }

@@ -2,18 +2,19 @@
 
 use super::family::Family;
 use super::wgmma_completion;
-use crate::engine::access::completion::complete;
+use crate::engine::access::completion::complete_all;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
-use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Label, Labels, Read, lanes_of, operands};
 use crate::engine::exec::wait::Wait;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Control, Symbol, expect_operands};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Builder, Control, Symbol};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -29,7 +30,7 @@ pub(super) const FAMILY: Family = Family {
         "nanosleep",
         "pmevent",
     ],
-    lower,
+    read,
 };
 
 operands! {
@@ -106,7 +107,7 @@ impl Op for Return {
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
         let exits = warp.frames[warp.frame as usize].parent == NO_FRAME;
-        if exits && complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
+        if exits && complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
         match wgmma_completion::leave(warp, cluster, exits) {
@@ -124,7 +125,7 @@ impl Op for Exit {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
+        if complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
         match wgmma_completion::leave(warp, cluster, true) {
@@ -209,90 +210,75 @@ pub(crate) fn emit_return(cx: &mut Builder<'_, '_>) {
     cx.emit(scalar::<Return>(), ()).control = Control::End;
 }
 
-/// Emits an instruction that does nothing.
-pub(crate) fn emit_nothing(cx: &mut Builder<'_, '_>) {
-    cx.emit(scalar::<Nothing>(), ());
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    // What is said of the lanes' agreement is not needed: they are looked at.
+    form.ignore(&["uni"]);
+    match form.opcode() {
+        "bra" => Some(Lowering::new(branch)),
+        "brx" => form.has("idx").then(|| Lowering::new(branch_indexed)),
+        "ret" => Some(Lowering::new(|cx, _| {
+            emit_return(cx);
+            Ok(())
+        })),
+        "exit" => Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Exit>(), ()).control = Control::End;
+            Ok(())
+        })),
+        "trap" => Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Trap>(), ()).control = Control::End;
+            Ok(())
+        })),
+        "brkpt" => Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Breakpoint>(), ());
+            Ok(())
+        })),
+        "nanosleep" => {
+            let ty = form.ty()?;
+            Some(Lowering::new(move |cx, inst| {
+                // How long is up to the scheduler.
+                cx.src(&inst.operands[0], ty)?;
+                cx.emit(scalar::<Sleep>(), ());
+                Ok(())
+            }))
+        }
+        // `pmevent` triggers events of a profiler.
+        _ => Some(nothing(form)),
+    }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if matches!(inst.opcode, "bra" | "brx" | "ret") {
-        modifiers.flag("uni");
-    }
-    match inst.opcode {
-        "bra" => {
-            modifiers.finish(inst)?;
-            expect_operands(inst, &[1])?;
-            let OperandKind::Name(name) = inst.operands[0].kind else {
-                return Err(Error::new(inst.operands[0].at, "expected a label"));
-            };
-            let label = cx.label(name, inst.operands[0].at)?;
-            let target = Label::from_word(label);
-            cx.emit(scalar::<Branch>(), BranchOperands { target })
-                .control = Control::Jump;
-        }
-        "brx" => {
-            if !modifiers.flag("idx") {
-                return Err(unknown(inst));
-            }
-            modifiers.finish(inst)?;
-            expect_operands(inst, &[2])?;
-            let index = cx.src(
-                &inst.operands[0],
-                Ty {
-                    kind: Kind::Unsigned,
-                    bits: 32,
-                    packed: 1,
-                },
-            )?;
-            let OperandKind::Name(name) = inst.operands[1].kind else {
-                return Err(Error::new(
-                    inst.operands[1].at,
-                    "expected the label of a list of branch targets",
-                ));
-            };
-            let Some(Symbol::Targets(labels)) = cx.find(name) else {
-                return Err(Error::new(
-                    inst.operands[1].at,
-                    format!("`{name}` is not a list of branch targets"),
-                ));
-            };
-            let targets = cx.label_list(&labels);
-            let operands = IndexedOperands {
-                index: index.into(),
-                targets,
-            };
-            cx.emit(scalar::<Indexed>(), operands).control = Control::Switch;
-        }
-        "ret" => {
-            modifiers.finish(inst)?;
-            emit_return(cx);
-        }
-        "exit" => {
-            modifiers.finish(inst)?;
-            cx.emit(scalar::<Exit>(), ()).control = Control::End;
-        }
-        "trap" => {
-            modifiers.finish(inst)?;
-            cx.emit(scalar::<Trap>(), ()).control = Control::End;
-        }
-        "brkpt" => {
-            modifiers.finish(inst)?;
-            cx.emit(scalar::<Breakpoint>(), ());
-        }
-        "nanosleep" => {
-            let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-            modifiers.finish(inst)?;
-            expect_operands(inst, &[1])?;
-            // How long is up to the scheduler.
-            cx.src(&inst.operands[0], ty)?;
-            cx.emit(scalar::<Sleep>(), ());
-        }
-        _ => {
-            modifiers.flag("mask");
-            modifiers.finish(inst)?;
-            emit_nothing(cx);
-        }
-    }
+/// The lowering of a form that only tunes or measures a device.
+pub(super) fn nothing(form: &FormReader<'_>) -> Lowering {
+    form.ignore_all();
+    Lowering::new(|cx, _| {
+        cx.emit(scalar::<Nothing>(), ());
+        Ok(())
+    })
+}
+
+fn branch<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let operand = &inst.operands[0];
+    let OperandKind::Name(name) = operand.kind else {
+        return Err(Error::new(operand.at, "expected a label"));
+    };
+    let target = Label::from_word(cx.label(name, operand.at)?);
+    cx.emit(scalar::<Branch>(), BranchOperands { target })
+        .control = Control::Jump;
+    Ok(())
+}
+
+fn branch_indexed<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let index = cx.src(&inst.operands[0], Ty::U32)?.into();
+    let operand = &inst.operands[1];
+    let OperandKind::Name(name) = operand.kind else {
+        let message = "expected the label of a list of branch targets";
+        return Err(Error::new(operand.at, message));
+    };
+    let Some(Symbol::Targets { start, count }) = cx.find(name) else {
+        let message = format!("`{name}` is not a list of branch targets");
+        return Err(Error::new(operand.at, message));
+    };
+    let targets = Labels::new(start, count);
+    cx.emit(scalar::<Indexed>(), IndexedOperands { index, targets })
+        .control = Control::Switch;
     Ok(())
 }

@@ -8,7 +8,9 @@ use super::lowering::{Word, emit_with};
 use super::{convert_integer, lanewise, lanewise_with};
 use crate::engine::exec::op::{Code, scalar, vector};
 use crate::engine::exec::operand::Encode;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Width};
 use crate::numerics::Rounding;
 use crate::numerics::convert::{Conversion, Scalar};
@@ -18,7 +20,7 @@ use crate::ptx::ast::{Instruction, Operand};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["cvt"],
-    lower,
+    read,
 };
 
 lanewise! {
@@ -83,12 +85,12 @@ fn scalar_type(name: &str) -> Option<(Scalar, u32)> {
 
 fn ty_of(scalar: Scalar) -> Ty {
     let kind = match scalar {
-        Scalar::F16 | Scalar::F32 | Scalar::F64 => Kind::Float,
-        Scalar::Bf16 => Kind::Brain,
+        Scalar::F16 | Scalar::F32 | Scalar::F64 => ScalarKind::Float,
+        Scalar::Bf16 => ScalarKind::Brain,
         _ => match scalar.signed() {
-            Some(true) => Kind::Signed,
-            Some(false) => Kind::Unsigned,
-            None => Kind::Bits,
+            Some(true) => ScalarKind::Signed,
+            Some(false) => ScalarKind::Unsigned,
+            None => ScalarKind::Bits,
         },
     };
     Ty::new(kind, scalar.width())
@@ -96,7 +98,7 @@ fn ty_of(scalar: Scalar) -> Ty {
 
 /// The contents of a register.
 fn register_type(bits: u32) -> Ty {
-    Ty::new(Kind::Bits, bits)
+    Ty::new(ScalarKind::Bits, bits)
 }
 
 /// The register width of an operand of this type: that of the register, if it is wider, since `cvt` takes the low bits.
@@ -124,29 +126,22 @@ macro_rules! by_widths {
     };
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if modifiers.flag("pack") {
-        return pack_integers(cx, inst, modifiers);
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.has("pack") {
+        return pack_integers(form);
     }
-    let rounding = modifiers.next_if(Rounding::parse);
-    let (mut sat, mut satfinite, mut ftz, mut relu) = (false, false, false, false);
-    for (flag, name) in [
-        (&mut sat, "sat"),
-        (&mut satfinite, "satfinite"),
-        (&mut ftz, "ftz"),
-        (&mut relu, "relu"),
-    ] {
-        *flag = modifiers.flag(name);
-    }
-    let types = modifiers
-        .next_if(scalar_type)
-        .zip(modifiers.next_if(scalar_type));
-    let ((to, to_count), (from, from_count)) = types.ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
+    let rounding = form.next(Rounding::parse);
+    let sat = form.has("sat");
+    let satfinite = form.has("satfinite");
+    let ftz = form.has("ftz");
+    let relu = form.has("relu");
+    let (to, to_count) = form.next(scalar_type)?;
+    let (from, from_count) = form.next(scalar_type)?;
     let integers = to.signed().is_some() && from.signed().is_some();
     if integers && !sat {
-        return convert_integer::lower(cx, inst);
+        let changes = rounding.is_some() || satfinite || ftz || relu;
+        let single = !changes && to_count == 1 && from_count == 1;
+        return single.then(|| convert_integer::lowering(ty_of(to), ty_of(from)));
     }
     // Without one the conversion is exact, or saturates integers.
     let (direction, whole) = rounding.unwrap_or((Rounding::NearestEven, false));
@@ -161,14 +156,14 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         ftz,
         relu,
     };
-    match (to_count, from_count, inst.operands.len()) {
-        (1, 1, 2) => single(cx, inst, conversion),
+    let option = conversion.encode();
+    match (to_count, from_count, form.operands()) {
+        (1, 1, 2) => Some(Lowering::new(move |cx, inst| single(cx, inst, conversion))),
         (2, 1, 3) => {
             let result = register_type(2 * to.width());
             let source = ty_of(from);
             let code = by_widths!(Pack, Width::of(source), Width::of(result));
-            let option = conversion.encode();
-            emit_with(cx, inst, code, result, &[source; 2], &[option])
+            Some(emit_with(code, result, &[source; 2], &[option]))
         }
         (2, 2, 2) => {
             let (result, source) = (
@@ -176,10 +171,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
                 register_type(2 * from.width()),
             );
             let code = by_widths!(Unpack, Width::of(source), Width::of(result));
-            let option = conversion.encode();
-            emit_with(cx, inst, code, result, &[source], &[option])
+            Some(emit_with(code, result, &[source], &[option]))
         }
-        _ => Err(unknown(inst)),
+        _ => None,
     }
 }
 
@@ -238,27 +232,23 @@ fn common(conversion: Conversion) -> Option<Code> {
 }
 
 /// `cvt.pack.sat.TYPE.s32 d, a, b` and, for types of 8 bits or fewer, `cvt.pack.sat.TYPE.s32.b32 d, a, b, c`.
-fn pack_integers<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    mut modifiers: Modifiers<'a>,
-) -> Result<()> {
-    modifiers.flag("sat");
-    let types = modifiers
-        .next_if(scalar_type)
-        .zip(modifiers.next_if(scalar_type));
-    let ((to, _), (from, _)) = types.ok_or_else(|| unknown(inst))?;
-    let onto = modifiers.flag("b32");
-    modifiers.finish(inst)?;
+fn pack_integers(form: &FormReader<'_>) -> Option<Lowering> {
+    let sat = form.has("sat");
+    let (to, _) = form.next(scalar_type)?;
+    let (from, _) = form.next(scalar_type)?;
     let conversion = Conversion {
-        sat: true,
+        sat,
         ..Conversion::new(to, from, Rounding::Zero)
     };
-    let (code, sources) = if onto {
-        (scalar::<PackBelow>(), 3)
-    } else {
-        (scalar::<Pack<u32, u32>>(), 2)
+    let (code, sources) = match form.slot("cType") {
+        Some(_) => (scalar::<PackBelow>(), 3),
+        None => (scalar::<Pack<u32, u32>>(), 2),
     };
     let option = conversion.encode();
-    emit_with(cx, inst, code, Ty::U32, &[Ty::U32; 3][..sources], &[option])
+    Some(emit_with(
+        code,
+        Ty::U32,
+        &[Ty::U32; 3][..sources],
+        &[option],
+    ))
 }

@@ -8,10 +8,9 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, vector};
 use crate::engine::exec::operand::{Unary, Value};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Register, Width};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// Integer conversion from the value `V` held in a register of type `A` to a register of type `R`.
 struct Convert<A, R, V>(PhantomData<(A, R, V)>);
@@ -74,7 +73,7 @@ fn code(source: Width, target: Width, from: Ty) -> Option<Code> {
             }
         };
     }
-    match (from.kind == Kind::Signed, from.bits) {
+    match (from.kind == ScalarKind::Signed, from.bits) {
         (false, 8) => sources!(u8),
         (true, 8) => sources!(i8),
         (false, 16) => sources!(u16),
@@ -87,22 +86,21 @@ fn code(source: Width, target: Width, from: Ty) -> Option<Code> {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let to = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    let from = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    // Registers wider than the type are allowed on both sides.
-    let source = cx.width_of(&inst.operands[1]).unwrap_or(Width::of(from));
-    let target = cx.width_of(&inst.operands[0]).unwrap_or(Width::of(to));
-    // The value is first brought to the narrower type: truncated, or extended by the source's sign.
-    let value = if to.bits < from.bits { to } else { from };
-    let code = code(source, target, value).ok_or_else(|| unknown(inst))?;
-    let contents = Ty::new(Kind::Bits, source.lane_bytes() * 8);
-    let a = cx.src(&inst.operands[1], contents)?;
-    let d = cx.dst(&inst.operands[0], target)?;
-    cx.emit_fields(code, &[d, a]);
-    Ok(())
+/// The conversion of integers of these types.
+pub(super) fn lowering(to: Ty, from: Ty) -> Lowering {
+    Lowering::new(move |cx, inst| {
+        // Registers wider than the type are allowed on both sides.
+        let source = cx.width_of(&inst.operands[1]).unwrap_or(Width::of(from));
+        let target = cx.width_of(&inst.operands[0]).unwrap_or(Width::of(to));
+        // The value is first brought to the narrower type: truncated, or extended by the source's sign.
+        let value = if to.bits < from.bits { to } else { from };
+        let code = code(source, target, value).ok_or_else(|| unsupported(inst))?;
+        let contents = Ty::new(ScalarKind::Bits, source.lane_bytes() * 8);
+        let a = cx.src(&inst.operands[1], contents)?;
+        let d = cx.dst(&inst.operands[0], target)?;
+        cx.emit_fields(code, &[d, a]);
+        Ok(())
+    })
 }
 
 /// A temporary with the low half of a register of 64 bits.

@@ -1,9 +1,12 @@
 //! `cp.async`: copies from global to shared memory that are done as late as the rules allow, when their thread waits for
 //! them, so that a missing wait shows.
 
+use warpsmith_isa::effect::Effect;
+
+use super::addresses::address;
+use super::bulk;
 use super::family::Family;
 use super::mbarrier::{self, ArrivalCount};
-use super::memory::address;
 use crate::engine::access::completion::complete;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
@@ -17,7 +20,9 @@ use crate::engine::exec::operand::{
     Address, LANES, Read, ReadPredicate, Write, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Width};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -25,7 +30,7 @@ use crate::ptx::{Error, Result};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["cp"],
-    lower,
+    read,
 };
 
 operands! {
@@ -194,53 +199,80 @@ impl Op for Arrive {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    if form.has("bulk") || !form.has("async") {
-        return Err(unknown(inst));
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.has("bulk") {
+        return bulk::read(form);
+    }
+    if !form.has("async") {
+        return None;
     }
     if form.has("commit_group") {
-        cx.emit(scalar::<Commit>(), ());
-        return Ok(());
+        return Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Commit>(), ());
+            Ok(())
+        }));
     }
     if form.has("wait_all") {
-        cx.emit(scalar::<WaitAll>(), ());
-        return Ok(());
+        return Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<WaitAll>(), ());
+            Ok(())
+        }));
     }
     if form.has("wait_group") {
-        let OperandKind::Int(number @ 0..=0xFFFF) = inst.operands[0].kind else {
-            return Err(Error::new(
-                inst.operands[0].at,
-                "expected a number of groups",
-            ));
-        };
-        let keep = number as u32;
-        cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
-        return Ok(());
+        return Some(Lowering::new(wait_group));
     }
     if form.has("mbarrier") {
+        form.has("arrive").then_some(())?;
+        form.ty()?;
         let counted = u32::from(form.has("noinc"));
-        let barrier = address(cx, inst, 0)?;
-        cx.emit(scalar::<Arrive>(), ArriveOperands { barrier, counted });
-        return Ok(());
+        let effect = form.effect(0);
+        return Some(Lowering::new(move |cx, inst| {
+            let barrier = address(cx, &inst.operands[0], effect)?;
+            cx.emit(scalar::<Arrive>(), ArriveOperands { barrier, counted });
+            Ok(())
+        }));
     }
-    let size = match inst.operands[2].kind {
-        OperandKind::Int(size @ (4 | 8 | 16)) => size as u32,
-        _ => {
-            return Err(Error::new(
-                inst.operands[2].at,
-                "a size is 4, 8 or 16 bytes",
-            ));
-        }
+    form.one_of(&["ca", "cg"])?;
+    form.ignore(&["prefetch_size"]);
+    let copy = Copy {
+        // The last operand is the cache policy then.
+        has_policy: form.slot("level::cache_hint").is_some(),
+        by_predicate: form.takes("ignore-src"),
+        to: form.effect(0),
+        from: form.effect(1),
     };
-    // The operand behind the size is the source's size or a predicate that ignores the source, if it is not the cache policy.
-    let policy = usize::from(form.has("L2::cache_hint"));
-    let from_bytes = match inst
-        .operands
-        .get(3)
-        .filter(|_| inst.operands.len() - policy == 4)
-    {
-        Some(operand) if form.operands().any(|operand| operand.name == "ignore-src") => {
+    Some(Lowering::new(move |cx, inst| issue(cx, inst, copy)))
+}
+
+/// What the modifiers of a copy say.
+#[derive(Clone, Copy)]
+struct Copy {
+    has_policy: bool,
+    /// The operand behind the size ignores the source; otherwise it is the source's size.
+    by_predicate: bool,
+    to: Effect,
+    from: Effect,
+}
+
+fn wait_group<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let operand = &inst.operands[0];
+    let OperandKind::Int(number @ 0..=0xFFFF) = operand.kind else {
+        return Err(Error::new(operand.at, "expected a number of groups"));
+    };
+    let keep = number as u32;
+    cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
+    Ok(())
+}
+
+fn issue<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, copy: Copy) -> Result<()> {
+    let operand = &inst.operands[2];
+    let OperandKind::Int(size @ (4 | 8 | 16)) = operand.kind else {
+        return Err(Error::new(operand.at, "a size is 4, 8 or 16 bytes"));
+    };
+    let size = size as u32;
+    let has_more = inst.operands.len() - usize::from(copy.has_policy) == 4;
+    let from_bytes = match inst.operands.get(3).filter(|_| has_more) {
+        Some(operand) if copy.by_predicate => {
             let ignored = cx.src(operand, Ty::PRED)?;
             let bytes = Field::Register(cx.new_register(Width::W32));
             cx.emit_fields_with(scalar::<SourceBytes>(), &[bytes, ignored], &[size]);
@@ -249,8 +281,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         Some(operand) => cx.src(operand, Ty::U32)?,
         None => cx.constant(size.into(), Width::W32),
     };
-    let from = address(cx, inst, 1)?;
-    let to = address(cx, inst, 0)?;
+    let from = address(cx, &inst.operands[1], copy.from)?;
+    let to = address(cx, &inst.operands[0], copy.to)?;
     cx.emit(
         scalar::<Issue>(),
         IssueOperands {

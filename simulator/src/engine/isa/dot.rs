@@ -4,16 +4,15 @@ use super::family::Family;
 use super::lanewise;
 use super::lowering::{by_flags, emit};
 use crate::engine::exec::op::{scalar, vector};
-use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::numerics::integer as numeric;
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["dp4a", "dp2a"],
-    lower,
+    read,
 };
 
 lanewise! {
@@ -23,17 +22,13 @@ lanewise! {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let half = modifiers.any(&["lo", "hi"]);
-    let mut signed = || modifiers.ty().map(|ty| ty.kind == Kind::Signed);
-    let (Some(a), Some(b)) = (signed(), signed()) else {
-        return Err(unknown(inst));
-    };
-    modifiers.finish(inst)?;
-    let code = match inst.opcode {
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let high = form.one_of(&["lo", "hi"]) == Some("hi");
+    let signed = || form.ty().map(|ty| ty.kind == ScalarKind::Signed);
+    let (a, b) = (signed()?, signed()?);
+    let code = match form.opcode() {
         "dp4a" => by_flags!(vector, Dp4a[] a, b),
-        _ => by_flags!(scalar, Dp2a[] a, b, half == Some("hi")),
+        _ => by_flags!(scalar, Dp2a[] a, b, high),
     };
-    emit(cx, inst, code, Ty::U32, &[Ty::U32; 3])
+    Some(emit(code, Ty::U32, &[Ty::U32; 3]))
 }

@@ -1,6 +1,6 @@
 //! Elements between memory and registers: types and widths of loads and stores, of memory and of parameters.
 
-use crate::engine::lower::modifiers::{Kind, Ty};
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Width};
 use crate::ptx::ast::Operand;
 use crate::ptx::{Error, Result};
@@ -37,7 +37,11 @@ narrow! { u16 => u8, u16; u32 => u8, u16, u32; u64 => u8, u16, u32, u64; u128 =>
 /// Picks a load by the type in memory and the register's width.
 macro_rules! pick_load {
     ($ty:expr, $width:expr, $make:ident) => {
-        match ($ty.kind == Kind::Signed, $ty.bits, $width) {
+        match (
+            $ty.kind == $crate::engine::lower::types::ScalarKind::Signed,
+            $ty.bits,
+            $width,
+        ) {
             (false, 8, Width::W16) => Some($make!(u8, u16)),
             (false, 8, Width::W32) => Some($make!(u8, u32)),
             (false, 8, Width::W64) => Some($make!(u8, u64)),
@@ -107,10 +111,6 @@ pub(crate) fn value_type(ty: Ty, width: Width) -> Ty {
     if Width::of(ty) == width {
         ty
     } else {
-        Ty {
-            kind: Kind::Bits,
-            bits: width.lane_bytes() * 8,
-            packed: 1,
-        }
+        Ty::new(ScalarKind::Bits, width.lane_bytes() * 8)
     }
 }

@@ -5,12 +5,11 @@ use super::lowering::emit_with;
 use super::{lanewise, lanewise_with};
 use crate::engine::exec::op::{Code, scalar, vector};
 use crate::engine::exec::operand::{Encode, Value};
-use crate::engine::lower::modifiers::{Kind, Modifiers, unknown};
-use crate::engine::lower::{Builder, expect_operands};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::ScalarKind;
 use crate::numerics::Rounding;
 use crate::numerics::float::{self as numeric, Float, Mode};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// f32 and f64 with the host's arithmetic.
 pub(crate) trait Fast: Float + Value + Default {
@@ -225,25 +224,23 @@ impl Encode for Mode {
 }
 
 /// The rounding modifier, if there is one.
-pub(crate) fn rounding(modifiers: &mut Modifiers) -> Option<Rounding> {
-    Some(match modifiers.any(&["rn", "rz", "rm", "rp"])? {
-        "rn" => Rounding::NearestEven,
-        "rz" => Rounding::Zero,
-        "rm" => Rounding::Down,
-        _ => Rounding::Up,
-    })
+pub(super) fn rounding(form: &FormReader<'_>) -> Option<Rounding> {
+    form.next(Rounding::parse)
+        .filter(|&(_, is_integral)| !is_integral)
+        .map(|(direction, _)| direction)
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    if ty.bits == 16 || ty.kind != Kind::Float || ty.packed != 1 {
-        return Err(unknown(inst));
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let ty = form.ty()?;
+    if ty.bits == 16 || ty.kind != ScalarKind::Float || ty.packed != 1 {
+        return None;
     }
-    let rounding = rounding(&mut modifiers);
-    let ftz = ty.bits == 32 && modifiers.flag("ftz");
-    let sat = ty.bits == 32 && modifiers.flag("sat");
-    modifiers.finish(inst)?;
+    let rounding = rounding(form);
+    let ftz = form.has("ftz");
+    let sat = form.has("sat");
+    if ty.bits == 64 && (ftz || sat) {
+        return None;
+    }
     macro_rules! fast {
         ($plain:ident, $ftz:ident) => {
             match (ty.bits, ftz) {
@@ -270,7 +267,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     };
     let by_mode = Some(mode.encode());
     let rounded = rounding.is_some();
-    let (code, sources, option): (Code, usize, Option<u32>) = match inst.opcode {
+    let (code, sources, option): (Code, usize, Option<u32>) = match form.opcode() {
         "add" if nearest => (fast!(Add, AddFtz), 2, None),
         "sub" if nearest => (fast!(Sub, SubFtz), 2, None),
         "mul" if nearest => (fast!(Mul, MulFtz), 2, None),
@@ -285,10 +282,9 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "max" if !rounded && !sat => (fast!(Max, MaxFtz), 2, None),
         "neg" if !rounded && !sat => (fast!(Neg, NegFtz), 1, None),
         "abs" if !rounded && !sat => (fast!(Abs, AbsFtz), 1, None),
-        _ => return Err(unknown(inst)),
+        _ => return None,
     };
-    expect_operands(inst, &[sources + 1])?;
-    emit_with(cx, inst, code, ty, &[ty; 3][..sources], option.as_slice())
+    Some(emit_with(code, ty, &[ty; 3][..sources], option.as_slice()))
 }
 
 #[cfg(test)]

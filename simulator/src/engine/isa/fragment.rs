@@ -1,13 +1,13 @@
-//! `wmma.load`, `wmma.store`, `ldmatrix`, `stmatrix`: fragments to and from memory.
+//! `wmma.load`, `wmma.store`: fragments to and from memory.
 
-use super::family::Family;
 use std::marker::PhantomData;
 
-use warpsmith_isa::effect::Space;
+use warpsmith_isa::effect::Effect;
 
-use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
-use super::memory;
-use crate::engine::access::declared::Declared;
+use super::addresses::address;
+use super::matrix_operands::{
+    FragmentUse, FragmentWord, Table, address_number, fragment, whole_warp,
+};
 use crate::engine::access::path::access_at;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest;
@@ -15,21 +15,15 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Address, LANES, Read, ReadList, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::exec::windows::{SHARED, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Width};
-use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::layout::Layout;
 use crate::numerics::matrix::shape::{Element, Shape, Use, registers};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
-
-/// The instructions of this file.
-pub(super) const FAMILY: Family = Family {
-    opcodes: &["ldmatrix", "stmatrix"],
-    lower,
-};
 
 /// A fragment and where its elements lie in memory.
 struct Tile {
@@ -88,8 +82,6 @@ operands! {
     pub(crate) struct StoreTileOperands<F: FragmentWord> {
         values: ReadList<F>, at: Address, stride: Read<u32>, has_stride: u32, tile: u32,
     }
-    pub(crate) struct LoadRowsOperands { d: WriteList<u32>, at: Address, transposed: u32 }
-    pub(crate) struct StoreRowsOperands { values: ReadList<u32>, at: Address, transposed: u32 }
 }
 
 /// A matrix in memory, as an instruction names it.
@@ -276,151 +268,93 @@ impl<F: FragmentWord> Op for StoreTile<F> {
     }
 }
 
-/// Finds the rows of `count` matrices of 8 rows of 16 bytes, whose addresses the lanes have, and calls `perform` with them.
-fn rows(
-    warp: &mut Warp,
-    cluster: &mut Cluster<'_>,
-    at: Address,
-    count: usize,
-    name: &str,
-    perform: impl FnOnce(&mut Warp, [*mut u8; LANES]),
-) -> Flow {
-    if let Some(flow) = whole_warp(warp, name) {
-        return flow;
-    }
-    let addresses = at.lanes(warp);
-    let used = (count * 8).min(LANES);
-    if Declared::of(at).space() == Space::Generic
-        && let Some(lane) = (0..used).find(|&lane| window(addresses[lane]) != SHARED)
-    {
-        let message = format!(
-            "{name} at {:#x}, which is not in shared memory",
-            addresses[lane]
-        );
-        return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
-    }
-    let mask = std::mem::replace(&mut warp.mask, u32::MAX >> (LANES - used));
-    access_at(warp, cluster, at, &addresses, 16, |warp, _, bytes| {
-        let pointers = bytes.pointers(warp, 16);
-        warp.mask = mask;
-        perform(warp, pointers);
-        Flow::Next
-    })
-}
-
-/// `ldmatrix`
-struct LoadRows;
-
-impl Op for LoadRows {
-    type Operands = LoadRowsOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.d.len();
-        rows(warp, cluster, o.at, count, "ldmatrix", |warp, pointers| {
-            for matrix in 0..count {
-                let tile = std::array::from_fn(|index| {
-                    let mut row = [0u16; 8];
-                    let from = pointers[exchange::row_lane(matrix, index)];
-                    // SAFETY: the access path found the row's 16 bytes, to be read.
-                    unsafe { guest::copy(from, row.as_mut_ptr().cast(), 16) };
-                    row
-                });
-                let result = exchange::scatter(&tile, o.transposed != 0);
-                o.d.get(warp, matrix).put(warp, &result);
-            }
-        })
-    }
-}
-
-/// `stmatrix`
-struct StoreRows;
-
-impl Op for StoreRows {
-    type Operands = StoreRowsOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.values.len();
-        rows(warp, cluster, o.at, count, "stmatrix", |warp, pointers| {
-            for matrix in 0..count {
-                let tile =
-                    exchange::gather(o.values.get(warp, matrix).lanes(warp), o.transposed != 0);
-                for (index, row) in tile.iter().enumerate() {
-                    let to = pointers[exchange::row_lane(matrix, index)];
-                    // SAFETY: the access path found the row's 16 bytes, to be written.
-                    unsafe { guest::copy(row.as_ptr().cast(), to, 16) };
-                }
-            }
-        })
-    }
+/// A fragment that is loaded or stored, as a form names it.
+#[derive(Clone, Copy)]
+struct Transfer {
+    direction: FragmentUse,
+    key: TileKey,
+    effect: Effect,
 }
 
 /// `wmma.load` and `wmma.store`.
-pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    let (load, store) = (form.has("load"), form.has("store"));
-    let part = match inst.modifiers.get(1) {
-        Some(&"a") => Use::A,
-        Some(&"b") => Use::B,
+pub(super) fn read_wmma(form: &FormReader<'_>) -> Option<Lowering> {
+    let direction = match form.one_of(&["load", "store"])? {
+        "load" => FragmentUse::Written,
+        _ => FragmentUse::Read,
+    };
+    let together = form.has("sync") && form.has("aligned");
+    let part = match form.one_of(&["a", "b", "c", "d"])? {
+        "a" => Use::A,
+        "b" => Use::B,
         _ => Use::Accumulator,
     };
-    let shape = form.words().find_map(Shape::parse);
-    let element = form.words().filter_map(Element::parse).last();
-    let (shape, element) = shape.zip(element).ok_or_else(|| unknown(inst))?;
-    let by_rows = form.has("row");
-    let (address, list) = if store { (0, 1) } else { (1, 0) };
-    let count = registers(shape, part, element, true);
-    let use_of = if load {
-        FragmentUse::Written
-    } else {
-        FragmentUse::Read
+    let by_rows = form.slot("layout")? == "row";
+    let shape = form.next(Shape::parse).filter(|_| together)?;
+    let element = form.next(Element::parse)?;
+    let transfer = Transfer {
+        direction,
+        key: (shape, part, element, by_rows),
+        effect: form.effect(address_number(direction)),
     };
-    let fields = fragment(cx, &inst.operands[list], count, element, use_of)?;
-    let at = memory::address(cx, inst, address)?;
+    Some(Lowering::new(move |cx, inst| {
+        lower_wmma(cx, inst, transfer)
+    }))
+}
+
+fn lower_wmma<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    transfer: Transfer,
+) -> Result<()> {
+    let Transfer {
+        direction,
+        key,
+        effect,
+    } = transfer;
+    let (shape, part, element, _) = key;
+    let number = address_number(direction);
+    let count = registers(shape, part, element, true);
+    let list = &inst.operands[1 - number];
+    let fields = fragment(cx, list, count, element, direction)?;
+    let at = address(cx, &inst.operands[number], effect)?;
     let has_stride = u32::from(inst.operands.len() == 3);
     let stride = match inst.operands.get(2) {
-        Some(operand) => cx.src(
-            operand,
-            Ty {
-                kind: Kind::Bits,
-                bits: 32,
-                packed: 1,
-            },
-        )?,
+        Some(operand) => cx.src(operand, Ty::B32)?,
         None => cx.constant(0, Width::W32),
     }
     .into();
-    let key = (shape, part, element, by_rows);
     let tile = TILES
         .number(key, || tile(key))
-        .ok_or_else(|| unknown(inst))?;
+        .ok_or_else(|| unsupported(inst))?;
     macro_rules! emit {
         ($word:ty) => {
-            if load {
-                let d = cx.write_list::<$word>(&fields);
-                cx.emit(
-                    scalar::<LoadTile<$word>>(),
-                    LoadTileOperands {
-                        d,
-                        at,
-                        stride,
-                        has_stride,
-                        tile,
-                    },
-                )
-            } else {
-                let values = cx.read_list::<$word>(&fields);
-                cx.emit(
-                    scalar::<StoreTile<$word>>(),
-                    StoreTileOperands {
-                        values,
-                        at,
-                        stride,
-                        has_stride,
-                        tile,
-                    },
-                )
+            match direction {
+                FragmentUse::Written => {
+                    let d = cx.write_list::<$word>(&fields);
+                    cx.emit(
+                        scalar::<LoadTile<$word>>(),
+                        LoadTileOperands {
+                            d,
+                            at,
+                            stride,
+                            has_stride,
+                            tile,
+                        },
+                    )
+                }
+                FragmentUse::Read => {
+                    let values = cx.read_list::<$word>(&fields);
+                    cx.emit(
+                        scalar::<StoreTile<$word>>(),
+                        StoreTileOperands {
+                            values,
+                            at,
+                            stride,
+                            has_stride,
+                            tile,
+                        },
+                    )
+                }
             }
         };
     }
@@ -428,48 +362,5 @@ pub(crate) fn lower_wmma<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>
         Element::F64 => emit!(u64),
         _ => emit!(u32),
     };
-    Ok(())
-}
-
-/// `ldmatrix` and `stmatrix`.
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let store = inst.opcode == "stmatrix";
-    let form = *cx.form();
-    // The narrower matrices of newer architectures are not there.
-    if !form.has("m8n8") || !form.has("b16") {
-        return Err(unknown(inst));
-    }
-    let count = match form
-        .words()
-        .find(|word| matches!(*word, "x1" | "x2" | "x4"))
-    {
-        Some("x4") => 4,
-        Some("x2") => 2,
-        _ => 1,
-    };
-    let transposed = form.has("trans");
-    let (address, list) = if store { (0, 1) } else { (1, 0) };
-    let use_of = if store {
-        FragmentUse::Read
-    } else {
-        FragmentUse::Written
-    };
-    let fields = fragment(cx, &inst.operands[list], count, Element::F16, use_of)?;
-    let at = memory::address(cx, inst, address)?;
-    let transposed = u32::from(transposed);
-    if store {
-        let values = cx.read_list(&fields);
-        cx.emit(
-            scalar::<StoreRows>(),
-            StoreRowsOperands {
-                values,
-                at,
-                transposed,
-            },
-        );
-    } else {
-        let d = cx.write_list(&fields);
-        cx.emit(scalar::<LoadRows>(), LoadRowsOperands { d, at, transposed });
-    }
     Ok(())
 }

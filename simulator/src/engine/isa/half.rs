@@ -4,18 +4,21 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
+use super::approximate::selection;
 use super::compare::CompareModifiers;
 use super::lowering::emit_with;
 use super::{compare, lanewise, lanewise_with};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
-use crate::engine::exec::op::{Op, scalar};
+use crate::engine::exec::op::{Code, Op, scalar};
 use crate::engine::exec::operand::{
     Encode, Encoded, LANES, Read, ReadPredicate, Value, Write, WritePredicate, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width, expect_operands};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::Rounding;
 use crate::numerics::approx::Function;
 use crate::numerics::compare::{Comparison, Selection, max, min};
@@ -214,18 +217,15 @@ impl Op for Join {
 
 /// Whether the type is one of this file's.
 pub(crate) fn is_half(ty: Ty) -> bool {
-    ty.bits == 16 && matches!(ty.kind, Kind::Float | Kind::Brain) && ty.packed <= 2
+    ty.bits == 16 && matches!(ty.kind, ScalarKind::Float | ScalarKind::Brain) && ty.packed <= 2
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers
-        .ty()
-        .filter(|&ty| is_half(ty))
-        .ok_or_else(|| unknown(inst))?;
-    let brain = ty.kind == Kind::Brain;
-    let rounded = modifiers.flag("rn");
-    let ftz = modifiers.flag("ftz");
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let opcode = form.opcode();
+    let ty = form.ty().filter(|&ty| is_half(ty))?;
+    let brain = ty.kind == ScalarKind::Brain;
+    let rounded = form.has("rn");
+    let ftz = form.has("ftz");
     macro_rules! pick {
         ($operation:ident) => {
             match (brain, ty.packed == 2) {
@@ -236,8 +236,8 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             }
         };
     }
-    let relu = inst.opcode == "fma" && modifiers.flag("relu");
-    let (code, sources) = match inst.opcode {
+    let relu = opcode == "fma" && form.has("relu");
+    let (code, sources) = match opcode {
         "add" => (pick!(Add), 2),
         "sub" => (pick!(Sub), 2),
         "mul" => (pick!(Mul), 2),
@@ -247,69 +247,94 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "abs" => (pick!(Abs), 1),
         "min" => (pick!(Min), 2),
         "max" => (pick!(Max), 2),
-        "ex2" if modifiers.flag("approx") => (pick!(Exp2), 1),
-        "tanh" if modifiers.flag("approx") => (pick!(Tanh), 1),
-        _ => return Err(unknown(inst)),
+        "ex2" if form.has("approx") => (pick!(Exp2), 1),
+        "tanh" if form.has("approx") => (pick!(Tanh), 1),
+        _ => return None,
     };
-    let arithmetic = matches!(inst.opcode, "add" | "sub" | "mul" | "fma");
-    let option = match inst.opcode {
-        "min" | "max" => Selection {
-            ftz,
-            propagate_nan: modifiers.flag("NaN"),
-            xorsign_abs: modifiers.flag("xorsign") & modifiers.flag("abs"),
-        }
-        .encode(),
+    let arithmetic = matches!(opcode, "add" | "sub" | "mul" | "fma");
+    let option = match opcode {
+        "min" | "max" => selection(form, ftz).encode(),
         _ if arithmetic => Nearest {
             ftz,
-            sat: !relu && !brain && modifiers.flag("sat"),
+            sat: !relu && !brain && form.has("sat"),
         }
         .encode(),
         _ => ftz.encode(),
     };
-    modifiers.finish(inst)?;
-    if rounded && !arithmetic
-        || inst.opcode == "fma" && !rounded
-        || brain && ftz && inst.opcode != "ex2"
-    {
-        return Err(unknown(inst));
+    if rounded && !arithmetic || opcode == "fma" && !rounded || brain && ftz && opcode != "ex2" {
+        return None;
     }
-    expect_operands(inst, &[sources + 1])?;
-    emit_with(cx, inst, code, ty, &[ty; 3][..sources], &[option])
+    Some(emit_with(code, ty, &[ty; 3][..sources], &[option]))
 }
 
 /// `setp` and `set` on these types.
-pub(crate) fn compare<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    modifiers: CompareModifiers,
-) -> Result<()> {
+pub(super) fn compare(modifiers: CompareModifiers) -> Option<Lowering> {
     let CompareModifiers {
         comparison,
-        boolean,
+        combine,
         ftz,
         result,
         ty,
     } = modifiers;
-    expect_operands(inst, &[if boolean.is_some() { 4 } else { 3 }])?;
-    let test = if ty.kind == Kind::Brain {
+    let code = if ty.kind == ScalarKind::Brain {
         scalar::<Test<bf16>>()
     } else {
         scalar::<Test<f16>>()
     };
-    let options = [comparison.encode(), ftz.encode()];
+    let test = TestCode {
+        code,
+        options: [comparison.encode(), ftz.encode()],
+    };
+    if ty.packed == 1 {
+        return Some(Lowering::new(move |cx, inst| {
+            let (a, b) = (
+                cx.src(&inst.operands[1], ty)?,
+                cx.src(&inst.operands[2], ty)?,
+            );
+            compare::finish(cx, inst, &modifiers, |cx, d| test.emit(cx, d, [a, b]))
+        }));
+    }
+    // What stands for true in a half.
+    let yes = match result.map(|result| (result.kind, result.width())) {
+        None => None,
+        Some((ScalarKind::Float, 32)) if result?.packed == 2 => Some(0x3C00),
+        Some((ScalarKind::Brain, 32)) => Some(0x3F80),
+        Some((ScalarKind::Unsigned | ScalarKind::Signed, 32)) => Some(0xFFFF),
+        Some(_) => return None,
+    };
+    match combine {
+        Some(_) => None,
+        None => Some(Lowering::new(move |cx, inst| {
+            compare_packed(cx, inst, ty, test, yes)
+        })),
+    }
+}
+
+/// A comparison of one value, with its options.
+#[derive(Clone, Copy)]
+struct TestCode {
+    code: Code,
+    options: [u32; 2],
+}
+
+impl TestCode {
+    fn emit(&self, cx: &mut Builder<'_, '_>, d: Field, [a, b]: [Field; 2]) {
+        cx.emit_fields_with(self.code, &[d, a, b], &self.options);
+    }
+}
+
+/// Compares each half on its own, into two predicates, or joined into the halves of the result, where `yes` stands for true.
+fn compare_packed<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    ty: Ty,
+    test: TestCode,
+    yes: Option<u32>,
+) -> Result<()> {
     let (a, b) = (
         cx.src(&inst.operands[1], ty)?,
         cx.src(&inst.operands[2], ty)?,
     );
-    if ty.packed == 1 {
-        return compare::finish(cx, inst, boolean, result, |cx, d| {
-            cx.emit_fields_with(test, &[d, a, b], &options);
-        });
-    }
-    if boolean.is_some() {
-        return Err(unknown(inst));
-    }
-    // Packed: each half on its own, into two predicates, or joined into the halves of the result.
     let halves = [scalar::<LowHalf>(), scalar::<HighHalf>()].map(|extract| {
         [a, b].map(|packed| {
             let half = Field::Register(cx.new_register(Width::W16));
@@ -317,23 +342,17 @@ pub(crate) fn compare<'a>(
             half
         })
     });
-    let targets = match (inst.opcode, &inst.operands[0].kind) {
-        ("setp", OperandKind::Pair(low, high)) => {
+    let targets = match (yes, &inst.operands[0].kind) {
+        (None, OperandKind::Pair(low, high)) => {
             [cx.dst(low, Width::Pred)?, cx.dst(high, Width::Pred)?]
         }
-        ("set", _) => [(); 2].map(|()| Field::Register(cx.new_register(Width::Pred))),
-        _ => return Err(unknown(inst)),
+        (Some(_), _) => [(); 2].map(|()| Field::Register(cx.new_register(Width::Pred))),
+        _ => return Err(unsupported(inst)),
     };
-    for (target, [a, b]) in targets.into_iter().zip(halves) {
-        cx.emit_fields_with(test, &[target, a, b], &options);
+    for (target, halves) in targets.into_iter().zip(halves) {
+        test.emit(cx, target, halves);
     }
-    if let Some(result) = result {
-        let yes = match (result.kind, result.width()) {
-            (Kind::Float, 32) if result.packed == 2 => 0x3C00,
-            (Kind::Brain, 32) => 0x3F80,
-            (Kind::Unsigned | Kind::Signed, 32) => 0xFFFF,
-            _ => return Err(unknown(inst)),
-        };
+    if let Some(yes) = yes {
         let d = cx.dst(&inst.operands[0], Width::W32)?;
         cx.emit_fields_with(scalar::<Join>(), &[d, targets[0], targets[1]], &[yes]);
     }

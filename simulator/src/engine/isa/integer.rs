@@ -10,16 +10,15 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{Binary, LANES, Value, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::Builder;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::numerics::integer as numeric;
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["mul24", "mad24", "sad"],
-    lower,
+    read,
 };
 
 /// Integers with wrapping arithmetic.
@@ -48,11 +47,11 @@ macro_rules! int {
         fn mul_hi(self, other: $ty) -> $ty {
             ((<$wide>::from(self) * <$wide>::from(other)) >> <$ty>::BITS) as $ty
         }
-        // Division by zero gives all ones, as on the hardware.
+        // Division by zero gives all ones, quotient and remainder, as on the hardware.
         #[inline(always)]
         fn div(self, other: $ty) -> $ty { if other == 0 { !0 } else { self.wrapping_div(other) } }
         #[inline(always)]
-        fn rem(self, other: $ty) -> $ty { if other == 0 { self } else { self.wrapping_rem(other) } }
+        fn rem(self, other: $ty) -> $ty { if other == 0 { !0 } else { self.wrapping_rem(other) } }
         #[inline(always)]
         fn neg(self) -> $ty { (0 as $ty).wrapping_sub(self) }
         #[inline(always)]
@@ -169,39 +168,36 @@ struct Mode {
     relu: bool,
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    if carry::sets_flag(inst) {
-        return carry::lower(cx, inst);
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.has("cc") {
+        return carry::read(form);
     }
-    let mut modifiers = Modifiers::new(inst);
     let mode = Mode {
-        part: modifiers.any(&["lo", "hi", "wide"]),
-        sat: modifiers.flag("sat"),
-        relu: modifiers.flag("relu"),
+        part: form.one_of(&["lo", "hi", "wide"]),
+        sat: form.has("sat"),
+        relu: form.has("relu"),
     };
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
+    let (opcode, ty) = (form.opcode(), form.ty()?);
     let code = if ty.packed == 1 {
-        code(inst.opcode, &mode, ty)
+        code(opcode, &mode, ty)
     } else {
-        pair_code(inst.opcode, &mode, ty)
+        pair_code(opcode, &mode, ty)
     };
-    let code = code.ok_or_else(|| unknown(inst))?;
     let result = match mode.part {
         Some("wide") => Ty::new(ty.kind, ty.bits * 2),
         _ => ty,
     };
-    let sources = match inst.opcode {
+    let sources = match opcode {
         "abs" | "neg" => 1,
         "mad" | "mad24" | "sad" => 3,
         _ => 2,
     };
-    emit(cx, inst, code, result, &[ty, ty, result][..sources])
+    Some(emit(code?, result, &[ty, ty, result][..sources]))
 }
 
 /// The operation on one integer.
 fn code(opcode: &str, mode: &Mode, ty: Ty) -> Option<Code> {
-    let signed = ty.kind == Kind::Signed;
+    let signed = ty.kind == ScalarKind::Signed;
     let high = mode.part == Some("hi");
     macro_rules! wide {
         ($op:ident) => {
@@ -250,7 +246,7 @@ fn code(opcode: &str, mode: &Mode, ty: Ty) -> Option<Code> {
 
 /// The operation on two integers of 16 bits.
 fn pair_code(opcode: &str, mode: &Mode, ty: Ty) -> Option<Code> {
-    let signed = ty.kind == Kind::Signed;
+    let signed = ty.kind == ScalarKind::Signed;
     Some(match (opcode, signed, mode.relu) {
         _ if mode.sat || ty.bits != 16 => return None,
         ("add", _, false) => vector::<AddPair>(),

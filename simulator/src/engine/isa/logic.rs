@@ -8,15 +8,15 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{ReadPredicate, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Register, Width};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["and", "or", "xor", "not", "cnot", "shl", "shr"],
-    lower,
+    read,
 };
 
 /// Integers of the register widths.
@@ -95,12 +95,10 @@ predicate_operations! {
     NotPredicate: UnaryPredicate |a| !a;
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers.ty().ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    let code = if ty.kind == Kind::Pred {
-        match inst.opcode {
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let ty = form.ty()?;
+    let code = if ty.kind == ScalarKind::Pred {
+        match form.opcode() {
             "and" => Some(scalar::<AndPredicate>()),
             "or" => Some(scalar::<OrPredicate>()),
             "xor" => Some(scalar::<XorPredicate>()),
@@ -108,7 +106,7 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             _ => None,
         }
     } else {
-        match inst.opcode {
+        match form.opcode() {
             "and" => by_width!(vector, And, ty.bits),
             "or" => by_width!(vector, Or, ty.bits),
             "xor" => by_width!(vector, Xor, ty.bits),
@@ -119,13 +117,12 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
             _ => None,
         }
     };
-    let code = code.ok_or_else(|| unknown(inst))?;
-    let sources = match inst.opcode {
+    let sources = match form.opcode() {
         "not" | "cnot" => &[ty][..],
         "shl" | "shr" => &[ty, Ty::U32],
         _ => &[ty, ty],
     };
-    emit(cx, inst, code, ty, sources)
+    Some(emit(code?, ty, sources))
 }
 
 /// A temporary that holds the opposite of a predicate.

@@ -2,11 +2,13 @@
 
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Value;
-use crate::engine::lower::modifiers::Ty;
-use crate::engine::lower::{Builder, Width};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Field, Width};
 use crate::numerics::integer;
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+
+/// The most operands of these instructions: a destination and four sources.
+const MOST: usize = 5;
 
 /// The contents of a register of 16, 32 or 64 bits, as an unsigned integer.
 pub(crate) trait Word: integer::Word + Value + Default {}
@@ -17,7 +19,7 @@ impl<T: integer::Word + Value + Default> Word for T {}
 /// `by_type!(vector, Op[C, D], ty)` is `vector::<Op<i32, C, D>>()` for `.s32`.
 macro_rules! by_type {
     ($compile:ident, $op:ident $([$($rest:tt)+])?, $ty:expr) => {
-        match ($ty.kind == $crate::engine::lower::modifiers::Kind::Signed, $ty.bits) {
+        match ($ty.kind == $crate::engine::lower::types::ScalarKind::Signed, $ty.bits) {
             (false, 16) => Some($compile::<$op<u16 $(, $($rest)+)?>>()),
             (false, 32) => Some($compile::<$op<u32 $(, $($rest)+)?>>()),
             (false, 64) => Some($compile::<$op<u64 $(, $($rest)+)?>>()),
@@ -57,30 +59,21 @@ macro_rules! by_flags {
 }
 pub(super) use by_flags;
 
-/// Emits an operation on the first operands of an instruction: a destination of type `d`, and sources of these types.
-pub(super) fn emit<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    code: Code,
-    d: Ty,
-    sources: &[Ty],
-) -> Result<()> {
-    emit_with(cx, inst, code, d, sources, &[])
+/// An operation on the first operands of an instruction: a destination of type `d`, and sources of these types.
+pub(super) fn emit(code: Code, d: Ty, sources: &[Ty]) -> Lowering {
+    emit_with(code, d, sources, &[])
 }
 
 /// As [`emit`], with numbers behind the sources.
-pub(super) fn emit_with<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    code: Code,
-    d: Ty,
-    sources: &[Ty],
-    numbers: &[u32],
-) -> Result<()> {
-    let mut fields = vec![cx.dst(&inst.operands[0], Width::of(d))?];
-    for (operand, &ty) in inst.operands[1..].iter().zip(sources) {
-        fields.push(cx.src(operand, ty)?);
-    }
-    cx.emit_fields_with(code, &fields, numbers);
-    Ok(())
+pub(super) fn emit_with(code: Code, d: Ty, sources: &[Ty], numbers: &[u32]) -> Lowering {
+    let (width, sources, numbers) = (Width::of(d), sources.to_vec(), numbers.to_vec());
+    Lowering::new(move |cx, inst| {
+        let mut fields = [Field::Sink; MOST];
+        fields[0] = cx.dst(&inst.operands[0], width)?;
+        for (index, &ty) in sources.iter().enumerate() {
+            fields[index + 1] = cx.src(&inst.operands[index + 1], ty)?;
+        }
+        cx.emit_fields_with(code, &fields[..=sources.len()], &numbers);
+        Ok(())
+    })
 }

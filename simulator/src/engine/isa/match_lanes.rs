@@ -8,15 +8,15 @@ use crate::engine::exec::operand::{
     FULL, LANES, Read, Value, Write, WriteOptional, WritePredicateOptional, lanes_of, operands,
 };
 use crate::engine::exec::warp::Warp;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::engine::lower::Width;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["match"],
-    lower,
+    read,
 };
 
 operands! {
@@ -70,41 +70,29 @@ impl<T: Value + Eq> Exchange for MatchAll<T> {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if !modifiers.flag("sync") {
-        return Err(unknown(inst));
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if !form.has("sync") {
+        return None;
     }
-    let mode = modifiers
-        .any(&["any", "all"])
-        .ok_or_else(|| unknown(inst))?;
-    let ty = modifiers
-        .ty()
-        .filter(|ty| ty.kind == Kind::Bits && ty.packed == 1)
-        .ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[3])?;
-    let mut fields = Vec::new();
+    let mode = form.one_of(&["any", "all"])?;
+    let ty = form.ty()?;
     let code = match (mode, ty.bits) {
-        ("any", bits) => {
-            fields.push(cx.dst(&inst.operands[0], Width::W32)?);
-            match bits {
-                32 => exchange::<MatchAny<u32>>(),
-                64 => exchange::<MatchAny<u64>>(),
-                _ => return Err(unknown(inst)),
-            }
-        }
-        (_, bits) => {
-            fields.extend(<[_; 2]>::from(cx.dst_pair(&inst.operands[0])?));
-            match bits {
-                32 => exchange::<MatchAll<u32>>(),
-                64 => exchange::<MatchAll<u64>>(),
-                _ => return Err(unknown(inst)),
-            }
-        }
+        ("any", 32) => exchange::<MatchAny<u32>>(),
+        ("any", 64) => exchange::<MatchAny<u64>>(),
+        (_, 32) => exchange::<MatchAll<u32>>(),
+        (_, 64) => exchange::<MatchAll<u64>>(),
+        _ => return None,
     };
-    fields.push(cx.src(&inst.operands[1], ty)?);
-    fields.push(cx.src(&inst.operands[2], Ty::B32)?);
-    cx.emit_fields(code, &fields);
-    Ok(())
+    Some(Lowering::new(move |cx, inst| {
+        let value = cx.src(&inst.operands[1], ty)?;
+        let members = cx.src(&inst.operands[2], Ty::B32)?;
+        if mode == "any" {
+            let d = cx.dst(&inst.operands[0], Width::W32)?;
+            cx.emit_fields(code, &[d, value, members]);
+        } else {
+            let (d, all) = cx.dst_pair(&inst.operands[0])?;
+            cx.emit_fields(code, &[d, all, value, members]);
+        }
+        Ok(())
+    }))
 }

@@ -2,14 +2,17 @@
 //! What moves fragments to and from memory is in [`super::fragment`].
 
 use super::family::Family;
+use super::lowering::emit;
 use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{LANES, ReadList, Unary, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
+use crate::engine::lower::Builder;
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::multiply::{BitOperation, Multiply};
 use crate::numerics::matrix::shape::Use;
@@ -20,7 +23,7 @@ use crate::ptx::{Error, Result};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["wmma", "mma", "movmatrix"],
-    lower,
+    read,
 };
 
 type ProductKey = (Shape, [Element; 4], bool, bool, BitOperation);
@@ -38,7 +41,7 @@ const MOST: usize = 16;
 
 /// The lanes of a fragment's registers.
 #[inline(always)]
-fn read<F: FragmentWord>(warp: &Warp, list: ReadList<F>) -> [[u64; LANES]; MOST] {
+fn read_registers<F: FragmentWord>(warp: &Warp, list: ReadList<F>) -> [[u64; LANES]; MOST] {
     let mut fragment = [[0u64; LANES]; MOST];
     for index in 0..list.len() {
         let lanes = list.get(warp, index).lanes(warp);
@@ -61,7 +64,11 @@ impl<F: FragmentWord> Op for Product<F> {
             return flow;
         }
         let product = PRODUCTS.get(o.product);
-        let (a, b, c) = (read(warp, o.a), read(warp, o.b), read(warp, o.c));
+        let (a, b, c) = (
+            read_registers(warp, o.a),
+            read_registers(warp, o.b),
+            read_registers(warp, o.c),
+        );
         let mut result = [[0u64; LANES]; MOST];
         product.apply(&a, &b, &c, &mut result[..o.d.len()]);
         for (index, lanes) in result.iter().enumerate().take(o.d.len()) {
@@ -88,72 +95,33 @@ impl Op for Transpose {
     }
 }
 
-/// Takes the shape.
-fn shape(modifiers: &mut Modifiers) -> Option<Shape> {
-    let name = modifiers
-        .rest()
-        .iter()
-        .copied()
-        .find(|m| Shape::parse(m).is_some())?;
-    modifiers.flag(name);
-    Shape::parse(name)
-}
-
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    match inst.opcode {
-        "movmatrix" => {
-            let form = ["sync", "aligned", "m8n8", "trans", "b16"];
-            if !form.iter().all(|name| modifiers.flag(name)) {
-                return Err(unknown(inst));
-            }
-            modifiers.finish(inst)?;
-            expect_operands(inst, &[2])?;
-            let d = cx.dst(&inst.operands[0], Width::W32)?;
-            let a = cx.src(
-                &inst.operands[1],
-                Ty {
-                    kind: Kind::Bits,
-                    bits: 32,
-                    packed: 1,
-                },
-            )?;
-            cx.emit_fields(scalar::<Transpose>(), &[d, a]);
-            Ok(())
-        }
-        "wmma" if !inst.modifiers.contains(&"mma") => super::fragment::lower_wmma(cx, inst),
-        "wmma" => product(cx, inst, true),
-        _ => product(cx, inst, false),
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.opcode() == "movmatrix" {
+        let all = ["sync", "aligned", "m8n8", "trans", "b16"];
+        let known = all.iter().all(|word| form.has(word));
+        return known.then(|| emit(scalar::<Transpose>(), Ty::B32, &[Ty::B32]));
     }
-}
-
-fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if wmma {
-        modifiers.flag("mma");
+    let wmma = form.opcode() == "wmma";
+    if wmma && !form.has("mma") {
+        return super::fragment::read_wmma(form);
     }
-    let sync = modifiers.flag("sync") & modifiers.flag("aligned");
-    let bits = match modifiers.any(&["xor", "and"]) {
+    let sync = form.has("sync") && form.has("aligned");
+    let bits = match form.one_of(&["xor", "and"]) {
         Some("and") => BitOperation::And,
         _ => BitOperation::Xor,
     };
-    let population = modifiers.flag("popc");
-    let saturate = modifiers.flag("satfinite");
-    modifiers.any(&["rn", "rz", "rm", "rp"]);
-    let shape = shape(&mut modifiers)
-        .filter(|_| sync)
-        .ok_or_else(|| unknown(inst))?;
-    let layouts = [modifiers.next_if(layout), modifiers.next_if(layout)];
-    let mut types = Vec::new();
-    while let Some(element) = modifiers.next_if(Element::parse) {
-        types.push(element);
-    }
-    modifiers.finish(inst)?;
+    let population = form.has("popc");
+    let saturate = form.has("satfinite");
+    let shape = form.next(Shape::parse).filter(|_| sync)?;
+    let layouts = [form.next(layout), form.next(layout)];
+    let types: Vec<Element> = std::iter::from_fn(|| form.next(Element::parse)).collect();
+    // Products of f64 are rounded to nearest: another direction stays unread.
+    form.has("rn");
     // D, A, B, C; wmma on f16 names only D and C.
     let [d, a, b, c] = match types[..] {
         [d, a, b, c] => [d, a, b, c],
         [d, c] if wmma => [d, Element::F16, Element::F16, c],
-        _ => return Err(unknown(inst)),
+        _ => return None,
     };
     let exists = if wmma {
         a == b && wmma_exists(shape, a, c, d)
@@ -166,30 +134,41 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
         layouts == [Some(true), Some(false)] || any_layout && layouts.iter().all(Option::is_some);
     let integers = c == Element::S32 && a != Element::B1;
     if !exists || !laid_out || population != (a == Element::B1) || saturate && !integers {
-        return Err(unknown(inst));
+        return None;
     }
-    expect_operands(inst, &[4])?;
     let key = (shape, [a, b, c, d], wmma, saturate, bits);
+    Some(Lowering::new(move |cx, inst| lower_product(cx, inst, key)))
+}
+
+fn lower_product<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    key: ProductKey,
+) -> Result<()> {
+    let (shape, [a, b, c, d], wmma, saturate, bits) = key;
     let number = PRODUCTS.number(key, || {
         let mut product = Multiply::new(shape, [a, b, c, d], wmma);
         product.saturate = saturate;
         product.bits = bits;
         product
     });
+
     let number = number.ok_or_else(|| Error::new(inst.at, "too many kinds of matrix products"))?;
+    // Only f64 has registers of 64 bits, and then all have.
+    let wide = c == Element::F64;
+    let mut operands = inst.operands.iter();
     let [d, a, b, c] = [
         (Use::Accumulator, d, FragmentUse::Written),
         (Use::A, a, FragmentUse::Read),
         (Use::B, b, FragmentUse::Read),
         (Use::Accumulator, c, FragmentUse::Read),
     ]
-    .map(|(part, element, access)| (registers(shape, part, element, wmma), element, access));
-    let mut operands = inst.operands.iter();
-    let mut next = |cx: &mut Builder<'a, '_>, (count, element, access)| {
-        let operand = operands.next().ok_or_else(|| unknown(inst))?;
+    .map(|(part, element, access)| {
+        let operand = operands.next().ok_or_else(|| unsupported(inst))?;
+        let count = registers(shape, part, element, wmma);
         fragment(cx, operand, count, element, access)
-    };
-    let (d, a, b, c) = (next(cx, d)?, next(cx, a)?, next(cx, b)?, next(cx, c)?);
+    });
+    let (d, a, b, c) = (d?, a?, b?, c?);
     macro_rules! emit {
         ($word:ty) => {{
             let operands = ProductOperands {
@@ -202,10 +181,9 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, wmma: bool) 
             cx.emit(vector::<Product<$word>>(), operands)
         }};
     }
-    // Only f64 has registers of 64 bits, and then all have.
-    match types.last() {
-        Some(Element::F64) => emit!(u64),
-        _ => emit!(u32),
+    match wide {
+        true => emit!(u64),
+        false => emit!(u32),
     };
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::engine::exec::operand::{FULL, Value};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Kind, Ty};
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::matrix::shape::Element;
 use crate::ptx::ast::Operand;
@@ -102,6 +102,14 @@ pub(crate) enum FragmentUse {
     Written,
 }
 
+/// Which operand is the address of a fragment that is loaded or stored.
+pub(super) fn address_number(direction: FragmentUse) -> usize {
+    match direction {
+        FragmentUse::Written => 1,
+        FragmentUse::Read => 0,
+    }
+}
+
 /// The registers of a fragment operand.
 pub(crate) fn fragment<'a>(
     cx: &mut Builder<'a, '_>,
@@ -110,34 +118,18 @@ pub(crate) fn fragment<'a>(
     element: Element,
     access: FragmentUse,
 ) -> Result<Vec<Field>> {
-    let parts: Vec<_> = cx
-        .parts(operand)
-        .into_iter()
-        .map(std::borrow::Cow::into_owned)
-        .collect();
+    let parts = cx.parts(operand);
     if parts.len() != count as usize {
         let message = format!("this fragment has {count} registers, found {}", parts.len());
         return Err(Error::new(operand.at, message));
     }
     let ty = match element {
-        Element::F64 => Ty {
-            kind: Kind::Float,
-            bits: 64,
-            packed: 1,
-        },
-        Element::F32 => Ty {
-            kind: Kind::Float,
-            bits: 32,
-            packed: 1,
-        },
-        _ => Ty {
-            kind: Kind::Bits,
-            bits: 32,
-            packed: 1,
-        },
+        Element::F64 => Ty::new(ScalarKind::Float, 64),
+        Element::F32 => Ty::new(ScalarKind::Float, 32),
+        _ => Ty::B32,
     };
     let mut fields = Vec::new();
-    for part in &parts {
+    for part in parts.iter() {
         fields.push(match access {
             FragmentUse::Written => cx.dst(part, Width::of(ty))?,
             FragmentUse::Read => cx.src(part, ty)?,

@@ -1,79 +1,32 @@
 //! `mbarrier`: barriers in shared memory that count arrivals and bytes.
-//!
-//! The object is 64 bits: pending arrivals (bits 0 to 19), arrivals expected in each phase (20 to 39), outstanding bytes plus
-//! 2^20 (40 to 61), a mark of initialisation (62), the parity of the current phase (63). A state token is the object as
-//! it was before the arrival.
 
+use super::addresses::address;
 use super::family::Family;
-use super::memory::address;
+use super::lowering::{by_flags, emit};
+use crate::engine::access::completion::settle;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::lanes::unary;
 use crate::engine::exec::level::Level;
+use crate::engine::exec::mbarrier::{COUNT, Object};
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Address, LANES, Read, Unary, WriteOptional, WritePredicateOptional, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Ty, unknown};
-use crate::engine::lower::{Builder, Field, Width};
-use crate::ptx::ast::{Instruction, Operand, OperandKind};
-use crate::ptx::{Error, Result};
+use crate::engine::lower::Width;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["mbarrier"],
-    lower,
+    read,
 };
-
-const COUNT: u64 = (1 << 20) - 1;
-const INITIALISED: u64 = 1 << 62;
-const NO_BYTES: u64 = 1 << 20;
-const BYTES: u64 = (1 << 22) - 1;
-
-/// A barrier object, unpacked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Object {
-    pending: u64,
-    expected: u64,
-    bytes: i64,
-    parity: bool,
-}
-
-impl Object {
-    fn unpack(bits: u64) -> Option<Object> {
-        if bits & INITIALISED == 0 {
-            return None;
-        }
-        Some(Object {
-            pending: bits & COUNT,
-            expected: bits >> 20 & COUNT,
-            bytes: (bits >> 40 & BYTES) as i64 - NO_BYTES as i64,
-            parity: bits >> 63 != 0,
-        })
-    }
-
-    fn pack(self) -> u64 {
-        let bytes = (self.bytes + NO_BYTES as i64) as u64 & BYTES;
-        self.pending
-            | self.expected << 20
-            | bytes << 40
-            | INITIALISED
-            | u64::from(self.parity) << 63
-    }
-
-    /// The word, after the phase has ended if nothing is outstanding.
-    fn settled(mut self) -> u64 {
-        if self.pending == 0 && self.bytes == 0 {
-            self.pending = self.expected;
-            self.parity = !self.parity;
-        }
-        self.pack()
-    }
-}
 
 operands! {
     pub(crate) struct CountOperands { barrier: Address, count: Read<u32> }
@@ -87,7 +40,7 @@ operands! {
 /// recorded.
 type Step<'s> = dyn FnMut(&mut Warp, usize, Object, u64) -> std::result::Result<u64, Flow> + 's;
 
-/// Changes the objects, lane after lane. Each has to be initialised.
+/// Changes the objects, lane after lane, and leaves their addresses in `warp.pointers`. Each has to be initialised.
 fn update<L: Level>(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
@@ -102,6 +55,7 @@ fn update<L: Level>(
         Stored::Unknown,
         |warp, cluster, bytes| {
             let pointers = bytes.pointers(warp, 8);
+            warp.pointers = pointers;
             for lane in lanes_of(warp.mask) {
                 if !cluster.holds(pointers[lane]) {
                     return not_shared(warp, lane);
@@ -235,33 +189,18 @@ impl<const DROPS: bool, const EXPECTS: bool> Op for Arrive<DROPS, EXPECTS> {
     }
 }
 
-/// `mbarrier.expect_tx`
-struct ExpectBytes;
+/// `mbarrier.expect_tx` (`EXPECTS`) and `complete_tx`
+struct CountBytes<const EXPECTS: bool>;
 
-impl Op for ExpectBytes {
+impl<const EXPECTS: bool> Op for CountBytes<EXPECTS> {
     type Operands = CountOperands;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let bytes = *o.count.lanes(warp);
+        let counts = *o.count.lanes(warp);
         update::<L>(warp, cluster, o.barrier, &mut |_, lane, mut now, _| {
-            now.bytes += i64::from(bytes[lane]);
-            Ok(now.settled())
-        })
-    }
-}
-
-/// `mbarrier.complete_tx`
-struct CompleteBytes;
-
-impl Op for CompleteBytes {
-    type Operands = CountOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let bytes = *o.count.lanes(warp);
-        update::<L>(warp, cluster, o.barrier, &mut |_, lane, mut now, _| {
-            now.bytes -= i64::from(bytes[lane]);
+            let bytes = i64::from(counts[lane]);
+            now.bytes += if EXPECTS { bytes } else { -bytes };
             Ok(now.settled())
         })
     }
@@ -279,7 +218,21 @@ fn test<L: Level>(
         bits |= u32::from(now.parity != parity(lane)) << lane;
         Ok(before)
     });
+    let waiting = warp.mask & !bits;
+    if flow == Flow::Next && waiting != 0 && !cluster.transactions.is_empty() {
+        wait(warp, cluster, waiting);
+    }
     (flow, bits)
+}
+
+/// Brings the bytes that the barriers of these lanes, at `warp.pointers`, wait for; the next test sees them.
+#[cold]
+fn wait(warp: &mut Warp, cluster: &mut Cluster<'_>, lanes: u32) {
+    for lane in lanes_of(lanes) {
+        let barrier = warp.pointers[lane];
+        // SAFETY: the access path found these 8 bytes for the lanes of the mask, and `update` left them in `warp.pointers`.
+        unsafe { settle(warp, cluster, barrier) };
+    }
 }
 
 /// `mbarrier.test_wait` and `try_wait` with a state.
@@ -368,72 +321,60 @@ pub(crate) unsafe fn arrive_for_copies(
     Flow::Next
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    let operation = inst.modifiers.first().copied().unwrap_or("");
-    let expects = operation.starts_with("arrive") && form.has("expect_tx");
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let operation = form.one_of(&[
+        "init",
+        "inval",
+        "arrive",
+        "arrive_drop",
+        "expect_tx",
+        "complete_tx",
+        "test_wait",
+        "try_wait",
+        "pending_count",
+    ])?;
+    form.ty().filter(|&ty| ty == Ty::B64)?;
+    // An arrival that would complete the phase although it must not is undefined behaviour.
+    form.ignore(&["noComplete"]);
     let parity = form.has("parity");
-    let operands = inst.operands.as_slice();
-    if operation == "pending_count" {
-        let (d, a) = (
-            cx.dst(&operands[0], Width::W32)?,
-            cx.src(&operands[1], Ty::B64)?,
-        );
-        cx.emit_fields(scalar::<PendingCount>(), &[d, a]);
-        return Ok(());
-    }
-    let wait = matches!(operation, "test_wait" | "try_wait");
-    let arrives = matches!(operation, "arrive" | "arrive_drop");
-    let mut target: Option<&Operand> = None;
-    let mut rest = operands;
-    if wait
-        || arrives
-            && rest
-                .first()
-                .is_some_and(|o| !matches!(o.kind, OperandKind::Address { .. }))
-    {
-        let (first, others) = rest.split_first().ok_or_else(|| unknown(inst))?;
-        target = Some(first);
-        rest = others;
-    }
-    let number = usize::from(target.is_some());
-    let (_, rest) = rest.split_first().ok_or_else(|| unknown(inst))?;
-    let d = match target {
-        Some(target) => cx.dst(target, if wait { Width::Pred } else { Width::W64 })?,
-        None => Field::Sink,
+    let argument = match operation {
+        "pending_count" => return Some(emit(scalar::<PendingCount>(), Ty::U32, &[Ty::B64])),
+        "test_wait" | "try_wait" if parity => Ty::U32,
+        "test_wait" | "try_wait" => Ty::B64,
+        _ => Ty::U32,
     };
-    let argument = match (operation, rest) {
-        ("inval", []) => cx.constant(0, Width::W32),
-        ("arrive" | "arrive_drop", []) if !expects => cx.constant(1, Width::W32),
-        ("test_wait", [state]) | ("try_wait", [state] | [state, _]) => {
-            cx.src(state, if parity { Ty::U32 } else { Ty::B64 })?
+    let expects = operation.starts_with("arrive") && form.has("expect_tx");
+    let (code, result) = match operation {
+        "init" => (scalar::<Init>(), None),
+        "inval" => (scalar::<Invalidate>(), None),
+        "arrive" | "arrive_drop" => {
+            let drops = operation == "arrive_drop";
+            let code = by_flags!(scalar, Arrive[] drops, expects);
+            (code, Some(Width::W64))
         }
-        (_, [count]) if !wait && operation != "inval" => cx.src(count, Ty::U32)?,
-        _ => {
-            return Err(Error::new(
-                inst.at,
-                format!("`{}` has the wrong number of operands", inst.name()),
-            ));
+        "expect_tx" => (scalar::<CountBytes<true>>(), None),
+        "complete_tx" => (scalar::<CountBytes<false>>(), None),
+        _ if parity => (scalar::<TestParity>(), Some(Width::Pred)),
+        _ => (scalar::<TestState>(), Some(Width::Pred)),
+    };
+    let effect = form.effect(usize::from(result.is_some()));
+    Some(Lowering::new(move |cx, inst| {
+        let mut fields = Vec::new();
+        let (result, rest) = match result {
+            Some(width) => (Some((&inst.operands[0], width)), &inst.operands[1..]),
+            None => (None, &inst.operands[..]),
+        };
+        if let Some((d, width)) = result {
+            fields.push(cx.dst(d, width)?);
         }
-    };
-    let barrier = address(cx, inst, number)?;
-    let code = match operation {
-        "init" => scalar::<Init>(),
-        "inval" => scalar::<Invalidate>(),
-        "arrive" if expects => scalar::<Arrive<false, true>>(),
-        "arrive" => scalar::<Arrive<false, false>>(),
-        "arrive_drop" if expects => scalar::<Arrive<true, true>>(),
-        "arrive_drop" => scalar::<Arrive<true, false>>(),
-        "expect_tx" => scalar::<ExpectBytes>(),
-        "complete_tx" => scalar::<CompleteBytes>(),
-        _ if parity => scalar::<TestParity>(),
-        _ => scalar::<TestState>(),
-    };
-    match operation {
-        "inval" => cx.emit(code, InvalidateOperands { barrier }),
-        "arrive" | "arrive_drop" => cx.emit_access(code, &[d], barrier, &[argument]),
-        _ if wait => cx.emit_access(code, &[d], barrier, &[argument]),
-        _ => cx.emit_access(code, &[], barrier, &[argument]),
-    };
-    Ok(())
+        let argument = match rest.get(1) {
+            Some(operand) => Some(cx.src(operand, argument)?),
+            // One thread arrives.
+            None if operation != "inval" => Some(cx.constant(1, Width::W32)),
+            None => None,
+        };
+        let barrier = address(cx, &rest[0], effect)?;
+        cx.emit_access(code, &fields, barrier, argument.as_slice());
+        Ok(())
+    }))
 }

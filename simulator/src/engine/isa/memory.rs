@@ -4,12 +4,13 @@ use super::family::Family;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use warpsmith_isa::effect::{AccessKind, Completion, Effect, Space};
+use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
+use super::addresses::declared;
+use super::control::nothing;
 use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::parameters;
 use crate::engine::access::bytes::Bytes;
-use crate::engine::access::declared::Declared;
 use crate::engine::access::path::{access, access_global};
 use crate::engine::access::values::{self, Stored};
 use crate::engine::exec::cluster::Cluster;
@@ -21,8 +22,10 @@ use crate::engine::exec::operand::{
 };
 use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
-use crate::engine::lower::{AddressOperand, Base, Builder, Field, Symbol, Width};
+use crate::engine::lower::accepted::{Lowering, unsupported};
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Base, Builder, Width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
 
@@ -37,7 +40,7 @@ pub(super) const FAMILY: Family = Family {
         "applypriority",
         "discard",
     ],
-    lower,
+    read,
 };
 
 operands! {
@@ -295,241 +298,157 @@ struct Elements {
 }
 
 impl Elements {
-    fn of(cx: &Builder<'_, '_>, inst: &Instruction) -> Result<Elements> {
-        synchronous(cx, inst)?;
-        let form = cx.form();
-        let ty = Ty::named(form.main_type()).ok_or_else(|| unknown(inst))?;
-        let vector = form.words().find_map(|word| match word {
-            "v2" => Some(2),
-            "v4" => Some(4),
-            "v8" => Some(8),
-            _ => None,
-        });
-        let count = vector.unwrap_or(1);
+    fn read(form: &FormReader<'_>) -> Option<Elements> {
+        let ty = form.ty()?;
+        let count = match form.slot("vec") {
+            None => 1,
+            Some("v2") => 2,
+            Some("v4") => 4,
+            Some(_) => 8,
+        };
         if ty.width() as usize * count > 256 {
-            return Err(unknown(inst));
+            return None;
         }
-        let ty = Ty {
-            kind: ty.kind,
-            bits: ty.width(),
-            packed: 1,
-        };
-        Ok(Elements { ty, count })
+        let ty = Ty::new(ty.kind, ty.width());
+        Some(Elements { ty, count })
     }
 }
 
-/// Refuses an instruction whose accesses are done later than the instruction.
-pub(crate) fn synchronous(cx: &Builder<'_, '_>, inst: &Instruction) -> Result<()> {
-    let mut effects = cx.form().effects();
-    match effects.all(|access| access.effect.completion == Completion::Synchronous) {
-        true => Ok(()),
-        false => Err(unknown(inst)),
-    }
-}
-
-/// The address operand of this number, with what the instruction declares to do there.
-pub(crate) fn address<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &Instruction<'a>,
-    number: usize,
-) -> Result<Address> {
-    let effect = cx.effect(number);
-    let operand = cx.address(&inst.operands[number])?;
-    declared(cx, operand, effect)
-}
-
-/// The operand of an address that is computed at run time, with what is done there.
-fn declared<'a>(
-    cx: &mut Builder<'a, '_>,
-    operand: AddressOperand<'a>,
-    effect: Effect,
-) -> Result<Address> {
-    let mut offset = operand.offset;
-    let mut wide = true;
-    let mut field = match operand.base {
-        Base::Register(register, is_wide) => {
-            if !is_wide && matches!(effect.space, Space::Global | Space::Const | Space::Generic) {
-                return Err(Error::new(
-                    operand.at,
-                    "a global or generic address has 64 bits",
-                ));
-            }
-            wide = is_wide;
-            Field::Register(register)
-        }
-        Base::Absolute => {
-            let field = cx.constant(offset as u64, Width::W64);
-            offset = 0;
-            field
-        }
-        Base::Symbol(name, symbol) => {
-            let field = cx.address_of(name, &symbol, offset, operand.at)?;
-            offset = 0;
-            match (effect.space, &symbol) {
-                (
-                    Space::Generic,
-                    Symbol::Shared { .. } | Symbol::Local { .. } | Symbol::Parameter { .. },
-                ) => {
-                    return Err(Error::new(
-                        operand.at,
-                        format!("`{name}` needs its state space in the instruction"),
-                    ));
-                }
-                _ => field,
-            }
-        }
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let (registers, address) = match form.opcode() {
+        "prefetch" | "prefetchu" | "applypriority" | "discard" => return Some(nothing(form)),
+        "st" => (1, 0),
+        _ => (0, 1),
     };
-    if i32::try_from(offset).is_err() {
-        // An offset beyond 32 bits is added beforehand.
-        let sum = Field::Register(cx.new_register(Width::W64));
-        let constant = cx.constant(offset as u64, Width::W64);
-        cx.emit_fields(
-            vector::<super::integer::Add<u64>>(),
-            &[sum, field, constant],
-        );
-        (field, offset) = (sum, 0);
+    if !form.is_synchronous() {
+        return None;
     }
-    // Each memory instruction remembers one of the extents of global memory.
-    let declared = Declared::new(effect, wide, cx.code.len());
-    Ok(cx.address_word(field, offset as u32, declared.word()))
-}
-
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    match inst.opcode {
-        "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-            super::control::emit_nothing(cx);
-            Ok(())
-        }
-        "st" => lower_store(cx, inst),
-        _ => lower_load(cx, inst),
-    }
-}
-
-/// A load or store that is not of a named parameter.
-struct Moved<'a> {
-    elements: Elements,
-    /// The registers.
-    registers: Vec<Operand<'a>>,
-    address: AddressOperand<'a>,
-    effect: Effect,
-}
-
-/// Reads the operands at these numbers. `None` if the instruction moves a named parameter, and has been lowered.
-fn moved<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    registers: usize,
-    address: usize,
-) -> Result<Option<Moved<'a>>> {
-    let elements = Elements::of(cx, inst)?;
-    let effect = cx.effect(address);
-    let at = inst.operands[registers].at;
-    let registers: Vec<_> = cx
-        .parts(&inst.operands[registers])
-        .into_iter()
-        .map(std::borrow::Cow::into_owned)
-        .collect();
-    if registers.len() != elements.count {
-        let what = match effect.kind {
-            AccessKind::Read => "destinations",
-            _ => "values",
-        };
-        return Err(Error::new(
-            at,
-            format!("expected {} {what}", elements.count),
-        ));
-    }
-    let address = cx.address(&inst.operands[address])?;
-    if effect.space == Space::Parameter
-        && let Base::Symbol(name, symbol) = &address.base
-    {
-        parameters::lower(
-            cx,
-            inst,
-            parameters::Passing {
-                ty: elements.ty,
-                operands: &registers,
-                name: (*name).to_owned(),
-                symbol: symbol.clone(),
-                offset: address.offset,
-                kind: effect.kind,
-            },
-        )?;
-        return Ok(None);
-    }
-    Ok(Some(Moved {
+    // What says how the caches are used.
+    form.ignore(&[
+        "cop",
+        "level1::eviction_priority",
+        "level2::eviction_priority",
+        "level::cache_hint",
+        "prefetch_size",
+    ]);
+    let elements = Elements::read(form)?;
+    let moved = Moved {
         elements,
         registers,
         address,
-        effect,
-    }))
+        effect: form.effect(address),
+    };
+    Some(Lowering::new(move |cx, inst| moved.lower(cx, inst)))
 }
 
-fn lower_load<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let Some(Moved {
-        elements: Elements { ty, count },
-        registers: targets,
-        address,
-        effect,
-    }) = moved(cx, inst, 0, 1)?
-    else {
-        return Ok(());
-    };
-    let width = register_width(cx, &targets, ty)?;
-    let from = declared(cx, address, effect)?;
-    if count == 1 {
-        let code = load_code(ty, width, effect.space).ok_or_else(|| unknown(inst))?;
-        let d = cx.dst(&targets[0], width)?;
-        cx.emit_access(code, &[d], from, &[]);
-        return Ok(());
-    }
-    let mut fields = Vec::new();
-    for target in &targets {
-        fields.push(cx.dst(target, width)?);
-    }
-    macro_rules! make {
-        ($m:ty, $r:ty) => {{
-            let d = cx.write_list::<$r>(&fields);
-            cx.emit(
-                vector::<LoadVector<$m, $r>>(),
-                LoadVectorOperands { d, from },
-            );
-        }};
-    }
-    pick_load!(ty, width, make).ok_or_else(|| unknown(inst))
+/// What the modifiers of a load or store say.
+#[derive(Clone, Copy)]
+struct Moved {
+    elements: Elements,
+    /// The number of the operand with the registers.
+    registers: usize,
+    /// The number of the operand with the address.
+    address: usize,
+    effect: Effect,
 }
 
-fn lower_store<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let Some(Moved {
-        elements: Elements { ty, count },
-        registers: sources,
-        address,
-        effect,
-    }) = moved(cx, inst, 1, 0)?
-    else {
-        return Ok(());
-    };
-    let width = register_width(cx, &sources, ty)?;
-    let to = declared(cx, address, effect)?;
-    let value_type = value_type(ty, width);
-    if count == 1 {
-        let code = store_code(ty, width, effect.space).ok_or_else(|| unknown(inst))?;
-        let value = cx.src(&sources[0], value_type)?;
-        cx.emit_access(code, &[], to, &[value]);
-        return Ok(());
+impl Moved {
+    fn lower<'a>(self, cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+        let Elements { ty, count } = self.elements;
+        let kind = self.effect.kind;
+        let operand = &inst.operands[self.registers];
+        let list = cx.parts(operand);
+        let registers: &[Operand<'a>] = &list;
+        if registers.len() != count {
+            let what = match kind {
+                AccessKind::Read => "destinations",
+                _ => "values",
+            };
+            let message = format!("expected {count} {what}");
+            return Err(Error::new(operand.at, message));
+        }
+        let address = cx.address(&inst.operands[self.address])?;
+        if self.effect.space == Space::Parameter
+            && let Base::Symbol(name, symbol) = address.base
+        {
+            let passing = parameters::Passing {
+                ty,
+                operands: registers,
+                name,
+                symbol,
+                offset: address.offset,
+                kind,
+            };
+            return parameters::lower(cx, inst, passing);
+        }
+        let width = register_width(cx, registers, ty)?;
+        let address = declared(cx, address, self.effect)?;
+        match kind {
+            AccessKind::Read => self.load(cx, inst, registers, width, address),
+            _ => self.store(cx, inst, registers, width, address),
+        }
     }
-    let mut fields = Vec::new();
-    for source in &sources {
-        fields.push(cx.src(source, value_type)?);
+
+    fn load<'a>(
+        self,
+        cx: &mut Builder<'a, '_>,
+        inst: &'a Instruction<'a>,
+        targets: &[Operand<'a>],
+        width: Width,
+        from: Address,
+    ) -> Result<()> {
+        let Elements { ty, count } = self.elements;
+        if count == 1 {
+            let code = load_code(ty, width, self.effect.space).ok_or_else(|| unsupported(inst))?;
+            let d = cx.dst(&targets[0], width)?;
+            cx.emit_access(code, &[d], from, &[]);
+            return Ok(());
+        }
+        let mut fields = Vec::new();
+        for target in targets {
+            fields.push(cx.dst(target, width)?);
+        }
+        macro_rules! make {
+            ($m:ty, $r:ty) => {{
+                let d = cx.write_list::<$r>(&fields);
+                cx.emit(
+                    vector::<LoadVector<$m, $r>>(),
+                    LoadVectorOperands { d, from },
+                );
+            }};
+        }
+        pick_load!(ty, width, make).ok_or_else(|| unsupported(inst))
     }
-    macro_rules! make {
-        ($m:ty, $r:ty) => {{
-            let values = cx.read_list::<$r>(&fields);
-            cx.emit(
-                vector::<StoreVector<$m, $r>>(),
-                StoreVectorOperands { to, values },
-            );
-        }};
+
+    fn store<'a>(
+        self,
+        cx: &mut Builder<'a, '_>,
+        inst: &'a Instruction<'a>,
+        sources: &[Operand<'a>],
+        width: Width,
+        to: Address,
+    ) -> Result<()> {
+        let Elements { ty, count } = self.elements;
+        let value_type = value_type(ty, width);
+        if count == 1 {
+            let code = store_code(ty, width, self.effect.space).ok_or_else(|| unsupported(inst))?;
+            let value = cx.src(&sources[0], value_type)?;
+            cx.emit_access(code, &[], to, &[value]);
+            return Ok(());
+        }
+        let mut fields = Vec::new();
+        for source in sources {
+            fields.push(cx.src(source, value_type)?);
+        }
+        macro_rules! make {
+            ($m:ty, $r:ty) => {{
+                let values = cx.read_list::<$r>(&fields);
+                cx.emit(
+                    vector::<StoreVector<$m, $r>>(),
+                    StoreVectorOperands { to, values },
+                );
+            }};
+        }
+        pick_store!(ty, width, make).ok_or_else(|| unsupported(inst))
     }
-    pick_store!(ty, width, make).ok_or_else(|| unknown(inst))
 }

@@ -1,13 +1,16 @@
 //! The instruction families: each file lists its opcodes, lowers them, and holds their operations. What exists is in the crate
-//! `warpsmith-isa`; [`lower()`] asks it before a family sees the instruction.
+//! `warpsmith-isa`; [`lower()`] asks it before a family reads the modifiers of what it finds there.
 
+mod addresses;
 pub(crate) mod approximate;
 pub(crate) mod arithmetic;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod bits;
+mod bulk;
 pub(crate) mod call;
 pub(crate) mod carry;
+pub(crate) mod cluster_barrier;
 pub(crate) mod compare;
 mod comparison;
 pub(crate) mod control;
@@ -17,6 +20,7 @@ pub(crate) mod copy;
 pub(crate) mod dot;
 mod elements;
 mod family;
+pub(crate) mod fence;
 pub(crate) mod float;
 pub(crate) mod fragment;
 pub(crate) mod half;
@@ -26,6 +30,7 @@ pub(crate) mod lowering;
 pub(crate) mod match_lanes;
 pub(crate) mod matrix;
 mod matrix_operands;
+pub(crate) mod matrix_rows;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
@@ -34,9 +39,11 @@ pub(crate) mod redux;
 pub(crate) mod shuffle;
 pub(crate) mod special;
 pub(crate) mod stack;
+mod update;
 pub(crate) mod variables;
 pub(crate) mod video;
 pub(crate) mod vote;
+pub(crate) mod warp_barrier;
 mod warpgroup;
 pub(crate) mod wgmma;
 mod wgmma_completion;
@@ -45,8 +52,9 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use self::family::{Family, Lower};
-use super::lower::modifiers::unknown;
+use self::family::Family;
+use super::lower::accepted::{Lowering, ReadForm};
+use super::lower::form::FormReader;
 use super::lower::{Builder, accept};
 use crate::ptx::Result;
 use crate::ptx::ast::Instruction;
@@ -162,6 +170,7 @@ const FAMILIES: &[Family] = &[
     memory::FAMILY,
     atomic::FAMILY,
     barrier::FAMILY,
+    fence::FAMILY,
     shuffle::FAMILY,
     vote::FAMILY,
     match_lanes::FAMILY,
@@ -172,28 +181,30 @@ const FAMILIES: &[Family] = &[
     copy::FAMILY,
     stack::FAMILY,
     matrix::FAMILY,
-    fragment::FAMILY,
+    matrix_rows::FAMILY,
     wgmma::FAMILY,
     video::FAMILY,
 ];
 
-/// What lowers the instructions of an opcode.
-fn lowering(opcode: &str) -> Option<Lower> {
-    static LOWERINGS: OnceLock<FxHashMap<&str, Lower>> = OnceLock::new();
-    let lowerings = LOWERINGS.get_or_init(|| {
+/// What reads the forms of an opcode.
+fn reading(opcode: &str) -> Option<ReadForm> {
+    static READINGS: OnceLock<FxHashMap<&str, ReadForm>> = OnceLock::new();
+    let readings = READINGS.get_or_init(|| {
         let families = FAMILIES.iter();
-        let opcodes = families.flat_map(|family| family.opcodes.iter().map(|&o| (o, family.lower)));
+        let opcodes = families.flat_map(|family| family.opcodes.iter().map(|&o| (o, family.read)));
         opcodes.collect()
     });
-    lowerings.get(opcode).copied()
+    readings.get(opcode).copied()
+}
+
+/// Reads a form's modifiers; `None` if no family lowers it.
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    reading(form.opcode())?(form)
 }
 
 /// Lowers one instruction.
 pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
     let form = accept::check(cx, inst)?;
-    cx.set_form(form);
-    match lowering(inst.opcode) {
-        Some(lower) => lower(cx, inst),
-        None => Err(unknown(inst)),
-    }
+    cx.uses_async_proxy |= form.uses_async_proxy;
+    form.lower(cx, inst, read)
 }

@@ -11,15 +11,17 @@ use crate::engine::exec::operand::{
     LANES, Read, ReadList, ReadPredicate, Value, Width, Write, WriteList, WritePredicate, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, expect_operands};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
+use crate::engine::lower::{Builder, Field};
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["mov"],
-    lower,
+    read,
 };
 
 /// What can be moved.
@@ -120,14 +122,18 @@ pub(crate) fn code(width: Width) -> Option<Code> {
     })
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let ty = modifiers
-        .ty()
-        .filter(|t| t.bits != 8)
-        .ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[2])?;
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let ty = form.ty().filter(|ty| ty.bits != 8)?;
+    let code = code(Width::of(ty))?;
+    Some(Lowering::new(move |cx, inst| lower(cx, inst, ty, code)))
+}
+
+fn lower<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    ty: Ty,
+    code: Code,
+) -> Result<()> {
     let (target, source) = (&inst.operands[0], &inst.operands[1]);
     if let OperandKind::Vector(list) = &target.kind
         && list.len() > 1
@@ -158,7 +164,6 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
     if d == Field::Sink {
         return Ok(());
     }
-    let code = code(width).ok_or_else(|| unknown(inst))?;
     cx.emit_fields(code, &[d, a]);
     Ok(())
 }
@@ -174,11 +179,8 @@ fn part_type(inst: &Instruction, ty: Ty, list: &[Operand]) -> Result<Ty> {
         );
         return Err(Error::new(inst.at, message));
     }
-    Ok(Ty {
-        kind: Kind::Bits,
-        bits: ty.width() / list.len() as u32,
-        packed: 1,
-    })
+    let bits = ty.width() / list.len() as u32;
+    Ok(Ty::new(ScalarKind::Bits, bits))
 }
 
 /// `d = {list}`

@@ -14,7 +14,8 @@ use crate::engine::exec::operand::{
     LANES, Read, ReadArea, Value, Write, WriteArea, lanes_of, operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Ty, unknown};
+use crate::engine::lower::accepted::unsupported;
+use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Register, Symbol, Width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::{Error, Result};
@@ -92,7 +93,7 @@ pub(crate) struct Passing<'a, 'o> {
     pub ty: Ty,
     /// The registers.
     pub operands: &'o [Operand<'a>],
-    pub name: String,
+    pub name: &'a str,
     pub symbol: Symbol<'a>,
     /// The offset in the parameter.
     pub offset: i64,
@@ -140,7 +141,7 @@ pub(crate) fn lower<'a>(
                             vector::<LoadParameter<$m, $r>>()
                         };
                     }
-                    let code = pick_load!(ty, width, make).ok_or_else(|| unknown(inst))?;
+                    let code = pick_load!(ty, width, make).ok_or_else(|| unsupported(inst))?;
                     cx.emit_fields_with(code, &[d], &[base + offset]);
                 }
             }
@@ -191,7 +192,7 @@ fn load_area<'a>(
     }
     let field = Field::Register(area.register);
     if area.is_register(ty, width) {
-        let code = moves::code(width).ok_or_else(|| unknown(inst))?;
+        let code = moves::code(width).ok_or_else(|| unsupported(inst))?;
         cx.emit_fields(code, &[d, field]);
         return Ok(());
     }
@@ -200,7 +201,7 @@ fn load_area<'a>(
             scalar::<LoadArea<$m, $r>>()
         };
     }
-    let code = pick_load!(ty, width, make).ok_or_else(|| unknown(inst))?;
+    let code = pick_load!(ty, width, make).ok_or_else(|| unsupported(inst))?;
     cx.emit_fields_with(code, &[d, field], &[area.size, area.offset]);
     Ok(())
 }
@@ -216,7 +217,7 @@ fn store_area<'a>(
     let value = cx.src(operand, value_type(ty, width))?;
     let field = Field::Register(area.register);
     if area.is_register(ty, width) {
-        let code = moves::code(width).ok_or_else(|| unknown(inst))?;
+        let code = moves::code(width).ok_or_else(|| unsupported(inst))?;
         cx.emit_fields(code, &[field, value]);
         return Ok(());
     }
@@ -225,7 +226,7 @@ fn store_area<'a>(
             scalar::<StoreArea<$m, $r>>()
         };
     }
-    let code = pick_store!(ty, width, make).ok_or_else(|| unknown(inst))?;
+    let code = pick_store!(ty, width, make).ok_or_else(|| unsupported(inst))?;
     cx.emit_fields_with(code, &[field, value], &[area.size, area.offset]);
     Ok(())
 }

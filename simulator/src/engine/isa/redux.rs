@@ -1,20 +1,20 @@
 //! `redux`: one value made of those of the lanes of a warp.
 
 use super::family::Family;
+use super::lowering::emit;
 use std::marker::PhantomData;
 
 use crate::engine::exec::exchange::{Exchange, exchange};
 use crate::engine::exec::operand::{LANES, Read, Value, Write, lanes_of, operands};
 use crate::engine::exec::warp::Warp;
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["redux"],
-    lower,
+    read,
 };
 
 operands! {
@@ -71,36 +71,22 @@ impl<C: Combine> Exchange for Redux<C> {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if !modifiers.flag("sync") {
-        return Err(unknown(inst));
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if !form.has("sync") {
+        return None;
     }
-    let operation = modifiers
-        .any(&["add", "min", "max", "and", "or", "xor"])
-        .ok_or_else(|| unknown(inst))?;
-    let ty = modifiers
-        .ty()
-        .filter(|ty| ty.width() == 32)
-        .ok_or_else(|| unknown(inst))?;
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[3])?;
+    let operation = form.one_of(&["add", "min", "max", "and", "or", "xor"])?;
+    let ty = form.ty().filter(|ty| ty.width() == 32)?;
     let code = match (operation, ty.kind) {
-        ("add", Kind::Unsigned | Kind::Signed) => exchange::<Redux<Add>>(),
-        ("min", Kind::Unsigned) => exchange::<Redux<MinUnsigned>>(),
-        ("min", Kind::Signed) => exchange::<Redux<MinSigned>>(),
-        ("max", Kind::Unsigned) => exchange::<Redux<MaxUnsigned>>(),
-        ("max", Kind::Signed) => exchange::<Redux<MaxSigned>>(),
-        ("and", Kind::Bits) => exchange::<Redux<And>>(),
-        ("or", Kind::Bits) => exchange::<Redux<Or>>(),
-        ("xor", Kind::Bits) => exchange::<Redux<Xor>>(),
-        _ => return Err(unknown(inst)),
+        ("add", ScalarKind::Unsigned | ScalarKind::Signed) => exchange::<Redux<Add>>(),
+        ("min", ScalarKind::Unsigned) => exchange::<Redux<MinUnsigned>>(),
+        ("min", ScalarKind::Signed) => exchange::<Redux<MinSigned>>(),
+        ("max", ScalarKind::Unsigned) => exchange::<Redux<MaxUnsigned>>(),
+        ("max", ScalarKind::Signed) => exchange::<Redux<MaxSigned>>(),
+        ("and", ScalarKind::Bits) => exchange::<Redux<And>>(),
+        ("or", ScalarKind::Bits) => exchange::<Redux<Or>>(),
+        ("xor", ScalarKind::Bits) => exchange::<Redux<Xor>>(),
+        _ => return None,
     };
-    let fields = [
-        cx.dst(&inst.operands[0], Width::W32)?,
-        cx.src(&inst.operands[1], ty)?,
-        cx.src(&inst.operands[2], Ty::B32)?,
-    ];
-    cx.emit_fields(code, &fields);
-    Ok(())
+    Some(emit(code, ty, &[ty, Ty::B32]))
 }

@@ -6,15 +6,14 @@ use std::marker::PhantomData;
 use crate::engine::exec::exchange::{Exchange, exchange};
 use crate::engine::exec::operand::{LANES, Read, Write, WritePredicateOptional, operands};
 use crate::engine::exec::warp::Warp;
-use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, expect_operands};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["shfl"],
-    lower,
+    read,
 };
 
 operands! {
@@ -101,34 +100,27 @@ impl<M: Mode> Exchange for Shuffle<M> {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if !modifiers.flag("sync") {
-        return Err(unknown(inst));
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if !form.has("sync") || form.ty() != Some(Ty::B32) {
+        return None;
     }
-    let mode = modifiers
-        .any(&["up", "down", "bfly", "idx"])
-        .ok_or_else(|| unknown(inst))?;
-    if modifiers.ty() != Some(Ty::B32) {
-        return Err(unknown(inst));
-    }
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[5])?;
-    let (d, inside) = cx.dst_pair(&inst.operands[0])?;
-    let operands = ShuffleOperands {
-        d: d.into(),
-        inside: inside.into(),
-        value: cx.src(&inst.operands[1], Ty::B32)?.into(),
-        lane: cx.src(&inst.operands[2], Ty::B32)?.into(),
-        clamp: cx.src(&inst.operands[3], Ty::B32)?.into(),
-        members: cx.src(&inst.operands[4], Ty::B32)?.into(),
-    };
-    let code = match mode {
+    let code = match form.slot("mode")? {
         "up" => exchange::<Shuffle<Up>>(),
         "down" => exchange::<Shuffle<Down>>(),
         "bfly" => exchange::<Shuffle<Butterfly>>(),
         _ => exchange::<Shuffle<Index>>(),
     };
-    cx.emit(code, operands);
-    Ok(())
+    Some(Lowering::new(move |cx, inst| {
+        let (d, inside) = cx.dst_pair(&inst.operands[0])?;
+        let operands = ShuffleOperands {
+            d: d.into(),
+            inside: inside.into(),
+            value: cx.src(&inst.operands[1], Ty::B32)?.into(),
+            lane: cx.src(&inst.operands[2], Ty::B32)?.into(),
+            clamp: cx.src(&inst.operands[3], Ty::B32)?.into(),
+            members: cx.src(&inst.operands[4], Ty::B32)?.into(),
+        };
+        cx.emit(code, operands);
+        Ok(())
+    }))
 }

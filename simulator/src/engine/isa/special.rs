@@ -9,7 +9,7 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{LANES, Unary, Value, Write, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::Ty;
+use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Register, Width};
 use crate::ptx::ast::Position;
 use crate::ptx::{Error, Result};

@@ -1,6 +1,8 @@
 //! `alloca stacksave stackrestore`, and instructions that only tune a device: `setmaxnreg`, `griddepcontrol`, `createpolicy`.
 
+use super::control::nothing;
 use super::family::Family;
+use super::lowering::emit;
 use super::moves;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -8,8 +10,10 @@ use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{LANES, Read, Write, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Builder, Width};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -23,7 +27,7 @@ pub(super) const FAMILY: Family = Family {
         "griddepcontrol",
         "createpolicy",
     ],
-    lower,
+    read,
 };
 
 operands! {
@@ -98,69 +102,48 @@ impl Op for Restore {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    match inst.opcode {
-        "alloca" | "stacksave" | "stackrestore" => {
-            modifiers
-                .ty()
-                .filter(|t| t.width() == 64)
-                .ok_or_else(|| unknown(inst))?;
-            modifiers.finish(inst)?;
-        }
-        "setmaxnreg" => {
-            modifiers
-                .any(&["inc", "dec"])
-                .ok_or_else(|| unknown(inst))?;
-            modifiers.flag("sync");
-            modifiers.flag("aligned");
-            modifiers.ty();
-            modifiers.finish(inst)?;
-        }
-        "griddepcontrol" => {
-            modifiers
-                .any(&["launch_dependents", "wait"])
-                .ok_or_else(|| unknown(inst))?;
-            modifiers.finish(inst)?;
-        }
-        _ => {}
-    }
-    match inst.opcode {
-        "alloca" => {
-            expect_operands(inst, &[2, 3])?;
-            let align = match inst.operands.get(2).map(|o| &o.kind) {
-                None => 16,
-                Some(OperandKind::Int(align)) if (1..=1 << 16).contains(align) => *align as u32,
-                _ => return Err(Error::new(inst.at, "expected a constant alignment")),
-            };
-            if !align.is_power_of_two() {
-                return Err(Error::new(inst.at, "an alignment is a power of two"));
-            }
-            let (d, a) = (
-                cx.dst(&inst.operands[0], Width::W64)?,
-                cx.src(&inst.operands[1], Ty::B64)?,
-            );
-            cx.emit_fields_with(scalar::<Allocate>(), &[d, a], &[align]);
-        }
-        "stacksave" => {
-            expect_operands(inst, &[1])?;
-            let d = cx.dst(&inst.operands[0], Width::W64)?;
-            cx.emit_fields(scalar::<Save>(), &[d]);
-        }
-        "stackrestore" => {
-            expect_operands(inst, &[1])?;
-            let a = cx.src(&inst.operands[0], Ty::B64)?;
-            cx.emit_fields(scalar::<Restore>(), &[a]);
-        }
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    match form.opcode() {
+        // A policy is a hint for caches: any value will do.
         "createpolicy" => {
-            // A policy is a hint for caches: any value will do.
-            let target = inst.operands.first().ok_or_else(|| unknown(inst))?;
-            let d = cx.dst(target, Width::W64)?;
-            let zero = cx.constant(0, Width::W64);
-            let code = moves::code(Width::W64).ok_or_else(|| unknown(inst))?;
-            cx.emit_fields(code, &[d, zero]);
+            form.ignore_all();
+            let code = moves::code(Width::W64)?;
+            Some(Lowering::new(move |cx, inst| {
+                let d = cx.dst(&inst.operands[0], Width::W64)?;
+                let zero = cx.constant(0, Width::W64);
+                cx.emit_fields(code, &[d, zero]);
+                Ok(())
+            }))
         }
-        _ => super::control::emit_nothing(cx),
+        "setmaxnreg" | "griddepcontrol" => Some(nothing(form)),
+        opcode => {
+            let ty = form.ty().filter(|ty| ty.width() == 64)?;
+            Some(match opcode {
+                "alloca" => Lowering::new(allocate),
+                "stacksave" => emit(scalar::<Save>(), ty, &[]),
+                _ => Lowering::new(move |cx, inst| {
+                    let a = cx.src(&inst.operands[0], ty)?;
+                    cx.emit_fields(scalar::<Restore>(), &[a]);
+                    Ok(())
+                }),
+            })
+        }
     }
+}
+
+fn allocate<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let align = match inst.operands.get(2).map(|o| &o.kind) {
+        None => 16,
+        Some(OperandKind::Int(align)) if (1..=1 << 16).contains(align) => *align as u32,
+        _ => return Err(Error::new(inst.at, "expected a constant alignment")),
+    };
+    if !align.is_power_of_two() {
+        return Err(Error::new(inst.at, "an alignment is a power of two"));
+    }
+    let (d, a) = (
+        cx.dst(&inst.operands[0], Width::W64)?,
+        cx.src(&inst.operands[1], Ty::B64)?,
+    );
+    cx.emit_fields_with(scalar::<Allocate>(), &[d, a], &[align]);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::family::Family;
 use super::lanewise;
+use super::lowering::{emit, emit_with};
 use super::moves;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -12,15 +13,16 @@ use crate::engine::exec::operand::{
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::windows::{LOCAL, PARAMETERS, RANK_SHIFT, SHARED, WINDOWS, window};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Field, Register, Width, expect_operands};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
+use crate::engine::lower::{Builder, Field, Register, Width};
 use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["cvta", "isspacep", "mapa", "getctarank"],
-    lower,
+    read,
 };
 
 lanewise! {
@@ -205,80 +207,48 @@ const SPACES: [(&str, u32); 9] = [
     ("const", 32),
 ];
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    let to = inst.opcode == "cvta" && modifiers.flag("to");
-    let space = SPACES
-        .iter()
-        .find(|(name, _)| modifiers.flag(name))
-        .map(|&(_, bits)| bits);
-    let ty = if inst.opcode == "isspacep" {
-        None
-    } else {
-        modifiers.ty()
-    };
-    modifiers.finish(inst)?;
-    match inst.opcode {
-        "isspacep" => {
-            let space = space.ok_or_else(|| unknown(inst))?;
-            expect_operands(inst, &[2])?;
-            let (d, a) = (
-                cx.dst(&inst.operands[0], Width::of(Ty::PRED))?,
-                cx.src(&inst.operands[1], Ty::U64)?,
-            );
-            cx.emit_fields_with(scalar::<InSpace>(), &[d, a], &[space]);
-            Ok(())
-        }
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let space = form.slot("space");
+    let bits = SPACES.iter().find(|(name, _)| Some(*name) == space);
+    let space = bits.map(|&(_, bits)| bits);
+    match form.opcode() {
+        "isspacep" => Some(emit_with(
+            scalar::<InSpace>(),
+            Ty::PRED,
+            &[Ty::U64],
+            &[space?],
+        )),
         "cvta" => {
-            let space = space.ok_or_else(|| unknown(inst))?;
-            let ty = ty.filter(|t| *t == Ty::U64).ok_or_else(|| unknown(inst))?;
-            expect_operands(inst, &[2])?;
-            convert(cx, inst, to, space, ty)
+            let code = conversion(space?, form.has("to"))?;
+            let ty = form.ty().filter(|ty| *ty == Ty::U64)?;
+            Some(emit(code, ty, &[ty]))
         }
-        _ => {
-            let ty = ty
-                .filter(|t| *t == Ty::U32 || *t == Ty::U64)
-                .ok_or_else(|| unknown(inst))?;
+        opcode => {
+            let ty = form.ty()?;
             let generic = space.is_none();
             if space.is_some_and(|s| s != 4) || generic && ty == Ty::U32 {
-                return Err(unknown(inst));
+                return None;
             }
-            let map = inst.opcode == "mapa";
-            expect_operands(inst, &[if map { 3 } else { 2 }])?;
-            let width = if map { Width::of(ty) } else { Width::W32 };
-            let d = cx.dst(&inst.operands[0], width)?;
-            let a = cx.src(&inst.operands[1], ty)?;
-            if !map {
-                let code = if ty == Ty::U64 {
-                    scalar::<RankOf<u64>>()
-                } else {
-                    scalar::<RankOf<u32>>()
+            if opcode == "getctarank" {
+                let code = match ty {
+                    Ty::U64 => scalar::<RankOf<u64>>(),
+                    _ => scalar::<RankOf<u32>>(),
                 };
-                cx.emit_fields(code, &[d, a]);
-                return Ok(());
+                return Some(emit(code, Ty::U32, &[ty]));
             }
-            let rank = cx.src(&inst.operands[2], Ty::U32)?;
-            let code = match (ty == Ty::U64, generic) {
-                (true, true) => scalar::<MapRank<u64, true>>(),
-                (true, false) => scalar::<MapRank<u64, false>>(),
-                (false, _) => scalar::<MapRank<u32, false>>(),
+            let code = match (ty, generic) {
+                (Ty::U64, true) => scalar::<MapRank<u64, true>>(),
+                (Ty::U64, false) => scalar::<MapRank<u64, false>>(),
+                _ => scalar::<MapRank<u32, false>>(),
             };
-            cx.emit_fields(code, &[d, a, rank]);
-            Ok(())
+            Some(emit(code, ty, &[ty, Ty::U32]))
         }
     }
 }
 
-fn convert<'a>(
-    cx: &mut Builder<'a, '_>,
-    inst: &'a Instruction<'a>,
-    to: bool,
-    space: u32,
-    ty: Ty,
-) -> Result<()> {
-    let (target, source) = (&inst.operands[0], &inst.operands[1]);
-    let d = cx.dst(target, Width::of(ty))?;
-    let code: Option<Code> = match (space, to) {
+/// The conversion to (`to`) or from the addresses of a space.
+fn conversion(space: u32, to: bool) -> Option<Code> {
+    match (space, to) {
         (1 | 32, _) => moves::code(Width::W64),
         (2 | 4, true) => Some(vector::<FromShared>()),
         (_, true) => Some(vector::<FromWindow>()),
@@ -286,8 +256,5 @@ fn convert<'a>(
         (8, false) => Some(vector::<ToLocal>()),
         (16, false) => Some(vector::<ToParameter>()),
         _ => None,
-    };
-    let a = cx.src(source, Ty::U64)?;
-    cx.emit_fields(code.ok_or_else(|| unknown(inst))?, &[d, a]);
-    Ok(())
+    }
 }

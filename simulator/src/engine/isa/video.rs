@@ -6,7 +6,9 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Read, Write, operands};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Kind, Modifiers, Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Width};
 use crate::numerics::compare::Comparison;
 use crate::numerics::video::{Operation, Video};
@@ -31,7 +33,7 @@ pub(super) const FAMILY: Family = Family {
         "vset2",
         "vset4",
     ],
-    lower,
+    read,
 };
 
 operands! {
@@ -180,16 +182,11 @@ fn shape(opcode: &str) -> Option<(&str, u32)> {
     Some((name, parts.parse().ok()?))
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let (name, lanes) = shape(inst.opcode).ok_or_else(|| unknown(inst))?;
-    let mut modifiers = Modifiers::new(inst);
-    let mut signed = || modifiers.ty().map(|ty| ty.kind == Kind::Signed);
-    let set = name == "vset";
-    let result = if set { Some(false) } else { signed() };
-    let (result, a, b) = match (result, signed(), signed()) {
-        (Some(result), Some(a), Some(b)) => (result, a, b),
-        _ => return Err(unknown(inst)),
-    };
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    let (name, lanes) = shape(form.opcode())?;
+    let signed = || form.ty().map(|ty| ty.kind == ScalarKind::Signed);
+    let result = if name == "vset" { false } else { signed()? };
+    let operands_signed = [signed()?, signed()?];
     let operation = match name {
         "vadd" => Operation::Add,
         "vsub" => Operation::Sub,
@@ -197,21 +194,22 @@ pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> 
         "vabsdiff" => Operation::AbsoluteDifference,
         "vmin" => Operation::Min,
         "vmax" => Operation::Max,
-        _ => Operation::Set(
-            modifiers
-                .next_if(Comparison::parse)
-                .ok_or_else(|| unknown(inst))?,
-        ),
+        _ => Operation::Set(form.next(Comparison::parse)?),
     };
-    let sat = !set && modifiers.flag("sat");
-    let accumulate = !sat && modifiers.flag("add");
-    modifiers.finish(inst)?;
-    let mut video = Video {
-        operands_signed: [a, b],
+    let sat = form.has("sat");
+    let accumulate = !sat && form.has("add");
+    let video = Video {
+        operands_signed,
         sat,
         accumulate,
         ..Video::plain(operation, lanes, result)
     };
+    Some(Lowering::new(move |cx, inst| lower(cx, inst, video)))
+}
+
+/// Reads the selectors of the operands into `video`.
+fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>, mut video: Video) -> Result<()> {
+    let lanes = video.lanes;
     let (target, mask) = selected(&inst.operands[0], lanes, lanes)?;
     if let Some(mask) = mask {
         video.mask = mask.iter().fold(0, |mask, lane| mask | 1 << lane);

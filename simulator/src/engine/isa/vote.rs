@@ -1,6 +1,7 @@
 //! `vote activemask elect`: which lanes of a warp are here, which agree, and one of them.
 
 use super::family::Family;
+use super::lowering::emit;
 use std::marker::PhantomData;
 
 use crate::engine::exec::cluster::Cluster;
@@ -12,15 +13,14 @@ use crate::engine::exec::operand::{
     operands,
 };
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::lower::modifiers::{Modifiers, Ty, unknown};
-use crate::engine::lower::{Builder, Width, expect_operands};
-use crate::ptx::Result;
-use crate::ptx::ast::Instruction;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["vote", "activemask", "elect"],
-    lower,
+    read,
 };
 
 operands! {
@@ -124,50 +124,34 @@ impl Op for ActiveMask {
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let mut modifiers = Modifiers::new(inst);
-    if inst.opcode == "activemask" {
-        if modifiers.ty() != Some(Ty::B32) {
-            return Err(unknown(inst));
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    match form.opcode() {
+        "activemask" => {
+            let ty = form.ty().filter(|&ty| ty == Ty::B32)?;
+            Some(emit(scalar::<ActiveMask>(), ty, &[]))
         }
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[1])?;
-        let d = cx.dst(&inst.operands[0], Width::W32)?.into();
-        cx.emit(scalar::<ActiveMask>(), ActiveMaskOperands { d });
-        return Ok(());
+        _ if !form.has("sync") => None,
+        "elect" => Some(Lowering::new(|cx, inst| {
+            let (leader, is_leader) = cx.dst_pair(&inst.operands[0])?;
+            let operands = ElectOperands {
+                leader: leader.into(),
+                is_leader: is_leader.into(),
+                members: cx.src(&inst.operands[1], Ty::B32)?.into(),
+            };
+            cx.emit(exchange::<Elect>(), operands);
+            Ok(())
+        })),
+        _ => vote(form),
     }
-    if !modifiers.flag("sync") {
-        return Err(unknown(inst));
-    }
-    if inst.opcode == "elect" {
-        modifiers.finish(inst)?;
-        expect_operands(inst, &[2])?;
-        let (leader, is_leader) = cx.dst_pair(&inst.operands[0])?;
-        let operands = ElectOperands {
-            leader: leader.into(),
-            is_leader: is_leader.into(),
-            members: cx.src(&inst.operands[1], Ty::B32)?.into(),
-        };
-        cx.emit(exchange::<Elect>(), operands);
-        return Ok(());
-    }
-    let (code, ty) = match modifiers.any(&["all", "any", "uni", "ballot"]) {
-        Some("all") => (exchange::<Vote<All>>(), Ty::PRED),
-        Some("any") => (exchange::<Vote<Any>>(), Ty::PRED),
-        Some("uni") => (exchange::<Vote<Uniform>>(), Ty::PRED),
-        Some(_) => (exchange::<Ballot>(), Ty::B32),
-        None => return Err(unknown(inst)),
+}
+
+fn vote(form: &FormReader<'_>) -> Option<Lowering> {
+    let (code, ty) = match form.one_of(&["all", "any", "uni", "ballot"])? {
+        "all" => (exchange::<Vote<All>>(), Ty::PRED),
+        "any" => (exchange::<Vote<Any>>(), Ty::PRED),
+        "uni" => (exchange::<Vote<Uniform>>(), Ty::PRED),
+        _ => (exchange::<Ballot>(), Ty::B32),
     };
-    if modifiers.ty() != Some(ty) {
-        return Err(unknown(inst));
-    }
-    modifiers.finish(inst)?;
-    expect_operands(inst, &[3])?;
-    let fields = [
-        cx.dst(&inst.operands[0], Width::of(ty))?,
-        cx.src(&inst.operands[1], Ty::PRED)?,
-        cx.src(&inst.operands[2], Ty::B32)?,
-    ];
-    cx.emit_fields(code, &fields);
-    Ok(())
+    let ty = form.ty().filter(|&found| found == ty)?;
+    Some(emit(code, ty, &[Ty::PRED, Ty::B32]))
 }

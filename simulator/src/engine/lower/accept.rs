@@ -1,8 +1,11 @@
 //! Whether an instruction exists, and in the module's PTX version and architecture: what ptxas would say before it compiles.
 
+use std::rc::Rc;
+
 use warpsmith_isa::operand::{Role, Shape};
 use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special};
 
+use super::accepted::AcceptedForm;
 use super::builder::Builder;
 use super::scope::Symbol;
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
@@ -12,29 +15,33 @@ use crate::ptx::{Error, Result};
 const MAX_OPERANDS: usize = warpsmith_isa::form::MAX_OPERANDS + 1;
 
 /// The form of an instruction; refuses one that does not exist, or not for this module.
-pub(crate) fn check<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<Match> {
+pub(crate) fn check<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+) -> Result<Rc<AcceptedForm>> {
     let mut shapes = [Shape::Unknown; MAX_OPERANDS];
     let operands = inst.operands.get(..MAX_OPERANDS).unwrap_or(&inst.operands);
     for (shape, operand) in shapes.iter_mut().zip(operands) {
         *shape = self::shape(cx, operand)?;
     }
     let shapes = &shapes[..operands.len()];
-    let forms = cx
-        .module
-        .accepts
-        .forms((inst.opcode, &inst.modifiers))
-        .map_err(|message| Error::new(inst.at, message))?;
+    let accepts = &mut cx.module.accepts;
+    let named = accepts.named((inst.opcode, &inst.modifiers));
+    let forms = named.forms.clone();
+    let number = named.number;
+    cx.set_name(number, inst);
+    let forms = forms.map_err(|message| Error::new(inst.at, message.as_str()))?;
     let mut closest: Option<(Misfit, &Match)> = None;
-    for form in forms {
-        let Some(misfit) = form.misfit(shapes) else {
-            return Ok(*form);
+    for form in forms.iter() {
+        let Some(misfit) = form.found.misfit(shapes) else {
+            return Ok(form.clone());
         };
         let progress = |misfit: &Misfit| match *misfit {
             Misfit::Count { .. } => 0,
             Misfit::Operand { number, .. } => number + 1,
         };
         if closest.is_none_or(|(other, _)| progress(&misfit) > progress(&other)) {
-            closest = Some((misfit, form));
+            closest = Some((misfit, &form.found));
         }
     }
     Err(match closest {
@@ -126,7 +133,7 @@ fn wanted(form: &Match, operand: &isa::operand::Operand) -> String {
 }
 
 /// How many operands there are in braces or brackets; refuses special registers among them that do not exist for this module.
-fn count<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
+fn count<'a>(cx: &mut Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
     for operand in operands {
         shape(cx, operand)?;
     }
@@ -134,16 +141,16 @@ fn count<'a>(cx: &Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
 }
 
 /// What an operand looks like; refuses special registers that do not exist for this module.
-fn shape<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
+fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
     Ok(match &operand.kind {
-        OperandKind::Name(name) => match cx.find(name) {
+        OperandKind::Name(name) => match cx.mention(name) {
             Some(Symbol::Register { ty, .. }) => Shape::Register(ty.name),
             Some(Symbol::Vector { .. }) => Shape::Register(""),
             Some(_) => Shape::Symbol,
             None => special(cx, name, operand)?,
         },
         OperandKind::Component(name, part) => {
-            if cx.find(name).is_none() {
+            if cx.mention(name).is_none() {
                 special(cx, &format!("{name}.{part}"), operand)?
             } else {
                 Shape::Unknown

@@ -1,19 +1,30 @@
 //! The instructions that a module may have: those of its `.version` and `.target`.
 
-use rustc_hash::FxHashMap;
-use warpsmith_isa::{Match, PtxVersion, Target, matches};
+use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+use warpsmith_isa::{PtxVersion, Target, matches};
+
+use super::accepted::AcceptedForm;
 use crate::ptx::ast;
 
 /// An instruction's opcode and modifiers.
 type Name<'a> = (&'a str, &'a [&'a str]);
 
+/// The instructions of one name.
+pub(crate) struct Named {
+    /// Its number: names are numbered as they come.
+    pub number: usize,
+    /// Their forms, or why there are none.
+    pub forms: std::result::Result<Rc<[Rc<AcceptedForm>]>, Rc<String>>,
+}
+
 /// What a module may use, with what is known already of the instructions that it has.
 pub(crate) struct Acceptance<'a> {
     pub version: PtxVersion,
     pub target: Target,
-    /// The forms of each name so far, or why there are none.
-    forms: FxHashMap<Name<'a>, std::result::Result<Vec<Match>, String>>,
+    /// The names so far.
+    names: FxHashMap<Name<'a>, Named>,
 }
 
 impl<'a> Acceptance<'a> {
@@ -24,30 +35,41 @@ impl<'a> Acceptance<'a> {
             version: PtxVersion::new(part(module.version.0), part(module.version.1)),
             // What is newer than the tables may have all that they list.
             target: Target::parse(module.target).unwrap_or(Target::NEWEST),
-            forms: FxHashMap::default(),
+            names: FxHashMap::default(),
         }
     }
 
-    /// The forms with this name, or why there are none.
-    pub fn forms(&mut self, name: Name<'a>) -> std::result::Result<&[Match], &str> {
+    /// The instructions with this name.
+    pub fn named(&mut self, name: Name<'a>) -> &Named {
         let (version, target) = (self.version, self.target);
-        let forms = self.forms.entry(name).or_insert_with(|| {
-            let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
-            let mut refusal = None;
-            let allowed: Vec<Match> = found
-                .filter(|found| match found.check_target(version, target) {
-                    Ok(()) => true,
-                    Err(error) => {
-                        refusal = refusal.or(Some(error));
-                        false
-                    }
-                })
-                .collect();
-            match refusal {
-                Some(refusal) if allowed.is_empty() => Err(refusal.to_string()),
-                _ => Ok(allowed),
+        let number = self.names.len();
+        self.names.entry(name).or_insert_with(|| Named {
+            number,
+            forms: forms(name, version, target).map_err(Rc::new),
+        })
+    }
+}
+
+/// The forms with this name that a module may have.
+fn forms(
+    name: Name<'_>,
+    version: PtxVersion,
+    target: Target,
+) -> std::result::Result<Rc<[Rc<AcceptedForm>]>, String> {
+    let mut refusal: Option<String> = None;
+    let found = matches(name.0, name.1).map_err(|refusal| refusal.to_string())?;
+    let allowed: Rc<[Rc<AcceptedForm>]> = found
+        .filter(|found| match found.check_target(version, target) {
+            Ok(()) => true,
+            Err(error) => {
+                refusal.get_or_insert_with(|| error.to_string());
+                false
             }
-        });
-        forms.as_deref().map_err(String::as_str)
+        })
+        .map(|found| Rc::new(AcceptedForm::new(found)))
+        .collect();
+    match refusal {
+        Some(refusal) if allowed.is_empty() => Err(refusal),
+        _ => Ok(allowed),
     }
 }

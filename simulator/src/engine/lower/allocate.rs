@@ -1,8 +1,9 @@
 //! Register allocation: virtual registers get places in the frame, shared by those that are never alive together, so that
 //! a warp's frame stays small enough for the caches; then instructions get their final form.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 use super::builder::{Builder, Control, Lowered, Registers};
 use super::field::{Field, Named, Register};
@@ -325,7 +326,7 @@ fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32,
     order.sort_unstable();
     let mut offsets = vec![FIRST; intervals.len()];
     let mut top = FIRST;
-    let mut free: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut free: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     let mut alive = std::collections::BinaryHeap::new();
     let (mut words, mut peak) = (0u32, 0u32);
     for (start, end, register) in order {
@@ -399,8 +400,9 @@ fn finish(
     let first_label = lists.len() as u32;
     lists.extend(builder.list_labels.iter().map(|&l| label(l)));
     let mut code = Vec::with_capacity(builder.code.len());
+    let mut words = Vec::new();
     for inst in &builder.code {
-        let mut words = Vec::new();
+        words.clear();
         slots(builder, inst, |slot, given| match slot {
             Slot::Read(_)
             | Slot::Write(_)
@@ -421,7 +423,7 @@ fn finish(
             lists.extend_from_slice(&words);
         }
         code.push(Inst {
-            operation: inst.code.operation,
+            operation: inst.code.at(builder.module.level),
             guard: inst.guard.map_or(0, |(register, negated)| {
                 offsets[register.0 as usize] | if negated { 1 << 31 } else { 0 }
             }),
@@ -461,6 +463,7 @@ fn finish(
         zeroed,
         local_bytes: builder.local_bytes,
         local_align: builder.local_align,
+        uses_async_proxy: builder.uses_async_proxy,
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),

@@ -1,16 +1,12 @@
 //! The builder of one function: its registers, names and constants, and the instructions that have been emitted.
 
-use rustc_hash::FxHashMap;
-use warpsmith_isa::Match;
-use warpsmith_isa::effect::Effect;
-
 use super::constants::Constants;
 use super::context::Context;
 use super::field::{Field, Register};
 use super::scope::{Scope, Symbol};
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Width;
-use crate::ptx::ast::{Linkage, Position};
+use crate::ptx::ast::{Instruction, Linkage, Position};
 use crate::ptx::{Error, Result};
 
 /// Where control goes after an instruction.
@@ -60,6 +56,9 @@ pub(crate) struct Call {
     pub results: Vec<(Field, u32)>,
 }
 
+/// The number of a name that a function does not have yet.
+const NO_NAME: u16 = u16::MAX;
+
 /// The builder.
 pub(crate) struct Builder<'a, 'm> {
     /// The module.
@@ -82,13 +81,18 @@ pub(crate) struct Builder<'a, 'm> {
     pub constants: Constants,
     pub local_bytes: u32,
     pub local_align: u32,
+    /// Whether an instruction of it accesses memory by the asynchronous proxy.
+    pub uses_async_proxy: bool,
     pub calls: Vec<Call>,
     /// Areas with the instructions they are alive for.
     pub areas: Vec<(Register, u32, u32)>,
     pub formals: Vec<Register>,
     pub returns: Vec<Register>,
     pub names: Vec<String>,
-    name_index: FxHashMap<String, u16>,
+    /// For each name of the module's instructions: its number in `names`, or [`NO_NAME`].
+    name_numbers: Vec<u16>,
+    /// What the names in the current instruction's operands mean: looked up once.
+    pub(super) mentions: Vec<(&'a str, Option<Symbol<'a>>)>,
     /// The number of the `.loc` that holds.
     pub(super) location: u32,
     /// Where the current instruction stands.
@@ -97,8 +101,6 @@ pub(crate) struct Builder<'a, 'm> {
     pub(super) guard: Option<(Register, bool)>,
     /// The number of its name.
     pub(super) name: u16,
-    /// Its form.
-    form: Option<Match>,
 }
 
 impl<'a, 'm> Builder<'a, 'm> {
@@ -119,30 +121,40 @@ impl<'a, 'm> Builder<'a, 'm> {
             constants: Constants::default(),
             local_bytes: 0,
             local_align: 16,
+            uses_async_proxy: false,
             calls: Vec::new(),
             areas: Vec::new(),
             formals: Vec::new(),
             returns: Vec::new(),
             names: Vec::new(),
-            name_index: FxHashMap::default(),
+            name_numbers: Vec::new(),
+            mentions: Vec::new(),
             location: 0,
             at: Position::default(),
             guard: None,
             name: 0,
-            form: None,
         }
     }
 
-    pub(super) fn name_number(&mut self, name: &str) -> u16 {
-        if let Some(&number) = self.name_index.get(name) {
-            return number;
+    /// Names what is emitted next by an instruction, whose name has this number in the module.
+    pub(super) fn set_name(&mut self, number: usize, inst: &Instruction<'_>) {
+        if number >= self.name_numbers.len() {
+            self.name_numbers.resize(number + 1, NO_NAME);
         }
-        let number = self.names.len().min(usize::from(u16::MAX)) as u16;
-        if usize::from(number) == self.names.len() {
-            self.names.push(name.to_owned());
+        if self.name_numbers[number] == NO_NAME {
+            self.name_numbers[number] = self.add_name(inst.name());
         }
-        self.name_index.insert(name.to_owned(), number);
-        number
+        self.name = self.name_numbers[number];
+    }
+
+    /// Adds a name of instructions; its number.
+    pub(super) fn add_name(&mut self, name: String) -> u16 {
+        // Beyond so many, names are those of other instructions.
+        let number = self.names.len().min(usize::from(NO_NAME) - 1);
+        if number == self.names.len() {
+            self.names.push(name);
+        }
+        number as u16
     }
 
     /// The innermost scope.
@@ -154,6 +166,22 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// What a name means here.
     pub fn find(&self, name: &str) -> Option<Symbol<'a>> {
+        // Each mention of a name has a place of its own in the text.
+        let is_mention = |&&(mention, _): &&(&str, _)| std::ptr::eq::<str>(mention, name);
+        match self.mentions.iter().find(is_mention) {
+            Some(&(_, symbol)) => symbol,
+            None => self.look_up(name),
+        }
+    }
+
+    /// What a name in an operand of the current instruction means; [`Builder::find`] knows it from then on.
+    pub(super) fn mention(&mut self, name: &'a str) -> Option<Symbol<'a>> {
+        let symbol = self.look_up(name);
+        self.mentions.push((name, symbol));
+        symbol
+    }
+
+    fn look_up(&self, name: &str) -> Option<Symbol<'a>> {
         self.scopes
             .iter()
             .rev()
@@ -211,32 +239,6 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// The current guard.
     pub fn guard(&self) -> Option<(Register, bool)> {
         self.guard
-    }
-
-    /// Sets the form of the instruction that is being lowered.
-    pub fn set_form(&mut self, form: Match) {
-        self.form = Some(form);
-    }
-
-    /// The form of the instruction that is being lowered.
-    ///
-    /// # Panics
-    /// Outside of the lowering of an instruction.
-    pub fn form(&self) -> &Match {
-        self.form.as_ref().expect("an instruction is being lowered")
-    }
-
-    /// What the instruction declares to do at its address operand of this number.
-    ///
-    /// # Panics
-    /// If it declares nothing there: a mistake of the instruction's form.
-    pub fn effect(&self, operand: usize) -> Effect {
-        let found = self.form().effects().find(|found| found.operand == operand);
-        let found = found.unwrap_or_else(|| {
-            let name = &self.names[usize::from(self.name)];
-            panic!("`{name}` declares no access at operand {operand}")
-        });
-        found.effect
     }
 
     /// Sets the guard of what is emitted next.

@@ -3,6 +3,7 @@
 use super::acceptance::Acceptance;
 use super::scope::{Scope, Symbol};
 use super::shared;
+use crate::engine::exec::level::VectorLevel;
 use crate::engine::exec::operand::Width;
 use crate::engine::module::{Global, Space as GlobalSpace};
 use crate::engine::source::SourceTable;
@@ -11,6 +12,8 @@ use crate::ptx::{Error, Result};
 
 /// What the functions of a module share while they are lowered.
 pub(crate) struct Context<'a> {
+    /// The vector instructions that its code may use.
+    pub level: VectorLevel,
     /// Module-scope names.
     pub scope: Scope<'a>,
     /// Addresses of shared variables.
@@ -33,6 +36,7 @@ impl<'a> Context<'a> {
     /// That of a module with these names, shared variables and signatures of its functions. `place` gives the address of a
     /// variable, or none if there is no memory.
     pub fn new(
+        level: VectorLevel,
         module: &ast::Module<'a>,
         scope: Scope<'a>,
         shared: shared::Layout<'a>,
@@ -40,6 +44,7 @@ impl<'a> Context<'a> {
         place: &'a mut dyn FnMut(&Global) -> Option<u64>,
     ) -> Context<'a> {
         Context {
+            level,
             scope,
             shared,
             signatures,

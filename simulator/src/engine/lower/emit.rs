@@ -3,9 +3,7 @@
 use super::builder::{Builder, Control, Lowered, Registers};
 use super::field::{Field, Named};
 use crate::engine::exec::op::Code;
-use crate::engine::exec::operand::{
-    Address, Labels, Operands, ReadList, SINK, Slot, Width, WriteList,
-};
+use crate::engine::exec::operand::{Address, Operands, ReadList, SINK, Slot, Width, WriteList};
 
 impl Builder<'_, '_> {
     /// A list of sources.
@@ -24,13 +22,6 @@ impl Builder<'_, '_> {
         WriteList::new(start, fields.len() as u32)
     }
 
-    /// A list of labels.
-    pub fn label_list(&mut self, labels: &[u32]) -> Labels {
-        let start = self.list_labels.len() as u32;
-        self.list_labels.extend_from_slice(labels);
-        Labels::new(start, labels.len() as u32)
-    }
-
     /// Emits an instruction with the current guard. Each operand is checked against what the operation expects.
     ///
     /// # Panics
@@ -41,19 +32,20 @@ impl Builder<'_, '_> {
             "{}: the operation has other operands",
             self.names[usize::from(self.name)]
         );
-        let mut words = vec![0u32; size_of::<O>() / 4];
+        let start = self.words.len();
+        self.words.resize(start + size_of::<O>() / 4, 0);
+        let words = &mut self.words[start..];
         // SAFETY: `Operands` are structs of so many `u32`, so that they can be copied as such.
         unsafe {
             let from = (&raw const operands).cast::<u8>();
             from.copy_to_nonoverlapping(words.as_mut_ptr().cast(), words.len() * 4);
         }
-        self.emit_words(code, &words)
+        self.emit_words(code, start)
     }
 
     /// Emits an instruction whose operands are registers and constants only, in the order of its slots.
     pub fn emit_fields(&mut self, code: Code, fields: &[Field]) -> &mut Lowered {
-        let words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
-        self.emit_words(code, &words)
+        self.emit_fields_with(code, fields, &[])
     }
 
     /// An address operand with this base.
@@ -69,10 +61,11 @@ impl Builder<'_, '_> {
         address: Address,
         behind: &[Field],
     ) -> &mut Lowered {
-        let mut words: Vec<u32> = before.iter().map(|field| field.word()).collect();
-        words.extend(address.words());
-        words.extend(behind.iter().map(|field| field.word()));
-        self.emit_words(code, &words)
+        let start = self.words.len();
+        self.words.extend(before.iter().map(|field| field.word()));
+        self.words.extend(address.words());
+        self.words.extend(behind.iter().map(|field| field.word()));
+        self.emit_words(code, start)
     }
 
     /// As [`Builder::emit_fields`], with numbers behind the fields.
@@ -82,14 +75,14 @@ impl Builder<'_, '_> {
         fields: &[Field],
         numbers: &[u32],
     ) -> &mut Lowered {
-        let mut words: Vec<u32> = fields.iter().map(|field| field.word()).collect();
-        words.extend(numbers);
-        self.emit_words(code, &words)
+        let start = self.words.len();
+        self.words.extend(fields.iter().map(|field| field.word()));
+        self.words.extend(numbers);
+        self.emit_words(code, start)
     }
 
-    fn emit_words(&mut self, code: Code, given: &[u32]) -> &mut Lowered {
-        let words = self.words.len();
-        self.words.extend_from_slice(given);
+    /// Emits an instruction whose words have been pushed from here on.
+    fn emit_words(&mut self, code: Code, words: usize) -> &mut Lowered {
         let mut at = words;
         for &slot in code.slots {
             assert!(

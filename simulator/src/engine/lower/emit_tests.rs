@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::*;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::Level;
+use crate::engine::exec::level::{Level, VectorLevel};
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
     Binary, Read, ReadArea, Unary, WriteOptional, WritePredicate, operands,
@@ -45,9 +45,16 @@ fn build<R>(f: impl FnOnce(&mut Builder<'_, '_>) -> R) -> R {
     let tree = ptx::parse(".version 8.0\n.target sm_90\n.address_size 64\n").expect("a module");
     let mut place = |_: &_| None;
     let shared = Layout::new(&tree, &[]);
-    let mut context = Context::new(&tree, Scope::default(), shared, Vec::new(), &mut place);
+    let mut context = Context::new(
+        VectorLevel::Base,
+        &tree,
+        Scope::default(),
+        shared,
+        Vec::new(),
+        &mut place,
+    );
     let mut cx = Builder::new(&mut context, 0);
-    cx.name = cx.name_number("test");
+    cx.name = cx.add_name("test".to_owned());
     f(&mut cx)
 }
 

@@ -1,6 +1,6 @@
 //! What lowered instructions name: virtual registers and constants, and the words that stand for them until allocation.
 
-use super::modifiers::Ty;
+use super::types::Ty;
 use crate::engine::exec::operand::{
     Read, ReadArea, ReadPredicate, SINK, Width, Write, WriteArea, WriteOptional, WritePredicate,
     WritePredicateOptional,

@@ -6,23 +6,25 @@
 
 pub(crate) mod accept;
 mod acceptance;
+pub(crate) mod accepted;
 mod allocate;
 mod builder;
 mod constants;
 mod context;
 mod emit;
 mod field;
-pub(crate) mod modifiers;
+pub(crate) mod form;
 mod module;
 mod operands;
 mod scope;
 mod shared;
 mod statements;
+pub(crate) mod types;
 mod variables;
 
 pub(crate) use super::exec::operand::Width;
 pub(crate) use builder::{Builder, Call, Control, Registers};
 pub(crate) use field::{Field, Register};
 pub(crate) use module::load;
-pub(crate) use operands::{AddressOperand, Base, expect_operands};
+pub(crate) use operands::{AddressOperand, Base};
 pub(crate) use scope::Symbol;

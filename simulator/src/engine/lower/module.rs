@@ -7,6 +7,7 @@ use super::builder::Builder;
 use super::context::Context;
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
+use crate::engine::exec::level::VectorLevel;
 use crate::engine::exec::operand::Width;
 use crate::engine::module::{
     Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
@@ -38,16 +39,21 @@ fn is_runtime(name: &str) -> bool {
     matches!(name, "vprintf" | "__assertfail" | "malloc" | "free") || name.starts_with("cuda")
 }
 
-/// Loads a module.
+/// Loads a module. Its code uses vector instructions up to a level, of those that the machine has.
 pub(crate) fn load(
     text: &str,
+    level: VectorLevel,
     place: &mut dyn FnMut(&Global) -> Option<u64>,
 ) -> std::result::Result<Module, LoadError> {
     let tree = ptx::parse(text)?;
-    Ok(lower(&tree, place)?)
+    Ok(lower(&tree, level.min(VectorLevel::of_machine()), place)?)
 }
 
-fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) -> Result<Module> {
+fn lower(
+    tree: &ast::Module<'_>,
+    level: VectorLevel,
+    place: &mut dyn FnMut(&Global) -> Option<u64>,
+) -> Result<Module> {
     let mut scope = Scope::default();
     let mut defined: Vec<&ast::Function> = Vec::new();
     for function in tree.functions.iter().filter(|f| f.body.is_some()) {
@@ -86,7 +92,7 @@ fn lower(tree: &ast::Module<'_>, place: &mut dyn FnMut(&Global) -> Option<u64>) 
         signatures.push((widths(&function.returns)?, widths(parameters)?));
     }
     let shared = shared::Layout::new(tree, &defined);
-    let mut context = Context::new(tree, scope, shared, signatures, place);
+    let mut context = Context::new(level, tree, scope, shared, signatures, place);
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
             (Space::Shared, _) => Symbol::Shared {

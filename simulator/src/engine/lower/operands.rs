@@ -1,13 +1,15 @@
 //! Operands: registers, constants, addresses and vectors of the widths that an instruction needs.
 
+use std::borrow::Cow;
+
 use super::builder::Builder;
 use super::field::{Field, Register};
-use super::modifiers::{Kind, Ty};
 use super::scope::Symbol;
+use super::types::{ScalarKind, Ty};
 use crate::engine::exec::operand::Width;
 use crate::engine::exec::windows;
 use crate::engine::isa;
-use crate::ptx::ast::{AddressBase, Float, Instruction, Operand, OperandKind, Position};
+use crate::ptx::ast::{AddressBase, Float, Operand, OperandKind, Position};
 use crate::ptx::{Error, Result};
 
 /// An address operand.
@@ -145,7 +147,10 @@ impl<'a> Builder<'a, '_> {
         let at = operand.at;
         match &operand.kind {
             OperandKind::Int(value) => {
-                if matches!(ty.kind, Kind::Float | Kind::Brain) && ty.packed == 1 && ty.bits != 16 {
+                if matches!(ty.kind, ScalarKind::Float | ScalarKind::Brain)
+                    && ty.packed == 1
+                    && ty.bits != 16
+                {
                     // An integer where a float is expected has that value, as in C.
                     let value = *value as f64;
                     return Ok(self.float_constant(value, ty));
@@ -158,10 +163,10 @@ impl<'a> Builder<'a, '_> {
                     (Width::W64, Float::Double(bits)) => bits,
                     (Width::W64, other) => other.value().to_bits(),
                     (Width::W32, other) => u64::from((other.value() as f32).to_bits()),
-                    (Width::W16, other) if ty.kind == Kind::Float => {
+                    (Width::W16, other) if ty.kind == ScalarKind::Float => {
                         u64::from(half::f16::from_f64(other.value()).to_bits())
                     }
-                    (Width::W16, other) if ty.kind == Kind::Brain => {
+                    (Width::W16, other) if ty.kind == ScalarKind::Brain => {
                         u64::from(half::bf16::from_f64(other.value()).to_bits())
                     }
                     _ => {
@@ -188,7 +193,7 @@ impl<'a> Builder<'a, '_> {
                     at,
                 )?))
             }
-            OperandKind::Not(name) if ty.kind == Kind::Pred => {
+            OperandKind::Not(name) if ty.kind == ScalarKind::Pred => {
                 let register = self.predicate_named(name, at)?;
                 Ok(isa::logic::negated(self, register))
             }
@@ -327,41 +332,23 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// The parts of `{a, b}`, or the operand itself.
-    pub fn parts<'o>(
-        &mut self,
-        operand: &'o Operand<'a>,
-    ) -> Vec<std::borrow::Cow<'o, Operand<'a>>> {
-        use std::borrow::Cow;
+    /// The parts of `{a, b}` or of a vector register, or the operand itself.
+    pub fn parts<'o>(&self, operand: &'o Operand<'a>) -> Cow<'o, [Operand<'a>]> {
         match &operand.kind {
-            OperandKind::Vector(parts) => parts.iter().map(Cow::Borrowed).collect(),
+            OperandKind::Vector(parts) => Cow::Borrowed(parts),
             OperandKind::Name(name) => match self.find(name) {
-                Some(Symbol::Vector { count, .. }) => ["x", "y", "z", "w"][..count.min(4) as usize]
-                    .iter()
-                    .map(|part| {
-                        Cow::Owned(Operand {
+                Some(Symbol::Vector { count, .. }) => {
+                    let parts = ["x", "y", "z", "w"].into_iter().take(count as usize);
+                    parts
+                        .map(|part| Operand {
                             at: operand.at,
                             kind: OperandKind::Component(name, part),
                         })
-                    })
-                    .collect(),
-                _ => vec![Cow::Borrowed(operand)],
+                        .collect()
+                }
+                _ => Cow::Borrowed(std::slice::from_ref(operand)),
             },
-            _ => vec![Cow::Borrowed(operand)],
+            _ => Cow::Borrowed(std::slice::from_ref(operand)),
         }
     }
-}
-
-/// Checks the number of operands.
-pub(crate) fn expect_operands(inst: &Instruction, counts: &[usize]) -> Result<()> {
-    let found = inst.operands.len();
-    if counts.contains(&found) {
-        return Ok(());
-    }
-    let expected: Vec<_> = counts.iter().map(ToString::to_string).collect();
-    let expected = expected.join(" or ");
-    Err(Error::new(
-        inst.at,
-        format!("`{}` takes {expected} operands, found {found}", inst.name()),
-    ))
 }

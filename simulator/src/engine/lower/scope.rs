@@ -6,7 +6,7 @@ use super::field::Register;
 use crate::ptx::ast::{Position, Type};
 
 /// What a name means.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Symbol<'a> {
     /// A register.
     Register { register: Register, ty: Type<'a> },
@@ -14,8 +14,8 @@ pub(crate) enum Symbol<'a> {
     Vector { first: Register, count: u32 },
     /// A label.
     Label(u32),
-    /// `.branchtargets`: labels.
-    Targets(Vec<u32>),
+    /// `.branchtargets`: a part of the builder's lists of labels.
+    Targets { start: u32, count: u32 },
     /// `.callprototype` or `.calltargets`: nothing needs checking beyond the sizes at the call.
     Prototype,
     /// A parameter or return value of a function, or a variable that passes them: memory of each lane in the frame.
@@ -42,6 +42,8 @@ pub(crate) enum Symbol<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Scope<'a> {
     pub(super) names: FxHashMap<&'a str, Symbol<'a>>,
+    /// Whether a name in `names` starts as those of register ranges do.
+    pub(super) has_percent_names: bool,
     /// Register ranges: prefix to (first register, count, type).
     pub(super) ranges: FxHashMap<&'a str, (Register, u32, Type<'a>)>,
     /// Where the scope starts, in instructions.
@@ -53,11 +55,13 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// Adds a name; false if it is there already.
     pub fn insert(&mut self, name: &'a str, symbol: Symbol<'a>) -> bool {
+        self.has_percent_names |= is_percent_name(name);
         self.names.insert(name, symbol).is_none()
     }
 
     /// Gives a name another meaning.
     pub fn replace(&mut self, name: &'a str, symbol: Symbol<'a>) {
+        self.has_percent_names |= is_percent_name(name);
         self.names.insert(name, symbol);
     }
 
@@ -74,8 +78,11 @@ impl<'a> Scope<'a> {
 
     /// Looks up a name.
     pub fn get(&self, name: &str) -> Option<Symbol<'a>> {
-        if let Some(symbol) = self.names.get(name) {
-            return Some(symbol.clone());
+        // Compilers declare all their registers in ranges.
+        if (self.has_percent_names || !is_percent_name(name))
+            && let Some(&symbol) = self.names.get(name)
+        {
+            return Some(symbol);
         }
         if self.ranges.is_empty() {
             return None;
@@ -99,6 +106,10 @@ impl<'a> Scope<'a> {
         }
         None
     }
+}
+
+fn is_percent_name(name: &str) -> bool {
+    name.starts_with('%')
 }
 
 /// A place for messages about a duplicate.

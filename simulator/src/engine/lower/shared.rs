@@ -4,7 +4,7 @@
 //! nothing on it: each variable is placed after what the kernels that reach it have already. Dynamic shared memory
 //! follows behind, at one address for all kernels that use it.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::engine::program::SharedVariable;
 use crate::ptx::ast::{
@@ -16,12 +16,12 @@ use crate::ptx::ast::{
 #[derive(Default)]
 pub(crate) struct Layout<'a> {
     /// Module-scope variables.
-    outside: HashMap<&'a str, u32>,
+    outside: FxHashMap<&'a str, u32>,
     /// Variables of functions, by function and declaration.
-    inside: HashMap<(u32, usize), u32>,
-    static_size: HashMap<u32, u32>,
-    dynamic_base: HashMap<u32, u32>,
-    reached: HashMap<u32, Vec<u32>>,
+    inside: FxHashMap<(u32, usize), u32>,
+    static_size: FxHashMap<u32, u32>,
+    dynamic_base: FxHashMap<u32, u32>,
+    reached: FxHashMap<u32, Vec<u32>>,
     /// The static variables, for reports.
     pub variables: Vec<SharedVariable>,
 }
@@ -32,8 +32,8 @@ fn key(variable: &Variable) -> usize {
 }
 
 struct Graph<'a> {
-    numbers: HashMap<&'a str, u32>,
-    variables: HashMap<&'a str, &'a Variable<'a>>,
+    numbers: FxHashMap<&'a str, u32>,
+    variables: FxHashMap<&'a str, &'a Variable<'a>>,
 }
 
 /// What a function mentions.
@@ -47,8 +47,8 @@ impl<'a> Layout<'a> {
     /// Lays out the shared memory of all kernels.
     pub fn new(tree: &'a Module<'a>, defined: &[&'a Function<'a>]) -> Layout<'a> {
         let mut graph = Graph {
-            numbers: HashMap::new(),
-            variables: HashMap::new(),
+            numbers: FxHashMap::default(),
+            variables: FxHashMap::default(),
         };
         for (number, function) in defined.iter().enumerate() {
             graph.numbers.insert(function.name, number as u32);

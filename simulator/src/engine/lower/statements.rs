@@ -19,7 +19,7 @@ impl<'a> Builder<'a, '_> {
         self.statements(body)?;
         // Control that falls off the end returns.
         self.guard = None;
-        self.name = self.name_number("ret");
+        self.name = self.add_name("ret".to_owned());
         isa::control::emit_return(self);
         for (index, place) in self.labels.iter().enumerate() {
             if place.is_none() {
@@ -116,11 +116,13 @@ impl<'a> Builder<'a, '_> {
         // Jump tables name labels that may stand after them.
         for statement in statements {
             if let Statement::BranchTargets(name, targets) = statement {
-                let mut labels = Vec::new();
+                let start = self.list_labels.len() as u32;
                 for &(target, at) in targets {
-                    labels.push(self.label(target, at)?);
+                    let label = self.label(target, at)?;
+                    self.list_labels.push(label);
                 }
-                self.scope().replace(name, Symbol::Targets(labels));
+                let count = targets.len() as u32;
+                self.scope().replace(name, Symbol::Targets { start, count });
             }
         }
         for statement in statements {
@@ -210,11 +212,11 @@ impl<'a> Builder<'a, '_> {
 
     fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<()> {
         self.at = instruction.at;
-        self.name = self.name_number(&instruction.name());
         self.guard = match instruction.guard {
             None => None,
             Some((name, negated, at)) => Some((self.predicate_named(name, at)?, negated)),
         };
+        self.mentions.clear();
         isa::lower(self, instruction)
     }
 }

@@ -20,10 +20,28 @@ pub fn refusals(
     let mut statements = statements.to_vec();
     let (mut refusals, mut fatal) = (Refusals::new(), Vec::new());
     // Of some errors ptxas says no more than the first.
-    while let Some((index, message)) = round(ptxas, version, target, &statements, &mut refusals)? {
-        statements[index] = "";
-        refusals.clear();
-        fatal.push((index, message));
+    loop {
+        match round(ptxas, version, target, &statements, &mut refusals)? {
+            End::Reached => break,
+            End::Stopped(index, message) => {
+                statements[index] = "";
+                refusals.clear();
+                fatal.push((index, message));
+            }
+            End::Crashed if statements.len() == 1 => {
+                refusals.insert(0, vec!["ptxas crashed".to_owned()]);
+                break;
+            }
+            // One of them is to blame, which it does not say.
+            End::Crashed => {
+                let (first, second) = statements.split_at(statements.len() / 2);
+                refusals = self::refusals(ptxas, version, target, first)?;
+                for (index, said) in self::refusals(ptxas, version, target, second)? {
+                    refusals.insert(first.len() + index, said);
+                }
+                break;
+            }
+        }
     }
     for (index, message) in fatal {
         refusals.entry(index).or_default().push(message);
@@ -31,14 +49,24 @@ pub fn refusals(
     Ok(refusals)
 }
 
-/// Runs ptxas once; a statement that stopped it, and why.
+/// How a run of ptxas ended.
+enum End {
+    /// It read all statements.
+    Reached,
+    /// One of them stopped it, and why.
+    Stopped(usize, String),
+    /// It broke off without a word.
+    Crashed,
+}
+
+/// Runs ptxas once.
 fn round(
     ptxas: &Ptxas,
     version: PtxVersion,
     target: Target,
     statements: &[&str],
     refusals: &mut Refusals,
-) -> Result<Option<(usize, String)>> {
+) -> Result<End> {
     // One error more than the statements have: ptxas then makes no code.
     let mut all = statements.to_vec();
     all.push("warpsmith_end;");
@@ -62,6 +90,7 @@ fn round(
         .arg(folder.path().join("forms.cubin"))
         .output()
         .context("ptxas could not be run")?;
+    let crashed = output.status.code().is_none();
     let output = String::from_utf8_lossy(&output.stderr).into_owned();
     let mut stopped = None;
     for line in output.lines() {
@@ -91,12 +120,14 @@ fn round(
         }
     }
     if output.contains("warpsmith_end") {
-        return Ok(None);
+        return Ok(End::Reached);
     }
     match stopped {
-        Some(stopped) => Ok(Some(stopped)),
+        Some((index, message)) => Ok(End::Stopped(index, message)),
+        None if crashed => Ok(End::Crashed),
         None => bail!(
-            "ptxas did not read to the end of a module for {target}, version {version}:\n{output}"
+            "ptxas did not read to the end of a module for {target}, version {version}:\n{}",
+            output.lines().last().unwrap_or("it said nothing")
         ),
     }
 }

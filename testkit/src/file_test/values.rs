@@ -1,16 +1,18 @@
 //! Values in the directives of file tests.
 
+use std::fmt::Write as _;
+
 use half::{bf16, f16};
 
 /// A type of parameters and buffers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Type {
     kind: char,
     bits: usize,
 }
 
 /// `4` or `4,2` or `4,2,1`.
-pub fn dimensions(text: &str) -> Result<[u32; 3], String> {
+pub(super) fn dimensions(text: &str) -> Result<[u32; 3], String> {
     let mut result = [1; 3];
     for (index, part) in text.split(',').enumerate() {
         let place = result.get_mut(index).ok_or("at most three dimensions")?;
@@ -65,6 +67,9 @@ impl Type {
     }
 
     /// The bytes of a list of values.
+    ///
+    /// # Errors
+    /// A word that is no value of the type.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let count = |word: &str| {
@@ -119,4 +124,21 @@ impl Type {
             })
             .collect()
     }
+}
+
+/// The lines that show a buffer: 16 values, or runs of equal values, a line.
+pub fn show(index: usize, ty: Type, bytes: &[u8]) -> Vec<String> {
+    let values = ty.decode(bytes);
+    let rows = values.chunks(16).enumerate();
+    let lines = rows.map(|(row, values)| {
+        let mut line = match row {
+            0 => format!("{index}:"),
+            _ => " ".into(),
+        };
+        for value in values {
+            let _ = write!(line, " {value}");
+        }
+        line
+    });
+    lines.collect()
 }

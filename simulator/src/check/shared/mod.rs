@@ -1,27 +1,24 @@
 //! The checker of one cluster's shared memory, as the engine sees it.
 
-use warpsmith_isa::effect::{AccessKind, Order};
+use warpsmith_isa::effect::{AccessKind, Proxy, Scope};
 
 use super::access::{
     Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values,
 };
-use super::clock::{Clocks, Location, Thread};
-use super::interval::{Interval, Mode};
-use super::pattern::{Extent, Pattern};
-use super::shadow::{LaneAccess, Shadow};
+use super::agents::Agents;
+use super::clock::{Clocks, Thread};
+use super::interval::Interval;
+use super::known::NO_AGENT;
+use super::pattern::{Pattern, lanes_of};
+use super::release::{Location, Releases, Write};
+use super::shadow::{EarlierAccess, LaneAccess, Shadow};
 use super::stamps::Stamps;
 use super::validity::Validity;
 
-/// What the race check remembers.
-#[derive(Debug)]
-struct Races {
-    shadow: Shadow,
-    stamps: Stamps,
-    /// One for each block.
-    intervals: Vec<Interval>,
-    /// Whether stamps are used at all.
-    is_stamped: bool,
-}
+mod asynchronous;
+mod races;
+
+use races::Races;
 
 /// The checks of a cluster's shared memory; one for each worker, reused from cluster to cluster.
 #[derive(Debug)]
@@ -29,6 +26,8 @@ pub struct SharedMemory {
     /// Bytes of a block's shared memory, as offsets count them.
     stride: u32,
     clocks: Clocks,
+    releases: Releases,
+    agents: Agents,
     races: Option<Races>,
     validity: Option<Validity>,
     /// A read of uninitialised bytes, held back: if the bytes are written before the next barrier, it was a race.
@@ -50,16 +49,28 @@ impl SharedMemory {
         SharedMemory {
             stride: bytes.max(1),
             clocks: Clocks::new(blocks, threads),
+            releases: Releases::default(),
+            agents: Agents::new(blocks),
             races: races.then(|| Races {
                 shadow: Shadow::new(all),
                 stamps: Stamps::new(all),
                 intervals: (0..blocks).map(|_| Interval::new()).collect(),
                 is_stamped: true,
+                has_async_proxy: false,
             }),
             validity: uninitialised.then(|| Validity::new(all)),
             pending: None,
             due: false,
         }
+    }
+
+    /// For a kernel with operations of the asynchronous proxy ([`SharedMemory::issue`]): what threads have written without a
+    /// proxy fence is remembered beyond barriers.
+    pub fn with_async_proxy(mut self) -> SharedMemory {
+        if let Some(races) = &mut self.races {
+            races.has_async_proxy = true;
+        }
+        self
     }
 
     /// Checks every access by the shadow alone, to compare.
@@ -75,6 +86,8 @@ impl SharedMemory {
     pub fn start(&mut self) {
         (self.pending, self.due) = (None, false);
         let clear = self.clocks.start();
+        self.releases.start();
+        self.agents.start();
         if let Some(races) = &mut self.races {
             if clear {
                 races.shadow.clear();
@@ -128,11 +141,8 @@ impl SharedMemory {
             if class.order.acquires() || class.order.releases() {
                 self.enter_notes(access.block);
             }
-            for lane in lanes_of(access.mask) {
-                let thread = self.clocks.thread(access.block, access.warp, lane);
-                let location = Location::Shared(access.offsets[lane as usize]);
-                self.synchronise(thread, location, class.kind, class.order);
-            }
+            let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
+            self.synchronise((access.block, access.warp, access.mask), locations, class);
         }
         None
     }
@@ -208,6 +218,7 @@ impl SharedMemory {
             lane,
             site: access.site,
             class,
+            agent: NO_AGENT,
             epoch: self.clocks.now(thread),
         };
         let by = self.clocks.observer(thread);
@@ -229,18 +240,23 @@ impl SharedMemory {
                     };
                 if !harmless {
                     let at = shadow.offset(cell).max(offset);
-                    return Some(Finding::Race {
-                        access: self.thread_access(thread, access.site, class),
-                        earlier: self.thread_access(earlier.thread, earlier.site, earlier.class),
-                        block: at / self.stride,
-                        offset: at % self.stride,
-                        size,
-                    });
+                    return Some(self.race(&own, earlier, at, size));
                 }
             }
             shadow.record(&by, cell, &own);
         }
         None
+    }
+
+    fn race(&self, own: &LaneAccess, earlier: EarlierAccess, at: u32, size: u32) -> Finding {
+        Finding::Race {
+            access: self.thread_access(own.thread, own.site, own.class),
+            earlier: self.thread_access(earlier.thread, earlier.site, earlier.class),
+            cause: earlier.cause,
+            block: at / self.stride,
+            offset: at % self.stride,
+            size,
+        }
     }
 
     /// Call it before what the threads of a block know of each other changes.
@@ -274,11 +290,16 @@ impl SharedMemory {
         // Other blocks have not seen what this one has done.
         if !all || self.clocks.blocks() > 1 {
             self.enter_notes(block);
+        } else if let Some(races) = &mut self.races
+            && races.has_async_proxy
+        {
+            races.intervals[block as usize].enter_writes(&self.clocks, &mut races.shadow);
         }
         self.clocks.complete(block, id);
         if all
             && let Some(races) = &mut self.races
             && races.intervals[block as usize].foreign == 0
+            && self.agents.is_settled(block, &self.clocks)
         {
             races.begin_interval(block as usize, self.stride);
         }
@@ -289,6 +310,15 @@ impl SharedMemory {
     pub fn cluster_arrive(&mut self, block: u32, warp: u32, mask: u32, releases: bool) {
         self.enter_notes(block);
         self.clocks.cluster_arrive(block, warp, mask, releases);
+        if !releases {
+            // A fence before it releases what it has made ready.
+            for lane in lanes_of(mask) {
+                let thread = self.clocks.thread(block, warp, lane);
+                if let Some(ready) = self.releases.ready(&self.clocks, thread) {
+                    self.clocks.cluster_learn(&ready);
+                }
+            }
+        }
     }
 
     /// The cluster's barrier is complete.
@@ -300,7 +330,10 @@ impl SharedMemory {
         if let Some(races) = &mut self.races {
             for block in 0..races.intervals.len() {
                 let interval = &races.intervals[block];
-                if interval.foreign <= floor && interval.latest < floor {
+                if interval.foreign <= floor
+                    && interval.latest < floor
+                    && self.agents.is_settled(block as u32, &self.clocks)
+                {
                     races.intervals[block].foreign = 0;
                     races.begin_interval(block, self.stride);
                 }
@@ -333,11 +366,16 @@ impl SharedMemory {
         self.clocks.exit(block, mask);
     }
 
-    /// A memory fence, of whatever kind, by one lane.
-    pub fn fence(&mut self, block: u32, warp: u32, lane: u32) {
+    /// A memory fence by lanes of a warp.
+    pub fn fence(&mut self, block: u32, warp: u32, mask: u32, scope: Scope) {
+        if self.races.is_none() {
+            return;
+        }
         self.enter_notes(block);
-        let thread = self.clocks.thread(block, warp, lane);
-        self.clocks.fence(thread);
+        for lane in lanes_of(mask) {
+            let thread = self.clocks.thread(block, warp, lane);
+            self.releases.fence(&mut self.clocks, thread, scope);
+        }
     }
 
     /// Strong accesses to global memory: they order accesses to shared memory as their order says. Call it in the order in
@@ -346,103 +384,61 @@ impl SharedMemory {
         if access.order.acquires() || access.order.releases() {
             self.enter_notes(access.block);
         }
-        for lane in lanes_of(access.mask) {
-            let thread = self.clocks.thread(access.block, access.warp, lane);
-            let location = Location::Global(access.addresses[lane as usize]);
-            self.synchronise(thread, location, access.kind, access.order);
+        let class = AccessClass {
+            kind: access.kind,
+            order: access.order,
+            scope: access.scope,
+            proxy: Proxy::Generic,
+        };
+        let locations = |lane: u32| Location::Global(access.addresses[lane as usize]);
+        self.synchronise((access.block, access.warp, access.mask), locations, class);
+    }
+
+    /// What strong accesses by lanes (block, warp, mask) at these locations order.
+    fn synchronise(
+        &mut self,
+        (block, warp, mask): (u32, u32, u32),
+        location: impl Fn(u32) -> Location,
+        class: AccessClass,
+    ) {
+        if self.races.is_none() {
+            return;
+        }
+        let first = location(mask.trailing_zeros() & 31);
+        if lanes_of(mask).all(|lane| location(lane) == first)
+            && self
+                .releases
+                .synchronise_warp(&mut self.clocks, (block, warp, mask), first, class)
+        {
+            return;
+        }
+        for lane in lanes_of(mask) {
+            let thread = self.clocks.thread(block, warp, lane);
+            self.synchronise_lane(thread, location(lane), class);
         }
     }
 
-    fn synchronise(&mut self, thread: Thread, location: Location, kind: AccessKind, order: Order) {
+    fn synchronise_lane(&mut self, thread: Thread, location: Location, class: AccessClass) {
+        let AccessClass {
+            kind, order, scope, ..
+        } = class;
         if kind.reads() {
-            self.clocks.observe(thread, location, order.acquires());
+            self.releases
+                .observe(&mut self.clocks, thread, location, scope, order.acquires());
         }
         if kind.writes() {
-            let updates = kind == AccessKind::Atomic;
-            self.clocks
-                .publish(thread, location, order.releases(), updates);
+            let write = match kind {
+                AccessKind::Atomic => Write::Update,
+                AccessKind::Read | AccessKind::Write => Write::Plain,
+            };
+            self.releases.publish(
+                &mut self.clocks,
+                thread,
+                location,
+                scope,
+                order.releases(),
+                write,
+            );
         }
     }
-}
-
-impl Races {
-    /// Everything that was done in the memory of a block is ordered before what its threads do from now on.
-    fn begin_interval(&mut self, block: usize, stride: u32) {
-        let interval = &mut self.intervals[block];
-        interval.clear();
-        interval.number = self
-            .stamps
-            .next_interval(interval.number, block as u32 * stride, stride);
-        interval.mode = if self.is_stamped {
-            Mode::Stamped
-        } else {
-            Mode::Shadowed
-        };
-    }
-
-    /// Whether an access races with nothing, as far as stamps tell; it is recorded then. Otherwise the shadow is ready for it.
-    #[inline]
-    fn admits(
-        &mut self,
-        clocks: &Clocks,
-        access: &Access<'_>,
-        class: AccessClass,
-        pattern: Pattern,
-        stride: u32,
-    ) -> bool {
-        let extent = Extent::of(access, pattern);
-        if let Some(grain) = self.shadow.narrower(extent.bits, access.size) {
-            self.shadow.refine(grain);
-            self.stamps.refine(grain);
-        }
-        let first = clocks.thread(access.block, access.warp, 0);
-        let start = access.block * stride;
-        let is_own =
-            extent.lowest >= start && extent.highest.saturating_add(access.size) <= start + stride;
-        let interval = &mut self.intervals[access.block as usize];
-        if is_own
-            && interval.mode == Mode::Stamped
-            && access.size > 0
-            && interval.has_room()
-            && let Some(epoch) = clocks.warp_now(access.block, access.warp)
-            && self
-                .stamps
-                .admits(access, class, pattern, interval.number, first)
-        {
-            interval.note(access, class, pattern, first, epoch);
-            return true;
-        }
-        self.prepare_shadow(clocks, access, stride);
-        false
-    }
-
-    /// Makes the shadow complete for the blocks whose memory is accessed.
-    #[cold]
-    fn prepare_shadow(&mut self, clocks: &Clocks, access: &Access<'_>, stride: u32) {
-        let last = self.intervals.len() as u32 - 1;
-        for lane in lanes_of(access.mask) {
-            let offset = access.offsets[lane as usize];
-            let end = offset + access.size.max(1) - 1;
-            for block in (offset / stride).min(last)..=(end / stride).min(last) {
-                let interval = &mut self.intervals[block as usize];
-                interval.enter(clocks, &mut self.shadow);
-                interval.mode = Mode::Shadowed;
-                let epoch = clocks.now(clocks.thread(access.block, access.warp, lane));
-                if block == access.block {
-                    interval.latest = interval.latest.max(epoch);
-                } else {
-                    interval.foreign = interval.foreign.max(epoch + 1);
-                }
-            }
-        }
-    }
-}
-
-fn lanes_of(mask: u32) -> impl Iterator<Item = u32> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros();
-        rest &= rest.wrapping_sub(1);
-        (lane < 32).then_some(lane)
-    })
 }

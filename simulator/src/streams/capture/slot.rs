@@ -1,47 +1,13 @@
-//! Captures as streams and events see them: which streams take part, where each stands in the graph, and what is forbidden meanwhile.
-//! The graph itself belongs to a floor above (`graph::capture`).
-//!
-//! A capture begins on one stream and draws in others through events. What is forbidden meanwhile does not only fail: it invalidates the
-//! capture, so that each later use of its streams answers 901 until the capture is ended on the stream that it began on.
+//! A stream's part in a capture.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-use std::thread::ThreadId;
+use std::sync::{Arc, Mutex};
 
+use super::frontier::{Dependency, DependencyUpdate, Frontier, add_dependencies};
+use super::rules::{forbids_legacy_stream, refuse_legacy_stream};
+use super::session::{CaptureSession, Participant, SessionEnd};
 use crate::error::{Result, code};
 use crate::sync::lock;
-use warpsmith_abi::{CUgraphEdgeData, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus};
-
-/// A node that the next captured item depends on, with the data of the edge.
-#[derive(Clone, Copy)]
-pub(crate) struct Dependency {
-    /// The node's handle.
-    pub(crate) node: usize,
-    pub(crate) edge: CUgraphEdgeData,
-}
-
-/// The nodes that the next captured item depends on.
-pub(crate) type Frontier = Vec<Dependency>;
-
-/// One capture.
-pub(crate) struct CaptureSession {
-    pub(crate) id: u64,
-    context: u64,
-    /// The stream it began on.
-    origin: Weak<CaptureSlot>,
-    thread: ThreadId,
-    mode: CUstreamCaptureMode,
-    state: Mutex<SessionState>,
-}
-
-#[derive(Default)]
-struct SessionState {
-    invalid: bool,
-    ended: bool,
-    /// The streams that take part.
-    streams: Vec<Weak<CaptureSlot>>,
-}
+use warpsmith_abi::{CUresult, CUstreamCaptureMode, CUstreamCaptureStatus};
 
 /// A stream's part in a capture.
 struct Participation {
@@ -83,51 +49,19 @@ pub(crate) struct EndedCapture {
     pub(crate) other_frontiers: Vec<Frontier>,
 }
 
-/// All captures that have not ended.
-static OPEN: Mutex<Vec<Weak<CaptureSession>>> = Mutex::new(Vec::new());
-/// Their number, so that calls outside of any capture cost nothing.
-static OPEN_COUNT: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL) };
-}
-
-fn open_captures() -> Vec<Arc<CaptureSession>> {
-    if OPEN_COUNT.load(Ordering::Acquire) == 0 {
-        return Vec::new();
-    }
-    lock(&OPEN).iter().filter_map(Weak::upgrade).collect()
-}
-
-/// Invalidates the open captures that forbid a call, and refuses the call with `error` if there is one.
-fn refuse_within(error: CUresult, forbids: impl Fn(&CaptureSession) -> bool) -> Result {
-    let mut refused = false;
-    for session in open_captures() {
-        if forbids(&session) {
-            session.invalidate();
-            refused = true;
-        }
-    }
-    if refused { Err(error) } else { Ok(()) }
-}
-
-impl CaptureSession {
-    /// Lets every later use of the capture fail.
-    pub(crate) fn invalidate(&self) {
-        lock(&self.state).invalid = true;
+impl Participant for CaptureSlot {
+    fn is_legacy(&self) -> bool {
+        self.is_legacy
     }
 
-    fn is_invalid(&self) -> bool {
-        lock(&self.state).invalid
+    fn is_blocking(&self) -> bool {
+        self.is_blocking
     }
 
-    /// Whether some stream of the capture waits for the legacy stream and it for them.
-    fn has_blocking_stream(&self) -> bool {
-        lock(&self.state)
-            .streams
-            .iter()
-            .filter_map(Weak::upgrade)
-            .any(|stream| stream.is_blocking)
+    fn leave(&self, session: &Arc<CaptureSession>) -> Option<Frontier> {
+        lock(&self.part)
+            .take_if(|part| Arc::ptr_eq(&part.session, session))
+            .map(|part| part.frontier)
     }
 }
 
@@ -167,23 +101,8 @@ impl CaptureSlot {
         if part.is_some() {
             return Err(code::ILLEGAL_STATE);
         }
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let session = Arc::new(CaptureSession {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
-            context: self.context,
-            origin: Arc::downgrade(self),
-            thread: std::thread::current().id(),
-            mode,
-            state: Mutex::new(SessionState {
-                streams: vec![Arc::downgrade(self)],
-                ..SessionState::default()
-            }),
-        });
-        let mut open = lock(&OPEN);
-        open.retain(|session| session.strong_count() > 0);
-        open.push(Arc::downgrade(&session));
-        OPEN_COUNT.store(open.len(), Ordering::Release);
-        drop(open);
+        let stream = Arc::downgrade(self);
+        let session = CaptureSession::open(self.context, mode, stream);
         prepare(&session);
         *part = Some(Participation { session, frontier });
         Ok(())
@@ -195,7 +114,7 @@ impl CaptureSlot {
             Some(part) => Arc::clone(&part.session),
             None => return Err(code::ILLEGAL_STATE),
         };
-        if session.origin.as_ptr() != Arc::as_ptr(self) {
+        if !session.began_on(Arc::as_ptr(self)) {
             session.invalidate();
             return Err(code::STREAM_CAPTURE_UNMATCHED);
         }
@@ -207,26 +126,10 @@ impl CaptureSlot {
             .take()
             .map(|part| part.frontier)
             .unwrap_or_default();
-        let (is_invalid, streams) = {
-            let mut state = lock(&session.state);
-            state.ended = true;
-            (state.invalid, std::mem::take(&mut state.streams))
-        };
-        let other_frontiers = streams
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter_map(|other| {
-                lock(&other.part).take_if(|part| Arc::ptr_eq(&part.session, &session))
-            })
-            .map(|part| part.frontier)
-            .collect();
-        {
-            let mut open = lock(&OPEN);
-            open.retain(|other| {
-                other.strong_count() > 0 && other.as_ptr() != Arc::as_ptr(&session)
-            });
-            OPEN_COUNT.store(open.len(), Ordering::Release);
-        }
+        let SessionEnd {
+            is_invalid,
+            frontiers: other_frontiers,
+        } = session.close();
         Ok(EndedCapture {
             session,
             is_invalid,
@@ -280,9 +183,7 @@ impl CaptureSlot {
         if !self.is_legacy {
             return Ok(());
         }
-        refuse_within(code::STREAM_CAPTURE_IMPLICIT, |session| {
-            session.context == self.context && session.has_blocking_stream()
-        })
+        refuse_legacy_stream(self.context)
     }
 
     /// A call that waits for a stream is allowed neither on a captured stream nor on the legacy stream while a blocking one is captured.
@@ -311,19 +212,7 @@ impl CaptureSlot {
         match (slot.as_mut(), event) {
             (None, None) => Ok(false),
             (None, Some(event)) => {
-                let mut state = lock(&event.session.state);
-                if state.ended {
-                    return Err(code::CAPTURED_EVENT);
-                }
-                if state.invalid {
-                    return Err(code::STREAM_CAPTURE_INVALIDATED);
-                }
-                if self.is_legacy {
-                    state.invalid = true;
-                    return Err(code::STREAM_CAPTURE_IMPLICIT);
-                }
-                state.streams.push(Arc::downgrade(self));
-                drop(state);
+                event.session.join(self)?;
                 *slot = Some(Participation {
                     session: event.session,
                     frontier: event.frontier,
@@ -349,13 +238,8 @@ impl CaptureSlot {
 
     /// The state of the stream's capture. Asking about the legacy stream while a blocking one is captured is refused, without harm.
     pub(crate) fn information(&self) -> Result<CaptureInformation> {
-        if self.is_legacy {
-            let blocked = |session: &Arc<CaptureSession>| {
-                session.context == self.context && session.has_blocking_stream()
-            };
-            if open_captures().iter().any(blocked) {
-                return Err(code::STREAM_CAPTURE_IMPLICIT);
-            }
+        if self.is_legacy && forbids_legacy_stream(self.context) {
+            return Err(code::STREAM_CAPTURE_IMPLICIT);
         }
         Ok(match lock(&self.part).as_ref() {
             None => CaptureInformation {
@@ -394,55 +278,4 @@ impl CaptureSlot {
         add_dependencies(&mut part.frontier, dependencies);
         Ok(())
     }
-}
-
-/// How `cuStreamUpdateCaptureDependencies` changes a stream's dependencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DependencyUpdate {
-    /// The given ones are added.
-    Add,
-    /// Only the given ones are left.
-    Replace,
-}
-
-fn add_dependencies(frontier: &mut Frontier, more: &[Dependency]) {
-    for dependency in more {
-        if !frontier.iter().any(|known| known.node == dependency.node) {
-            frontier.push(*dependency);
-        }
-    }
-}
-
-/// A call that waits for a whole context is not allowed while any of its streams is being captured.
-pub(crate) fn refuse_waiting_for_context(context: u64) -> Result {
-    refuse_within(code::STREAM_CAPTURE_UNSUPPORTED, |session| {
-        session.context == context
-    })
-}
-
-/// The check of a call such as an allocation, which may wait for the device without saying so ("potentially unsafe API calls"). The
-/// modes of the open captures and of the calling thread decide whether it is refused.
-pub(crate) fn refuse_unsafe_call() -> Result {
-    if MODE.get() == CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED {
-        return Ok(());
-    }
-    refuse_within(code::STREAM_CAPTURE_UNSUPPORTED, |session| {
-        match session.mode {
-            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED => false,
-            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL
-                if MODE.get() == CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL =>
-            {
-                true
-            }
-            _ => session.thread == std::thread::current().id(),
-        }
-    })
-}
-
-/// Changes how this thread's unsafe calls are judged; gives the mode before.
-pub(crate) fn exchange_mode(mode: CUstreamCaptureMode) -> Result<CUstreamCaptureMode> {
-    if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
-        return Err(code::INVALID_VALUE);
-    }
-    Ok(MODE.replace(mode))
 }

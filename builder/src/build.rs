@@ -1,0 +1,215 @@
+//! A device build: what is remembered of an earlier one, else cargo for the GPU and the PTX linker.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use crate::cache;
+use crate::core_source;
+use crate::device_crate::{self, Built, Invocation};
+use crate::environment;
+use crate::error::{BuildError, IoContext};
+use crate::fingerprint;
+use crate::linker::{self, LinkJob};
+use crate::module_crate;
+use crate::options::{DebugInfo, KernelSource, Options};
+use crate::ptx::{self, KernelSummary};
+use crate::shared_units;
+use crate::sysroot::DeviceSysroot;
+use crate::toolchain::Toolchain;
+
+/// The PTX of a kernel crate.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PtxOutput {
+    /// The text.
+    pub ptx: String,
+    /// All source files that went into it.
+    pub sources: Vec<PathBuf>,
+    /// rustc's warnings, as it printed them.
+    pub warnings: String,
+    /// False when nothing had changed and the text comes from the cache.
+    pub rebuilt: bool,
+}
+
+impl PtxOutput {
+    /// What the text says of each kernel: parameters, shared memory, bounds.
+    pub fn kernels(&self) -> Vec<KernelSummary> {
+        ptx::summarise(&self.ptx)
+    }
+}
+
+/// Compiles and links, or gives what an earlier build with the same input has made.
+pub(crate) fn build(kernels: &KernelSource, options: &Options) -> Result<PtxOutput, BuildError> {
+    let toolchain = Toolchain::find()?;
+    let kernels = locate(kernels)?;
+    let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, &kernels, options));
+    if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
+        let fingerprint::Remembered {
+            ptx,
+            warnings,
+            sources,
+            ..
+        } = remembered;
+        return Ok(PtxOutput {
+            ptx,
+            sources,
+            warnings,
+            rebuilt: false,
+        });
+    }
+    let started = SystemTime::now();
+    let llvm = toolchain.llvm_library()?;
+    let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
+    // Held until everything is read that the next build of this workspace may replace.
+    let BuiltUnderLock { built, _lock } = compile(&toolchain, &sysroot, &kernels, options)?;
+    let libraries: Vec<PathBuf> = built
+        .foreign_archives
+        .iter()
+        .chain(&sysroot.libraries)
+        .cloned()
+        .collect();
+    let mut foreign = built.foreign.clone();
+    foreign.extend(core_source::find(&toolchain));
+    let job = LinkJob {
+        llvm: &llvm,
+        crates: &built.archives,
+        libraries: &libraries,
+        libdevice: options.libdevice.as_deref(),
+        arch: options.arch,
+        ptx_version: options.ptx_version,
+        float: options.float,
+        lines: options.debug == DebugInfo::Lines,
+        foreign: &foreign,
+    };
+    let ptx = linker::link(&job)?;
+    let sources = built.sources()?;
+    fingerprint::remember(
+        kernels.origin(),
+        &key,
+        started,
+        &sources,
+        &ptx,
+        &built.warnings,
+    )?;
+    Ok(PtxOutput {
+        ptx,
+        sources,
+        warnings: built.warnings,
+        rebuilt: true,
+    })
+}
+
+/// The kernels' absolute path.
+fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
+    let base = environment::build_script_package().unwrap_or_default();
+    match kernels {
+        KernelSource::Module(path) => {
+            let path = base.join(path);
+            path.canonicalize()
+                .context("cannot find the kernel module", &path)
+                .map(KernelSource::Module)
+        }
+        KernelSource::Crate(path) => {
+            let path = base.join(path);
+            let folder = path
+                .canonicalize()
+                .context("cannot find the kernel crate", &path)?;
+            let manifest = if folder.is_file() {
+                folder
+            } else {
+                folder.join("Cargo.toml")
+            };
+            if manifest.is_file() {
+                return Ok(KernelSource::Crate(manifest));
+            }
+            Err(BuildError::Setup(format!(
+                "there is no {}: `CudaBuilder::new` takes the folder of a kernel crate (for a module file use \
+                 `CudaBuilder::for_module`)",
+                manifest.display()
+            )))
+        }
+    }
+}
+
+/// What cargo has built, and the lock that makes other builds of the workspace wait until it is dropped.
+struct BuiltUnderLock {
+    built: Built,
+    _lock: File,
+}
+
+/// Runs cargo for the GPU.
+fn compile(
+    toolchain: &Toolchain,
+    sysroot: &DeviceSysroot,
+    kernels: &KernelSource,
+    options: &Options,
+) -> Result<BuiltUnderLock, BuildError> {
+    let module = match kernels {
+        KernelSource::Crate(_) => None,
+        KernelSource::Module(path) => Some(module_crate::generate(toolchain, path)?),
+    };
+    let manifest = match (kernels, &module) {
+        (_, Some(module)) => &module.manifest,
+        (KernelSource::Crate(path) | KernelSource::Module(path), None) => path,
+    };
+    // A target folder per workspace: cargo tells crates apart by their path in the workspace, so two
+    // workspaces with a crate `kernels` each would take one for the other.
+    let workspace = device_crate::workspace_of(toolchain, manifest)?;
+    let targets = cache::folder()?.join("target").join(toolchain.key());
+    std::fs::create_dir_all(&targets).context("cannot create", &targets)?;
+    let name = fingerprint::short_hash(&workspace);
+    let lock = cache::lock(&targets.join(format!("{name}.lock")))?;
+    let target = targets.join(name);
+    let shared = targets.join("registry");
+    if !target.exists() {
+        cache::forget_vanished(&targets);
+        cache::forget_vanished(&cache::folder()?.join("modules"));
+        cache::forget_vanished(&cache::folder()?.join("ptx"));
+        cache::project_folder(&target, &workspace)?;
+        // Without them the build only takes longer.
+        let _ = shared_units::seed(&shared, &target);
+    }
+    let mut invocation = Invocation::new(toolchain, manifest, &target);
+    invocation.rustflags = options.rustflags(sysroot);
+    invocation.debug_assertions = options.debug_assertions;
+    if !options.default_features {
+        invocation.arguments.push("--no-default-features".into());
+    }
+    if !options.features.is_empty() {
+        invocation
+            .arguments
+            .extend(["--features".into(), options.features.join(",")]);
+    }
+    if let Some(module) = &module {
+        // Line information names the user's folder, and cargo reads the user's configuration.
+        let (generated, package) = (
+            module.manifest.parent().unwrap_or(manifest),
+            &module.package_folder,
+        );
+        invocation.last_crate_flags.push(format!(
+            "--remap-path-prefix={}={}",
+            generated.display(),
+            package.display()
+        ));
+        invocation.folder = package.clone();
+    }
+    let built = invocation.run()?;
+    if !built.new_registry_units.is_empty() {
+        let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
+    }
+    Ok(BuiltUnderLock { built, _lock: lock })
+}
+
+/// In a build script: names every file whose change must run it again.
+pub(crate) fn tell_cargo(sources: &[PathBuf]) {
+    if environment::build_script_package().is_none() {
+        return;
+    }
+    for file in fingerprint::watched(sources) {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+    for variable in environment::RERUN_IF_CHANGED {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
+}

@@ -1,0 +1,236 @@
+//! The simulator's file tests, through the driver interface, on whatever device there is: what the simulator answers is what a GPU
+//! answers. Left out are those that expect a fault, an error or printed text, and those that need settings of the simulator.
+
+mod common;
+
+use std::ffi::CString;
+
+use common::*;
+use include_dir::{Dir, include_dir};
+use warpsmith_testkit::file_test::{Directive, ParameterKind, Run, Section, sections, show};
+use warpsmith_testkit::process::{is_child, run_in_child};
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../simulator/tests/files");
+static FAMILIES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../simulator/src/engine/isa");
+
+/// The PTX files of a folder and of those in it.
+fn collect<'a>(folder: &'a Dir<'a>, prefix: &str, all: &mut Vec<(String, &'a str)>) {
+    for file in folder.files() {
+        if file.path().extension().is_some_and(|e| e == "ptx") {
+            let name = format!("{prefix}{}", file.path().display());
+            all.push((name, file.contents_utf8().expect("PTX is text")));
+        }
+    }
+    for inner in folder.dirs() {
+        collect(inner, prefix, all);
+    }
+}
+
+/// How a section is run, if it can be run here.
+fn runnable(section: &Section, device: Backend) -> Option<&Run> {
+    let Directive::Run(run) = &section.directive else {
+        return None;
+    };
+    let values = section.expected.iter().all(|line| {
+        let text = line.trim_start_matches("//! = ");
+        ["fault:", "error:", "prints:"]
+            .iter()
+            .all(|word| !text.starts_with(word))
+    });
+    let settings = !run.checked || run.seed != 0;
+    let freed = section
+        .parameters
+        .iter()
+        .any(|parameter| parameter.kind == ParameterKind::Freed);
+    let elsewhere = section.simulator.is_some() && device != Backend::Simulator;
+    (values && !settings && !freed && !elsewhere).then_some(run)
+}
+
+/// Runs a section; the lines that show its buffers, or what the driver answered instead.
+fn perform(module: CUmodule, section: &Section, run: &Run) -> Result<Vec<String>, String> {
+    let name = CString::new(run.kernel.as_str()).expect("a kernel's name");
+    let function: CUfunction = get!(cuModuleGetFunction(module, name.as_ptr()));
+    let mut buffers = Vec::new();
+    let mut values: Vec<Vec<u64>> = Vec::new();
+    for parameter in &section.parameters {
+        let bytes = if parameter.kind == ParameterKind::Scalar {
+            parameter.bytes.clone()
+        } else {
+            let address = upload(&parameter.bytes);
+            buffers.push(address);
+            address.to_le_bytes().to_vec()
+        };
+        // In words, so that any value is aligned.
+        let words = bytes.chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        });
+        values.push(words.collect());
+    }
+    let mut parameters: Vec<*mut c_void> = values
+        .iter_mut()
+        .map(|value| value.as_mut_ptr().cast())
+        .collect();
+    let mut attributes: Vec<CUlaunchAttribute> = Vec::new();
+    if let Some([x, y, z]) = run.cluster {
+        let mut cluster = CUlaunchAttribute {
+            id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            ..CUlaunchAttribute::default()
+        };
+        cluster.value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        attributes.push(cluster);
+    }
+    if run.cooperative {
+        let mut cooperative = CUlaunchAttribute {
+            id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+            ..CUlaunchAttribute::default()
+        };
+        cooperative.value.cooperative = 1;
+        attributes.push(cooperative);
+    }
+    let config = CUlaunchConfig {
+        gridDimX: run.grid[0],
+        gridDimY: run.grid[1],
+        gridDimZ: run.grid[2],
+        blockDimX: run.block[0],
+        blockDimY: run.block[1],
+        blockDimZ: run.block[2],
+        sharedMemBytes: run.dynamic_shared,
+        hStream: null_mut(),
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: attributes.len() as u32,
+    };
+    // SAFETY: the parameters are the kernel's, as the file says, and outlive the call.
+    let launched =
+        unsafe { cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), null_mut()) };
+    let result = match launched {
+        // SAFETY: it has no arguments.
+        CUresult::CUDA_SUCCESS => unsafe { cuCtxSynchronize() },
+        failed => failed,
+    };
+    if result != CUresult::CUDA_SUCCESS {
+        return Err(warpsmith_driver::error::name(result).to_string());
+    }
+    let mut lines = Vec::new();
+    let mut next = buffers.iter();
+    for (index, parameter) in section.parameters.iter().enumerate() {
+        if parameter.kind == ParameterKind::Scalar {
+            continue;
+        }
+        let &address = next.next().expect("one for each");
+        if parameter.kind == ParameterKind::Out {
+            let bytes: Vec<u8> = download(address, parameter.bytes.len());
+            lines.extend(show(index, parameter.ty, &bytes));
+        }
+        ok!(cuMemFree_v2(address));
+    }
+    Ok(lines)
+}
+
+/// Loads a file's module.
+fn load(text: &str) -> Result<CUmodule, String> {
+    let ptx = CString::new(text).expect("PTX has no zero bytes");
+    let mut module: CUmodule = null_mut();
+    // SAFETY: the text ends with a zero byte.
+    let result = unsafe { cuModuleLoadData(&mut module, ptx.as_ptr().cast()) };
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(module),
+        failed => Err(format!(
+            "loading it answers {}",
+            warpsmith_driver::error::name(failed)
+        )),
+    }
+}
+
+/// The name of the file that a child runs, and the number of the section that it begins with.
+const FILE: &str = "WARPSMITH_FILE";
+const FIRST: &str = "WARPSMITH_FIRST_SECTION";
+/// How a child says what is wrong with a section, and that its context is lost. Its lines are joined by [`LINE`].
+const WRONG: &str = "wrong: ";
+const LOST: &str = "lost: ";
+const LINE: &str = "\u{1}";
+
+/// In a child: runs a file's sections from the given one on.
+fn run_file(text: &str, first: usize) {
+    let device = gpu();
+    let all = sections(text).expect("a file test");
+    let runs = all.iter().enumerate().skip(first);
+    let mut runs = runs
+        .filter_map(|(number, section)| Some((number, section, runnable(section, device)?)))
+        .peekable();
+    if runs.peek().is_none() {
+        return;
+    }
+    let module = match load(text) {
+        Ok(module) => module,
+        Err(answer) => return println!("\n{WRONG}{answer}"),
+    };
+    let mut count = 0;
+    for (number, section, run) in runs {
+        count += 1;
+        let found = perform(module, section, run);
+        let lost = found.is_err();
+        let found: Vec<String> = found
+            .unwrap_or_else(|answer| vec![answer])
+            .iter()
+            .map(|line| format!("//! = {line}").trim_end().to_owned())
+            .collect();
+        if found != section.expected {
+            let wrong = format!(
+                "`{}`: expected\n  {}\nfound\n  {}",
+                section.text,
+                section.expected.join("\n  "),
+                found.join("\n  ")
+            );
+            println!("\n{WRONG}{}", wrong.replace('\n', LINE));
+        }
+        if lost {
+            println!("\n{LOST}{number}");
+            break;
+        }
+    }
+    println!("\n{count} run");
+}
+
+// A fault ends the context, and with some drivers the process's use of the device: so each file has a process of its own, and what
+// stands behind a fault another one.
+#[test]
+fn the_device_answers_what_the_files_say() {
+    let mut files = Vec::new();
+    collect(&FILES, "", &mut files);
+    collect(&FAMILIES, "isa/", &mut files);
+    files.sort();
+    if is_child() {
+        let wanted = std::env::var(FILE).expect("the parent names a file");
+        let first = std::env::var(FIRST).expect("the parent names a section");
+        let (_, text) = files.iter().find(|(name, _)| *name == wanted).unwrap();
+        return run_file(text, first.parse().unwrap());
+    }
+    let wanted = std::env::var("WARPSMITH_FILES").unwrap_or_default();
+    let (mut failures, mut count) = (String::new(), 0);
+    for (name, _) in files.iter().filter(|(name, _)| name.contains(&wanted)) {
+        let mut first = 0;
+        loop {
+            let variables = [(FILE, name.as_str()), (FIRST, &first.to_string())];
+            let output = run_in_child("the_device_answers_what_the_files_say", &variables);
+            let mut lost = None;
+            for line in output.stdout.lines() {
+                if let Some(wrong) = line.strip_prefix(WRONG) {
+                    failures += &format!("{name}: {}\n\n", wrong.replace(LINE, "\n"));
+                } else if let Some(number) = line.strip_prefix(LOST) {
+                    lost = Some(number.parse::<usize>().expect("a section's number"));
+                } else if let Some(run) = line.strip_suffix(" run") {
+                    count += run.parse::<usize>().expect("a count");
+                }
+            }
+            match lost {
+                Some(number) => first = number + 1,
+                None => break,
+            }
+        }
+    }
+    eprintln!("{count} sections run");
+    assert!(count > 0, "no section of a file matches `{wanted}`");
+    assert!(failures.is_empty(), "\n{failures}");
+}

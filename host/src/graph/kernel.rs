@@ -1,0 +1,144 @@
+//! Kernel nodes.
+
+use std::sync::Arc;
+
+use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
+use warpsmith_driver::raw;
+
+use super::builder::GraphBuilder;
+use super::contents::MemoryUse;
+use crate::driver_call::call;
+use crate::error::{Node, Result};
+use crate::gpu::open_device::check_same_device;
+use crate::launch::{
+    Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
+    UntypedKernel, Words, check,
+};
+
+impl GraphBuilder<'_> {
+    /// Adds the launch of a safe kernel.
+    ///
+    /// The arguments are looked at now: scalars are copied, buffers are kept.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Stream::launch`](crate::Stream::launch).
+    // covers: GRAPH-04
+    pub fn kernel<K, A>(
+        &mut self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<Node>
+    where
+        K: SafeKernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
+        arguments.pack(&mut packer);
+        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
+    }
+
+    /// Adds the launch of any kernel.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold at each launch of the graph.
+    pub unsafe fn kernel_unchecked<K, A>(
+        &mut self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<Node>
+    where
+        K: Kernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
+        arguments.pack(&mut packer);
+        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
+    }
+
+    /// Adds the launch of a kernel of foreign PTX.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
+    pub unsafe fn kernel_untyped<P, A>(
+        &mut self,
+        kernel: &UntypedKernel<P>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<Node>
+    where
+        A: Arguments<P>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
+        arguments.pack(&mut packer);
+        self.add_kernel(&kernel.function, &UNKNOWN, grid, &mut packer)
+    }
+
+    fn add_kernel(
+        &mut self,
+        kernel: &Arc<Function>,
+        attributes: &KernelAttributes,
+        grid: Grid,
+        packer: &mut Packer<'_>,
+    ) -> Result<Node> {
+        check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
+        check(kernel, attributes, &grid, packer)?;
+        let uses: Vec<_> = packer
+            .uses()
+            .iter()
+            .map(|used| MemoryUse {
+                memory: used.allocation.clone(),
+                access: used.access,
+            })
+            .collect();
+        let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
+            func: kernel.raw(),
+            gridDimX: grid.blocks.x,
+            gridDimY: grid.blocks.y,
+            gridDimZ: grid.blocks.z,
+            blockDimX: grid.threads.x,
+            blockDimY: grid.threads.y,
+            blockDimZ: grid.threads.z,
+            sharedMemBytes: grid.shared,
+            kernelParams: packer.pointers(),
+            ..Default::default()
+        };
+        let node = self.add(&uses, |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies the parameters; they are
+            // those of the entry, by the caller of `add_kernel`, and the contents keep the function and the memory among them.
+            unsafe {
+                call!(cuGraphAddKernelNode_v2(
+                    new.node,
+                    new.graph,
+                    new.before.as_ptr(),
+                    new.before.len(),
+                    &parameters
+                ))
+            }
+        })?;
+        // Before anything can fail: the node is in the graph.
+        self.contents
+            .launches
+            .push(Arc::new(GraphLaunch::new(kernel, grid)));
+        let launch = LaunchAttributes::new(&grid);
+        for attribute in &launch.list[..launch.count as usize] {
+            // SAFETY: the driver has made the node above, and copies the value, which outlives the call.
+            unsafe {
+                call!(cuGraphKernelNodeSetAttribute(
+                    node.raw(),
+                    attribute.id,
+                    &attribute.value
+                ))
+            }
+            .map_err(|error| error.while_doing(|| format!("kernel `{}`", kernel.name)))?;
+        }
+        Ok(node)
+    }
+}

@@ -1,0 +1,418 @@
+//! `cp.async.bulk`, `cp.reduce.async.bulk`: copies of any number of bytes by the asynchronous proxy, done as late as the rules
+//! allow: when the issuing thread waits for its groups, or some thread for the mbarrier that counts the bytes.
+
+use half::{bf16, f16};
+
+use super::addresses::address;
+use super::control::nothing;
+use super::update::{
+    Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxS32, MaxS64, MaxU, MinS32,
+    MinS64, MinU, Or, Update, Xor,
+};
+use crate::check::AsyncCompletion;
+use crate::engine::access::check;
+use crate::engine::access::completion::{complete_bulk, read_bulk};
+use crate::engine::access::declared::Declared;
+use crate::engine::access::locate::Extent;
+use crate::engine::access::path::access_range;
+use crate::engine::exec::bulk_copy::{BulkCopy, Combine, Transaction};
+use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::group_queue::Completed;
+use crate::engine::exec::level::Level;
+use crate::engine::exec::op::{Op, scalar};
+use crate::engine::exec::operand::{Address, Read, lanes_of, operands};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::fault::FaultKind;
+use crate::engine::lower::Width;
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::{ScalarKind, Ty};
+use crate::numerics::compare::{Selection, max, min};
+use crate::numerics::float::Float;
+use crate::ptx::Error;
+use crate::ptx::ast::OperandKind;
+
+/// What addresses and sizes are multiples of.
+const UNIT: u32 = 16;
+
+operands! {
+    /// `reduction`: a number in [`REDUCTIONS`] plus one, or 0.
+    pub(crate) struct GroupCopyOperands { to: Address, from: Address, bytes: Read<u32>, reduction: u32 }
+    /// `multicast`: whether the copy goes to the blocks of `blocks`, a bit for each, instead of the destination's alone.
+    pub(crate) struct BarrierCopyOperands {
+        to: Address, from: Address, bytes: Read<u32>, barrier: Address, blocks: Read<u16>, multicast: u32, reduction: u32,
+    }
+    /// `keep`: groups that need not be done; `read`: it suffices that their sources have been read.
+    pub(crate) struct WaitOperands { keep: u32, read: u32 }
+}
+
+/// Combines words of type `T`.
+unsafe fn combine<T: AtomicWord + FromBytes, U: Update<T>>(to: *mut u8, from: &[u8], global: bool) {
+    for (index, value) in from.chunks_exact(size_of::<T>()).enumerate() {
+        let value = T::from_bytes(value);
+        let word = to.cast::<T>().wrapping_add(index);
+        // SAFETY: the caller's memory is as long as `from`, and aligned.
+        unsafe { T::update(word, |old| U::update(old, value, global)) };
+    }
+}
+
+/// A word of a copy's bytes.
+trait FromBytes {
+    fn from_bytes(bytes: &[u8]) -> Self;
+}
+
+macro_rules! from_bytes {
+    ($($ty:ty)*) => { $(impl FromBytes for $ty {
+        fn from_bytes(bytes: &[u8]) -> $ty {
+            <$ty>::from_le_bytes(bytes.try_into().expect("as many bytes as the word has"))
+        }
+    })* };
+}
+from_bytes! { u16 u32 u64 }
+
+/// `.min` and `.max` of halves.
+struct MinHalf<F>(std::marker::PhantomData<F>);
+struct MaxHalf<F>(std::marker::PhantomData<F>);
+
+/// As `min` and `max` of one type say without modifiers: a number wins over NaN.
+const NUMBERS: Selection = Selection {
+    ftz: false,
+    propagate_nan: false,
+    xorsign_abs: false,
+};
+
+impl<F: Float> Update<u16> for MinHalf<F> {
+    fn update(old: u16, value: u16, _: bool) -> u16 {
+        min(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
+    }
+}
+
+impl<F: Float> Update<u16> for MaxHalf<F> {
+    fn update(old: u16, value: u16, _: bool) -> u16 {
+        max(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
+    }
+}
+
+/// The reductions, by operation and type.
+const REDUCTIONS: &[(&str, &str, Combine)] = &[
+    ("and", "b32", combine::<u32, And>),
+    ("and", "b64", combine::<u64, And>),
+    ("or", "b32", combine::<u32, Or>),
+    ("or", "b64", combine::<u64, Or>),
+    ("xor", "b32", combine::<u32, Xor>),
+    ("xor", "b64", combine::<u64, Xor>),
+    ("add", "u32", combine::<u32, Add>),
+    ("add", "s32", combine::<u32, Add>),
+    ("add", "u64", combine::<u64, Add>),
+    ("add", "f16", combine::<u16, AddF16>),
+    ("add", "bf16", combine::<u16, AddBf16>),
+    ("add", "f32", combine::<u32, AddF32>),
+    ("add", "f64", combine::<u64, AddF64>),
+    ("inc", "u32", combine::<u32, Inc>),
+    ("dec", "u32", combine::<u32, Dec>),
+    ("min", "u32", combine::<u32, MinU>),
+    ("min", "s32", combine::<u32, MinS32>),
+    ("min", "u64", combine::<u64, MinU>),
+    ("min", "s64", combine::<u64, MinS64>),
+    ("min", "f16", combine::<u16, MinHalf<f16>>),
+    ("min", "bf16", combine::<u16, MinHalf<bf16>>),
+    ("max", "u32", combine::<u32, MaxU>),
+    ("max", "s32", combine::<u32, MaxS32>),
+    ("max", "u64", combine::<u64, MaxU>),
+    ("max", "s64", combine::<u64, MaxS64>),
+    ("max", "f16", combine::<u16, MaxHalf<f16>>),
+    ("max", "bf16", combine::<u16, MaxHalf<bf16>>),
+];
+
+/// What an instruction's operands are of a copy.
+#[derive(Clone, Copy)]
+struct Ends {
+    to: Address,
+    from: Address,
+}
+
+/// The bytes behind an address of one lane.
+fn range(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    address: Address,
+    extent: Extent,
+) -> std::result::Result<*mut u8, Flow> {
+    let mut pointer = std::ptr::null_mut();
+    let flow = access_range(warp, cluster, address, lane, extent, |_, _, found| {
+        pointer = found;
+        Flow::Next
+    });
+    match flow {
+        Flow::Next => Ok(pointer),
+        failed => Err(failed),
+    }
+}
+
+/// A copy of one lane whose source and destination have been found; the checks do not know of it yet.
+fn found(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    ends: Ends,
+    bytes: u32,
+    reduction: u32,
+) -> std::result::Result<BulkCopy, Flow> {
+    if !bytes.is_multiple_of(UNIT) {
+        let name = cluster
+            .grid
+            .program
+            .instruction_name(warp.function, warp.pc);
+        let message = format!("{name} of {bytes} bytes: the size must be a multiple of {UNIT}");
+        return Err(warp.fail(FaultKind::IllegalInstruction, lane, message));
+    }
+    let extent = Extent { bytes, align: UNIT };
+    Ok(BulkCopy {
+        to: range(warp, cluster, lane, ends.to, extent)?,
+        from: range(warp, cluster, lane, ends.from, extent)?,
+        bytes,
+        combine: match reduction {
+            0 => None,
+            number => Some(REDUCTIONS[number as usize - 1].2),
+        },
+        read: None,
+        source: None,
+        destination: None,
+    })
+}
+
+/// Tells the checks of a lane's copy.
+fn watch(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    lane: usize,
+    ends: Ends,
+    copy: &mut BulkCopy,
+    completion: AsyncCompletion,
+) -> std::result::Result<(), Flow> {
+    let (from, to) = (Declared::of(ends.from), Declared::of(ends.to));
+    let (source, destination) = ((copy.from, copy.bytes), (copy.to, copy.bytes));
+    copy.source = check::issue(warp, cluster, lane, from, source, completion)?;
+    copy.destination = check::issue(warp, cluster, lane, to, destination, completion)?;
+    Ok(())
+}
+
+/// A bulk copy that its thread waits for by groups.
+struct GroupCopy;
+
+impl GroupCopy {
+    fn issue(
+        warp: &mut Warp,
+        cluster: &mut Cluster<'_>,
+        lane: usize,
+        bytes: u32,
+        o: GroupCopyOperands,
+    ) -> std::result::Result<(), Flow> {
+        let ends = Ends {
+            to: o.to,
+            from: o.from,
+        };
+        let mut copy = found(warp, cluster, lane, ends, bytes, o.reduction)?;
+        let completion = AsyncCompletion::BulkGroup;
+        watch(warp, cluster, lane, ends, &mut copy, completion)?;
+        warp.bulk_copies.issue(lane, copy);
+        Ok(())
+    }
+}
+
+impl Op for GroupCopy {
+    type Operands = GroupCopyOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let bytes = *o.bytes.lanes(warp);
+        for lane in lanes_of(warp.mask).filter(|&lane| bytes[lane] > 0) {
+            if let Err(flow) = GroupCopy::issue(warp, cluster, lane, bytes[lane], o) {
+                return flow;
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// A bulk copy whose bytes an mbarrier counts.
+struct BarrierCopy;
+
+impl BarrierCopy {
+    fn issue(
+        warp: &mut Warp,
+        cluster: &mut Cluster<'_>,
+        lane: usize,
+        bytes: u32,
+        o: BarrierCopyOperands,
+    ) -> std::result::Result<(), Flow> {
+        let ends = Ends {
+            to: o.to,
+            from: o.from,
+        };
+        let copy = found(warp, cluster, lane, ends, bytes, o.reduction)?;
+        let barrier = range(warp, cluster, lane, o.barrier, Extent::value(8))?;
+        let (Some(to), Some(at)) = (cluster.place(copy.to), cluster.place(barrier)) else {
+            let message = "a bulk copy with an mbarrier goes to shared memory";
+            return Err(warp.fail(FaultKind::InvalidAddressSpace, lane, message));
+        };
+        if to.block != at.block {
+            let message = "the mbarrier of a bulk copy lies in another block than its destination";
+            return Err(warp.fail(FaultKind::InvalidAddressSpace, lane, message));
+        }
+        let targets = match o.multicast {
+            0 => 1u64 << to.block,
+            _ => o.blocks.lanes(warp)[lane].into(),
+        };
+        let count = cluster.blocks.len() as u32;
+        if let Some(none) = (count..16).find(|block| targets >> block & 1 != 0) {
+            let message = format!("multicast to block {none} of a cluster of {count}");
+            return Err(warp.fail(FaultKind::IllegalInstruction, lane, message));
+        }
+        for block in (0..count).filter(|block| targets >> block & 1 != 0) {
+            let target = &cluster.blocks[block as usize];
+            if target.live == 0 {
+                let message =
+                    format!("multicast to block {block} of the cluster, which has exited");
+                return Err(warp.fail(FaultKind::IllegalAddress, lane, message));
+            }
+            let base = target.shared;
+            let barrier = base.wrapping_add(at.offset as usize);
+            let mut copy = BulkCopy {
+                to: base.wrapping_add(to.offset as usize),
+                read: None,
+                ..copy
+            };
+            let completion = AsyncCompletion::Mbarrier {
+                offset: cluster.shared_offset(barrier),
+            };
+            watch(warp, cluster, lane, ends, &mut copy, completion)?;
+            cluster.transactions.issue(Transaction { barrier, copy });
+        }
+        Ok(())
+    }
+}
+
+impl Op for BarrierCopy {
+    type Operands = BarrierCopyOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let bytes = *o.bytes.lanes(warp);
+        for lane in lanes_of(warp.mask).filter(|&lane| bytes[lane] > 0) {
+            if let Err(flow) = BarrierCopy::issue(warp, cluster, lane, bytes[lane], o) {
+                return flow;
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// `cp.async.bulk.commit_group`
+struct Commit;
+
+impl Op for Commit {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, (): ()) -> Flow {
+        for lane in lanes_of(warp.mask) {
+            warp.bulk_copies.commit(lane);
+        }
+        Flow::Next
+    }
+}
+
+/// `cp.async.bulk.wait_group`
+struct WaitGroup;
+
+impl Op for WaitGroup {
+    type Operands = WaitOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let which = Completed::AllButGroups(o.keep);
+        if o.read != 0 {
+            read_bulk(warp, cluster, warp.mask, which);
+        } else {
+            complete_bulk(warp, cluster, warp.mask, which);
+        }
+        Flow::Next
+    }
+}
+
+/// Reads the modifiers behind `.bulk`.
+pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if !form.has("async") || form.has("tensor") {
+        return None;
+    }
+    if form.has("commit_group") {
+        return Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Commit>(), ());
+            Ok(())
+        }));
+    }
+    if form.has("wait_group") {
+        let read = u32::from(form.has("read"));
+        return Some(Lowering::new(move |cx, inst| {
+            let operand = &inst.operands[0];
+            let OperandKind::Int(number @ 0..=0xFFFF) = operand.kind else {
+                return Err(Error::new(operand.at, "expected a number of groups"));
+            };
+            let keep = number as u32;
+            cx.emit(scalar::<WaitGroup>(), WaitOperands { keep, read });
+            Ok(())
+        }));
+    }
+    if form.has("prefetch") {
+        return Some(nothing(form));
+    }
+    let reduction = match form.has("reduce") {
+        true => reduction(form)?,
+        false => 0,
+    };
+    // Additions of 16 bits keep subnormal numbers in any case.
+    form.ignore(&["noftz", "level::cache_hint"]);
+    let (to, from) = (form.effect(0), form.effect(1));
+    if form.slot("completion")? == "bulk_group" {
+        return Some(Lowering::new(move |cx, inst| {
+            let operands = GroupCopyOperands {
+                bytes: cx.src(&inst.operands[2], Ty::U32)?.into(),
+                to: address(cx, &inst.operands[0], to)?,
+                from: address(cx, &inst.operands[1], from)?,
+                reduction,
+            };
+            cx.emit(scalar::<GroupCopy>(), operands);
+            Ok(())
+        }));
+    }
+    let barrier = form.effect(3);
+    let multicast = form.slot("multicast").is_some();
+    Some(Lowering::new(move |cx, inst| {
+        let operands = BarrierCopyOperands {
+            bytes: cx.src(&inst.operands[2], Ty::U32)?.into(),
+            to: address(cx, &inst.operands[0], to)?,
+            from: address(cx, &inst.operands[1], from)?,
+            barrier: address(cx, &inst.operands[3], barrier)?,
+            blocks: match multicast {
+                true => cx.src(&inst.operands[4], Ty::new(ScalarKind::Unsigned, 16))?,
+                false => cx.constant(0, Width::W16),
+            }
+            .into(),
+            multicast: multicast.into(),
+            reduction,
+        };
+        cx.emit(scalar::<BarrierCopy>(), operands);
+        Ok(())
+    }))
+}
+
+/// The number of a reduction in [`REDUCTIONS`], plus one.
+fn reduction(form: &FormReader<'_>) -> Option<u32> {
+    let ty = form.next(|word| Ty::named(word).map(|_| word))?;
+    let known = REDUCTIONS
+        .iter()
+        .position(|&(operation, of, _)| of == ty && form.has(operation));
+    Some(known? as u32 + 1)
+}
