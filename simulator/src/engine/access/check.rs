@@ -1,6 +1,6 @@
 //! What the checks and an observer are told of the accesses. Called only while there is one.
 
-use warpsmith_isa::effect::{AccessKind, Order, Scope};
+use warpsmith_isa::effect::Scope;
 
 use super::bytes::Bytes;
 use super::declared::{Declared, Region};
@@ -12,10 +12,8 @@ use crate::check::{
 use crate::engine::exec::bulk_copy::Watched;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::issuer::Issuer;
-use crate::engine::exec::operand::{FULL, LANES, lanes_of};
+use crate::engine::exec::operand::{LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::exec::warpgroup::WARPS;
-use crate::engine::exec::windows::{FUNCTIONS, RANK_SHIFT};
 use crate::engine::observe;
 
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
@@ -167,48 +165,15 @@ pub(crate) fn issue(
 }
 
 /// The bytes of an asynchronous access have been moved.
-pub(super) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
+pub(crate) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
     if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
         checker.finish(&watched.access, watched.ticket);
     }
 }
 
 /// Lanes of the warp that issued an asynchronous access have waited for it.
-pub(super) fn wait(warp: &Warp, cluster: &mut Cluster<'_>, mask: u32, watched: Option<&Watched>) {
+pub(crate) fn wait(warp: &Warp, cluster: &mut Cluster<'_>, mask: u32, watched: Option<&Watched>) {
     if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
         checker.wait(warp.block, warp.index, mask, watched.ticket);
     }
-}
-
-/// Which warp of a warpgroup completes a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Completer {
-    /// The first, which has read the factors.
-    First,
-    /// One of the others.
-    Later,
-}
-
-/// A warp has found a product of its warpgroup complete: what the first one has read for all was read before any lane of any of
-/// them goes on.
-pub(crate) fn group_completed(warp: &Warp, cluster: &mut Cluster<'_>, completer: Completer) {
-    let Some(checker) = cluster.checker.as_deref_mut() else {
-        return;
-    };
-    // An address that no memory has stands for the warpgroup.
-    let warpgroup = u64::from(warp.block) << RANK_SHIFT | u64::from(warp.index / WARPS);
-    let mut synchronise = |kind, order| {
-        checker.synchronise_globally(&GlobalSynchronisation {
-            block: warp.block,
-            warp: warp.index,
-            mask: FULL,
-            addresses: &[FUNCTIONS | warpgroup; LANES],
-            kind,
-            order,
-        });
-    };
-    if completer == Completer::First {
-        synchronise(AccessKind::Atomic, Order::Release);
-    }
-    synchronise(AccessKind::Read, Order::Acquire);
 }

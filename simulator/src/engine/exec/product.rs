@@ -4,7 +4,11 @@ use super::issuer::Issuer;
 use super::operand::{ReadList, WriteList};
 use super::warpgroup::Descriptors;
 use crate::numerics::matrix::accumulate::Addend;
+use crate::numerics::matrix::factors::Factors;
 use crate::numerics::matrix::warpgroup::WarpgroupProduct;
+
+/// Computes a warp's rows: [`WarpgroupProduct::rows`], compiled for the level of the module.
+pub(crate) type Rows = fn(WarpgroupProduct, &Factors, usize, &Factors, Addend, &mut [u32]);
 
 /// A warp's part of a product that is not done yet. Its registers are named by frame and operand, not by pointer: whether they are
 /// still there is found out when it completes.
@@ -17,6 +21,7 @@ pub(crate) struct PendingProduct {
     pub function: u32,
     pub frame: u32,
     pub product: WarpgroupProduct,
+    pub rows: Rows,
     pub addend: Addend,
     pub descriptors: Descriptors,
     /// The access words of A and B in shared memory.

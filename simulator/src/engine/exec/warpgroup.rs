@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use super::bulk_copy::Watched;
 use crate::numerics::matrix::factors::Factors;
 
 /// Warps of a warpgroup.
@@ -69,6 +70,8 @@ struct Entry {
     factors: Option<Box<SharedFactors>>,
     /// Of a product: the warps that have completed it, one bit for each.
     completed: u8,
+    /// Of a product: what the checks were told of its reads.
+    watched: Vec<Watched>,
 }
 
 impl Entry {
@@ -127,6 +130,7 @@ impl Warpgroup {
                 first: warp,
                 factors: None,
                 completed: 0,
+                watched: Vec::new(),
             });
         }
         self.next[warp as usize] = number + 1;
@@ -171,6 +175,30 @@ impl Warpgroup {
                 site: entry.step.site,
             }),
         }
+    }
+
+    /// The checks were told of further reads of the product of this number.
+    ///
+    /// # Panics
+    /// If all warps have completed the product.
+    pub fn watch(&mut self, number: u64, watched: Vec<Watched>) {
+        self.entry(number).watched.extend(watched);
+    }
+
+    /// What the checks were told of the reads of the product of this number.
+    ///
+    /// # Panics
+    /// If all warps have completed the product.
+    pub fn watched(&mut self, number: u64) -> Vec<Watched> {
+        self.entry(number).watched.clone()
+    }
+
+    /// Whether this warp has been the first to execute the instruction of this number.
+    ///
+    /// # Panics
+    /// If all warps are done with it.
+    pub fn is_first(&mut self, warp: u32, number: u64) -> bool {
+        self.entry(number).first == warp
     }
 
     /// The factors of the product of this number, if a warp has read them.

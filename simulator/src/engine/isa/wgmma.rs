@@ -1,15 +1,17 @@
 //! `wgmma`: matrix products of a warpgroup. `mma_async` only notes a product; [`super::wgmma_completion`] computes it when the warp
 //! waits for it, so that a missing wait shows, and what is overwritten too early, too.
 
+use warpsmith_isa::effect::Effect;
+
 use super::family::Family;
 use super::matrix_operands::{FragmentUse, fragment};
 use super::warpgroup;
-use super::wgmma_completion::complete;
+use super::wgmma_completion::{complete, rows, watch};
 use crate::engine::access::declared::Declared;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
-use crate::engine::exec::op::{Op, scalar};
+use crate::engine::exec::op::{Op, scalar, vector};
 use crate::engine::exec::operand::{
     Encode, Encoded, FULL, Read, ReadList, ReadPredicate, WriteList, operands,
 };
@@ -17,7 +19,9 @@ use crate::engine::exec::product::PendingProduct;
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::exec::warpgroup::Descriptors;
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::modifiers::{Ty, unknown};
+use crate::engine::lower::accepted::Lowering;
+use crate::engine::lower::form::FormReader;
+use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Registers, Width};
 use crate::numerics::matrix::accumulate::{Addend, IntegerOverflow};
 use crate::numerics::matrix::descriptor::Major;
@@ -29,7 +33,7 @@ use crate::ptx::{Error, Result};
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
     opcodes: &["wgmma"],
-    lower,
+    read,
 };
 
 /// Products that a warp has in flight at most: more than any program does. The oldest complete early then.
@@ -182,6 +186,7 @@ impl Op for Product {
             function: warp.function,
             frame: warp.frame,
             product: o.product.get(),
+            rows: rows::<L>,
             addend: match accumulates {
                 0 => Addend::None,
                 _ => Addend::Accumulator,
@@ -193,7 +198,10 @@ impl Op for Product {
             a: o.a,
         };
         warp.products.issue(0, product);
-        Flow::Next
+        match watch(warp, cluster, &product) {
+            Ok(()) => Flow::Next,
+            Err(flow) => flow,
+        }
     }
 }
 
@@ -226,83 +234,135 @@ fn choice(inst: &Instruction<'_>, number: usize, values: [i128; 2]) -> Result<bo
     }
 }
 
-pub(crate) fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    if form.has("sp") {
-        return Err(unknown(inst));
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    if form.has("sp") || !(form.has("sync") && form.has("aligned")) {
+        return None;
     }
     if form.has("fence") {
-        cx.emit(scalar::<Fence>(), ());
-    } else if form.has("commit_group") {
-        cx.emit(scalar::<Commit>(), ());
-    } else if form.has("wait_group") {
-        let keep = match inst.operands[0].kind {
-            OperandKind::Int(number) => u32::try_from(number).ok(),
-            _ => None,
-        };
-        let Some(keep) = keep else {
-            let expected = "non-negative integer";
-            return Err(unexpected(inst, 0, "wgmma.wait_group", expected));
-        };
-        let lowered = cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
-        if keep == 0 {
-            lowered.registers = Registers::Released;
-        }
-    } else {
-        product(cx, inst)?;
+        return Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Fence>(), ());
+            Ok(())
+        }));
+    }
+    if form.has("commit_group") {
+        return Some(Lowering::new(|cx, _| {
+            cx.emit(scalar::<Commit>(), ());
+            Ok(())
+        }));
+    }
+    if form.has("wait_group") {
+        return Some(Lowering::new(wait_group));
+    }
+    form.has("mma_async").then_some(())?;
+    let shape = form.next(Shape::parse)?;
+    let overflow = match form.has("satfinite") {
+        true => IntegerOverflow::Saturate,
+        false => IntegerOverflow::Wrap,
+    };
+    let d = form.next(Element::parse)?;
+    let a = form.next(Element::parse)?;
+    let b = form.next(Element::parse)?;
+    if a == Element::B1 && !(form.has("and") && form.has("popc")) {
+        return None;
+    }
+    // The constants stand behind D, A, B and scale-d.
+    let mut next = 4;
+    let mut constant = |name| {
+        let number = form.takes(name).then_some(next);
+        next += usize::from(number.is_some());
+        number
+    };
+    let product = FormProduct {
+        product: WarpgroupProduct {
+            a,
+            b,
+            d,
+            columns: shape.n as u16,
+            a_major: Major::K,
+            b_major: Major::K,
+            negate: false,
+            overflow,
+        },
+        scales: [constant("imm-scale-a"), constant("imm-scale-b")],
+        transposes: [constant("imm-trans-a"), constant("imm-trans-b")],
+        a: form.takes("a-desc").then(|| form.effect(1)),
+        b: form.effect(2),
+    };
+    Some(Lowering::new(move |cx, inst| {
+        lower_product(cx, inst, product)
+    }))
+}
+
+/// A product as its form says.
+#[derive(Clone, Copy)]
+struct FormProduct {
+    /// What its modifiers say.
+    product: WarpgroupProduct,
+    /// The operands that change signs: of A, of B.
+    scales: [Option<usize>; 2],
+    /// The operands that say which elements follow one another: of A, of B.
+    transposes: [Option<usize>; 2],
+    /// How A is read from shared memory; `None` if it is in registers.
+    a: Option<Effect>,
+    b: Effect,
+}
+
+fn wait_group<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let keep = match inst.operands[0].kind {
+        OperandKind::Int(number) => u32::try_from(number).ok(),
+        _ => None,
+    };
+    let Some(keep) = keep else {
+        let expected = "non-negative integer";
+        return Err(unexpected(inst, 0, "wgmma.wait_group", expected));
+    };
+    let lowered = cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
+    if keep == 0 {
+        lowered.registers = Registers::Released;
     }
     Ok(())
 }
 
-fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let form = *cx.form();
-    let shape = form.words().find_map(Shape::parse);
-    let types: Vec<Element> = form.words().filter_map(Element::parse).collect();
-    let (Some(shape), &[d, a, b]) = (shape, &types[..]) else {
-        return Err(unknown(inst));
-    };
-    let place = |name: &str| form.operands().position(|operand| operand.name == name);
-    let named = |name: &str, values: [i128; 2]| match place(name) {
+fn lower_product<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    form: FormProduct,
+) -> Result<()> {
+    let chosen = |number: Option<usize>, values| match number {
         Some(number) => choice(inst, number, values),
         None => Ok(false),
     };
-    let major = |name: &str| {
-        Ok(match named(name, [0, 1])? {
+    let major = |number| {
+        Ok(match chosen(number, [0, 1])? {
             false => Major::K,
             true => Major::Lines,
         })
     };
+    let [scale_a, scale_b] = form.scales;
     let product = WarpgroupProduct {
-        a,
-        b,
-        d,
-        columns: shape.n as u16,
-        a_major: major("imm-trans-a")?,
-        b_major: major("imm-trans-b")?,
-        negate: named("imm-scale-a", [1, -1])? != named("imm-scale-b", [1, -1])?,
-        overflow: match form.has("satfinite") {
-            true => IntegerOverflow::Saturate,
-            false => IntegerOverflow::Wrap,
-        },
+        a_major: major(form.transposes[0])?,
+        b_major: major(form.transposes[1])?,
+        negate: chosen(scale_a, [1, -1])? != chosen(scale_b, [1, -1])?,
+        ..form.product
     };
     let count = product.registers() as u32;
-    let registers = fragment(cx, &inst.operands[0], count, d, FragmentUse::Written)?;
-    let in_registers = place("a-desc").is_none();
-    let (a_registers, a_descriptor) = match in_registers {
-        true => {
-            let registers = fragment(cx, &inst.operands[1], 4, a, FragmentUse::Read)?;
+    let registers = fragment(
+        cx,
+        &inst.operands[0],
+        count,
+        product.d,
+        FragmentUse::Written,
+    )?;
+    let (a_registers, a_descriptor) = match form.a {
+        None => {
+            let registers = fragment(cx, &inst.operands[1], 4, product.a, FragmentUse::Read)?;
             (registers, cx.constant(0, Width::W64))
         }
-        false => (Vec::new(), cx.src(&inst.operands[1], Ty::B64)?),
+        Some(_) => (Vec::new(), cx.src(&inst.operands[1], Ty::B64)?),
     };
     let b_descriptor = cx.src(&inst.operands[2], Ty::B64)?;
     let accumulates = cx.src(&inst.operands[3], Ty::PRED)?;
-    // The factors are read, and seen by the checks, when the product completes.
-    let access = |cx: &Builder<'_, '_>, operand: usize| {
-        Declared::new(cx.effect(operand), true, 0)
-            .completed()
-            .word()
-    };
+    let access = |effect: Effect| Declared::new(effect, true, 0).word();
     let operands = ProductOperands {
         d: cx.write_list(&registers),
         c: cx.read_list(&registers),
@@ -311,9 +371,9 @@ fn product<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()
         b_descriptor: b_descriptor.into(),
         accumulates: accumulates.into(),
         product: product.into(),
-        a_access: if in_registers { 0 } else { access(cx, 1) },
-        b_access: access(cx, 2),
+        a_access: form.a.map_or(0, access),
+        b_access: access(form.b),
     };
-    cx.emit(scalar::<Product>(), operands).registers = Registers::Held;
+    cx.emit(vector::<Product>(), operands).registers = Registers::Held;
     Ok(())
 }

@@ -4,17 +4,20 @@
 //! function that issued it, and at the end of the warp. The first warp to complete it reads shared memory for all four.
 
 use super::warpgroup;
+use crate::check::AsyncCompletion;
 use crate::engine::access::check;
+use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access_at;
+use crate::engine::exec::bulk_copy::Watched;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::FrameRegisters;
 use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::guest::GuestWord;
-use crate::engine::exec::level::{VectorLevel, level};
-use crate::engine::exec::operand::{Address, LANES};
+use crate::engine::exec::level::{Level, VectorLevel};
+use crate::engine::exec::operand::{Address, FULL, LANES};
 use crate::engine::exec::product::PendingProduct;
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::exec::warpgroup::SharedFactors;
+use crate::engine::exec::warpgroup::{SharedFactors, WARPS};
 use crate::engine::program::Program;
 use crate::numerics::matrix::accumulate::Addend;
 use crate::numerics::matrix::descriptor::{Descriptor, Major};
@@ -71,19 +74,28 @@ fn perform(
     pending: &PendingProduct,
 ) -> Result<(), Flow> {
     let own = warpgroup::number(warp);
-    let found =
-        warpgroup::warpgroup(warp, cluster).and_then(|group| group.take_factors(pending.number));
+    let mut group = warpgroup::warpgroup(warp, cluster);
+    let found = group
+        .as_mut()
+        .and_then(|group| group.take_factors(pending.number));
+    let watched = group.map_or(Vec::new(), |group| group.watched(pending.number));
     let factors = match found {
-        Some(factors) => {
-            check::group_completed(warp, cluster, check::Completer::Later);
-            factors
-        }
+        Some(factors) => factors,
         None => {
             let factors = read_all(warp, cluster, pending)?;
-            check::group_completed(warp, cluster, check::Completer::First);
+            for watched in &watched {
+                check::finish(cluster, Some(watched));
+            }
             factors
         }
     };
+    // Whoever has waited for the product knows that the reads of all warps are done. Those of a warp complete in order.
+    for issuer in 0..WARPS {
+        let last = watched
+            .iter()
+            .rfind(|watched| watched.access.warp % WARPS == issuer);
+        check::wait(warp, cluster, FULL, last);
+    }
     let function = &cluster.grid.program.functions[pending.function as usize];
     let frame = &warp.frames[pending.frame as usize];
     if let Some(mut registers) = FrameRegisters::of(frame, pending.function, function) {
@@ -93,6 +105,70 @@ fn perform(
         group.complete(own, pending.number, factors);
     }
     Ok(())
+}
+
+/// Tells the checks what a product reads, when a warp issues it: its own rows of A, and B, if it is the first of its warpgroup.
+pub(super) fn watch(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    pending: &PendingProduct,
+) -> Result<(), Flow> {
+    if !warp.watched {
+        return Ok(());
+    }
+    let (product, own) = (pending.product, warpgroup::number(warp));
+    let mut watched = Vec::new();
+    if let Some(descriptor) = pending.descriptors.a {
+        let rows = WARP_ROWS as u32;
+        let mut units = product.a_units();
+        units.retain(|&[along, across]| match product.a_major {
+            Major::K => across / rows == own,
+            Major::Lines => along * UNIT_BYTES * 8 / product.a.bits() / rows == own,
+        });
+        let access = pending.accesses[0];
+        let a = issue(warp, cluster, access, descriptor, product.a_major, &units)?;
+        watched.extend(a);
+    }
+    let group = warpgroup::warpgroup(warp, cluster);
+    if group.is_some_and(|group| group.is_first(own, pending.number)) {
+        let (units, descriptor) = (product.b_units(), pending.descriptors.b);
+        let access = pending.accesses[1];
+        let b = issue(warp, cluster, access, descriptor, product.b_major, &units)?;
+        watched.extend(b);
+    }
+    if let Some(group) = warpgroup::warpgroup(warp, cluster) {
+        group.watch(pending.number, watched);
+    }
+    Ok(())
+}
+
+/// Tells the checks that units of a factor are read from now on: as few ranges as they make up.
+fn issue(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    access: u32,
+    descriptor: u64,
+    major: Major,
+    units: &[[u32; 2]],
+) -> Result<Vec<Watched>, Flow> {
+    let descriptor = Descriptor::from_bits(descriptor);
+    let mut addresses: Vec<u32> = units
+        .iter()
+        .map(|&[along, across]| descriptor.address(major, along, across))
+        // What lies outside is found out when the product completes.
+        .filter(|address| address + UNIT_BYTES <= warp.shared_size)
+        .collect();
+    addresses.sort_unstable();
+    let mut watched = Vec::new();
+    for range in addresses.chunk_by(|first, second| *second <= first + UNIT_BYTES) {
+        let (first, last) = (range[0], range[range.len() - 1]);
+        let start = warp.shared.wrapping_add(first as usize);
+        let bytes = (start, last + UNIT_BYTES - first);
+        let declared = Declared::from_word(access);
+        let completion = AsyncCompletion::Products;
+        watched.extend(check::issue(warp, cluster, 0, declared, bytes, completion)?);
+    }
+    Ok(watched)
 }
 
 /// Reads the factors that are in shared memory.
@@ -198,11 +274,11 @@ fn compute(
     }
     let (b, addend) = (&factors.b, pending.addend);
     match &factors.a {
-        Some(a) => rows(product, a, warp as usize * WARP_ROWS, b, addend, dense),
+        Some(a) => (pending.rows)(product, a, warp as usize * WARP_ROWS, b, addend, dense),
         None => {
             let a: [_; 4] =
                 std::array::from_fn(|index| pending.a.get(registers, index).lanes(registers));
-            rows(product, &product.register_a(a), 0, b, addend, dense);
+            (pending.rows)(product, &product.register_a(a), 0, b, addend, dense);
         }
     }
     for index in 0..pending.d.len() {
@@ -218,8 +294,8 @@ fn compute(
     }
 }
 
-/// [`WarpgroupProduct::rows`] with the vector instructions of the machine.
-fn rows(
+/// [`WarpgroupProduct::rows`] with the vector instructions of a level, which the machine has.
+pub(super) fn rows<L: Level>(
     product: WarpgroupProduct,
     a: &Factors,
     first: usize,
@@ -228,10 +304,10 @@ fn rows(
     d: &mut [u32],
 ) {
     #[cfg(target_arch = "x86_64")]
-    match level() {
-        // SAFETY: the machine has the instructions of its level.
+    match L::LEVEL {
+        // SAFETY: a module is lowered for a level that the machine has (`lower::module::load`).
         VectorLevel::V4 => return unsafe { rows_v4(product, a, first, b, addend, d) },
-        // SAFETY: the machine has the instructions of its level.
+        // SAFETY: a module is lowered for a level that the machine has (`lower::module::load`).
         VectorLevel::V3 => return unsafe { rows_v3(product, a, first, b, addend, d) },
         VectorLevel::Base => {}
     }
