@@ -1,5 +1,6 @@
 //! What the workspace's tests repeat: child processes with a time limit ([`process`]), random data ([`Random`]), the head of a
-//! PTX module ([`ptx!`]), the language of file tests ([`file_test`]), sizes where Miri interprets tests ([`cases`], [`stride`]).
+//! PTX module ([`ptx!`]), the language of file tests ([`file_test`]), kernels with products of matrices ([`wgmma`]), sizes where Miri
+//! interprets tests ([`cases`], [`stride`]).
 //!
 //! Every crate may have this one as a development dependency; it knows none of them.
 
@@ -8,6 +9,7 @@ mod interpreted;
 pub mod process;
 mod ptx;
 mod random;
+pub mod wgmma;
 
 pub use interpreted::{cases, stride};
 pub use process::{Side, own_process};

@@ -102,10 +102,24 @@ impl Program {
         self.functions[function as usize].instruction_name(pc)
     }
 
+    /// The name of the instruction at a site.
+    pub fn site_name(&self, site: u32) -> &str {
+        let (function, pc) = Program::site_parts(site);
+        self.functions
+            .get(function as usize)
+            .map_or("?", |function| function.instruction_name(pc))
+    }
+
+    /// The function and the instruction of a site.
+    pub fn site_parts(site: u32) -> (u32, u32) {
+        (site >> SITE_BITS, site & ((1 << SITE_BITS) - 1))
+    }
+
     /// The function and the source location of a site.
     pub fn site_frame(&self, site: u32) -> Option<Frame> {
-        let function = self.functions.get((site >> SITE_BITS) as usize)?;
-        Some(self.frame(function, site & ((1 << SITE_BITS) - 1)))
+        let (function, pc) = Program::site_parts(site);
+        let function = self.functions.get(function as usize)?;
+        Some(self.frame(function, pc))
     }
 
     /// Bytes of local memory that a function and its deepest chain of calls need; recursion counts once, and what an

@@ -165,14 +165,14 @@ pub(crate) fn issue(
 }
 
 /// The bytes of an asynchronous access have been moved.
-pub(super) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
+pub(crate) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
     if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
         checker.finish(&watched.access, watched.ticket);
     }
 }
 
 /// Lanes of the warp that issued an asynchronous access have waited for it.
-pub(super) fn wait(warp: &Warp, cluster: &mut Cluster<'_>, mask: u32, watched: Option<&Watched>) {
+pub(crate) fn wait(warp: &Warp, cluster: &mut Cluster<'_>, mask: u32, watched: Option<&Watched>) {
     if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
         checker.wait(warp.block, warp.index, mask, watched.ticket);
     }

@@ -5,6 +5,7 @@ use super::barrier::{Barrier, Votes};
 use super::bulk_copy::Transactions;
 use super::grid::Grid;
 use super::guest;
+use super::warpgroup::{self, Warpgroup};
 use crate::check::SharedMemory;
 use crate::engine::memory::Aligned;
 
@@ -20,6 +21,8 @@ pub(crate) struct Block {
     pub returned: Option<(u32, u32)>,
     /// Its shared memory.
     pub shared: *mut u8,
+    /// Its full warpgroups.
+    pub warpgroups: Vec<Warpgroup>,
 }
 
 /// Lanes of a warp that arrive at a barrier of their block.
@@ -121,6 +124,7 @@ impl<'g> Cluster<'g> {
             live: 0,
             returned: None,
             shared: memory.as_ptr().wrapping_add(stride * rank),
+            warpgroups: Vec::new(),
         });
         Cluster {
             grid,
@@ -158,6 +162,11 @@ impl<'g> Cluster<'g> {
             block.barriers = [Barrier::NEW; 16];
             block.live = grid.threads;
             block.returned = None;
+            block.warpgroups.clear();
+            let warpgroups = grid.warps / warpgroup::WARPS;
+            block
+                .warpgroups
+                .resize_with(warpgroups as usize, Warpgroup::default);
         }
         if grid.checks.uninitialised && grid.shared_bytes > 0 {
             // A pattern that stands out, rather than the last block's data.

@@ -51,6 +51,20 @@ impl<T> GroupQueue<T> {
         self.pending.is_empty()
     }
 
+    /// How many are not done.
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The latest operation of the lanes of `mask` that is to be completed.
+    pub fn last_due(&self, mask: u32, which: Completed) -> Option<&T> {
+        let due = |pending: &&Pending<T>| Self::is_due(&self.committed, pending, mask, which);
+        self.pending
+            .iter()
+            .rfind(due)
+            .map(|pending| &pending.operation)
+    }
+
     /// Adds an operation to its lane's open group.
     pub fn issue(&mut self, lane: usize, operation: T) {
         self.pending.push(Pending {
@@ -109,10 +123,13 @@ mod tests {
             queue.commit(0);
         }
         // Lane 5 has committed nothing; of lane 0's three groups the latest stays.
+        let last = queue.last_due(u32::MAX, Completed::AllButGroups(1));
+        assert_eq!((last, queue.len()), (Some(&('a', 1)), 6));
         let due: Vec<_> = queue.due(u32::MAX, Completed::AllButGroups(1)).collect();
         assert_eq!(due, [(0, &mut ('a', 0)), (0, &mut ('a', 1))]);
         let taken = queue.take(u32::MAX, Completed::AllButGroups(1));
         assert_eq!(taken, [(0, ('a', 0)), (0, ('a', 1))]);
+        assert_eq!(queue.last_due(1 << 5, Completed::AllButGroups(0)), None);
         assert_eq!(queue.take(1 << 5, Completed::AllButGroups(0)), []);
         assert_eq!(queue.take(1, Completed::AllButGroups(0)), [(0, ('a', 2))]);
         assert_eq!(queue.take(1 << 5, Completed::All).len(), 3);

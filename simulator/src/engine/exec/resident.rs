@@ -137,6 +137,7 @@ impl Warp {
             clock_readings: 0,
             changes: 0,
             copies: Default::default(),
+            products: Default::default(),
             bulk_copies: Default::default(),
             fault: None,
             checks: grid.checks,
@@ -153,6 +154,7 @@ impl Warp {
         self.carry = 0;
         self.groups.clear();
         self.copies.clear();
+        self.products.clear();
         self.bulk_copies.clear();
         // Frame 0 is the kernel's, and is reused; all others are free.
         self.free_frames.clear();

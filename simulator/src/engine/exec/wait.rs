@@ -15,6 +15,8 @@ pub(crate) enum Wait {
     },
     /// The completion of a phase of the cluster's barrier.
     Cluster { phase: u64 },
+    /// All warps of a warpgroup of the block to have executed the instruction of this number in its sequence.
+    Warpgroup { warpgroup: u32, number: u64 },
     /// Other lanes of the warp that are named by a member mask, at the same instruction.
     Lanes { members: u32 },
     /// Lanes named by a member mask, at any `bar.warp.sync`.
@@ -54,7 +56,7 @@ impl Wait {
     pub fn ends_by(self) -> EndsBy {
         match self {
             Wait::Ready | Wait::Lanes { .. } | Wait::WarpBarrier { .. } => EndsBy::Lanes,
-            Wait::Barrier { .. } | Wait::Cluster { .. } => EndsBy::Cluster,
+            Wait::Barrier { .. } | Wait::Cluster { .. } | Wait::Warpgroup { .. } => EndsBy::Cluster,
         }
     }
 
@@ -65,6 +67,10 @@ impl Wait {
                 cluster.blocks[block as usize].barriers[usize::from(id)].phase != phase
             }
             Wait::Cluster { phase } => cluster.barrier_phase != phase,
+            Wait::Warpgroup { warpgroup, number } => {
+                let block = &cluster.blocks[block as usize];
+                block.warpgroups[warpgroup as usize].all_executed(number)
+            }
             Wait::Ready => true,
             Wait::Lanes { .. } | Wait::WarpBarrier { .. } => false,
         }
@@ -83,6 +89,9 @@ impl Wait {
         match self {
             Wait::Barrier { id, .. } => format!("barrier {id}"),
             Wait::Cluster { .. } => "the cluster's barrier".into(),
+            Wait::Warpgroup { .. } => {
+                format!("the other warps of the warpgroup, in {instruction}")
+            }
             Wait::Lanes { members } | Wait::WarpBarrier { members } => {
                 format!("lanes {members:#010x} of its warp, in {instruction}")
             }

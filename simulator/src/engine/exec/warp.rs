@@ -8,6 +8,7 @@ use super::group::Group;
 use super::group_queue::GroupQueue;
 use super::issuer::Issuer;
 use super::operand::{CONSTANT, Registers};
+use super::product::PendingProduct;
 use super::wait::Wait;
 use crate::engine::environment::Checks;
 use crate::engine::fault::{FaultDetails, FaultKind};
@@ -162,6 +163,8 @@ pub(crate) struct Warp {
     pub changes: u64,
     /// `cp.async` copies that are not done.
     pub copies: GroupQueue<AsyncCopy>,
+    /// `wgmma` products that are not done: lane 0's.
+    pub products: GroupQueue<PendingProduct>,
     /// Bulk copies that are waited for by groups and are not done.
     pub bulk_copies: GroupQueue<BulkCopy>,
     /// Set when the warp failed.

@@ -1,6 +1,7 @@
 //! `bra brx ret exit trap brkpt nanosleep pmevent`.
 
 use super::family::Family;
+use super::wgmma_completion;
 use crate::engine::access::completion::complete_all;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::NO_FRAME;
@@ -109,7 +110,10 @@ impl Op for Return {
         if exits && complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
-        warp.ret(cluster)
+        match wgmma_completion::leave(warp, cluster, exits) {
+            Flow::Next => warp.ret(cluster),
+            flow => flow,
+        }
     }
 }
 
@@ -124,8 +128,13 @@ impl Op for Exit {
         if complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
-        warp.exit(cluster, false);
-        Flow::Leave
+        match wgmma_completion::leave(warp, cluster, true) {
+            Flow::Next => {
+                warp.exit(cluster, false);
+                Flow::Leave
+            }
+            flow => flow,
+        }
     }
 }
 

@@ -46,6 +46,9 @@ pub(crate) mod vector_memory;
 pub(crate) mod video;
 pub(crate) mod vote;
 pub(crate) mod warp_barrier;
+mod warpgroup;
+pub(crate) mod wgmma;
+mod wgmma_completion;
 
 use std::sync::OnceLock;
 
@@ -181,6 +184,7 @@ const FAMILIES: &[Family] = &[
     stack::FAMILY,
     matrix::FAMILY,
     matrix_rows::FAMILY,
+    wgmma::FAMILY,
     video::FAMILY,
 ];
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::builder::{Builder, Control, Lowered};
+use super::builder::{Builder, Control, Lowered, Registers};
 use super::field::{Field, Named, Register};
 use crate::engine::exec::operand::{CONSTANT, SINK, Slot, Width};
 use crate::engine::instruction::{INLINE_WORDS, Inst};
@@ -52,6 +52,27 @@ impl Set {
 
     fn contains(&self, register: Register) -> bool {
         self.0[register.0 as usize / 64] >> (register.0 % 64) & 1 != 0
+    }
+
+    /// Takes in another set of the same size; true if that changes it.
+    fn unite(&mut self, other: &Set) -> bool {
+        let mut changed = false;
+        for (own, &other) in self.0.iter_mut().zip(&other.0) {
+            changed |= other & !*own != 0;
+            *own |= other;
+        }
+        changed
+    }
+
+    /// The registers that are held after an instruction.
+    fn hold(&mut self, builder: &Builder, inst: &Lowered) {
+        match inst.registers {
+            Registers::Used => {}
+            Registers::Held => visit(builder, inst, |register, _| self.insert(register)),
+            // Behind a guard it may not be executed.
+            Registers::Released if inst.guard.is_some() => {}
+            Registers::Released => self.0.fill(0),
+        }
     }
 
     fn iter(&self) -> impl Iterator<Item = u32> + '_ {
@@ -159,6 +180,30 @@ impl Flow {
     }
 }
 
+/// For each block: the registers that asynchronous instructions hold at its start; nothing if there are no such instructions.
+fn held(builder: &Builder, flow: &Flow) -> Vec<Set> {
+    let code = &builder.code;
+    if code.iter().all(|inst| inst.registers != Registers::Held) {
+        return Vec::new();
+    }
+    let mut held = vec![Set::new(builder.widths.len()); flow.successors.len()];
+    loop {
+        let mut changed = false;
+        for (block, successors) in flow.successors.iter().enumerate() {
+            let mut now = held[block].clone();
+            for index in flow.starts[block]..flow.starts[block + 1] {
+                now.hold(builder, &code[index as usize]);
+            }
+            for &next in successors {
+                changed |= held[next as usize].unite(&now);
+            }
+        }
+        if !changed {
+            return held;
+        }
+    }
+}
+
 /// The labels that an instruction jumps to.
 fn targets(builder: &Builder, inst: &Lowered) -> Vec<u32> {
     let mut labels = Vec::new();
@@ -248,6 +293,19 @@ fn intervals(builder: &Builder, flow: &Flow, live_in: &[Set]) -> Vec<Option<(u32
                 extend(register.0, index)
             });
         }
+    }
+    for (block, mut held) in held(builder, flow).into_iter().enumerate() {
+        let (start, end) = (flow.starts[block], flow.starts[block + 1]);
+        held.iter().for_each(|register| extend(register, start));
+        for index in start..end {
+            let inst = &builder.code[index as usize];
+            if inst.registers == Registers::Released {
+                // They are used here for the last time.
+                held.iter().for_each(|register| extend(register, index));
+            }
+            held.hold(builder, inst);
+        }
+        held.iter().for_each(|register| extend(register, end));
     }
     for &(area, start, end) in &builder.areas {
         extend(area.0, start);

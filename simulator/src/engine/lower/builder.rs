@@ -22,6 +22,17 @@ pub(crate) enum Control {
     End,
 }
 
+/// How long an instruction uses its registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Registers {
+    /// While it executes.
+    Used,
+    /// Until an instruction releases them: it is asynchronous, and reads and writes them later.
+    Held,
+    /// While it executes, and it releases all that others hold.
+    Released,
+}
+
 /// A lowered instruction, before allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowered {
@@ -30,6 +41,7 @@ pub(crate) struct Lowered {
     /// The words of its operands: where they start in the builder's words.
     pub words: usize,
     pub control: Control,
+    pub registers: Registers,
     pub at: Position,
     pub location: u32,
     pub name: u16,

@@ -1,6 +1,6 @@
 //! Emission of instructions: every operand is checked against what the operation declares.
 
-use super::builder::{Builder, Control, Lowered};
+use super::builder::{Builder, Control, Lowered, Registers};
 use super::field::{Field, Named};
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::{Address, Operands, ReadList, SINK, Slot, Width, WriteList};
@@ -178,6 +178,7 @@ impl Builder<'_, '_> {
             guard: self.guard,
             words,
             control: Control::Next,
+            registers: Registers::Used,
             at: self.at,
             location: self.location,
             name: self.name,

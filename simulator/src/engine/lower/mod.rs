@@ -23,7 +23,7 @@ pub(crate) mod types;
 mod variables;
 
 pub(crate) use super::exec::operand::Width;
-pub(crate) use builder::{Builder, Call, Control};
+pub(crate) use builder::{Builder, Call, Control, Registers};
 pub(crate) use field::{Field, Register};
 pub(crate) use module::load;
 pub(crate) use operands::{AddressOperand, Base};

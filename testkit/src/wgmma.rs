@@ -1,0 +1,405 @@
+//! Kernels with `wgmma` products, and how their matrices lie in shared memory and in registers: written from the manual's figures,
+//! apart from the simulator's own idea of them.
+//!
+//! A product is D = A * B + C of 64 rows, in steps of 32 bytes along k.
+
+use std::fmt::Write as _;
+
+/// Rows of A, C and D.
+pub const ROWS: usize = 64;
+/// Threads of the block.
+pub const THREADS: usize = 128;
+/// Bytes of a row of A or a column of B that an instruction takes.
+const STEP_BYTES: usize = 32;
+
+/// Which elements of a factor follow one another in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Major {
+    /// Those along k.
+    K,
+    /// Those of different rows of A or columns of B.
+    Lines,
+}
+
+/// How a factor lies in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Bytes within which it is swizzled: 0, 32, 64 or 128.
+    pub swizzle: usize,
+    /// Which elements follow one another.
+    pub major: Major,
+}
+
+/// A product, and how the kernel computes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// The type of A.
+    pub a: &'static str,
+    /// The type of B.
+    pub b: &'static str,
+    /// The type of C and D.
+    pub d: &'static str,
+    /// Columns of B.
+    pub columns: usize,
+    /// Where A is; `None` for registers.
+    pub a_placement: Option<Placement>,
+    /// Where B is.
+    pub b_placement: Placement,
+    /// `imm-scale-a` and `imm-scale-b`.
+    pub scales: [i32; 2],
+    /// `.satfinite`
+    pub saturates: bool,
+    /// Whether C is added.
+    pub accumulates: bool,
+    /// Instructions one after the other, each 32 bytes further along k.
+    pub steps: usize,
+    /// Computes the product a second time, into other registers and a group of its own, with C added if it is not the first time.
+    pub twice: bool,
+}
+
+/// Where the units of a factor lie, 16 bytes each: the bytes from one to the next.
+struct Strides {
+    /// The leading and the stride dimension byte offset of the descriptor.
+    leading: usize,
+    stride: usize,
+    /// From one instruction to the next.
+    step: usize,
+    /// All of it.
+    bytes: usize,
+}
+
+/// Bits of an element of this type.
+pub fn bits(ty: &str) -> usize {
+    match ty {
+        "b1" => 1,
+        "s8" | "u8" | "e4m3" | "e5m2" => 8,
+        "f16" | "bf16" => 16,
+        _ => 32,
+    }
+}
+
+/// A small whole number in this type. The floating-point ones hold those of at most 3 binary digits.
+pub fn encode(ty: &str, value: i32) -> u32 {
+    let (exponent_bits, fraction_bits) = match ty {
+        "f16" => (5, 10),
+        "bf16" => (8, 7),
+        "f32" | "tf32" => (8, 23),
+        "e4m3" => (4, 3),
+        "e5m2" => (5, 2),
+        _ => return value as u32 & (u32::MAX >> (32 - bits(ty))),
+    };
+    if value == 0 {
+        return 0;
+    }
+    let single = (value as f32).to_bits();
+    let exponent = (single >> 23 & 255) + (1 << (exponent_bits - 1)) - 128;
+    let fraction = (single & 0x7f_ffff) >> (23 - fraction_bits);
+    single >> 31 << (exponent_bits + fraction_bits) | exponent << fraction_bits | fraction
+}
+
+fn units_of(swizzle: usize) -> usize {
+    (swizzle / 16).max(1)
+}
+
+fn strides(placement: Placement, ty: &str, lines: usize, steps: usize) -> Strides {
+    let units = units_of(placement.swizzle);
+    match (placement.major, placement.swizzle) {
+        (Major::K, 0) => Strides {
+            leading: 128,
+            stride: steps * 256,
+            step: 256,
+            bytes: lines * steps * STEP_BYTES,
+        },
+        (Major::K, swizzle) => Strides {
+            // Not used.
+            leading: 16,
+            stride: 8 * swizzle,
+            step: STEP_BYTES,
+            bytes: lines * swizzle,
+        },
+        (Major::Lines, swizzle) => {
+            assert_eq!(bits(ty), 16, "others lie along k");
+            // Tiles of eight places along k: those beside each other first, then those further along k.
+            let tile = units * 128;
+            let tiles = (lines / 8).div_ceil(units);
+            let (across, along) = (tile, tiles * tile);
+            Strides {
+                leading: if swizzle == 0 { along } else { across },
+                stride: if swizzle == 0 { across } else { along },
+                step: 2 * along,
+                bytes: 2 * steps * along,
+            }
+        }
+    }
+}
+
+/// Where an element lies: the byte that it begins in, from the start of the factor.
+fn offset(
+    placement: Placement,
+    ty: &str,
+    lines: usize,
+    steps: usize,
+    line: usize,
+    k: usize,
+) -> usize {
+    let units = units_of(placement.swizzle);
+    let (unit, byte) = match placement.major {
+        Major::K => {
+            let byte = k * bits(ty) / 8;
+            let tile = match placement.swizzle {
+                0 => (line / 8 * 2 * steps + byte / 16) * 8 + line % 8,
+                _ => line * units + byte / 16,
+            };
+            (tile, byte % 16)
+        }
+        Major::Lines => {
+            let group = line / 8;
+            let tiles = (lines / 8).div_ceil(units);
+            let tile = k / 8 * tiles + group / units;
+            (
+                tile * units * 8 + k % 8 * units + group % units,
+                line % 8 * 2,
+            )
+        }
+    };
+    let swizzled = unit ^ (unit / 8 % units);
+    swizzled * 16 + byte
+}
+
+impl Product {
+    /// Elements of a row of A in all steps.
+    pub fn depth(&self) -> usize {
+        STEP_BYTES * 8 / bits(self.a) * self.steps
+    }
+
+    /// Registers of D.
+    pub fn registers(&self) -> usize {
+        self.columns / (64 / bits(self.d))
+    }
+
+    fn a_bytes(&self) -> usize {
+        self.a_placement.map_or(0, |placement| {
+            strides(placement, self.a, ROWS, self.steps)
+                .bytes
+                .next_multiple_of(1024)
+        })
+    }
+
+    /// Bytes of shared memory.
+    pub fn shared_bytes(&self) -> usize {
+        let b = strides(self.b_placement, self.b, self.columns, self.steps).bytes;
+        (self.a_bytes() + b).next_multiple_of(16 * THREADS)
+    }
+
+    /// What the kernel's first parameter points to: the contents of shared memory, and behind them the registers of A if it is
+    /// there. `a` has the bits of its elements row by row, `b` column by column.
+    pub fn image(&self, a: &[u32], b: &[u32]) -> Vec<u8> {
+        let mut image = vec![0xEE; self.shared_bytes()];
+        let mut put = |start: usize, placement, ty, lines: usize, values: &[u32]| {
+            let width = bits(ty);
+            for (index, &value) in values.iter().enumerate() {
+                let (line, k) = (index / self.depth(), index % self.depth());
+                let at = start + offset(placement, ty, lines, self.steps, line, k);
+                if width == 1 {
+                    image[at] = image[at] & !(1 << (k % 8)) | (value as u8) << (k % 8);
+                } else {
+                    image[at..at + width / 8].copy_from_slice(&value.to_le_bytes()[..width / 8]);
+                }
+            }
+        };
+        if let Some(placement) = self.a_placement {
+            put(0, placement, self.a, ROWS, a);
+        }
+        put(self.a_bytes(), self.b_placement, self.b, self.columns, b);
+        if self.a_placement.is_none() {
+            for register in 0..4 * self.steps {
+                for thread in 0..THREADS {
+                    image.extend(self.a_register(a, register, thread).to_le_bytes());
+                }
+            }
+        }
+        image
+    }
+
+    /// A register of A, four for each step.
+    fn a_register(&self, a: &[u32], register: usize, thread: usize) -> u32 {
+        let (step, part) = (register / 4, register % 4);
+        let row = thread / 32 * 16 + thread % 32 / 4 + part % 2 * 8;
+        let width = bits(self.a);
+        let byte = step * STEP_BYTES + part / 2 * 16 + thread % 4 * 4;
+        let first = row * self.depth() + byte * 8 / width;
+        (0..32 / width).fold(0, |word, index| word | a[first + index] << (index * width))
+    }
+
+    /// The row and the column of the first element in a register of D.
+    fn place(&self, register: usize, thread: usize) -> (usize, usize) {
+        let per_register = 32 / bits(self.d);
+        // Four elements for each thread in each eight columns: two in a row, two eight rows below.
+        let element = register * per_register;
+        let row = thread / 32 * 16 + thread % 32 / 4 + element / 2 % 2 * 8;
+        (row, element / 4 * 8 + thread % 4 * 2 + element % 2)
+    }
+
+    /// What the kernel's second parameter points to: the registers of C, all threads' first ones first. `c` has the bits of its
+    /// elements row by row.
+    pub fn accumulators(&self, c: &[u32]) -> Vec<u32> {
+        let mut words = Vec::new();
+        for register in 0..self.registers() {
+            for thread in 0..THREADS {
+                let (row, column) = self.place(register, thread);
+                let at = row * self.columns + column;
+                words.push(match bits(self.d) {
+                    16 => c[at] | c[at + 1] << 16,
+                    _ => c[at],
+                });
+            }
+        }
+        words
+    }
+
+    /// The bits of the elements of D, row by row, from what the kernel writes where its third parameter points to: as
+    /// [`Product::accumulators`], once more for the second product.
+    pub fn result(&self, words: &[u32]) -> Vec<u32> {
+        let mut matrix = vec![0; ROWS * self.columns];
+        for (index, &word) in words[..self.registers() * THREADS].iter().enumerate() {
+            let (row, column) = self.place(index / THREADS, index % THREADS);
+            let at = row * self.columns + column;
+            match bits(self.d) {
+                16 => (matrix[at], matrix[at + 1]) = (word & 0xffff, word >> 16),
+                _ => matrix[at] = word,
+            }
+        }
+        matrix
+    }
+
+    /// The instruction's name.
+    pub fn name(&self) -> String {
+        let shape = format!("m64n{}k{}", self.columns, STEP_BYTES * 8 / bits(self.a));
+        let saturates = if self.saturates { ".satfinite" } else { "" };
+        let operation = if self.a == "b1" { ".and.popc" } else { "" };
+        format!(
+            "wgmma.mma_async.sync.aligned.{shape}{saturates}.{}.{}.{}{operation}",
+            self.d, self.a, self.b
+        )
+    }
+
+    /// The constants behind `scale-d`.
+    fn constants(&self) -> String {
+        let mut text = String::new();
+        if self.d != "s32" {
+            for scale in self.scales {
+                let _ = write!(text, ", {scale}");
+            }
+        }
+        if bits(self.a) == 16 {
+            let placements = [self.a_placement, Some(self.b_placement)];
+            for placement in placements.into_iter().flatten() {
+                let _ = write!(text, ", {}", u8::from(placement.major == Major::Lines));
+            }
+        }
+        text
+    }
+
+    /// The code that makes a descriptor in `target`, of a factor that starts `start` bytes behind `memory`.
+    fn descriptor(target: &str, placement: Placement, strides: &Strides, start: usize) -> String {
+        let swizzle: u64 = match placement.swizzle {
+            0 => 0,
+            128 => 1,
+            64 => 2,
+            _ => 3,
+        };
+        let fixed = swizzle << 62
+            | (strides.stride as u64 / 16) << 32
+            | (strides.leading as u64 / 16) << 16;
+        format!(
+            "mov.u32 %x, memory; add.u32 %x, %x, {start}; and.b32 %x, %x, 0x3ffff; shr.u32 %x, %x, 4;\n\
+             cvt.u64.u32 {target}, %x; or.b64 {target}, {target}, {fixed:#x};\n"
+        )
+    }
+
+    /// A module with the kernel `product(image, c, d)`, for a block of [`THREADS`] threads with [`Product::shared_bytes`] of dynamic
+    /// shared memory.
+    pub fn ptx(&self) -> String {
+        let registers = self.registers();
+        let shared = self.shared_bytes();
+        let list = |class: &str, start: usize, count: usize| {
+            let names: Vec<_> = (start..start + count)
+                .map(|index| format!("%{class}{index}"))
+                .collect();
+            format!("{{{}}}", names.join(", "))
+        };
+        let mut text = format!(
+            ".version 8.4\n.target sm_90a\n.address_size 64\n\
+             .extern .shared .align 1024 .b8 memory[];\n\
+             .visible .entry product(.param .u64 image, .param .u64 c, .param .u64 d)\n{{\n\
+             .reg .b64 %image, %c, %d, %at, %da, %db; .reg .b32 %x, %offset, %thread, %v<4>;\n\
+             .reg .b32 %a<{}>, %p<{registers}>, %q<{registers}>; .reg .pred %more, %no, %yes;\n\
+             ld.param.u64 %image, [image]; ld.param.u64 %c, [c]; ld.param.u64 %d, [d];\n\
+             mov.u32 %thread, %tid.x; shl.b32 %offset, %thread, 4;\n\
+             copy:\n\
+             cvt.u64.u32 %at, %offset; add.u64 %at, %at, %image; ld.global.v4.u32 {{%v0, %v1, %v2, %v3}}, [%at];\n\
+             mov.u32 %x, memory; add.u32 %x, %x, %offset; st.shared.v4.u32 [%x], {{%v0, %v1, %v2, %v3}};\n\
+             add.u32 %offset, %offset, {}; setp.lt.u32 %more, %offset, {shared}; @%more bra copy;\n\
+             fence.proxy.async; bar.sync 0;\n\
+             setp.ne.u32 %yes, %offset, 0; setp.eq.u32 %no, %offset, 0;\n\
+             mul.wide.u32 %at, %thread, 4; add.u64 %image, %image, %at; add.u64 %c, %c, %at; add.u64 %d, %d, %at;\n",
+            4 * self.steps,
+            16 * THREADS,
+        );
+        if self.a_placement.is_none() {
+            for register in 0..4 * self.steps {
+                let at = shared + register * THREADS * 4;
+                let _ = writeln!(text, "ld.global.b32 %a{register}, [%image+{at}];");
+            }
+        }
+        let classes: &[(&str, bool)] = match self.twice {
+            false => &[("p", self.accumulates)],
+            true => &[("p", self.accumulates), ("q", !self.accumulates)],
+        };
+        for (class, _) in classes {
+            for register in 0..registers {
+                let at = register * THREADS * 4;
+                let _ = writeln!(text, "ld.global.b32 %{class}{register}, [%c+{at}];");
+            }
+        }
+        text.push_str("wgmma.fence.sync.aligned;\n");
+        let b_strides = strides(self.b_placement, self.b, self.columns, self.steps);
+        for &(class, accumulates) in classes {
+            for step in 0..self.steps {
+                let a = match self.a_placement {
+                    None => list("a", 4 * step, 4),
+                    Some(placement) => {
+                        let strides = strides(placement, self.a, ROWS, self.steps);
+                        let start = step * strides.step;
+                        text += &Self::descriptor("%da", placement, &strides, start);
+                        "%da".into()
+                    }
+                };
+                let start = self.a_bytes() + step * b_strides.step;
+                text += &Self::descriptor("%db", self.b_placement, &b_strides, start);
+                let added = if accumulates || step > 0 {
+                    "%yes"
+                } else {
+                    "%no"
+                };
+                let _ = writeln!(
+                    text,
+                    "{} {}, {a}, %db, {added}{};",
+                    self.name(),
+                    list(class, 0, registers),
+                    self.constants()
+                );
+            }
+            text.push_str("wgmma.commit_group.sync.aligned;\n");
+        }
+        for (number, (class, _)) in classes.iter().enumerate() {
+            let rest = classes.len() - 1 - number;
+            let _ = writeln!(text, "wgmma.wait_group.sync.aligned {rest};");
+            for register in 0..registers {
+                let at = (number * registers + register) * THREADS * 4;
+                let _ = writeln!(text, "st.global.b32 [%d+{at}], %{class}{register};");
+            }
+        }
+        text + "ret;\n}\n"
+    }
+}
