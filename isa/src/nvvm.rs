@@ -93,6 +93,18 @@ const ROWS: &[(&str, &str)] = &[
     ("sext.*", "szext.$1.s32"),
     ("zext.*", "szext.$1.u32"),
     ("bmsk.*", "bmsk.$1.b32"),
+    (
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid.**",
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128",
+    ),
+    (
+        "clusterlaunchcontrol.query_cancel.is_canceled",
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128",
+    ),
+    (
+        "clusterlaunchcontrol.try_cancel.**",
+        "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128",
+    ),
     // Barriers in memory. The scoped arrivals have a count, or a number of bytes.
     ("mbarrier.arrive.scope.cta.*", "mbarrier.arrive.$1.b64/3"),
     (
@@ -333,7 +345,8 @@ impl<'t> Words<'t> {
 /// What the intrinsic of this name becomes; `None` if the table does not know.
 pub fn find(name: &str) -> Option<Lowered> {
     let name = name.strip_prefix("llvm.nvvm.")?;
-    if let Some(register) = name.strip_prefix("read.ptx.sreg.") {
+    let register = name.strip_prefix("read.ptx.sreg.");
+    if let Some(register) = register.or((name == "is_explicit_cluster").then_some(name)) {
         return register_named(register).map(Lowered::Register);
     }
     let words = Words::of(name);
