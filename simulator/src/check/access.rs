@@ -63,6 +63,8 @@ pub struct AsyncAccess {
     pub bytes: u32,
     /// What is done there; a reduction is [`AccessKind::Atomic`].
     pub kind: AccessKind,
+    /// By which path: copies and products by the asynchronous proxy, asynchronous stores by the generic one.
+    pub proxy: Proxy,
     /// The instruction.
     pub site: Site,
     /// How its completion is learned of.
@@ -79,7 +81,7 @@ impl AsyncAccess {
                 AccessKind::Read | AccessKind::Write => Order::Weak,
             },
             scope: Scope::Device,
-            proxy: Proxy::Async,
+            proxy: self.proxy,
         }
     }
 }
@@ -183,13 +185,6 @@ impl AccessClass {
 
 impl std::fmt::Display for AccessClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.proxy == Proxy::Async {
-            return f.write_str(match self.kind {
-                AccessKind::Read => "asynchronous read",
-                AccessKind::Write => "asynchronous write",
-                AccessKind::Atomic => "asynchronous reduction",
-            });
-        }
         f.write_str(match (self.kind, self.is_strong()) {
             (AccessKind::Read, false) => "read",
             (AccessKind::Write, false) => "write",
@@ -211,6 +206,29 @@ pub struct ThreadAccess {
     pub site: Site,
     /// What it did.
     pub class: AccessClass,
+    /// Who performs it.
+    pub performer: Performer,
+}
+
+/// Who performs an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Performer {
+    /// The thread, with its instruction.
+    Thread,
+    /// An operation that the thread has started, at some time before its completion.
+    Operation,
+}
+
+/// What it did, in words.
+impl std::fmt::Display for ThreadAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.performer, self.class.kind) {
+            (Performer::Thread, _) => self.class.fmt(f),
+            (Performer::Operation, AccessKind::Read) => f.write_str("asynchronous read"),
+            (Performer::Operation, AccessKind::Write) => f.write_str("asynchronous write"),
+            (Performer::Operation, AccessKind::Atomic) => f.write_str("asynchronous reduction"),
+        }
+    }
 }
 
 /// Why two accesses race.

@@ -46,7 +46,7 @@ mod validity;
 
 pub use access::{
     Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, GlobalSynchronisation,
-    ProxyFence, RaceCause, Site, ThreadAccess, Values,
+    Performer, ProxyFence, RaceCause, Site, ThreadAccess, Values,
 };
 pub use shared::SharedMemory;
 

@@ -446,6 +446,7 @@ fn uninitialised_bytes_are_found() {
         thread,
         site: 9,
         class,
+        performer: Performer::Thread,
     };
     assert_eq!(access(0, 0, 8, WRITE), None);
     assert_eq!(access(0, 0, 8, READ), None);

@@ -64,7 +64,7 @@ impl SharedMemory {
             && let Some(at) = validity.first_uninitialised_of(offset, bytes)
         {
             let finding = Finding::Uninitialised {
-                access: self.thread_access(own.thread, own.site, own.class),
+                access: self.thread_access(own.thread, own.agent, own.site, own.class),
                 block: at / self.stride,
                 offset: at % self.stride,
                 size: bytes,
@@ -98,7 +98,7 @@ impl SharedMemory {
             let shadow = &races.shadow;
             let conflict = shadow
                 .range(offset, MBARRIER_BYTES)
-                .find_map(|cell| shadow.mbarrier_conflict(&by, cell));
+                .find_map(|cell| shadow.mbarrier_conflict(&by, cell, own));
             if let Some(earlier) = conflict {
                 let class = AccessClass {
                     kind: AccessKind::Atomic,

@@ -3,12 +3,12 @@
 use warpsmith_isa::effect::{AccessKind, Proxy, Scope};
 
 use super::access::{
-    Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values,
+    Access, AccessClass, Finding, GlobalSynchronisation, Performer, Site, ThreadAccess, Values,
 };
 use super::agents::Agents;
 use super::clock::{Clocks, Thread};
 use super::interval::Interval;
-use super::known::NO_AGENT;
+use super::known::{Agent, NO_AGENT};
 use super::pattern::{Pattern, lanes_of};
 use super::release::{Location, Releases, Write};
 use super::shadow::{EarlierAccess, LaneAccess, Shadow};
@@ -102,13 +102,23 @@ impl SharedMemory {
         }
     }
 
-    fn thread_access(&self, thread: Thread, site: Site, class: AccessClass) -> ThreadAccess {
+    fn thread_access(
+        &self,
+        thread: Thread,
+        agent: Agent,
+        site: Site,
+        class: AccessClass,
+    ) -> ThreadAccess {
         let (block, warp, lane) = self.clocks.position(thread);
         ThreadAccess {
             block,
             thread: warp * 32 + lane,
             site,
             class,
+            performer: match agent {
+                NO_AGENT => Performer::Thread,
+                _ => Performer::Operation,
+            },
         }
     }
 
@@ -180,7 +190,7 @@ impl SharedMemory {
     ) -> Option<Finding> {
         let (offset, size) = (access.offsets[lane as usize], access.size);
         let thread = self.clocks.thread(access.block, access.warp, lane);
-        let by = self.thread_access(thread, access.site, class);
+        let by = self.thread_access(thread, NO_AGENT, access.site, class);
         let validity = self.validity.as_mut()?;
         if class.kind.reads()
             && let Some(at) = validity.first_uninitialised(offset, size)
@@ -250,8 +260,8 @@ impl SharedMemory {
 
     fn race(&self, own: &LaneAccess, earlier: EarlierAccess, at: u32, size: u32) -> Finding {
         Finding::Race {
-            access: self.thread_access(own.thread, own.site, own.class),
-            earlier: self.thread_access(earlier.thread, earlier.site, earlier.class),
+            access: self.thread_access(own.thread, own.agent, own.site, own.class),
+            earlier: self.thread_access(earlier.thread, earlier.agent, earlier.site, earlier.class),
             cause: earlier.cause,
             block: at / self.stride,
             offset: at % self.stride,

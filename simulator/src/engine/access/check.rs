@@ -152,6 +152,7 @@ pub(crate) fn issue(
         offset: cluster.shared_offset(pointer),
         bytes,
         kind: declared.kind(),
+        proxy: declared.proxy(),
         site: issuer.site,
         completion,
     };

@@ -10,7 +10,7 @@ use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSid
 /// The earlier access of a race.
 fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
     OtherSide {
-        what: earlier.class.to_string(),
+        what: earlier.to_string(),
         block: cluster.blocks[earlier.block as usize].index,
         thread: grid.thread_index(earlier.thread / 32, earlier.thread % 32),
         frames: grid.program.site_frame(earlier.site).into_iter().collect(),
@@ -74,10 +74,7 @@ fn describe(
             };
             (
                 FaultKind::Race,
-                format!(
-                    "race in shared memory: {} of {size} bytes at {place}",
-                    access.class
-                ),
+                format!("race in shared memory: {access} of {size} bytes at {place}"),
                 details,
             )
         }
@@ -88,10 +85,8 @@ fn describe(
             size,
         } => {
             let place = shared_name(cluster, grid, access.block, *block, *offset);
-            let message = format!(
-                "uninitialised shared memory: {} of {size} bytes at {place}",
-                access.class
-            );
+            let message =
+                format!("uninitialised shared memory: {access} of {size} bytes at {place}");
             let notes = vec!["no thread had written there since the block started".to_owned()];
             (FaultKind::Uninitialised, message, notes.into())
         }
