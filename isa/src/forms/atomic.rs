@@ -1,7 +1,7 @@
 //! Atomic operations and reductions on memory.
 
 use crate::effect::{Completion, Order, Scope, Space};
-use crate::form::{Access, Extent, Form, Rule, form, updates};
+use crate::form::{Access, Form, Rule, form, signals, updates};
 
 const SCOPE: &str = "cta@5.0+sm_60 cluster@7.8+sm_90 gpu@5.0+sm_60 sys@5.0+sm_60";
 const SEM: &str = "relaxed@6.0+sm_70 acquire@6.0+sm_70 release@6.0+sm_70 acq_rel@6.0+sm_70";
@@ -42,10 +42,7 @@ const REDUCED: &[Access] = &[
     updates("a")
         .ordered(Order::Relaxed, Scope::Cluster)
         .until(Completion::Mbarrier),
-    updates("mbar")
-        .ordered(Order::Release, Scope::Cluster)
-        .until(Completion::Mbarrier)
-        .of(Extent::Bytes(8)),
+    signals("mbar").until(Completion::Mbarrier),
 ];
 
 pub(super) const FORMS: &[Form] = &[

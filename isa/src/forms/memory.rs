@@ -1,7 +1,7 @@
 //! Loads, stores, prefetches and cache policies.
 
 use crate::effect::{Completion, Order, Scope, Space};
-use crate::form::{Access, Extent, Form, Rule, form, reads, updates, writes};
+use crate::form::{Extent, Form, Rule, form, reads, signals, writes};
 
 const TYPES: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 b128@8.3+sm_70";
 const MMIO_TYPES: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 b128@8.4+sm_70";
@@ -78,15 +78,12 @@ macro_rules! store_async {
                 Rule::Excludes("type=b128", ".vec"),
                 Rule::Excludes(".v4", "type=b64 type=u64 type=s64 type=f64"),
             ])
-            .accesses(&[writes("a").until(Completion::Mbarrier), SIGNALS])
+            .accesses(&[
+                writes("a").until(Completion::Mbarrier),
+                signals("mbar").until(Completion::Mbarrier),
+            ])
     };
 }
-
-/// The mbarrier that counts the bytes of an asynchronous store.
-const SIGNALS: Access = updates("mbar")
-    .ordered(Order::Release, Scope::Cluster)
-    .until(Completion::Mbarrier)
-    .of(Extent::Bytes(8));
 
 pub(super) const FORMS: &[Form] = &[
     load!("ld{.weak}{.ss}{.cop}{.level::cache_hint}{.prefetch_size}{.vec}.type d:.type+*v, [a]{, policy:b64 if .level::cache_hint}")
