@@ -1,6 +1,6 @@
 //! What the engine tells of an access, and what is remembered and reported of it.
 
-use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 use super::known::Agent;
 
@@ -29,6 +29,8 @@ pub struct Access<'a> {
     pub scope: Scope,
     /// By which path.
     pub proxy: Proxy,
+    /// What it takes the bytes for.
+    pub object: ObjectUse,
     /// The instruction.
     pub site: Site,
 }
@@ -271,13 +273,30 @@ pub enum Finding {
         /// Bytes of the read.
         size: u32,
     },
+    /// A write to an mbarrier that has been initialised and not invalidated, by something else than its operations.
+    MbarrierOverwritten {
+        /// The write.
+        access: ThreadAccess,
+        /// What it takes the bytes for: data, or a place for another mbarrier.
+        object: ObjectUse,
+        /// The initialisation.
+        initialised: ThreadAccess,
+        /// Rank of the block whose shared memory it is.
+        block: u32,
+        /// The first byte of the mbarrier that is written.
+        offset: u32,
+        /// Bytes of the write.
+        size: u32,
+    },
 }
 
 impl Finding {
     /// The access that was refused.
     pub fn access(&self) -> &ThreadAccess {
         match self {
-            Finding::Race { access, .. } | Finding::Uninitialised { access, .. } => access,
+            Finding::Race { access, .. }
+            | Finding::Uninitialised { access, .. }
+            | Finding::MbarrierOverwritten { access, .. } => access,
         }
     }
 }

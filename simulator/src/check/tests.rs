@@ -1,10 +1,11 @@
 //! The checker on the programs it is for, and on their correct twins.
 
-use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 use super::*;
 
 mod asynchronous;
+mod mbarriers;
 mod scope;
 
 const THREADS: u32 = 128;
@@ -44,6 +45,7 @@ pub(super) fn access_by(
         order: class.order,
         scope: class.scope,
         proxy: class.proxy,
+        object: ObjectUse::Data,
         site,
     }
 }

@@ -1,18 +1,16 @@
 //! Asynchronous operations of the cluster's shared memory, and the fences between proxies.
 
-use warpsmith_isa::effect::AccessKind;
+use warpsmith_isa::effect::{AccessKind, ObjectUse};
 
 use super::super::access::{
     AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, ProxyFence,
 };
 use super::super::clock::Thread;
 use super::super::known::Known;
+use super::super::mbarriers::MBARRIER_BYTES;
 use super::super::release::Location;
 use super::super::shadow::LaneAccess;
 use super::SharedMemory;
-
-/// The bytes of an mbarrier.
-const MBARRIER_BYTES: u32 = 8;
 
 impl SharedMemory {
     /// A thread starts an asynchronous operation on shared memory: call it with the instruction, for each range of bytes that
@@ -41,6 +39,16 @@ impl SharedMemory {
             epoch,
         };
         if let Some(found) = self.start_operation(operation, &own) {
+            return Err(found);
+        }
+        if class.kind.writes()
+            && let Some(found) = self.overwritten_mbarrier(
+                operation.offset,
+                operation.bytes,
+                ObjectUse::Data,
+                || self.thread_access(thread, ticket.agent, operation.site, class),
+            )
+        {
             return Err(found);
         }
         let end = operation.offset + operation.bytes;

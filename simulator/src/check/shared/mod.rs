@@ -9,6 +9,7 @@ use super::agents::Agents;
 use super::clock::{Clocks, Thread};
 use super::interval::Interval;
 use super::known::{Agent, NO_AGENT};
+use super::mbarriers::Mbarriers;
 use super::pattern::{Pattern, lanes_of};
 use super::release::{Location, Releases, Write};
 use super::shadow::{EarlierAccess, LaneAccess, Shadow};
@@ -16,6 +17,7 @@ use super::stamps::Stamps;
 use super::validity::Validity;
 
 mod asynchronous;
+mod mbarriers;
 mod races;
 
 use races::Races;
@@ -30,6 +32,7 @@ pub struct SharedMemory {
     agents: Agents,
     races: Option<Races>,
     validity: Option<Validity>,
+    mbarriers: Option<Mbarriers>,
     /// A read of uninitialised bytes, held back: if the bytes are written before the next barrier, it was a race.
     pending: Option<Finding>,
     /// That barrier has been.
@@ -59,6 +62,7 @@ impl SharedMemory {
                 has_async_proxy: false,
             }),
             validity: uninitialised.then(|| Validity::new(all)),
+            mbarriers: None,
             pending: None,
             due: false,
         }
@@ -70,6 +74,12 @@ impl SharedMemory {
         if let Some(races) = &mut self.races {
             races.has_async_proxy = true;
         }
+        self
+    }
+
+    /// Checks that nothing writes over initialised mbarriers, too.
+    pub fn with_mbarriers(mut self) -> SharedMemory {
+        self.mbarriers = Some(Mbarriers::new(self.stride * self.clocks.blocks()));
         self
     }
 
@@ -99,6 +109,9 @@ impl SharedMemory {
         }
         if let Some(validity) = &mut self.validity {
             validity.clear();
+        }
+        if let Some(mbarriers) = &mut self.mbarriers {
+            mbarriers.start();
         }
     }
 
@@ -146,6 +159,11 @@ impl SharedMemory {
             if found.is_some() {
                 return found;
             }
+        }
+        if class.kind.writes()
+            && let Some(found) = self.check_mbarriers(access, class)
+        {
+            return Some(found);
         }
         if class.is_strong() {
             if class.order.acquires() || class.order.releases() {

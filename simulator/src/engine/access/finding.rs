@@ -1,5 +1,7 @@
 //! The faults that are made of what the checks find.
 
+use warpsmith_isa::effect::ObjectUse;
+
 use crate::check::{Finding, RaceCause, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
@@ -89,6 +91,35 @@ fn describe(
                 format!("uninitialised shared memory: {access} of {size} bytes at {place}");
             let notes = vec!["no thread had written there since the block started".to_owned()];
             (FaultKind::Uninitialised, message, notes.into())
+        }
+        Finding::MbarrierOverwritten {
+            access,
+            object,
+            initialised,
+            block,
+            offset,
+            size,
+        } => {
+            let place = shared_name(cluster, grid, access.block, *block, *offset);
+            let what = match object {
+                ObjectUse::MbarrierInit => "mbarrier.init".to_owned(),
+                _ => format!("{access} of {size} bytes"),
+            };
+            let details = FaultDetails {
+                other: Some(OtherSide {
+                    what: "mbarrier.init".to_owned(),
+                    ..other_side(cluster, grid, initialised)
+                }),
+                notes: vec![
+                    "only mbarrier.inval ends an mbarrier's life before its block's".to_owned(),
+                ],
+                ..FaultDetails::default()
+            };
+            (
+                FaultKind::MbarrierOverwritten,
+                format!("initialised mbarrier overwritten: {what} at {place}"),
+                details,
+            )
         }
     }
 }
