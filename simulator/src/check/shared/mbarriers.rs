@@ -9,7 +9,7 @@ use super::super::pattern::lanes_of;
 use super::SharedMemory;
 
 impl SharedMemory {
-    /// Checks that a write does not go over initialised mbarriers, and notes those that it makes or unmakes.
+    /// Checks that an access does not write over initialised mbarriers, and notes those that it makes or unmakes.
     #[inline]
     pub(super) fn check_mbarriers(
         &mut self,
@@ -18,6 +18,7 @@ impl SharedMemory {
     ) -> Option<Finding> {
         let mbarriers = self.mbarriers.as_ref()?;
         match access.object {
+            _ if !class.kind.writes() => None,
             ObjectUse::Mbarrier => None,
             ObjectUse::Data if mbarriers.is_empty() => None,
             _ => self.check_mbarriers_of_lanes(access, class),

@@ -139,6 +139,9 @@ impl SharedMemory {
     /// the same offset.
     pub fn access(&mut self, access: &Access<'_>, values: &dyn Values) -> Option<Finding> {
         let class = access.class();
+        if self.races.is_none() && self.validity.is_none() {
+            return self.check_mbarriers(access, class);
+        }
         let pattern = Pattern::of(access);
         let is_valid = match &mut self.validity {
             Some(validity) => {
@@ -160,9 +163,7 @@ impl SharedMemory {
                 return found;
             }
         }
-        if class.kind.writes()
-            && let Some(found) = self.check_mbarriers(access, class)
-        {
+        if let Some(found) = self.check_mbarriers(access, class) {
             return Some(found);
         }
         if class.is_strong() {
