@@ -1,6 +1,9 @@
-//! Several devices, which the simulator can show. Each test runs in a process of its own with the environment that it needs.
+//! Devices and their addresses; several devices, which the simulator can show: those tests run in a process of their own with the
+//! environment that they need.
 
 mod common;
+use std::ffi::{CStr, CString};
+
 use common::*;
 use warpsmith_testkit::{Side, own_process, ptx};
 
@@ -48,6 +51,71 @@ fn devices_have_contexts_and_streams_of_their_own() {
     let mut there = 0;
     ok!(cuDeviceCanAccessPeer(&mut there, 0, 1));
     assert_eq!(there, 1);
+}
+
+/// A device's address on the PCI bus, in text.
+fn bus_address(device: CUdevice) -> String {
+    let mut text: [c_char; 13] = [0; 13];
+    // One byte is missing for the end of the text.
+    fails!(1, cuDeviceGetPCIBusId(text.as_mut_ptr(), 12, device));
+    ok!(cuDeviceGetPCIBusId(text.as_mut_ptr(), 13, device));
+    // SAFETY: the driver has written a C string.
+    let text = unsafe { CStr::from_ptr(text.as_ptr()) };
+    text.to_str().expect("digits").to_owned()
+}
+
+fn device_at(address: &str) -> CUdevice {
+    let address = CString::new(address).expect("a C string");
+    get!(cuDeviceGetByPCIBusId(address.as_ptr()))
+}
+
+#[test]
+fn a_device_is_found_by_its_address() {
+    gpu();
+    let address = bus_address(0);
+    assert_eq!(device_at(&address), 0);
+    assert_eq!(device_at(&address.to_uppercase()), 0);
+    let (whole, function) = address.split_once('.').expect("a function");
+    assert_eq!(function, "0");
+    assert_eq!(device_at(whole), 0);
+    let (domain, short) = address.split_once(':').expect("a domain");
+    if domain == "0000" {
+        assert_eq!(device_at(short), 0);
+    }
+    let mut device: CUdevice = 7;
+    for (code, text) in [
+        (101, c"0000:ff:1f.0"),
+        (101, c"ff:1f.0"),
+        (1, c"ff:1f"),
+        (1, c"0000:ff:1f."),
+        (1, c"0000:zz:00.0"),
+        (1, c"hello"),
+        (1, c""),
+    ] {
+        fails!(code, cuDeviceGetByPCIBusId(&mut device, text.as_ptr()));
+    }
+    fails!(1, cuDeviceGetByPCIBusId(&mut device, null()));
+    assert_eq!(device, 7);
+    fails!(
+        1,
+        cuDeviceGetByPCIBusId(null_mut(), c"0000:ff:1f.0".as_ptr())
+    );
+}
+
+#[test]
+fn each_device_has_an_address() {
+    if !in_child(&[
+        ("WARPSMITH_SIMULATOR_DEVICES", "3"),
+        ("CUDA_VISIBLE_DEVICES", "2,0"),
+    ]) {
+        return;
+    }
+    gpu();
+    for device in 0..2 {
+        assert_eq!(device_at(&bus_address(device)), device);
+    }
+    // The machine has this one, but the program does not see it.
+    fails!(101, cuDeviceGetByPCIBusId(&mut 0, c"0000:00:07.0".as_ptr()));
 }
 
 #[test]

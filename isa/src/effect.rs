@@ -124,6 +124,19 @@ pub enum Completion {
     WgmmaGroup,
 }
 
+/// What an access takes its bytes for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectUse {
+    /// Data.
+    Data,
+    /// The mbarrier that they are.
+    Mbarrier,
+    /// A place for an mbarrier, which they become (`mbarrier.init`).
+    MbarrierInit,
+    /// An mbarrier, which they are no longer (`mbarrier.inval`).
+    MbarrierInval,
+}
+
 /// One access of an instruction, with its modifiers decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Effect {
@@ -139,10 +152,12 @@ pub struct Effect {
     pub proxy: Proxy,
     /// When it is done.
     pub completion: Completion,
+    /// What it takes the bytes for.
+    pub object: ObjectUse,
 }
 
 impl Effect {
-    /// A weak, synchronous access by the generic proxy.
+    /// A weak, synchronous access to data by the generic proxy.
     pub const fn plain(space: Space, kind: AccessKind) -> Effect {
         Effect {
             space,
@@ -151,6 +166,7 @@ impl Effect {
             scope: Scope::Block,
             proxy: Proxy::Generic,
             completion: Completion::Synchronous,
+            object: ObjectUse::Data,
         }
     }
 }

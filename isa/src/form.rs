@@ -11,7 +11,7 @@
 //! Braces around operands make them optional; `if .word` ties an operand to a modifier.
 
 use crate::effect::{
-    AccessKind, BarrierAction, Completion, Convergence, Order, Proxy, Scope, Space,
+    AccessKind, BarrierAction, Completion, Convergence, ObjectUse, Order, Proxy, Scope, Space,
 };
 use crate::modifier::ModifierClass;
 use crate::operand::{Count, Operand, Presence, Role};
@@ -147,6 +147,8 @@ pub struct Access {
     pub completion: Completion,
     /// How many bytes.
     pub extent: Extent,
+    /// What it takes them for.
+    pub object: ObjectUse,
 }
 
 /// How many bytes an access has.
@@ -172,6 +174,7 @@ const fn access(address: &'static str, kind: AccessKind) -> Access {
         proxy: Proxy::Generic,
         completion: Completion::Synchronous,
         extent: Extent::Type,
+        object: ObjectUse::Data,
     }
 }
 
@@ -192,6 +195,14 @@ pub(crate) const fn updates(address: &'static str) -> Access {
         scope: Scope::Device,
         ..access(address, AccessKind::Atomic)
     }
+}
+
+/// Counts bytes or arrivals at the mbarrier at this operand, releasing to the cluster what precedes.
+pub(crate) const fn signals(address: &'static str) -> Access {
+    updates(address)
+        .ordered(Order::Release, Scope::Cluster)
+        .of(Extent::Bytes(8))
+        .taken_for(ObjectUse::Mbarrier)
 }
 
 impl Access {
@@ -223,6 +234,11 @@ impl Access {
 
     pub(crate) const fn of(mut self, extent: Extent) -> Access {
         self.extent = extent;
+        self
+    }
+
+    pub(crate) const fn taken_for(mut self, object: ObjectUse) -> Access {
+        self.object = object;
         self
     }
 }

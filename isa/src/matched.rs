@@ -283,6 +283,7 @@ impl Match {
                 scope,
                 proxy,
                 completion: access.completion,
+                object: access.object,
             },
             extent: self.extent(access.extent),
         }

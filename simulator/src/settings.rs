@@ -11,7 +11,8 @@ use crate::sync::{read, write};
 /// The settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// `WARPSMITH_CHECKS`: `all`, `none`, or a list of `bounds`, `races`, `uninitialised`, `barriers`.
+    /// `WARPSMITH_CHECKS`: `all`, `none`, or a list of `bounds`, `races`, `uninitialised`, `barriers`,
+    /// `mbarriers`.
     pub(crate) checks: Checks,
     /// `WARPSMITH_SEED`: draws the order of whatever has none.
     pub(crate) seed: u64,
@@ -177,6 +178,7 @@ fn parse_checks(value: &str) -> Option<Checks> {
             "races" => checks.races = true,
             "uninitialised" => checks.uninitialised = true,
             "barriers" => checks.barriers = true,
+            "mbarriers" => checks.mbarriers = true,
             _ => return None,
         }
     }
@@ -208,10 +210,11 @@ mod tests {
         assert_eq!(parse_checks("all"), Some(Checks::ALL));
         assert_eq!(parse_checks("none"), Some(Checks::NONE));
         assert_eq!(
-            parse_checks("races, bounds"),
+            parse_checks("races, bounds,mbarriers"),
             Some(Checks {
                 races: true,
                 bounds: true,
+                mbarriers: true,
                 ..Checks::NONE
             })
         );

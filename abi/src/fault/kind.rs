@@ -36,6 +36,8 @@ pub enum FaultKind {
     Race,
     /// A read of uninitialised memory.
     Uninitialised,
+    /// An initialised mbarrier written by something else than its operations.
+    MbarrierOverwritten,
     /// The stack of a thread is exhausted.
     StackOverflow,
     /// The launch was cancelled by the host.
@@ -72,6 +74,7 @@ impl FaultKind {
             | FaultKind::Deadlock
             | FaultKind::Race
             | FaultKind::Uninitialised
+            | FaultKind::MbarrierOverwritten
             | FaultKind::Cancelled
             | FaultKind::UnsetCondition => CUresult::CUDA_ERROR_LAUNCH_FAILED,
             FaultKind::Other => CUresult::CUDA_ERROR_UNKNOWN,

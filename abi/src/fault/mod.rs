@@ -26,7 +26,7 @@ pub struct Fault {
     /// The access that failed, if the fault is one of an access.
     #[serde(default)]
     pub access: Option<FaultAccess>,
-    /// The other access of a race.
+    /// The other access of a race; the initialisation of an overwritten mbarrier.
     #[serde(default)]
     pub other: Option<OtherSide>,
     /// Who waits where, if threads wait for each other.

@@ -1,7 +1,7 @@
 //! Atomic operations and reductions on memory.
 
-use crate::effect::{Completion, Space};
-use crate::form::{Form, Rule, form, updates};
+use crate::effect::{Completion, Order, Scope, Space};
+use crate::form::{Access, Form, Rule, form, signals, updates};
 
 const SCOPE: &str = "cta@5.0+sm_60 cluster@7.8+sm_90 gpu@5.0+sm_60 sys@5.0+sm_60";
 const SEM: &str = "relaxed@6.0+sm_70 acquire@6.0+sm_70 release@6.0+sm_70 acq_rel@6.0+sm_70";
@@ -36,6 +36,14 @@ macro_rules! red {
             .accesses(&[updates("a")])
     };
 }
+
+/// What an asynchronous reduction does, whose bytes an mbarrier counts.
+const REDUCED: &[Access] = &[
+    updates("a")
+        .ordered(Order::Relaxed, Scope::Cluster)
+        .until(Completion::Mbarrier),
+    signals("mbar").until(Completion::Mbarrier),
+];
 
 pub(super) const FORMS: &[Form] = &[
     atom!("atom{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}")
@@ -83,22 +91,22 @@ pub(super) const FORMS: &[Form] = &[
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".op", "inc dec").with(".type", "u32")
-        .accesses(&[updates("a").to(Space::SharedCluster).until(Completion::Mbarrier)]),
+        .accesses(REDUCED),
     form("red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".op", "min max").with(".type", "u32 s32")
-        .accesses(&[updates("a").to(Space::SharedCluster).until(Completion::Mbarrier)]),
+        .accesses(REDUCED),
     form("red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".op", "and or xor").with(".type", "b32")
-        .accesses(&[updates("a").to(Space::SharedCluster).until(Completion::Mbarrier)]),
+        .accesses(REDUCED),
     form("red.async.sem.scope{.ss}.completion_mechanism.add.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".type", "u32 s32 u64")
-        .accesses(&[updates("a").to(Space::SharedCluster).until(Completion::Mbarrier)]),
+        .accesses(REDUCED),
     form("red.async{.mmio}.release.scope{.ss}.add.type [a], b").since("8.7 sm_100")
         .with(".scope", "gpu sys").with(".ss", "global").with(".type", "u32 s32 u64 s64")
         .rules(&[Rule::Needs(".mmio", ".sys")])

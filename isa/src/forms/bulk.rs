@@ -1,7 +1,7 @@
 //! Bulk and tensor copies by the asynchronous proxy: `cp.async.bulk`, `cp.reduce.async.bulk`, tensor maps.
 
-use crate::effect::{Completion, Order, Proxy, Scope, Space};
-use crate::form::{Access, Extent, Form, Rule, form, reads, updates, writes};
+use crate::effect::{Completion, Proxy, Space};
+use crate::form::{Access, Extent, Form, Rule, form, reads, signals, updates, writes};
 
 const BYTES: &str = "mbarrier::complete_tx::bytes";
 const DIM: &str = "1d 2d 3d 4d 5d";
@@ -31,13 +31,8 @@ const fn reduce(space: Space, completion: Completion, extent: Extent) -> Access 
 }
 
 /// The mbarrier that counts the bytes.
-const fn signals(space: Space) -> Access {
-    updates("mbar")
-        .to(space)
-        .ordered(Order::Release, Scope::Cluster)
-        .by(Proxy::Async)
-        .until(MBARRIER)
-        .of(Extent::Bytes(8))
+const fn counted(space: Space) -> Access {
+    signals("mbar").to(space).by(Proxy::Async).until(MBARRIER)
 }
 
 const SIZE: Extent = Extent::Operand("size");
@@ -49,16 +44,16 @@ pub(super) const FORMS: &[Form] = &[
         .with(".dst", "shared::cluster").with(".src", "global").with(".completion", BYTES)
         .with(".multicast", "multicast::cluster").with(".level::cache_hint", "L2::cache_hint")
         .named("cp.async.bulk")
-        .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), signals(Space::SharedCluster)]),
+        .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), counted(Space::SharedCluster)]),
     form("cp.async.bulk.dst.src.completion{.level::cache_hint} [dst], [src], size:u32, [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
         .with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".level::cache_hint", "L2::cache_hint")
         .named("cp.async.bulk")
-        .accesses(&[into(Space::Shared, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), signals(Space::Shared)]),
+        .accesses(&[into(Space::Shared, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), counted(Space::Shared)]),
     form("cp.async.bulk.dst.src.completion [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .named("cp.async.bulk")
-        .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), signals(Space::SharedCluster)]),
+        .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
     form("cp.async.bulk.dst.src.completion{.level::cache_hint}{.cp_mask} [dst], [src], size:u32{, policy:b64 if .level::cache_hint}{, byteMask:b16 if .cp_mask}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
@@ -73,22 +68,22 @@ pub(super) const FORMS: &[Form] = &[
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "and or xor").with(".type", "b32")
         .named("cp.reduce.async.bulk")
-        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), signals(Space::SharedCluster)]),
+        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
     form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "add").with(".type", "u32 s32 u64")
         .named("cp.reduce.async.bulk")
-        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), signals(Space::SharedCluster)]),
+        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
     form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "min max").with(".type", "u32 s32")
         .named("cp.reduce.async.bulk")
-        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), signals(Space::SharedCluster)]),
+        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
     form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "inc dec").with(".type", "u32")
         .named("cp.reduce.async.bulk")
-        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), signals(Space::SharedCluster)]),
+        .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
     form("cp.reduce.async.bulk.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
@@ -124,25 +119,25 @@ pub(super) const FORMS: &[Form] = &[
         .with(".multicast", "multicast::cluster").with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
         .named("cp.async.bulk.tensor")
-        .accesses(&[into(Space::SharedCluster, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), signals(Space::SharedCluster)]),
+        .accesses(&[into(Space::SharedCluster, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::SharedCluster)]),
     form("cp.async.bulk.tensor.dim.dst.src.im2col.completion{.multicast}{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar], im2colInfo:b16*n{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dim", "3d 4d 5d").with(".dst", "shared::cluster").with(".src", "global").with(".completion", BYTES)
         .with(".multicast", "multicast::cluster").with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
         .named("cp.async.bulk.tensor")
-        .accesses(&[into(Space::SharedCluster, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), signals(Space::SharedCluster)]),
+        .accesses(&[into(Space::SharedCluster, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::SharedCluster)]),
     form("cp.async.bulk.tensor.dim.dst.src{.tile}.completion{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
         .with(".dim", DIM).with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
         .named("cp.async.bulk.tensor")
-        .accesses(&[into(Space::Shared, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), signals(Space::Shared)]),
+        .accesses(&[into(Space::Shared, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::Shared)]),
     form("cp.async.bulk.tensor.dim.dst.src.im2col.completion{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar], im2colInfo:b16*n{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
         .with(".dim", "3d 4d 5d").with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
         .named("cp.async.bulk.tensor")
-        .accesses(&[into(Space::Shared, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), signals(Space::Shared)]),
+        .accesses(&[into(Space::Shared, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::Shared)]),
     form("cp.async.bulk.tensor.dim.dst.src{.mode}.completion{.level::cache_hint} [dst, coordinates], [src]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dim", DIM).with(".dst", "global").with(".src", "shared::cta").with(".mode", "tile im2col_no_offs")
         .with(".completion", "bulk_group").with(".level::cache_hint", "L2::cache_hint")

@@ -1,7 +1,7 @@
 //! Asynchronous copies of a thread: `cp.async`.
 
 use crate::effect::{BarrierAction, Completion, Order, Scope};
-use crate::form::{Extent, Form, form, reads, updates, writes};
+use crate::form::{Extent, Form, form, reads, signals, writes};
 
 macro_rules! copy {
     ($syntax:literal) => {
@@ -38,5 +38,5 @@ pub(super) const FORMS: &[Form] = &[
         .named("cp.async.mbarrier.arrive")
         .barrier(BarrierAction::Arrive)
         // It arrives when the copies are done, and what it releases is their bytes.
-        .accesses(&[updates("a").ordered(Order::Release, Scope::Block).until(Completion::AsyncGroup).of(Extent::Bytes(8))]),
+        .accesses(&[signals("a").ordered(Order::Release, Scope::Block).until(Completion::AsyncGroup)]),
 ];

@@ -1,12 +1,14 @@
 //! Barriers in shared memory: `mbarrier`.
 
-use crate::effect::{BarrierAction, Order, Scope};
+use crate::effect::{BarrierAction, ObjectUse, Order, Scope};
 use crate::form::{Access, Extent, Form, ORDERED, Rule, form, updates, writes};
 
 const SPACE: &str = "shared shared::cta@7.8+sm_80";
 const ANY_SPACE: &str = "shared shared::cta shared::cluster";
 
-const OBJECT: Access = updates("a").of(Extent::Bytes(8));
+const OBJECT: Access = updates("a")
+    .of(Extent::Bytes(8))
+    .taken_for(ObjectUse::Mbarrier);
 // The manual says that a missing scope is `.cta`. CUTLASS arrives at the mbarriers of other blocks without one, and relies on the
 // order: so only a scope that is written narrows it.
 const ARRIVAL: &[Access] = &[OBJECT.ordered(Order::Release, Scope::Cluster)];
@@ -16,10 +18,10 @@ const COUNT: &[Access] = &[OBJECT.ordered(Order::Relaxed, Scope::Cluster)];
 pub(super) const FORMS: &[Form] = &[
     form("mbarrier.init{.space}.b64 [a], count:u32").since("7.0 sm_80")
         .with(".space", SPACE).named("mbarrier.init")
-        .barrier(BarrierAction::Setup).accesses(&[writes("a").of(Extent::Bytes(8))]),
+        .barrier(BarrierAction::Setup).accesses(&[writes("a").of(Extent::Bytes(8)).taken_for(ObjectUse::MbarrierInit)]),
     form("mbarrier.inval{.space}.b64 [a]").since("7.0 sm_80")
         .with(".space", SPACE).named("mbarrier.inval")
-        .barrier(BarrierAction::Setup).accesses(&[writes("a").of(Extent::Bytes(8))]),
+        .barrier(BarrierAction::Setup).accesses(&[writes("a").of(Extent::Bytes(8)).taken_for(ObjectUse::MbarrierInval)]),
     form("mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], tx:u32").since("8.0 sm_90")
         .with(".sem", "relaxed").rules(ORDERED).with(".scope", "cta cluster").with(".space", ANY_SPACE).named("mbarrier.expect_tx")
         .accesses(COUNT),

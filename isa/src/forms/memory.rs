@@ -1,7 +1,7 @@
 //! Loads, stores, prefetches and cache policies.
 
 use crate::effect::{Completion, Order, Scope, Space};
-use crate::form::{Extent, Form, Rule, form, reads, writes};
+use crate::form::{Extent, Form, Rule, form, reads, signals, writes};
 
 const TYPES: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 b128@8.3+sm_70";
 const MMIO_TYPES: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 b128@8.4+sm_70";
@@ -63,6 +63,25 @@ macro_rules! wide {
             .with(".vec", $vec)
             .with(".type", $types)
             .accesses(&[$access("a")])
+    };
+}
+
+/// Stores that an mbarrier counts, in the shared memory of a block of the cluster.
+macro_rules! store_async {
+    ($syntax:literal) => {
+        form($syntax)
+            .with(".ss", "shared::cluster")
+            .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
+            .with(".vec", VEC)
+            .with(".type", "b32 b64 u32 u64 s32 s64 f32 f64 b128@9.2+sm_90")
+            .rules(&[
+                Rule::Excludes("type=b128", ".vec"),
+                Rule::Excludes(".v4", "type=b64 type=u64 type=s64 type=f64"),
+            ])
+            .accesses(&[
+                writes("a").until(Completion::Mbarrier),
+                signals("mbar").until(Completion::Mbarrier),
+            ])
     };
 }
 
@@ -142,13 +161,9 @@ pub(super) const FORMS: &[Form] = &[
         .with(".sem", "relaxed release@9.3+sm_70")
         .with(".type", MMIO_TYPES)
         .accesses(&[writes("a")]),
-    form("st.async{.weak}{.ss}{.completion_mechanism}{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90")
-        .with(".ss", "shared::cluster")
-        .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
-        .with(".vec", "v2 v4")
-        .with(".type", "b32 b64 u32 u64 s32 s64 f32 f64")
-        .rules(&[Rule::Excludes(".v4", "type=b64 type=u64 type=s64 type=f64"), Rule::Needs(".ss", ".completion_mechanism")])
-        .accesses(&[writes("a").to(Space::SharedCluster).until(Completion::Mbarrier)]),
+    store_async!("st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90"),
+    store_async!("st.async.scope{.ss}.completion_mechanism{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90")
+        .with(".scope", "cluster"),
     form("st.async{.mmio}.release.scope{.ss}.type [a], b").since("8.7 sm_100")
         .with(".scope", "gpu sys")
         .with(".ss", "global")

@@ -31,7 +31,7 @@ const BUDGET: Duration = Duration::from_millis(3000);
 const ROUNDS: usize = 5;
 
 /// The checks whose cost is shown, beside none and all.
-const MODES: [(&str, Checks); 5] = [
+const MODES: [(&str, Checks); 6] = [
     ("none", Checks::NONE),
     (
         "bounds",
@@ -51,6 +51,13 @@ const MODES: [(&str, Checks); 5] = [
         "races",
         Checks {
             races: true,
+            ..Checks::NONE
+        },
+    ),
+    (
+        "mbarriers",
+        Checks {
+            mbarriers: true,
             ..Checks::NONE
         },
     ),

@@ -1,7 +1,9 @@
 //! Devices and what they report.
 
+use core::ffi::CStr;
+
 use super::entry::*;
-use crate::device;
+use crate::device::{self, BusAddress};
 
 driver_calls! {
     Ready fn cuDeviceGetCount(count: *mut c_int) {
@@ -27,7 +29,7 @@ driver_calls! {
         let device = index(dev)?;
         let value = device::profile(device).attribute(attrib).ok_or(code::INVALID_VALUE)?;
         let is_address = attrib == CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID;
-        put(pi, if is_address { value + device::in_machine(device) as c_int } else { value })?;
+        put(pi, if is_address { device::bus_address(device).device as c_int } else { value })?;
     }
 
     Ready fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
@@ -49,11 +51,22 @@ driver_calls! {
     }
 
     Ready fn cuDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, dev: CUdevice) {
-        let text = format!("0000:00:{:02x}.0\0", 6 + device::in_machine(index(dev)?));
+        let text = format!("{}\0", device::bus_address(index(dev)?));
         if pciBusId.is_null() || len < text.len() as c_int {
             return Err(code::INVALID_VALUE);
         }
         core::ptr::copy_nonoverlapping(text.as_ptr().cast(), pciBusId, text.len());
+    }
+
+    Ready fn cuDeviceGetByPCIBusId(dev: *mut CUdevice, pciBusId: *const c_char) {
+        if dev.is_null() || pciBusId.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let text = CStr::from_ptr(pciBusId).to_str().map_err(|_| code::INVALID_VALUE)?;
+        let address = BusAddress::parse(text).ok_or(code::INVALID_VALUE)?;
+        let mut devices = 0..device::count();
+        let found = devices.find(|&index| device::bus_address(index) == address);
+        dev.write(found.ok_or(code::INVALID_DEVICE)? as CUdevice);
     }
 
     Ready fn cuDeviceCanAccessPeer(canAccessPeer: *mut c_int, dev: CUdevice, peerDev: CUdevice) {

@@ -1,6 +1,6 @@
 //! What the engine tells of an access, and what is remembered and reported of it.
 
-use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 use super::known::Agent;
 
@@ -29,6 +29,8 @@ pub struct Access<'a> {
     pub scope: Scope,
     /// By which path.
     pub proxy: Proxy,
+    /// What it takes the bytes for.
+    pub object: ObjectUse,
     /// The instruction.
     pub site: Site,
 }
@@ -63,6 +65,8 @@ pub struct AsyncAccess {
     pub bytes: u32,
     /// What is done there; a reduction is [`AccessKind::Atomic`].
     pub kind: AccessKind,
+    /// By which path: copies and products by the asynchronous proxy, asynchronous stores by the generic one.
+    pub proxy: Proxy,
     /// The instruction.
     pub site: Site,
     /// How its completion is learned of.
@@ -79,7 +83,7 @@ impl AsyncAccess {
                 AccessKind::Read | AccessKind::Write => Order::Weak,
             },
             scope: Scope::Device,
-            proxy: Proxy::Async,
+            proxy: self.proxy,
         }
     }
 }
@@ -183,13 +187,6 @@ impl AccessClass {
 
 impl std::fmt::Display for AccessClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.proxy == Proxy::Async {
-            return f.write_str(match self.kind {
-                AccessKind::Read => "asynchronous read",
-                AccessKind::Write => "asynchronous write",
-                AccessKind::Atomic => "asynchronous reduction",
-            });
-        }
         f.write_str(match (self.kind, self.is_strong()) {
             (AccessKind::Read, false) => "read",
             (AccessKind::Write, false) => "write",
@@ -211,6 +208,29 @@ pub struct ThreadAccess {
     pub site: Site,
     /// What it did.
     pub class: AccessClass,
+    /// Who performs it.
+    pub performer: Performer,
+}
+
+/// Who performs an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Performer {
+    /// The thread, with its instruction.
+    Thread,
+    /// An operation that the thread has started, at some time before its completion.
+    Operation,
+}
+
+/// What it did, in words.
+impl std::fmt::Display for ThreadAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.performer, self.class.kind) {
+            (Performer::Thread, _) => self.class.fmt(f),
+            (Performer::Operation, AccessKind::Read) => f.write_str("asynchronous read"),
+            (Performer::Operation, AccessKind::Write) => f.write_str("asynchronous write"),
+            (Performer::Operation, AccessKind::Atomic) => f.write_str("asynchronous reduction"),
+        }
+    }
 }
 
 /// Why two accesses race.
@@ -253,13 +273,30 @@ pub enum Finding {
         /// Bytes of the read.
         size: u32,
     },
+    /// A write to an mbarrier that has been initialised and not invalidated, by something else than its operations.
+    MbarrierOverwritten {
+        /// The write.
+        access: ThreadAccess,
+        /// What it takes the bytes for: data, or a place for another mbarrier.
+        object: ObjectUse,
+        /// The initialisation.
+        initialised: ThreadAccess,
+        /// Rank of the block whose shared memory it is.
+        block: u32,
+        /// The first byte of the mbarrier that is written.
+        offset: u32,
+        /// Bytes of the write.
+        size: u32,
+    },
 }
 
 impl Finding {
     /// The access that was refused.
     pub fn access(&self) -> &ThreadAccess {
         match self {
-            Finding::Race { access, .. } | Finding::Uninitialised { access, .. } => access,
+            Finding::Race { access, .. }
+            | Finding::Uninitialised { access, .. }
+            | Finding::MbarrierOverwritten { access, .. } => access,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The checker with stamps against the shadow alone, on random programs: every access that races is found by both.
 
 use proptest::prelude::*;
-use warpsmith_isa::effect::{AccessKind, Order, Scope};
+use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
 use super::tests::{ATOMIC, READ, STRONG_READ, STRONG_WRITE, WRITE, access_by, class};
 use super::*;
@@ -324,6 +324,7 @@ fn perform(machine: &mut Machine, blocks: u32, site: u32, step: &Step) -> Option
                 offset: home + start,
                 bytes,
                 kind,
+                proxy: Proxy::Async,
                 site,
                 completion: if mbarrier {
                     AsyncCompletion::Mbarrier {

@@ -1,4 +1,4 @@
-//! The checks of shared memory: data races by happens-before, and reads of uninitialised bytes.
+//! The checks of shared memory: data races by happens-before, reads of uninitialised bytes, and writes over mbarriers.
 //!
 //! Nothing here knows about instructions or registers. The engine tells a [`SharedMemory`] of a cluster what its warps do
 //! (accesses in the words of `warpsmith_isa::effect`, barriers, fences), and gets [`Finding`]s back, which name both accesses by thread and by *site*, a
@@ -42,6 +42,7 @@ mod agents;
 mod clock;
 mod interval;
 mod known;
+mod mbarriers;
 mod pattern;
 mod proxy;
 mod release;
@@ -52,7 +53,7 @@ mod validity;
 
 pub use access::{
     Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, GlobalSynchronisation,
-    ProxyFence, RaceCause, Site, ThreadAccess, Values,
+    Performer, ProxyFence, RaceCause, Site, ThreadAccess, Values,
 };
 pub use shared::SharedMemory;
 

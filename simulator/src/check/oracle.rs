@@ -559,6 +559,7 @@ fn run(steps: &[Step], blocks: u32) -> (Option<usize>, Option<usize>) {
                     offset: word * 4,
                     bytes: words * 4,
                     kind,
+                    proxy: Proxy::Async,
                     site: at as u32,
                     completion,
                 };

@@ -180,6 +180,7 @@ impl Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EarlierAccess {
     pub thread: Thread,
+    pub agent: Agent,
     pub site: Site,
     pub class: AccessClass,
     pub cause: RaceCause,
@@ -324,6 +325,7 @@ impl Shadow {
                 if let Some(thread) = reads.unseen(by) {
                     return Some(EarlierAccess {
                         thread,
+                        agent: reads.agent,
                         site: reads.site,
                         class: reads.class,
                         cause: own.cause(reads.class),
@@ -334,13 +336,19 @@ impl Shadow {
         None
     }
 
-    /// Finds whether an asynchronous operation may use the mbarrier of a cell.
-    pub fn mbarrier_conflict(&self, by: &Observer<'_>, cell: u32) -> Option<EarlierAccess> {
+    /// Finds whether an asynchronous operation may use the mbarrier of a cell, by its own path.
+    pub fn mbarrier_conflict(
+        &self,
+        by: &Observer<'_>,
+        cell: u32,
+        own: &LaneAccess,
+    ) -> Option<EarlierAccess> {
         let made = &self.cells[cell as usize].weak;
         if !made.is_seen(by) {
             return Some(earlier(made, RaceCause::Unordered));
         }
         let is_fenced = made.epoch == 0
+            || own.class.proxy != Proxy::Async
             || made.class.proxy == Proxy::Async
             || by.has_seen_fence(made.thread, made.epoch, ProxyFence::MbarrierInit);
         (!is_fenced).then(|| earlier(made, RaceCause::Proxy))
@@ -421,6 +429,7 @@ impl Shadow {
 fn earlier(write: &Write, cause: RaceCause) -> EarlierAccess {
     EarlierAccess {
         thread: write.thread,
+        agent: write.agent,
         site: write.site,
         class: write.class,
         cause,

@@ -1,10 +1,11 @@
 //! The checker on the programs it is for, and on their correct twins.
 
-use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
+use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 use super::*;
 
 mod asynchronous;
+mod mbarriers;
 mod scope;
 mod stamps;
 
@@ -45,6 +46,7 @@ pub(super) fn access_by(
         order: class.order,
         scope: class.scope,
         proxy: class.proxy,
+        object: ObjectUse::Data,
         site,
     }
 }
@@ -447,6 +449,7 @@ fn uninitialised_bytes_are_found() {
         thread,
         site: 9,
         class,
+        performer: Performer::Thread,
     };
     assert_eq!(access(0, 0, 8, WRITE), None);
     assert_eq!(access(0, 0, 8, READ), None);

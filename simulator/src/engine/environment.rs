@@ -86,6 +86,8 @@ pub struct Checks {
     pub uninitialised: bool,
     /// Barriers that are executed by a part of a warp or block.
     pub barriers: bool,
+    /// Writes over initialised mbarriers in shared memory.
+    pub mbarriers: bool,
 }
 
 impl Checks {
@@ -95,6 +97,7 @@ impl Checks {
         races: true,
         uninitialised: true,
         barriers: true,
+        mbarriers: true,
     };
     /// Only what protects the process.
     pub const NONE: Checks = Checks {
@@ -102,7 +105,13 @@ impl Checks {
         races: false,
         uninitialised: false,
         barriers: false,
+        mbarriers: false,
     };
+
+    /// Whether the accesses to shared memory are followed.
+    pub(crate) fn follow_shared_memory(self) -> bool {
+        self.races || self.uninitialised || self.mbarriers
+    }
 }
 
 /// Everything a grid runs in.

@@ -1,17 +1,15 @@
 //! Asynchronous operations of the cluster's shared memory, and the fences between proxies.
 
-use warpsmith_isa::effect::AccessKind;
+use warpsmith_isa::effect::{AccessKind, ObjectUse};
 
 use super::super::access::{
     AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, ProxyFence,
 };
 use super::super::known::{Known, Thread};
+use super::super::mbarriers::MBARRIER_BYTES;
 use super::super::release::Location;
 use super::super::shadow::LaneAccess;
 use super::SharedMemory;
-
-/// The bytes of an mbarrier.
-const MBARRIER_BYTES: u32 = 8;
 
 impl SharedMemory {
     /// A thread starts an asynchronous operation on shared memory: call it with the instruction, for each range of bytes that
@@ -42,6 +40,16 @@ impl SharedMemory {
         if let Some(found) = self.start_operation(operation, &own) {
             return Err(found);
         }
+        if class.kind.writes()
+            && let Some(found) = self.overwritten_mbarrier(
+                operation.offset,
+                operation.bytes,
+                ObjectUse::Data,
+                || self.thread_access(thread, ticket.agent, operation.site, class),
+            )
+        {
+            return Err(found);
+        }
         let end = operation.offset + operation.bytes;
         for block in operation.offset / self.stride..end.div_ceil(self.stride) {
             self.agents
@@ -63,7 +71,7 @@ impl SharedMemory {
             && let Some(at) = validity.first_uninitialised_of(offset, bytes)
         {
             let finding = Finding::Uninitialised {
-                access: self.thread_access(own.thread, own.site, own.class),
+                access: self.thread_access(own.thread, own.agent, own.site, own.class),
                 block: at / self.stride,
                 offset: at % self.stride,
                 size: bytes,
@@ -97,7 +105,7 @@ impl SharedMemory {
             let shadow = &races.shadow;
             let conflict = shadow
                 .range(offset, MBARRIER_BYTES)
-                .find_map(|cell| shadow.mbarrier_conflict(&by, cell));
+                .find_map(|cell| shadow.mbarrier_conflict(&by, cell, own));
             if let Some(earlier) = conflict {
                 let class = AccessClass {
                     kind: AccessKind::Atomic,

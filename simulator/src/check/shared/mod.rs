@@ -3,12 +3,13 @@
 use warpsmith_isa::effect::{AccessKind, Proxy, Scope};
 
 use super::access::{
-    Access, AccessClass, Finding, GlobalSynchronisation, Site, ThreadAccess, Values,
+    Access, AccessClass, Finding, GlobalSynchronisation, Performer, Site, ThreadAccess, Values,
 };
 use super::agents::Agents;
 use super::clock::Clocks;
 use super::interval::Interval;
-use super::known::{NO_AGENT, Thread};
+use super::known::{Agent, NO_AGENT, Thread};
+use super::mbarriers::Mbarriers;
 use super::pattern::{Pattern, lanes_of};
 use super::release::{Location, Releases, Write};
 use super::shadow::{EarlierAccess, LaneAccess, Shadow};
@@ -16,6 +17,7 @@ use super::stamps::{KeptThresholds, Stamps};
 use super::validity::Validity;
 
 mod asynchronous;
+mod mbarriers;
 mod races;
 
 use races::Races;
@@ -30,6 +32,7 @@ pub struct SharedMemory {
     agents: Agents,
     races: Option<Races>,
     validity: Option<Validity>,
+    mbarriers: Option<Mbarriers>,
     /// A read of uninitialised bytes, held back: if the bytes are written before the next barrier, it was a race.
     pending: Option<Finding>,
     /// That barrier has been.
@@ -62,6 +65,7 @@ impl SharedMemory {
                 has_async_proxy: false,
             }),
             validity: uninitialised.then(|| Validity::new(all)),
+            mbarriers: None,
             pending: None,
             due: false,
         }
@@ -73,6 +77,12 @@ impl SharedMemory {
         if let Some(races) = &mut self.races {
             races.has_async_proxy = true;
         }
+        self
+    }
+
+    /// Checks that nothing writes over initialised mbarriers, too.
+    pub fn with_mbarriers(mut self) -> SharedMemory {
+        self.mbarriers = Some(Mbarriers::new(self.stride * self.clocks.blocks()));
         self
     }
 
@@ -103,15 +113,28 @@ impl SharedMemory {
         if let Some(validity) = &mut self.validity {
             validity.clear();
         }
+        if let Some(mbarriers) = &mut self.mbarriers {
+            mbarriers.start();
+        }
     }
 
-    fn thread_access(&self, thread: Thread, site: Site, class: AccessClass) -> ThreadAccess {
+    fn thread_access(
+        &self,
+        thread: Thread,
+        agent: Agent,
+        site: Site,
+        class: AccessClass,
+    ) -> ThreadAccess {
         let (block, warp, lane) = self.clocks.position(thread);
         ThreadAccess {
             block,
             thread: warp * 32 + lane,
             site,
             class,
+            performer: match agent {
+                NO_AGENT => Performer::Thread,
+                _ => Performer::Operation,
+            },
         }
     }
 
@@ -119,6 +142,9 @@ impl SharedMemory {
     /// the same offset.
     pub fn access(&mut self, access: &Access<'_>, values: &dyn Values) -> Option<Finding> {
         let class = access.class();
+        if self.races.is_none() && self.validity.is_none() {
+            return self.check_mbarriers(access, class);
+        }
         let pattern = Pattern::of(access);
         let is_valid = match &mut self.validity {
             Some(validity) => {
@@ -139,6 +165,9 @@ impl SharedMemory {
             if found.is_some() {
                 return found;
             }
+        }
+        if let Some(found) = self.check_mbarriers(access, class) {
+            return Some(found);
         }
         if class.is_strong() {
             let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
@@ -180,7 +209,7 @@ impl SharedMemory {
     ) -> Option<Finding> {
         let (offset, size) = (access.offsets[lane as usize], access.size);
         let thread = self.clocks.thread(access.block, access.warp, lane);
-        let by = self.thread_access(thread, access.site, class);
+        let by = self.thread_access(thread, NO_AGENT, access.site, class);
         let validity = self.validity.as_mut()?;
         if class.kind.reads()
             && let Some(at) = validity.first_uninitialised(offset, size)
@@ -250,8 +279,8 @@ impl SharedMemory {
 
     fn race(&self, own: &LaneAccess, earlier: EarlierAccess, at: u32, size: u32) -> Finding {
         Finding::Race {
-            access: self.thread_access(own.thread, own.site, own.class),
-            earlier: self.thread_access(earlier.thread, earlier.site, earlier.class),
+            access: self.thread_access(own.thread, own.agent, own.site, own.class),
+            earlier: self.thread_access(earlier.thread, earlier.agent, earlier.site, earlier.class),
             cause: earlier.cause,
             block: at / self.stride,
             offset: at % self.stride,

@@ -24,6 +24,7 @@ fn copy(warp: u32, kind: AccessKind, completion: AsyncCompletion) -> AsyncAccess
         offset: TILE,
         bytes: BYTES,
         kind,
+        proxy: Proxy::Async,
         site: 77,
         completion,
     }
@@ -279,8 +280,8 @@ fn operations_race_with_each_other() {
     let finding = machine.shared.issue(&store(0)).unwrap_err();
     assert_eq!(cause(&finding), RaceCause::Unordered);
     let (access, earlier, _) = race(Some(finding));
-    assert_eq!(access.class.to_string(), "asynchronous read");
-    assert_eq!(earlier.class.to_string(), "asynchronous write");
+    assert_eq!(access.to_string(), "asynchronous read");
+    assert_eq!(earlier.to_string(), "asynchronous write");
     assert!(
         machine
             .shared

@@ -113,6 +113,7 @@ pub(super) fn shared_access(
         order: declared.order(),
         scope: declared.scope(),
         proxy: declared.proxy(),
+        object: declared.object(),
         site: issuer.site,
     };
     cluster.checker.as_deref_mut()?.access(&access, values)
@@ -152,6 +153,7 @@ pub(crate) fn issue(
         offset: cluster.shared_offset(pointer),
         bytes,
         kind: declared.kind(),
+        proxy: declared.proxy(),
         site: issuer.site,
         completion,
     };

@@ -143,8 +143,8 @@ fn read(cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
 fn write(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
     read(cluster, copy);
     let bytes = copy.read.take().unwrap_or_default();
-    // SAFETY: the destination was resolved when the copy was issued (`path::access_range`), with this length and aligned to 16
-    // bytes, in global memory, which stays mapped while the grid runs, or in shared memory of the cluster.
+    // SAFETY: the destination was resolved when the copy was issued (`path::access_range`), with this length and aligned to the
+    // words that are combined, in global memory, which stays mapped while the grid runs, or in shared memory of the cluster.
     unsafe {
         match copy.combine {
             Some(combine) => combine(copy.to, &bytes, !cluster.holds(copy.to)),

@@ -1,6 +1,8 @@
 //! The effect that an instruction declares, in the third word of its address operand.
 
-use warpsmith_isa::effect::{AccessKind, Completion, Effect, Order, Proxy, Scope, Space};
+use warpsmith_isa::effect::{
+    AccessKind, Completion, Effect, ObjectUse, Order, Proxy, Scope, Space,
+};
 
 use crate::engine::exec::operand::Address;
 use crate::engine::exec::warp::EXTENTS;
@@ -17,6 +19,7 @@ use crate::engine::exec::warp::EXTENTS;
 /// | 11 to 13 | the proxy |
 /// | 14 to 16 | when it is done |
 /// | 17 to 20 | which remembered extent of global memory the instruction uses |
+/// | 21 to 22 | what it takes the bytes for |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Declared(u32);
 
@@ -29,6 +32,7 @@ const SCOPE_SHIFT: u32 = 9;
 const PROXY_SHIFT: u32 = 11;
 const COMPLETION_SHIFT: u32 = 14;
 const EXTENT_SHIFT: u32 = 17;
+const OBJECT_SHIFT: u32 = 21;
 
 const SPACES: [Space; 8] = [
     Space::Generic,
@@ -70,6 +74,13 @@ const COMPLETIONS: [Completion; 8] = [
     Completion::Synchronous,
 ];
 
+const OBJECTS: [ObjectUse; 4] = [
+    ObjectUse::Data,
+    ObjectUse::Mbarrier,
+    ObjectUse::MbarrierInit,
+    ObjectUse::MbarrierInval,
+];
+
 /// The spaces, by how their bytes are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Region {
@@ -104,6 +115,7 @@ impl Declared {
                 | index(&SCOPES, effect.scope) << SCOPE_SHIFT
                 | index(&PROXIES, effect.proxy) << PROXY_SHIFT
                 | index(&COMPLETIONS, effect.completion) << COMPLETION_SHIFT
+                | index(&OBJECTS, effect.object) << OBJECT_SHIFT
                 | ((extent % EXTENTS) as u32) << EXTENT_SHIFT,
         )
     }
@@ -166,6 +178,11 @@ impl Declared {
 
     pub fn proxy(self) -> Proxy {
         PROXIES[(self.0 >> PROXY_SHIFT & 7) as usize]
+    }
+
+    /// What it takes the bytes for.
+    pub fn object(self) -> ObjectUse {
+        OBJECTS[(self.0 >> OBJECT_SHIFT & 3) as usize]
     }
 
     /// Whether it is done with the instruction.
@@ -260,6 +277,14 @@ mod tests {
                     }
                 }
             }
+        }
+        for object in OBJECTS {
+            let effect = Effect {
+                object,
+                ..Effect::plain(Space::Shared, AccessKind::Write)
+            };
+            let word = Declared::new(effect, false, 15);
+            assert_eq!((word.object(), word.extent()), (object, 15 % EXTENTS));
         }
         let copy = Effect {
             completion: Completion::AsyncGroup,

@@ -1,5 +1,7 @@
 //! The faults that are made of what the checks find.
 
+use warpsmith_isa::effect::ObjectUse;
+
 use crate::check::{Finding, RaceCause, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
@@ -10,7 +12,7 @@ use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSid
 /// The earlier access of a race.
 fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
     OtherSide {
-        what: earlier.class.to_string(),
+        what: earlier.to_string(),
         block: cluster.blocks[earlier.block as usize].index,
         thread: grid.thread_index(earlier.thread / 32, earlier.thread % 32),
         frames: grid.program.site_frame(earlier.site).into_iter().collect(),
@@ -74,10 +76,7 @@ fn describe(
             };
             (
                 FaultKind::Race,
-                format!(
-                    "race in shared memory: {} of {size} bytes at {place}",
-                    access.class
-                ),
+                format!("race in shared memory: {access} of {size} bytes at {place}"),
                 details,
             )
         }
@@ -88,12 +87,39 @@ fn describe(
             size,
         } => {
             let place = shared_name(cluster, grid, access.block, *block, *offset);
-            let message = format!(
-                "uninitialised shared memory: {} of {size} bytes at {place}",
-                access.class
-            );
+            let message =
+                format!("uninitialised shared memory: {access} of {size} bytes at {place}");
             let notes = vec!["no thread had written there since the block started".to_owned()];
             (FaultKind::Uninitialised, message, notes.into())
+        }
+        Finding::MbarrierOverwritten {
+            access,
+            object,
+            initialised,
+            block,
+            offset,
+            size,
+        } => {
+            let place = shared_name(cluster, grid, access.block, *block, *offset);
+            let what = match object {
+                ObjectUse::MbarrierInit => "mbarrier.init".to_owned(),
+                _ => format!("{access} of {size} bytes"),
+            };
+            let details = FaultDetails {
+                other: Some(OtherSide {
+                    what: "mbarrier.init".to_owned(),
+                    ..other_side(cluster, grid, initialised)
+                }),
+                notes: vec![
+                    "only mbarrier.inval ends an mbarrier's life before its block's".to_owned(),
+                ],
+                ..FaultDetails::default()
+            };
+            (
+                FaultKind::MbarrierOverwritten,
+                format!("initialised mbarrier overwritten: {what} at {place}"),
+                details,
+            )
         }
     }
 }

@@ -1,16 +1,17 @@
-//! Bulk copies that are not done, and the transactions of mbarriers that wait for them.
+//! Bulk copies and asynchronous stores that are not done, and the transactions of mbarriers that wait for them.
 
 use crate::check::{AsyncAccess, AsyncTicket};
 
 /// Combines words in memory with those in the bytes, for a reduction. The flag says whether the memory is global.
 ///
 /// # Safety
-/// As many bytes of guest memory are valid at the pointer, and it is aligned to 16 bytes.
+/// As many bytes of guest memory are valid at the pointer, and it is aligned to the words.
 pub(crate) type Combine = unsafe fn(*mut u8, &[u8], bool);
 
-/// A bulk copy that is not done yet.
+/// A bulk copy that is not done yet, or a store whose bytes are known already.
 #[derive(Debug)]
 pub(crate) struct BulkCopy {
+    /// The source; null where the bytes come from registers, and `read` has them from the start.
     pub from: *mut u8,
     pub to: *mut u8,
     pub bytes: u32,
@@ -30,7 +31,7 @@ pub(crate) struct Watched {
     pub ticket: AsyncTicket,
 }
 
-/// A bulk copy whose bytes an mbarrier counts.
+/// A copy or store whose bytes an mbarrier counts.
 #[derive(Debug)]
 pub(crate) struct Transaction {
     /// The mbarrier's object.

@@ -103,19 +103,21 @@ impl<'g> Cluster<'g> {
         let mut memory = Aligned::default();
         memory.ensure(stride * blocks);
         let checks = grid.checks;
-        let checker = ((checks.races || checks.uninitialised) && shared > 0).then(|| {
-            let checker = SharedMemory::new(
+        let checker = (checks.follow_shared_memory() && shared > 0).then(|| {
+            let mut checker = SharedMemory::new(
                 blocks as u32,
                 grid.threads,
                 stride as u32,
                 checks.races,
                 checks.uninitialised,
             );
-            Box::new(if grid.uses_async_proxy {
-                checker.with_async_proxy()
-            } else {
-                checker
-            })
+            if grid.uses_async_proxy {
+                checker = checker.with_async_proxy();
+            }
+            if checks.mbarriers {
+                checker = checker.with_mbarriers();
+            }
+            Box::new(checker)
         });
         let blocks = (0..blocks).map(|rank| Block {
             index: [0; 3],

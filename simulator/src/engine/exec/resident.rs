@@ -117,7 +117,7 @@ impl Warp {
             extents: [Cached::default(); EXTENTS],
             shared,
             shared_size: grid.shared_bytes,
-            watched: grid.checks.races || grid.checks.uninitialised || grid.observer.is_some(),
+            watched: grid.checks.follow_shared_memory() || grid.observer.is_some(),
             observed: grid.observer.is_some(),
             local: Vec::new(),
             local_stride: 0,

@@ -1,12 +1,13 @@
 //! `atom red`: host atomics on real memory, lane by lane, so that blocks on several cores see them whole.
 
 use super::family::Family;
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use warpsmith_isa::effect::Effect;
 
 use super::addresses::address;
+use super::async_store;
+use super::elements::parts;
 use super::update::{
     Add, AddBf16, AddBf16x2, AddF16, AddF16x2, AddF32, AddF64, And, AtomicWord, Dec, Exchange, Inc,
     MaxS32, MaxS64, MaxU, MinS32, MinS64, MinU, Or, Update, Xor,
@@ -24,8 +25,8 @@ use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field, Width};
-use crate::ptx::ast::{Instruction, Operand};
-use crate::ptx::{Error, Result};
+use crate::ptx::Result;
+use crate::ptx::ast::Instruction;
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
@@ -191,7 +192,7 @@ fn code(operation: &str, ty: Ty) -> Option<Code> {
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
     if !form.is_synchronous() {
-        return None;
+        return async_store::read(form);
     }
     let operation = form.one_of(&[
         "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
@@ -285,18 +286,4 @@ fn lower_vector<'a>(
         _ => return Err(unsupported(inst)),
     }
     Ok(())
-}
-
-/// The so many registers of a vector.
-fn parts<'a, 'o>(
-    cx: &Builder<'a, '_>,
-    operand: &'o Operand<'a>,
-    count: usize,
-) -> Result<Cow<'o, [Operand<'a>]>> {
-    let parts = cx.parts(operand);
-    if parts.len() != count {
-        let message = format!("expected vectors of {count} parts");
-        return Err(Error::new(operand.at, message));
-    }
-    Ok(parts)
 }

@@ -1,21 +1,16 @@
 //! `cp.async.bulk`, `cp.reduce.async.bulk`: copies of any number of bytes by the asynchronous proxy, done as late as the rules
 //! allow: when the issuing thread waits for its groups, or some thread for the mbarrier that counts the bytes.
 
-use half::{bf16, f16};
-
 use super::addresses::address;
 use super::control::nothing;
-use super::update::{
-    Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxS32, MaxS64, MaxU, MinS32,
-    MinS64, MinU, Or, Update, Xor,
-};
+use super::reduction::{NO_REDUCTION, combine_of, reduction};
 use crate::check::AsyncCompletion;
 use crate::engine::access::check;
 use crate::engine::access::completion::{complete_bulk, read_bulk};
 use crate::engine::access::declared::Declared;
 use crate::engine::access::locate::Extent;
 use crate::engine::access::path::access_range;
-use crate::engine::exec::bulk_copy::{BulkCopy, Combine, Transaction};
+use crate::engine::exec::bulk_copy::{BulkCopy, Transaction};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
@@ -27,8 +22,6 @@ use crate::engine::lower::Width;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
-use crate::numerics::compare::{Selection, max, min};
-use crate::numerics::float::Float;
 use crate::ptx::Error;
 use crate::ptx::ast::OperandKind;
 
@@ -36,7 +29,7 @@ use crate::ptx::ast::OperandKind;
 const UNIT: u32 = 16;
 
 operands! {
-    /// `reduction`: a number in [`REDUCTIONS`] plus one, or 0.
+    /// `reduction`: its number ([`reduction`]).
     pub(crate) struct GroupCopyOperands { to: Address, from: Address, bytes: Read<u32>, reduction: u32 }
     /// `multicast`: whether the copy goes to the blocks of `blocks`, a bit for each, instead of the destination's alone.
     pub(crate) struct BarrierCopyOperands {
@@ -46,84 +39,6 @@ operands! {
     pub(crate) struct WaitOperands { keep: u32, read: u32 }
 }
 
-/// Combines words of type `T`.
-unsafe fn combine<T: AtomicWord + FromBytes, U: Update<T>>(to: *mut u8, from: &[u8], global: bool) {
-    for (index, value) in from.chunks_exact(size_of::<T>()).enumerate() {
-        let value = T::from_bytes(value);
-        let word = to.cast::<T>().wrapping_add(index);
-        // SAFETY: the caller's memory is as long as `from`, and aligned.
-        unsafe { T::update(word, |old| U::update(old, value, global)) };
-    }
-}
-
-/// A word of a copy's bytes.
-trait FromBytes {
-    fn from_bytes(bytes: &[u8]) -> Self;
-}
-
-macro_rules! from_bytes {
-    ($($ty:ty)*) => { $(impl FromBytes for $ty {
-        fn from_bytes(bytes: &[u8]) -> $ty {
-            <$ty>::from_le_bytes(bytes.try_into().expect("as many bytes as the word has"))
-        }
-    })* };
-}
-from_bytes! { u16 u32 u64 }
-
-/// `.min` and `.max` of halves.
-struct MinHalf<F>(std::marker::PhantomData<F>);
-struct MaxHalf<F>(std::marker::PhantomData<F>);
-
-/// As `min` and `max` of one type say without modifiers: a number wins over NaN.
-const NUMBERS: Selection = Selection {
-    ftz: false,
-    propagate_nan: false,
-    xorsign_abs: false,
-};
-
-impl<F: Float> Update<u16> for MinHalf<F> {
-    fn update(old: u16, value: u16, _: bool) -> u16 {
-        min(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
-    }
-}
-
-impl<F: Float> Update<u16> for MaxHalf<F> {
-    fn update(old: u16, value: u16, _: bool) -> u16 {
-        max(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
-    }
-}
-
-/// The reductions, by operation and type.
-const REDUCTIONS: &[(&str, &str, Combine)] = &[
-    ("and", "b32", combine::<u32, And>),
-    ("and", "b64", combine::<u64, And>),
-    ("or", "b32", combine::<u32, Or>),
-    ("or", "b64", combine::<u64, Or>),
-    ("xor", "b32", combine::<u32, Xor>),
-    ("xor", "b64", combine::<u64, Xor>),
-    ("add", "u32", combine::<u32, Add>),
-    ("add", "s32", combine::<u32, Add>),
-    ("add", "u64", combine::<u64, Add>),
-    ("add", "f16", combine::<u16, AddF16>),
-    ("add", "bf16", combine::<u16, AddBf16>),
-    ("add", "f32", combine::<u32, AddF32>),
-    ("add", "f64", combine::<u64, AddF64>),
-    ("inc", "u32", combine::<u32, Inc>),
-    ("dec", "u32", combine::<u32, Dec>),
-    ("min", "u32", combine::<u32, MinU>),
-    ("min", "s32", combine::<u32, MinS32>),
-    ("min", "u64", combine::<u64, MinU>),
-    ("min", "s64", combine::<u64, MinS64>),
-    ("min", "f16", combine::<u16, MinHalf<f16>>),
-    ("min", "bf16", combine::<u16, MinHalf<bf16>>),
-    ("max", "u32", combine::<u32, MaxU>),
-    ("max", "s32", combine::<u32, MaxS32>),
-    ("max", "u64", combine::<u64, MaxU>),
-    ("max", "s64", combine::<u64, MaxS64>),
-    ("max", "f16", combine::<u16, MaxHalf<f16>>),
-    ("max", "bf16", combine::<u16, MaxHalf<bf16>>),
-];
-
 /// What an instruction's operands are of a copy.
 #[derive(Clone, Copy)]
 struct Ends {
@@ -132,7 +47,7 @@ struct Ends {
 }
 
 /// The bytes behind an address of one lane.
-fn range(
+pub(super) fn range(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
     lane: usize,
@@ -172,10 +87,7 @@ fn found(
         to: range(warp, cluster, lane, ends.to, extent)?,
         from: range(warp, cluster, lane, ends.from, extent)?,
         bytes,
-        combine: match reduction {
-            0 => None,
-            number => Some(REDUCTIONS[number as usize - 1].2),
-        },
+        combine: combine_of(reduction),
         read: None,
         source: None,
         destination: None,
@@ -370,7 +282,7 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
     }
     let reduction = match form.has("reduce") {
         true => reduction(form)?,
-        false => 0,
+        false => NO_REDUCTION,
     };
     // Additions of 16 bits keep subnormal numbers in any case.
     form.ignore(&["noftz", "level::cache_hint"]);
@@ -406,13 +318,4 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
         cx.emit(scalar::<BarrierCopy>(), operands);
         Ok(())
     }))
-}
-
-/// The number of a reduction in [`REDUCTIONS`], plus one.
-fn reduction(form: &FormReader<'_>) -> Option<u32> {
-    let ty = form.next(|word| Ty::named(word).map(|_| word))?;
-    let known = REDUCTIONS
-        .iter()
-        .position(|&(operation, of, _)| of == ty && form.has(operation));
-    Some(known? as u32 + 1)
 }

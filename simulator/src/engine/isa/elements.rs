@@ -1,5 +1,7 @@
 //! Elements between memory and registers: types and widths of loads and stores, of memory and of parameters.
 
+use std::borrow::Cow;
+
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Width};
 use crate::ptx::ast::Operand;
@@ -113,4 +115,18 @@ pub(crate) fn value_type(ty: Ty, width: Width) -> Ty {
     } else {
         Ty::new(ScalarKind::Bits, width.lane_bytes() * 8)
     }
+}
+
+/// The so many registers of a vector.
+pub(super) fn parts<'a, 'o>(
+    cx: &Builder<'a, '_>,
+    operand: &'o Operand<'a>,
+    count: usize,
+) -> Result<Cow<'o, [Operand<'a>]>> {
+    let parts = cx.parts(operand);
+    if parts.len() != count {
+        let message = format!("expected vectors of {count} parts");
+        return Err(Error::new(operand.at, message));
+    }
+    Ok(parts)
 }

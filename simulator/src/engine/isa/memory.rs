@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
 use super::addresses::declared;
+use super::async_store;
 use super::control::nothing;
 use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::parameters;
@@ -200,7 +201,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         _ => (0, 1),
     };
     if !form.is_synchronous() {
-        return None;
+        return async_store::read(form);
     }
     // What says how the caches are used.
     form.ignore(&[

@@ -4,6 +4,7 @@
 mod addresses;
 pub(crate) mod approximate;
 pub(crate) mod arithmetic;
+mod async_store;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod bits;
@@ -35,6 +36,7 @@ pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod parameters;
+mod reduction;
 pub(crate) mod redux;
 mod selection;
 pub(crate) mod shuffle;
