@@ -34,10 +34,8 @@ impl GraphBuilder<'_> {
         K: SafeKernel,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(0, &mut words);
-        arguments.pack(&mut packer);
-        self.add_kernel(&kernel.function, &K::ATTRIBUTES, grid, &mut packer)
+        // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
+        unsafe { self.kernel_unchecked(kernel, grid, arguments) }
     }
 
     /// Adds the launch of any kernel.

@@ -19,8 +19,8 @@ use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Address, ReadList, Value, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::form::FormReader;
+use crate::engine::lower::lowerings::{Lowering, unsupported};
 
 operands! {
     /// `reduction`: its number ([`reduction`]), or [`NO_REDUCTION`] for a store.

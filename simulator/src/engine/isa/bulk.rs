@@ -3,6 +3,7 @@
 
 use super::addresses::address;
 use super::control::nothing;
+use super::groups::{Commit, LaneQueue, groups_to_keep};
 use super::reduction::{NO_REDUCTION, combine_of, reduction};
 use crate::check::AsyncCompletion;
 use crate::engine::access::check;
@@ -12,7 +13,7 @@ use crate::engine::access::locate::Extent;
 use crate::engine::access::path::access_range;
 use crate::engine::exec::bulk_copy::{BulkCopy, Transaction};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::group_queue::Completed;
+use crate::engine::exec::group_queue::{Completed, GroupQueue};
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Address, Read, lanes_of, operands};
@@ -22,8 +23,6 @@ use crate::engine::lower::Width;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
-use crate::ptx::Error;
-use crate::ptx::ast::OperandKind;
 
 /// What addresses and sizes are multiples of.
 const UNIT: u32 = 16;
@@ -221,18 +220,14 @@ impl Op for BarrierCopy {
     }
 }
 
-/// `cp.async.bulk.commit_group`
-struct Commit;
+/// The bulk copies of a warp's lanes.
+struct Copies;
 
-impl Op for Commit {
-    type Operands = ();
+impl LaneQueue for Copies {
+    type Operation = BulkCopy;
 
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, (): ()) -> Flow {
-        for lane in lanes_of(warp.mask) {
-            warp.bulk_copies.commit(lane);
-        }
-        Flow::Next
+    fn of(warp: &mut Warp) -> &mut GroupQueue<BulkCopy> {
+        &mut warp.bulk_copies
     }
 }
 
@@ -261,18 +256,14 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
     }
     if form.has("commit_group") {
         return Some(Lowering::new(|cx, _| {
-            cx.emit(scalar::<Commit>(), ());
+            cx.emit(scalar::<Commit<Copies>>(), ());
             Ok(())
         }));
     }
     if form.has("wait_group") {
         let read = u32::from(form.has("read"));
         return Some(Lowering::new(move |cx, inst| {
-            let operand = &inst.operands[0];
-            let OperandKind::Int(number @ 0..=0xFFFF) = operand.kind else {
-                return Err(Error::new(operand.at, "expected a number of groups"));
-            };
-            let keep = number as u32;
+            let keep = groups_to_keep(inst)?;
             cx.emit(scalar::<WaitGroup>(), WaitOperands { keep, read });
             Ok(())
         }));

@@ -6,6 +6,7 @@ use warpsmith_isa::effect::Effect;
 use super::addresses::address;
 use super::bulk;
 use super::family::Family;
+use super::groups::{Commit, LaneQueue, groups_to_keep};
 use super::mbarrier::{self, ArrivalCount};
 use crate::engine::access::completion::complete;
 use crate::engine::access::declared::Declared;
@@ -13,7 +14,7 @@ use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::async_copy::AsyncCopy;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::group_queue::Completed;
+use crate::engine::exec::group_queue::{Completed, GroupQueue};
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{
@@ -120,18 +121,14 @@ impl Op for SourceBytes {
     }
 }
 
-/// `cp.async.commit_group`
-struct Commit;
+/// The copies of a warp's lanes.
+struct Copies;
 
-impl Op for Commit {
-    type Operands = ();
+impl LaneQueue for Copies {
+    type Operation = AsyncCopy;
 
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, (): ()) -> Flow {
-        for lane in lanes_of(warp.mask) {
-            warp.copies.commit(lane);
-        }
-        Flow::Next
+    fn of(warp: &mut Warp) -> &mut GroupQueue<AsyncCopy> {
+        &mut warp.copies
     }
 }
 
@@ -208,7 +205,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     }
     if form.has("commit_group") {
         return Some(Lowering::new(|cx, _| {
-            cx.emit(scalar::<Commit>(), ());
+            cx.emit(scalar::<Commit<Copies>>(), ());
             Ok(())
         }));
     }
@@ -255,11 +252,7 @@ struct Copy {
 }
 
 fn wait_group<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let operand = &inst.operands[0];
-    let OperandKind::Int(number @ 0..=0xFFFF) = operand.kind else {
-        return Err(Error::new(operand.at, "expected a number of groups"));
-    };
-    let keep = number as u32;
+    let keep = groups_to_keep(inst)?;
     cx.emit(scalar::<WaitGroup>(), WaitOperands { keep });
     Ok(())
 }

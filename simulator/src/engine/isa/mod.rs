@@ -24,6 +24,7 @@ mod family;
 pub(crate) mod fence;
 pub(crate) mod float;
 pub(crate) mod fragment;
+mod groups;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod logic;

@@ -1,0 +1,34 @@
+//! Threads at a barrier.
+
+use super::super::known::Known;
+use super::lanes::Lanes;
+
+/// Threads that have arrived at a barrier, and what they knew.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathering {
+    pub cluster: u32,
+    pub block: u32,
+    pub known: Known,
+    /// What the whole group learns: the accesses of these threads with lower epochs.
+    pub entries: Vec<(Lanes, u32)>,
+    pub waiting: Vec<Lanes>,
+    /// Threads that have arrived and released.
+    pub released: u32,
+    /// The lowest epoch that they entered.
+    pub lowest: u32,
+}
+
+impl Gathering {
+    /// Nobody has arrived; what was allocated stays.
+    pub fn clear(&mut self) {
+        (self.cluster, self.block, self.released, self.lowest) = (0, 0, 0, 0);
+        self.known = Known::default();
+        self.entries.clear();
+        self.waiting.clear();
+    }
+
+    /// Number of threads that wait.
+    pub fn waiting(&self) -> u32 {
+        self.waiting.iter().map(|w| w.mask.count_ones()).sum()
+    }
+}
