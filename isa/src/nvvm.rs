@@ -1,6 +1,6 @@
 //! LLVM's intrinsics for NVIDIA devices, as the instructions that LLVM makes of them.
 //!
-//! Their names are those of PTX but for a few habits, which [`JOINED`] undoes; what is left stands in [`ROWS`]. A test of the
+//! Their names are those of PTX but for a few habits, which `JOINED` undoes; what is left stands in `ROWS`. A test of the
 //! builder compiles every intrinsic that LLVM and this table know, and compares.
 
 use crate::matched::Match;
