@@ -12,28 +12,13 @@ use warpsmith_simulator::numerics::matrix::factors::{Factors, Order};
 use warpsmith_simulator::numerics::matrix::shape::Element;
 use warpsmith_simulator::numerics::matrix::warpgroup::{WARP_ROWS, WarpgroupProduct};
 use warpsmith_testkit::Random;
-use warpsmith_testkit::wgmma::{Major, Placement, Product, ROWS, THREADS, bits, encode};
-
-/// 128 bytes of a row or column side by side, swizzled.
-const ALONG_K: Placement = Placement {
-    swizzle: 128,
-    major: Major::K,
-};
+use warpsmith_testkit::wgmma::{ALONG_K, Major, Placement, Product, ROWS, THREADS, bits, encode};
 
 /// A product of A and B of this type into D, in four steps.
 fn product(a: &'static str, d: &'static str, columns: usize) -> Product {
     Product {
-        a,
-        b: a,
-        d,
-        columns,
-        a_placement: Some(ALONG_K),
-        b_placement: ALONG_K,
-        scales: [1, 1],
-        saturates: false,
-        accumulates: true,
         steps: 4,
-        twice: false,
+        ..Product::new(a, d, columns)
     }
 }
 

@@ -96,8 +96,6 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
     }
     let output = arena.output();
     let environment = Environment {
-        memory: &arena,
-        runtime: &output,
         checks: if how.checked {
             Checks::ALL
         } else {
@@ -105,10 +103,7 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
         },
         seed: how.seed,
         threads: 2,
-        stack_limit: 1024,
-        patience: Environment::DEFAULT_PATIENCE,
-        observer: None,
-        cancel: None,
+        ..Environment::new(&arena, &output)
     };
     let launch = Launch {
         kernel,

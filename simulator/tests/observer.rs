@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use support::{Memory, Nothing};
 use warpsmith_isa::effect::{AccessKind, Space};
 use warpsmith_simulator::engine::observe::{Access, Arrival, At, Barrier, LaunchEvent, Observer};
-use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
+use warpsmith_simulator::engine::{Environment, Launch, Module, run};
 
 /// Each thread puts its number into shared memory; behind a barrier, odd threads add their neighbour's to a counter.
 const PTX: &str = warpsmith_testkit::ptx!(
@@ -99,15 +99,10 @@ fn sum(observer: Option<&dyn Observer>, seed: u64, blocks: u32) -> (u64, u64) {
     };
     let address = memory.words.as_ptr().expose_provenance() as u64;
     let environment = Environment {
-        memory: &memory,
-        runtime: &Nothing,
-        checks: Checks::ALL,
         seed,
         threads: 2,
-        stack_limit: 1024,
-        patience: Environment::DEFAULT_PATIENCE,
         observer,
-        cancel: None,
+        ..Environment::new(&memory, &Nothing)
     };
     let launch = Launch {
         kernel: module.kernel("sum").expect("the kernel is there"),

@@ -107,19 +107,14 @@ fn damaged_modules_do_no_harm() {
                     params: &params,
                 };
                 let environment = Environment {
-                    memory: &memory,
-                    runtime: &Nothing,
                     checks: if random.index(2) == 0 {
                         Checks::ALL
                     } else {
                         Checks::NONE
                     },
-                    seed: 0,
                     threads: 1,
-                    stack_limit: 1024,
-                    patience: Environment::DEFAULT_PATIENCE,
-                    observer: None,
                     cancel: Some(&cancel),
+                    ..Environment::new(&memory, &Nothing)
                 };
                 // Any outcome will do.
                 let _ = run(&launch, &environment).map_err(|fault| fault.to_string());
@@ -172,15 +167,9 @@ fn polling_for_what_nobody_does_is_a_deadlock() {
         params: &memory.arena().0.to_le_bytes(),
     };
     let environment = Environment {
-        memory: &memory,
-        runtime: &Nothing,
-        checks: Checks::ALL,
-        seed: 0,
         threads: 2,
-        stack_limit: 1024,
         patience: Duration::from_millis(300),
-        observer: None,
-        cancel: None,
+        ..Environment::new(&memory, &Nothing)
     };
     let fault = run(&launch, &environment).expect_err("it cannot end");
     let report = fault.to_string();

@@ -7,29 +7,7 @@ mod memory;
 use memory::Arena;
 use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
 use warpsmith_testkit::Random;
-use warpsmith_testkit::wgmma::{Major, Placement, Product, ROWS, THREADS, encode};
-
-const ALONG_K: Placement = Placement {
-    swizzle: 128,
-    major: Major::K,
-};
-
-/// A product of A and B of this type into D.
-fn product(a: &'static str, d: &'static str, columns: usize) -> Product {
-    Product {
-        a,
-        b: a,
-        d,
-        columns,
-        a_placement: Some(ALONG_K),
-        b_placement: ALONG_K,
-        scales: [1, 1],
-        saturates: false,
-        accumulates: true,
-        steps: 1,
-        twice: false,
-    }
-}
+use warpsmith_testkit::wgmma::{ALONG_K, Major, Placement, Product, ROWS, THREADS, encode};
 
 /// The types of A and D.
 const TYPES: [(&str, &str); 10] = [
@@ -79,15 +57,10 @@ fn launch(product: &Product, image: &[u8], c: &[u32], checks: Checks, seed: u64)
     }
     let output = arena.output();
     let environment = Environment {
-        memory: &arena,
-        runtime: &output,
         checks,
         seed,
         threads: 1,
-        stack_limit: 1024,
-        patience: Environment::DEFAULT_PATIENCE,
-        observer: None,
-        cancel: None,
+        ..Environment::new(&arena, &output)
     };
     let launch = Launch {
         kernel: module.kernel("product").expect("the kernel is there"),
@@ -173,7 +146,7 @@ fn every_type_and_number_of_columns() {
             let a_placement = (columns % 32 != 0).then_some(ALONG_K);
             let product = Product {
                 a_placement,
-                ..product(a, d, columns)
+                ..Product::new(a, d, columns)
             };
             check(&product, Checks::NONE, 0);
         }
@@ -197,7 +170,7 @@ fn every_placement_of_the_factors() {
                         a_placement,
                         b_placement,
                         steps,
-                        ..product(a, d, columns)
+                        ..Product::new(a, d, columns)
                     };
                     check(&product, Checks::NONE, 0);
                 }
@@ -217,7 +190,7 @@ fn factors_of_two_types() {
         let product = Product {
             b,
             steps: 2,
-            ..product(a, d, 48)
+            ..Product::new(a, d, 48)
         };
         check(&product, Checks::NONE, 0);
     }
@@ -231,7 +204,7 @@ fn signs_and_the_addend() {
                 let plain = Product {
                     a_placement,
                     accumulates,
-                    ..product(a, d, 16)
+                    ..Product::new(a, d, 16)
                 };
                 check(&plain, Checks::NONE, 0);
                 if d == "s32" {
@@ -253,7 +226,7 @@ fn two_groups_in_flight_with_all_checks_in_any_order() {
                 a_placement,
                 steps: 4,
                 twice: true,
-                ..product("f16", "f32", 128)
+                ..Product::new("f16", "f32", 128)
             };
             check(&product, Checks::ALL, seed);
         }
@@ -265,7 +238,7 @@ fn integers_saturate() {
     for saturates in [false, true] {
         let product = Product {
             saturates,
-            ..product("s8", "s32", 8)
+            ..Product::new("s8", "s32", 8)
         };
         let depth = product.depth();
         let (a, b) = (vec![127; ROWS * depth], vec![127; 8 * depth]);

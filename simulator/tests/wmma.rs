@@ -6,7 +6,7 @@ mod memory;
 
 use half::{bf16, f16};
 use memory::Arena;
-use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
+use warpsmith_simulator::engine::{Environment, Launch, Module, run};
 use warpsmith_testkit::Random;
 
 /// A combination: types of factors, C and D, the shape, and registers of A, B, C and D.
@@ -282,15 +282,8 @@ fn every_combination_and_layout() {
             }
             let output = arena.output();
             let environment = Environment {
-                memory: &arena,
-                runtime: &output,
-                checks: Checks::ALL,
-                seed: 0,
                 threads: 1,
-                stack_limit: 1024,
-                patience: Environment::DEFAULT_PATIENCE,
-                observer: None,
-                cancel: None,
+                ..Environment::new(&arena, &output)
             };
             let kernel = module.kernel("product").expect("the kernel is there");
             let launch = Launch {

@@ -30,6 +30,12 @@ pub struct Placement {
     pub major: Major,
 }
 
+/// 128 bytes of a row or column side by side, swizzled.
+pub const ALONG_K: Placement = Placement {
+    swizzle: 128,
+    major: Major::K,
+};
+
 /// A product, and how the kernel computes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
@@ -167,6 +173,23 @@ fn offset(
 }
 
 impl Product {
+    /// A product of A and B of one type into D, in one step: both factors along k in shared memory, with C added.
+    pub fn new(a: &'static str, d: &'static str, columns: usize) -> Product {
+        Product {
+            a,
+            b: a,
+            d,
+            columns,
+            a_placement: Some(ALONG_K),
+            b_placement: ALONG_K,
+            scales: [1, 1],
+            saturates: false,
+            accumulates: true,
+            steps: 1,
+            twice: false,
+        }
+    }
+
     /// Elements of a row of A in all steps.
     pub fn depth(&self) -> usize {
         STEP_BYTES * 8 / bits(self.a) * self.steps

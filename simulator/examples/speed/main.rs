@@ -235,15 +235,9 @@ fn processor_time() -> Duration {
 /// Runs once; gives the warp instructions and the time: this thread's, or the wall clock's where there are more.
 fn once(launch: &Launch<'_>, memory: &Memory, threads: usize, checks: Checks) -> (u64, f64) {
     let environment = Environment {
-        memory,
-        runtime: &Nothing,
         checks,
-        seed: 0,
         threads,
-        stack_limit: 1024,
-        patience: Environment::DEFAULT_PATIENCE,
-        observer: None,
-        cancel: None,
+        ..Environment::new(memory, &Nothing)
     };
     let (start, processor) = (Instant::now(), processor_time());
     let statistics = run(launch, &environment).unwrap_or_else(|fault| panic!("{fault}"));

@@ -138,7 +138,22 @@ pub struct Environment<'a> {
     pub cancel: Option<&'a std::sync::atomic::AtomicBool>,
 }
 
-impl Environment<'_> {
+impl<'a> Environment<'a> {
     /// See [`Environment::patience`].
     pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
+
+    /// This memory and these services, with all checks, all cores and the driver's default stack; nobody watches.
+    pub fn new(memory: &'a dyn DeviceMemory, runtime: &'a dyn Runtime) -> Environment<'a> {
+        Environment {
+            memory,
+            runtime,
+            checks: Checks::ALL,
+            seed: 0,
+            threads: 0,
+            stack_limit: 1024,
+            patience: Environment::DEFAULT_PATIENCE,
+            observer: None,
+            cancel: None,
+        }
+    }
 }
