@@ -90,7 +90,6 @@ pub(super) fn access(
 }
 
 /// Lanes of a warp access shared memory of the cluster.
-#[allow(clippy::too_many_arguments, reason = "an access has as many parts")]
 pub(super) fn shared_access(
     issuer: Issuer,
     cluster: &mut Cluster<'_>,
@@ -100,9 +99,7 @@ pub(super) fn shared_access(
     size: u32,
     values: &dyn Values,
 ) -> Option<Finding> {
-    let base = cluster.shared_start();
-    let offsets: [u32; LANES] =
-        std::array::from_fn(|lane| pointers[lane].addr().wrapping_sub(base) as u32);
+    let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
     let access = Access {
         block: issuer.block,
         warp: issuer.warp,

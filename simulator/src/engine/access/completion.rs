@@ -113,10 +113,12 @@ pub(crate) unsafe fn settle(warp: &mut Warp, cluster: &mut Cluster<'_>, barrier:
         else {
             return;
         };
-        let mut transactions = std::mem::take(&mut cluster.transactions);
-        let taken = transactions.take(barrier, |count| cluster.choose(count));
-        cluster.transactions = transactions;
-        let Some(mut transaction) = taken else {
+        let count = cluster.transactions.count(barrier);
+        if count == 0 {
+            return;
+        }
+        let chosen = cluster.choose(count);
+        let Some(mut transaction) = cluster.transactions.take(barrier, chosen) else {
             return;
         };
         write(warp, cluster, &mut transaction.copy);

@@ -66,15 +66,15 @@ pub(crate) fn access_at(
     )
 }
 
-/// As [`access`], for one lane and any number of bytes, which `perform` finds at the pointer.
+/// As [`access`], for one lane and any number of bytes: where they are. They are touched later, as asynchronous operations do; `Err`: a
+/// fault was recorded.
 pub(crate) fn access_range(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
     address: Address,
     lane: usize,
     extent: Extent,
-    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, *mut u8) -> Flow,
-) -> Flow {
+) -> Result<*mut u8, Flow> {
     let addresses = address.lanes(warp);
     let mask = std::mem::replace(&mut warp.mask, 1 << lane);
     let found = resolve::lane_by_lane(warp, cluster, Declared::of(address), extent, &addresses);
@@ -85,10 +85,13 @@ pub(crate) fn access_range(
         extent.bytes,
         Stored::Unknown,
         found,
-        |warp, cluster, _| perform(warp, cluster, warp.pointers[lane]),
+        |_, _, _| Flow::Next,
     );
     warp.mask = mask;
-    flow
+    match flow {
+        Flow::Next => Ok(warp.pointers[lane]),
+        failed => Err(failed),
+    }
 }
 
 /// Reads one byte at a generic address for one lane, on behalf of the device runtime; `None` if a fault was recorded.

@@ -62,20 +62,22 @@ impl Transactions {
         self.pending.push(transaction);
     }
 
-    /// Takes out one of an mbarrier's, in the order of `choose`, which gives a number below its argument.
-    pub fn take(
-        &mut self,
-        barrier: *mut u8,
-        choose: impl FnOnce(usize) -> usize,
-    ) -> Option<Transaction> {
-        let own = |transaction: &Transaction| transaction.barrier == barrier;
-        let count = self.pending.iter().filter(|t| own(t)).count();
-        if count == 0 {
-            return None;
-        }
-        let chosen = choose(count);
-        let mut numbers = (0..self.pending.len()).filter(|&n| own(&self.pending[n]));
-        let number = numbers.nth(chosen)?;
+    /// The numbers of an mbarrier's.
+    fn numbers(&self, barrier: *mut u8) -> impl Iterator<Item = usize> {
+        let pending = self.pending.iter().enumerate();
+        pending
+            .filter(move |(_, transaction)| transaction.barrier == barrier)
+            .map(|(number, _)| number)
+    }
+
+    /// How many are an mbarrier's.
+    pub fn count(&self, barrier: *mut u8) -> usize {
+        self.numbers(barrier).count()
+    }
+
+    /// Takes out the `chosen`th of an mbarrier's.
+    pub fn take(&mut self, barrier: *mut u8, chosen: usize) -> Option<Transaction> {
+        let number = self.numbers(barrier).nth(chosen)?;
         Some(self.pending.remove(number))
     }
 }
@@ -107,7 +109,8 @@ mod tests {
         }
         let mut take = |barrier, chosen| {
             let barrier = std::ptr::without_provenance_mut(barrier);
-            let taken = transactions.take(barrier, |count| chosen % count);
+            let count = transactions.count(barrier);
+            let taken = transactions.take(barrier, chosen % count.max(1));
             taken.map(|transaction| transaction.copy.bytes)
         };
         assert_eq!(take(8, 1), Some(3));

@@ -268,11 +268,11 @@ impl<'g> Cluster<'g> {
         if !self.holds(pointer) {
             return None;
         }
-        let offset = pointer.addr() - self.shared_start();
-        let stride = self.memory.len() / self.blocks.len();
+        let offset = self.shared_offset(pointer);
+        let stride = (self.memory.len() / self.blocks.len()) as u32;
         Some(SharedPlace {
-            block: (offset / stride) as u32,
-            offset: (offset % stride) as u32,
+            block: offset / stride,
+            offset: offset % stride,
         })
     }
 

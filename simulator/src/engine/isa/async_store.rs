@@ -4,13 +4,13 @@
 use std::marker::PhantomData;
 
 use super::addresses::address;
-use super::bulk::range;
 use super::elements::parts;
 use super::reduction::{NO_REDUCTION, combine_of, reduction};
 use crate::check::AsyncCompletion;
 use crate::engine::access::check;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::locate::Extent;
+use crate::engine::access::path::access_range;
 use crate::engine::access::values;
 use crate::engine::exec::bulk_copy::{BulkCopy, Transaction};
 use crate::engine::exec::cluster::Cluster;
@@ -72,8 +72,8 @@ impl AsyncWrite<'_> {
 
     fn issue(self, warp: &mut Warp, cluster: &mut Cluster<'_>, lane: usize) -> Result<(), Flow> {
         let size = self.bytes.len() as u32;
-        let to = range(warp, cluster, lane, self.to, Extent::value(size))?;
-        let barrier = range(warp, cluster, lane, self.barrier, Extent::value(8))?;
+        let to = access_range(warp, cluster, self.to, lane, Extent::value(size))?;
+        let barrier = access_range(warp, cluster, self.barrier, lane, Extent::value(8))?;
         self.check_blocks(warp, cluster, lane, to, barrier)?;
         let completion = AsyncCompletion::Mbarrier {
             offset: cluster.shared_offset(barrier),

@@ -45,25 +45,6 @@ struct Ends {
     from: Address,
 }
 
-/// The bytes behind an address of one lane.
-pub(super) fn range(
-    warp: &mut Warp,
-    cluster: &mut Cluster<'_>,
-    lane: usize,
-    address: Address,
-    extent: Extent,
-) -> std::result::Result<*mut u8, Flow> {
-    let mut pointer = std::ptr::null_mut();
-    let flow = access_range(warp, cluster, address, lane, extent, |_, _, found| {
-        pointer = found;
-        Flow::Next
-    });
-    match flow {
-        Flow::Next => Ok(pointer),
-        failed => Err(failed),
-    }
-}
-
 /// A copy of one lane whose source and destination have been found; the checks do not know of it yet.
 fn found(
     warp: &mut Warp,
@@ -83,8 +64,8 @@ fn found(
     }
     let extent = Extent { bytes, align: UNIT };
     Ok(BulkCopy {
-        to: range(warp, cluster, lane, ends.to, extent)?,
-        from: range(warp, cluster, lane, ends.from, extent)?,
+        to: access_range(warp, cluster, ends.to, lane, extent)?,
+        from: access_range(warp, cluster, ends.from, lane, extent)?,
         bytes,
         combine: combine_of(reduction),
         read: None,
@@ -163,7 +144,7 @@ impl BarrierCopy {
             from: o.from,
         };
         let copy = found(warp, cluster, lane, ends, bytes, o.reduction)?;
-        let barrier = range(warp, cluster, lane, o.barrier, Extent::value(8))?;
+        let barrier = access_range(warp, cluster, o.barrier, lane, Extent::value(8))?;
         let (Some(to), Some(at)) = (cluster.place(copy.to), cluster.place(barrier)) else {
             let message = "a bulk copy with an mbarrier goes to shared memory";
             return Err(warp.fail(FaultKind::InvalidAddressSpace, lane, message));

@@ -83,6 +83,14 @@ pub(super) fn wait(warp: &mut Warp, number: u64) -> Flow {
     Flow::Leave
 }
 
+/// An instruction of the warpgroup that is nothing more: the warp may execute it, and has.
+pub(super) fn execute(warp: &mut Warp, cluster: &mut Cluster<'_>) -> Result<(), Flow> {
+    match prepare(warp, cluster) {
+        Some(flow) => Err(flow),
+        None => step(warp, cluster, None).map(drop),
+    }
+}
+
 /// The warp executes its current instruction as the next one of its warpgroup's: its number, or the fault.
 pub(super) fn step(
     warp: &mut Warp,

@@ -77,10 +77,7 @@ impl Op for Fence {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if let Some(flow) = warpgroup::prepare(warp, cluster) {
-            return flow;
-        }
-        if let Err(flow) = warpgroup::step(warp, cluster, None) {
+        if let Err(flow) = warpgroup::execute(warp, cluster) {
             return flow;
         }
         let own = warpgroup::number(warp);
@@ -99,10 +96,7 @@ impl Op for Commit {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        if let Some(flow) = warpgroup::prepare(warp, cluster) {
-            return flow;
-        }
-        if let Err(flow) = warpgroup::step(warp, cluster, None) {
+        if let Err(flow) = warpgroup::execute(warp, cluster) {
             return flow;
         }
         warp.products.commit(0);
