@@ -17,6 +17,7 @@
 mod arch;
 mod build;
 mod builder;
+mod builtins;
 pub mod cache;
 pub mod core_source;
 mod device_crate;
@@ -42,5 +43,5 @@ pub use arch::{Arch, PtxVersion};
 pub use build::PtxOutput;
 pub use builder::CudaBuilder;
 pub use doctor::{Ingredient, doctor};
-pub use error::{BuildError, SourceLine, UnresolvedSymbol};
+pub use error::{BuildError, SourceLine, UnresolvedSymbol, Untranslatable};
 pub use options::{AfterPanic, DebugInfo, PanicStrategy};
