@@ -40,8 +40,11 @@ impl PtxOutput {
 }
 
 /// Compiles and links, or gives what an earlier build with the same input has made.
-pub(crate) fn build(kernels: &KernelSource, options: &Options) -> Result<PtxOutput, BuildError> {
-    let toolchain = Toolchain::find()?;
+pub(crate) fn build(
+    toolchain: &Toolchain,
+    kernels: &KernelSource,
+    options: &Options,
+) -> Result<PtxOutput, BuildError> {
     let kernels = locate(kernels)?;
     let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, &kernels, options));
     if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
@@ -60,9 +63,9 @@ pub(crate) fn build(kernels: &KernelSource, options: &Options) -> Result<PtxOutp
     }
     let started = SystemTime::now();
     let llvm = toolchain.llvm_library()?;
-    let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
+    let sysroot = DeviceSysroot::find_or_build(toolchain)?;
     // Held until everything is read that the next build of this workspace may replace.
-    let BuiltUnderLock { built, _lock } = compile(&toolchain, &sysroot, &kernels, options)?;
+    let BuiltUnderLock { built, _lock } = compile(toolchain, &sysroot, &kernels, options)?;
     let libraries: Vec<PathBuf> = built
         .foreign_archives
         .iter()
@@ -70,7 +73,7 @@ pub(crate) fn build(kernels: &KernelSource, options: &Options) -> Result<PtxOutp
         .cloned()
         .collect();
     let mut foreign = built.foreign.clone();
-    foreign.extend(core_source::find(&toolchain));
+    foreign.extend(core_source::find(toolchain));
     let job = LinkJob {
         llvm: &llvm,
         crates: &built.archives,

@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::shared_units::unit_of;
-use crate::toolchain::{TARGET, TESTED_RELEASE, Toolchain};
+use crate::toolchain::tested::{self, Standing};
+use crate::toolchain::{TARGET, Toolchain};
 
 /// Flags for every crate compiled for the GPU, `core` included.
 pub(crate) fn base_flags() -> Vec<String> {
@@ -223,7 +224,10 @@ impl<'a> Invocation<'a> {
                         Some("E0463") if rendered.contains("crate for `std`") => {
                             cause = Some(KnownCause::NeedsStd(krate()))
                         }
-                        Some("E0636") if rendered.contains("<crate attribute>") => {
+                        // An error up to rustc 1.95, a lint from 1.96 on.
+                        Some("E0636" | "duplicate_features")
+                            if is_error && rendered.contains("<crate attribute>") =>
+                        {
                             cause = Some(KnownCause::NamesFeature(krate()))
                         }
                         _ => {}
@@ -301,11 +305,12 @@ impl<'a> Invocation<'a> {
             }
             None => {}
         }
-        (self.toolchain.release != TESTED_RELEASE).then(|| {
+        (self.toolchain.standing().ok() == Some(Standing::Untested)).then(|| {
             format!(
-                "this is rustc {}, and the GPU target is tested with {TESTED_RELEASE}: if the errors below are not about \
-                 your code, use that one",
-                self.toolchain.release
+                "this is rustc {}, and the tests have passed with {}: if the errors below are not about your code, use one of \
+                 those",
+                self.toolchain.release,
+                tested::described()
             )
         })
     }

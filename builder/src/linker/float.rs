@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::records::Record;
-use crate::llvm::{Attribute, Module, Value, ValueKind, calling_convention, fast_math, opcode};
+use crate::llvm::{Module, Value, ValueKind, calling_convention, fast_math, opcode};
 
 /// How floating-point arithmetic may be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,11 +91,7 @@ fn reachable(start: Value<'_>) -> HashSet<Value<'_>> {
 
 fn apply_to(function: Value<'_>, options: FloatOptions) {
     if options.ftz {
-        function.add_text(
-            Attribute::Function,
-            "denormal-fp-math-f32",
-            "preserve-sign,preserve-sign",
-        );
+        function.flush_subnormals();
     }
     for instruction in function.instructions() {
         if !instruction.takes_fast_math() {
