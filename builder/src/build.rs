@@ -65,7 +65,11 @@ pub(crate) fn build(
     let llvm = toolchain.llvm_library()?;
     let sysroot = DeviceSysroot::find_or_build(toolchain)?;
     // Held until everything is read that the next build of this workspace may replace.
-    let BuiltUnderLock { built, _lock } = compile(toolchain, &sysroot, &kernels, options)?;
+    let BuiltUnderLock {
+        built,
+        workspace,
+        _lock,
+    } = compile(toolchain, &sysroot, &kernels, options)?;
     let libraries: Vec<PathBuf> = built
         .foreign_archives
         .iter()
@@ -86,7 +90,7 @@ pub(crate) fn build(
         foreign: &foreign,
     };
     let ptx = linker::link(&job)?;
-    let sources = built.sources()?;
+    let sources = built.sources.read(&workspace)?;
     fingerprint::remember(
         kernels.origin(),
         &key,
@@ -138,6 +142,8 @@ fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
 /// What cargo has built, and the lock that makes other builds of the workspace wait until it is dropped.
 struct BuiltUnderLock {
     built: Built,
+    /// The workspace's folder.
+    workspace: PathBuf,
     _lock: File,
 }
 
@@ -201,7 +207,11 @@ fn compile(
     if !built.new_registry_units.is_empty() {
         let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
     }
-    Ok(BuiltUnderLock { built, _lock: lock })
+    Ok(BuiltUnderLock {
+        built,
+        workspace: workspace.parent().unwrap_or(&workspace).to_path_buf(),
+        _lock: lock,
+    })
 }
 
 /// In a build script: names every file whose change must run it again.

@@ -37,6 +37,7 @@ pub mod ptx;
 pub mod ptxas;
 pub mod setup;
 mod shared_units;
+mod sources;
 pub mod sysroot;
 pub mod toolchain;
 
