@@ -4,7 +4,8 @@
 //! promises the order that the program asked for, to every thread of the system. So, after optimisation, each
 //! becomes inline assembly that says both (`atom.acq_rel.sys...`), with a `fence.sc.sys` before it for
 //! `SeqCst`. What has no such instruction (`nand`, 8 and 16 bits) is left: LLVM makes a compare-exchange loop
-//! of it, and compare-exchange keeps order and scope.
+//! of it, and compare-exchange keeps order and scope, or a wider one, which gets its order and scope here in turn (from LLVM 23 on
+//! the order is in fences around it).
 
 use super::globals::{GLOBAL, SHARED};
 use crate::llvm::{Module, Ordering, RmwOperation, Value, opcode};

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::reachable::reachable;
 use super::records::Record;
-use crate::llvm::{Attribute, Module, Value, calling_convention, fast_math, opcode};
+use crate::llvm::{Module, Value, calling_convention, fast_math, opcode};
 
 /// How floating-point arithmetic may be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,11 +74,7 @@ pub(crate) fn apply(module: &Module<'_>, build: FloatOptions, records: &[Record]
 
 fn apply_to(function: Value<'_>, options: FloatOptions) {
     if options.ftz {
-        function.add_text(
-            Attribute::Function,
-            "denormal-fp-math-f32",
-            "preserve-sign,preserve-sign",
-        );
+        function.flush_subnormals();
     }
     for instruction in function.instructions() {
         if !instruction.takes_fast_math() {

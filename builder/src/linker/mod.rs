@@ -150,6 +150,8 @@ fn link_here(
     // What must not disturb them.
     copies::widen(&module);
     atomics::restore(&module);
+    module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
+    atomics::restore(&module);
     spaces::resolve(&module)?;
     float::apply(&module, job.float, &records);
     let chains = if version < lines::CHAINS_SINCE {
@@ -180,9 +182,12 @@ fn link_here(
 const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
     correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>))),globaldce";
 
-/// LLVM's ordinary pipeline; then address spaces are inferred once more and narrow atomics become wide ones,
-/// for what the linker does after it.
-const PIPELINE: &str = "default<O3>,function(infer-address-spaces,atomic-expand)";
+/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
+const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+
+/// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
+/// instead, which is why the ones that have an instruction come first.
+const EXPAND_ATOMICS: &str = "require<libcall-lowering-info>,function(atomic-expand)";
 
 /// The oldest PTX version that has what the kernels use, and chains of inlined calls if lines are named; or the user's if it has what
 /// the kernels use.

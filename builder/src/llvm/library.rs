@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
+use super::differences::Subnormals;
 use super::guarded::fatal_error;
 use super::sys::Api;
 
@@ -24,6 +25,11 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
         return Ok(api);
     }
     let api = Api::load(library).map_err(|e| e.to_string())?;
+    if api.differences.subnormals == Subnormals::Environment
+        && api.LLVMCreateDenormalFPEnvAttribute.is_none()
+    {
+        return Err("it has no LLVMCreateDenormalFPEnvAttribute".into());
+    }
     let arguments: Vec<_> = [c"warpsmith"]
         .iter()
         .chain(OPTIONS)

@@ -8,6 +8,8 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
+use super::differences::{self, Differences};
+
 /// Opaque handles of the C API. Each is its own type, so that they cannot be mixed up.
 macro_rules! handles {
     ($($name:ident = $target:ident;)*) => {$(
@@ -41,28 +43,46 @@ pub type Bool = c_int;
 pub type DiagnosticHandler = extern "C" fn(DiagnosticInfoRef, *mut c_void);
 pub type FatalErrorHandler = extern "C" fn(*const c_char);
 
-/// Declares the table of function pointers and its loader from one list of signatures.
+/// Declares the table of function pointers and its loader from two lists of signatures: of functions that every version
+/// has, and of those that some have.
 macro_rules! api {
-    ($(fn $name:ident($($arg:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+    (
+        every version { $(fn $name:ident($($arg:ty),* $(,)?) $(-> $ret:ty)?;)* }
+        some versions { $(fn $new:ident($($new_arg:ty),* $(,)?) $(-> $new_ret:ty)?;)* }
+    ) => {
         /// One loaded copy of LLVM's C API. It stays loaded for the life of the process.
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?,)*
+            $(pub $new: Option<unsafe extern "C" fn($($new_arg),*) $(-> $new_ret)?>,)*
+            /// How this version of LLVM differs from others.
+            pub differences: &'static Differences,
         }
 
         impl Api {
-            /// Opens `library` and looks up every function of the list.
+            /// Opens `library` and looks up every function of the lists.
             pub fn load(library: &Path) -> Result<Api, libloading::Error> {
                 // SAFETY: rustc's own LLVM library; its initialisers only register LLVM's options and targets.
                 let library = unsafe { libloading::Library::new(library)? };
-                let api = Api {
-                    // SAFETY: the signatures above are those of LLVM's C headers for the version that
-                    // the caller checked (see `toolchain`).
+                let mut api = Api {
+                    // SAFETY: the signatures above are those of LLVM's C headers. LLVM changes none: what a new version does
+                    // in another way has a new name, and `differences` says which name a version has.
                     $($name: unsafe {
                         *library.get::<unsafe extern "C" fn($($arg),*) $(-> $ret)?>(
                             concat!(stringify!($name), "\0").as_bytes(),
                         )?
                     },)*
+                    // SAFETY: the signatures are those of the C headers of the versions that have the functions.
+                    $($new: unsafe {
+                        library.get::<unsafe extern "C" fn($($new_arg),*) $(-> $new_ret)?>(
+                            concat!(stringify!($new), "\0").as_bytes(),
+                        ).ok().map(|function| *function)
+                    },)*
+                    differences: differences::of(u32::MAX),
                 };
+                let (mut major, mut minor, mut patch) = (0, 0, 0);
+                // SAFETY: three places for numbers.
+                unsafe { (api.LLVMGetVersion)(&raw mut major, &raw mut minor, &raw mut patch) };
+                api.differences = differences::of(major);
                 // LLVM cannot be unloaded: it keeps global state and exit handlers.
                 std::mem::forget(library);
                 Ok(api)
@@ -71,8 +91,9 @@ macro_rules! api {
     };
 }
 
-api! {
+api! { every version {
     // Context, diagnostics, errors.
+    fn LLVMGetVersion(*mut c_uint, *mut c_uint, *mut c_uint);
     fn LLVMContextCreate() -> ContextRef;
     fn LLVMContextDispose(ContextRef);
     fn LLVMContextSetDiagnosticHandler(ContextRef, DiagnosticHandler, *mut c_void);
@@ -272,3 +293,7 @@ api! {
     fn LLVMGetDebugLocLine(ValueRef) -> c_uint;
     fn LLVMGetDebugLocFilename(ValueRef, *mut c_uint) -> *const c_char;
 }
+some versions {
+    // Since 23: how a function treats subnormal numbers, of all types and of `f32`, results before operands.
+    fn LLVMCreateDenormalFPEnvAttribute(ContextRef, c_int, c_int, c_int, c_int) -> AttributeRef;
+}}

@@ -300,11 +300,11 @@ fn what_the_gpu_has_no_instruction_for() {
 }
 
 /// A stand-in for rustc that answers `-vV` and `--print sysroot` only.
-fn fake_rustc(folder: &Path, llvm: &str) -> Toolchain {
+fn fake_rustc(folder: &Path, release: &str, llvm: &str) -> Toolchain {
     use std::os::unix::fs::PermissionsExt;
     let rustc = folder.join("rustc");
     let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = -vV ]; then\necho 'rustc 1.60.0'\necho 'release: 1.60.0'\necho 'commit-hash: 0123456789'\n\
+        "#!/bin/sh\nif [ \"$1\" = -vV ]; then\necho 'rustc {release}'\necho 'release: {release}'\necho 'commit-hash: 0123456789'\n\
          echo 'LLVM version: {llvm}'\nelse echo '{}'\nfi\n",
         folder.display()
     );
@@ -316,23 +316,30 @@ fn fake_rustc(folder: &Path, llvm: &str) -> Toolchain {
 #[test]
 fn a_wrong_toolchain() {
     let folder = tempfile::tempdir().unwrap();
-    let toolchain = fake_rustc(folder.path(), "14.0.0");
+    // Too old.
+    let toolchain = fake_rustc(folder.path(), "1.60.0", "14.0.0");
     assert_eq!(toolchain.release, "1.60.0");
+    let text = toolchain.llvm_library().unwrap_err().to_string();
+    assert!(
+        text.contains("rustc 1.60.0 with LLVM 14.0.0 is too old: kernels need rustc 1.95.0 with LLVM 22, or a newer one")
+            && text.contains("`rustup update stable`"),
+        "{text}"
+    );
     // No LLVM library, as in a distribution's rustc.
+    let toolchain = fake_rustc(folder.path(), "1.99.0", "23.1.0");
     let text = toolchain.llvm_library().unwrap_err().to_string();
     assert!(
-        text.contains("no libLLVM.so in ") && text.contains("rustup toolchain install 1.95.0"),
+        text.contains("no libLLVM.so in ") && text.contains("`rustup toolchain install stable`"),
         "{text}"
     );
-    // Another LLVM.
+    // Newer than any: it is tried, not refused by its number.
+    let newer = fake_rustc(folder.path(), "1.130.0", "29.1.0");
     std::fs::create_dir(folder.path().join("lib")).unwrap();
-    std::fs::write(folder.path().join("lib/libLLVM.so.14"), "").unwrap();
-    let text = toolchain.llvm_library().unwrap_err().to_string();
-    assert!(
-        text.contains("rustc 1.60.0 has LLVM 14.0.0, and the PTX linker needs LLVM 22"),
-        "{text}"
+    std::fs::write(folder.path().join("lib/libLLVM.so.29"), "").unwrap();
+    assert_eq!(
+        newer.llvm_library().unwrap(),
+        folder.path().join("lib/libLLVM.so.29")
     );
-    assert!(text.contains("rustup toolchain install 1.95.0"), "{text}");
     // None at all.
     let text = Toolchain::of(&folder.path().join("nothing"))
         .unwrap_err()

@@ -175,7 +175,7 @@ impl UseHistory {
     fn change_host_accesses(&self, change: impl Fn(u32) -> u32) {
         let changed =
             self.host_accesses
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+                .try_update(Ordering::AcqRel, Ordering::Acquire, |count| {
                     (count != u32::MAX).then(|| change(count))
                 });
         // `Err`: at the limit, nothing changed.

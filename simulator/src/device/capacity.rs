@@ -13,7 +13,7 @@ pub(crate) fn take_memory(device: usize, bytes: usize) -> bool {
     let total = profile(device).total_memory;
     let room = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= total);
     USED[device]
-        .fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
+        .try_update(Ordering::AcqRel, Ordering::Acquire, room)
         .is_ok()
 }
 
