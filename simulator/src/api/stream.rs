@@ -19,12 +19,7 @@ driver_calls! {
     }
 
     Ready fn cuStreamDestroy_v2(hStream: CUstream) {
-        let stream = STREAMS.get(hStream)?;
-        if stream.capture.is_capturing() {
-            // A stream that disappears from its capture cannot be joined any more.
-            let _ = stream.capture.refuse_if_capturing();
-        }
-        STREAMS.remove(hStream)?;
+        STREAMS.remove(hStream)?.capture.depart();
     }
 
     Ready fn cuStreamSynchronize(hStream: CUstream) {
@@ -56,6 +51,14 @@ driver_calls! {
 
     Ready fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext) {
         put(pctx, streams::find(hStream)?.context()?.handle as CUcontext)?;
+    }
+
+    Ready fn cuStreamGetCtx_v2(hStream: CUstream, pCtx: *mut CUcontext, pGreenCtx: *mut CUgreenCtx) {
+        if pCtx.is_null() || pGreenCtx.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        pCtx.write(streams::find(hStream)?.context()?.handle as CUcontext);
+        pGreenCtx.write(core::ptr::null_mut());
     }
 
     Ready fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) {
@@ -93,19 +96,20 @@ driver_calls! {
     }
 
     Ready fn cuCtxSynchronize() {
-        let context = current()?;
-        capture::refuse_waiting_for_context(context.id())?;
-        context.queues.wait_all();
-        context.after_synchronisation()?;
+        synchronise(&*current()?)?;
     }
 
     Ready fn cuCtxSynchronize_v2(ctx: CUcontext) {
         let context = Context::of_handle(ctx)?;
         context.check()?;
-        capture::refuse_waiting_for_context(context.id())?;
-        context.queues.wait_all();
-        context.after_synchronisation()?;
+        synchronise(&context)?;
     }
+}
+
+fn synchronise(context: &Context) -> Result {
+    capture::refuse_waiting_for_context(context.id())?;
+    context.queues.wait_all();
+    context.after_synchronisation()
 }
 
 /// # Safety
