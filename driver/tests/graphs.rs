@@ -524,8 +524,7 @@ fn a_condition_belongs_to_its_graph() {
     gpu();
     let context = get!(cuCtxGetCurrent());
     let (own, other) = (graph(), graph());
-    let handle: CUgraphConditionalHandle =
-        get!(cuGraphConditionalHandleCreate(own, context, 0, 0));
+    let handle: CUgraphConditionalHandle = get!(cuGraphConditionalHandleCreate(own, context, 0, 0));
     let mut parameters = CUgraphNodeParams {
         type_: CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
         ..Default::default()

@@ -209,19 +209,7 @@ fn launches_with_sizes_that_do_not_fit_are_refused() {
         let none = null_mut();
         fails!(
             1,
-            cuLaunchKernel(
-                function,
-                1,
-                1,
-                1,
-                x,
-                y,
-                z,
-                0,
-                none,
-                null_mut(),
-                null_mut()
-            )
+            cuLaunchKernel(function, 1, 1, 1, x, y, z, 0, none, null_mut(), null_mut())
         );
     }
     let blocks: c_int = get!(cuOccupancyMaxActiveBlocksPerMultiprocessor(

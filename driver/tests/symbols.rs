@@ -72,7 +72,10 @@ fn a_name_never_means_a_function_of_another_signature() {
             "cuMemHostRegister",
             "cuStreamDestroy",
         ];
-        assert!(found == distinct || renamed.contains(name), "{name}: {found:#x?}");
+        assert!(
+            found == distinct || renamed.contains(name),
+            "{name}: {found:#x?}"
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use super::managed;
 use crate::context::{Context, current};
 use crate::device;
 use crate::streams::capture;
-use crate::streams::{self, HostCall, STREAMS, Stream, call_host_function};
+use crate::streams::{self, STREAMS, Stream, StreamCallback};
 
 driver_calls! {
     Ready fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) {
@@ -79,13 +79,10 @@ driver_calls! {
         stream.capture.refuse_if_capturing()?;
         let context = stream.context()?;
         let worker = Arc::clone(&context);
-        let (handle, data) = (hStream as usize, HostCall { function: None, data: userData });
+        let callback = StreamCallback { function: callback, stream: hStream, data: userData };
         // Other than a host function, a callback is called in an error state too, and told of it.
         stream.submit(&context, Vec::new(), Box::new(move || {
-            let status = worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
-            let data = data;
-            // SAFETY: the program promised with the call that the callback may be called with its data.
-            call_host_function(|| unsafe { callback(handle as CUstream, status, data.data) });
+            callback.run(worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS));
         }));
     }
 
