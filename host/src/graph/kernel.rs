@@ -14,6 +14,7 @@ use crate::launch::{
     Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
     UntypedKernel, Words, check,
 };
+use crate::module::variables::KERNEL_ACCESS;
 
 impl GraphBuilder<'_> {
     /// Adds the launch of a safe kernel.
@@ -88,14 +89,15 @@ impl GraphBuilder<'_> {
     ) -> Result<Node> {
         check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
         check(kernel, attributes, &grid, packer)?;
-        let uses: Vec<_> = packer
-            .uses()
-            .iter()
-            .map(|used| MemoryUse {
-                memory: used.allocation.clone(),
-                access: used.access,
-            })
-            .collect();
+        let memory = packer.uses().iter().map(|used| MemoryUse {
+            memory: used.allocation.clone(),
+            access: used.access,
+        });
+        let variables = kernel.variables.iter().map(|variables| MemoryUse {
+            memory: variables.clone(),
+            access: KERNEL_ACCESS,
+        });
+        let uses: Vec<_> = memory.chain(variables).collect();
         let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
             func: kernel.raw(),
             gridDimX: grid.blocks.x,

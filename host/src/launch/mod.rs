@@ -20,7 +20,10 @@ use warpsmith_driver::raw;
 use self::check::{CALL, launch_failed};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::open_device::wrong_device;
-use crate::order::launch_gate::LaunchMode;
+use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
+use crate::order::access::ViewScope;
+use crate::order::history::OrderedMemory;
+use crate::order::launch_gate::{GateState, LaunchMode};
 use crate::stream::Stream;
 
 pub use self::arguments::{Argument, Arguments};
@@ -145,50 +148,68 @@ impl Stream {
         }
         check(kernel, attributes, grid, packer)?;
         gpu.bind()?;
-        if packer.needs_ordering() || !gpu.order().launch_gate.state().is_open() {
-            return self.enqueue_slowly(kernel, grid, packer);
+        // Until the launch is enqueued the host cannot come between.
+        let launching = kernel.variables.as_deref().map(ModuleVariables::launching);
+        let variables_in_order = kernel
+            .variables
+            .as_deref()
+            .is_none_or(|variables| variables.are_used_by(self.handle.current_number()));
+        if variables_in_order
+            && !packer.needs_ordering()
+            && !self.handle.is_captured()
+            && gpu.order().launch_gate.state().is_open()
+        {
+            return self.call_driver(kernel, grid, packer);
         }
-        self.call_driver(kernel, grid, packer)
-    }
-
-    /// As [`enqueue`](Self::enqueue) where memory was used in other streams, or the launch gate has a reason.
-    #[cold]
-    fn enqueue_slowly(
-        &self,
-        kernel: &Arc<Function>,
-        grid: &Grid,
-        packer: &mut Packer<'_>,
-    ) -> Result<()> {
-        let gate = {
-            let guard = self.gpu.lock_order();
-            let gate = self.gpu.order().launch_gate.state();
-            if gate.has_host_accesses() {
-                return Err(Error::Busy(Box::new(Busy {
-                    call: CALL,
-                    reason: "the host has unified memory open, and this device cannot run kernels meanwhile".into(),
-                    hint: "drop the guards of `host()` and `host_mut()` first",
-                })));
-            }
-            for used in packer.uses() {
-                used.allocation.order_use_or_capture(
-                    &guard,
-                    &self.handle,
-                    used.access,
-                    used.scope,
-                )?;
-            }
-            if let Some(capture) = self.gpu.order().capture_of(&guard, &self.handle) {
-                capture.keep_launch(Arc::new(GraphLaunch::new(kernel, *grid)));
-            }
-            self.call_driver(kernel, grid, packer)?;
-            gate
-        };
+        let gate = self.enqueue_slowly(kernel, grid, packer)?;
+        drop(launching);
         if gate.mode() == LaunchMode::Blocking && !self.handle.is_captured() {
             return self.synchronize().map_err(|error| {
                 error.while_doing(|| format!("after launching `{}`", kernel.name))
             });
         }
         Ok(())
+    }
+
+    /// As [`enqueue`](Self::enqueue) where memory was used in other streams, the stream is captured, or the launch gate has a reason.
+    #[cold]
+    fn enqueue_slowly(
+        &self,
+        kernel: &Arc<Function>,
+        grid: &Grid,
+        packer: &mut Packer<'_>,
+    ) -> Result<GateState> {
+        let guard = self.gpu.lock_order();
+        let gate = self.gpu.order().launch_gate.state();
+        if gate.has_host_accesses() {
+            return Err(Error::Busy(Box::new(Busy {
+                call: CALL,
+                reason:
+                    "the host has unified memory open, and this device cannot run kernels meanwhile"
+                        .into(),
+                hint: "drop the guards of `host()` and `host_mut()` first",
+            })));
+        }
+        for used in packer.uses() {
+            used.allocation
+                .order_use_or_capture(&guard, &self.handle, used.access, used.scope)?;
+        }
+        let capture = self.gpu.order().capture_of(&guard, &self.handle);
+        if let Some(variables) = &kernel.variables {
+            match &capture {
+                Some(capture) => {
+                    capture.order_use(&guard, variables.clone(), &self.handle, KERNEL_ACCESS)?
+                }
+                None => {
+                    variables.order_use(&guard, &self.handle, KERNEL_ACCESS, ViewScope::Shared)?;
+                }
+            }
+        }
+        if let Some(capture) = capture {
+            capture.keep_launch(Arc::new(GraphLaunch::new(kernel, *grid)));
+        }
+        self.call_driver(kernel, grid, packer)?;
+        Ok(gate)
     }
 
     #[inline]
@@ -201,7 +222,8 @@ impl Stream {
             ..grid.configuration()
         };
         // SAFETY: configuration, attributes and parameters outlive the call; `kernel` keeps the function's module. The parameters are
-        // those of the entry: `Arguments` and `check_parameters` see to it for a safe launch, the caller's promise for an unsafe one.
+        // those of the entry: `Arguments` and the signature (`Module::kernel`) see to it for a safe launch, the caller's promise for an
+        // unsafe one.
         // The memory among them is alive until its last use: `enqueue` put the use in order, and frees follow that order.
         let code = unsafe {
             raw::cuLaunchKernelEx(

@@ -4,8 +4,10 @@ pub(crate) mod global;
 mod jit;
 mod launch_log;
 pub(crate) mod options;
+pub(crate) mod origin;
 pub(crate) mod panics;
 mod retired;
+pub(crate) mod variables;
 
 use std::ffi::CString;
 use std::mem::ManuallyDrop;
@@ -15,8 +17,10 @@ use warpsmith_driver::raw;
 
 use self::jit::{Jit, declared, declared_variables};
 use self::options::ModuleOptions;
+use self::origin::Origin;
 use self::panics::PanicSlot;
 use self::retired::RetiredModule;
+use self::variables::ModuleVariables;
 use crate::driver_call::handle::Handle;
 use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
@@ -48,6 +52,9 @@ pub(crate) struct ModuleInner {
     log: String,
     kernels: Vec<String>,
     globals: Vec<String>,
+    pub(crate) origin: Origin,
+    /// The uses of its variables.
+    pub(crate) variables: Arc<ModuleVariables>,
     pub(crate) panics: Option<Arc<PanicSlot>>,
 }
 
@@ -104,16 +111,23 @@ impl Gpu {
         }
         // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
+        let mut globals = declared_variables(ptx);
+        let reports_panics = globals.iter().any(|name| name == panics::VARIABLE);
+        globals.retain(|name| !name.starts_with(warpsmith_signature::INTERNAL));
         let mut inner = ModuleInner {
             gpu: self.inner.clone(),
             raw: Handle::new(handle),
             owner,
             log: jit.infos(),
             kernels: declared(ptx, ".entry"),
-            globals: declared_variables(ptx),
+            origin: Origin::of_text(ptx, !globals.is_empty()),
+            globals,
+            variables: Arc::default(),
             panics: None,
         };
-        inner.listen_for_panics(self)?;
+        if reports_panics {
+            inner.listen_for_panics(self)?;
+        }
         Ok(Module {
             inner: Arc::new(inner),
         })
@@ -146,6 +160,8 @@ impl Gpu {
             log: String::new(),
             kernels: Vec::new(),
             globals: Vec::new(),
+            origin: Origin::Binary,
+            variables: Arc::default(),
             panics: None,
         };
         Ok(Module {
@@ -224,9 +240,6 @@ impl ModuleInner {
 
     /// Tells the module's kernels where to write their panics.
     fn listen_for_panics(&mut self, gpu: &Gpu) -> Result<()> {
-        if !self.globals.iter().any(|name| name == panics::VARIABLE) {
-            return Ok(());
-        }
         let Variable { address, bytes } = self.variable(panics::VARIABLE)?;
         if bytes != size_of::<u64>() {
             return Ok(());

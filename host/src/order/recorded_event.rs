@@ -46,6 +46,17 @@ impl RecordedEvent {
         unsafe { call!(cuStreamWaitEvent(follower.raw(), self.raw.raw(), 0)) }
     }
 
+    /// Waits until everything before it is done.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    pub(crate) fn wait(&self) -> Result<()> {
+        self.context.bind()?;
+        // SAFETY: `self` owns the event, which its `drop` alone destroys.
+        unsafe { call!(cuEventSynchronize(self.raw.raw())) }
+    }
+
     /// Whether everything before it is done.
     ///
     /// # Errors

@@ -113,3 +113,13 @@ pub fn in_own_process(variables: &[(&str, &str)], body: impl FnOnce()) -> Option
         Side::Parent(output) => Some(output.text()),
     }
 }
+
+/// What the builder says of a kernel, in a signature for PTX by hand.
+pub fn signed_kernel<K: Kernel>() -> warpsmith_signature::Kernel {
+    warpsmith_signature::Kernel {
+        name: K::NAME.into(),
+        record: K::RECORD.into(),
+        takes_launch: false,
+        variables: vec![],
+    }
+}
