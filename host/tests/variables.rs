@@ -92,7 +92,7 @@ fn what_the_library_has_for_itself_is_hidden() -> Result<()> {
     let gpu = gpu();
     let module = module(&gpu);
     let error = module
-        .global::<u64>("__warpsmith_panic")
+        .global::<u64>("__warpsmith_internal")
         .map(drop)
         .unwrap_err();
     assert_eq!(error.code(), Some(Code::NOT_FOUND));

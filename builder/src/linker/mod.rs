@@ -15,6 +15,7 @@ mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod launch_parameters;
 mod line_directives;
 mod lines;
 mod panics;
@@ -118,6 +119,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
+    let take_launch = launch_parameters::pass(&module);
     copies::widen(&module);
     atomics::restore(&module)?;
     spaces::resolve(&module)?;
@@ -129,7 +131,7 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
         Some(lines::number(&module, job.foreign))
     };
     dump(&module, "after");
-    let signature = signature::describe(&module, &records);
+    let signature = signature::describe(&module, &records, &take_launch);
     let ptx = globals::mark_managed(module.emit(&machine)?, &managed);
     let ptx = match chains {
         Some(chains) => line_directives::write(&ptx, &chains),

@@ -4,7 +4,7 @@
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
 //! From the base up: [`sys`], `library`, `context`, `scope`, `location`, `value` (with `function`, `instruction` and `build`, which
-//! add to its methods), `target_machine`, `module`, `debug_builder`.
+//! add to its methods), `target_machine`, `module`, `parameters` (more methods of `value`), `debug_builder`.
 
 mod build;
 mod context;
@@ -14,6 +14,7 @@ mod instruction;
 mod library;
 mod location;
 mod module;
+mod parameters;
 mod scope;
 pub mod sys;
 mod target_machine;

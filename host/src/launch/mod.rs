@@ -1,13 +1,14 @@
 //! Launching kernels: shape, arguments, checks.
 //!
 //! A typed launch does what a plain `cuLaunchKernelEx` call does, plus: some comparisons with limits that were asked for once, one
-//! comparison for each buffer (see [`crate::memory`]), and a note for naming the kernel of a panic. It allocates nothing and takes
-//! no lock as long as each buffer is used in one stream; everything else is out of line.
+//! comparison for each buffer (see [`crate::memory`]), and a number and an address for a kernel that can panic. It allocates nothing and
+//! takes no lock as long as each buffer is used in one stream and the kernel uses no variables; everything else is out of line.
 
 mod arguments;
 mod attributes;
 mod check;
 mod function;
+mod graph_launch;
 mod grid;
 mod kernel;
 mod lookup;
@@ -20,6 +21,7 @@ use warpsmith_driver::raw;
 use self::check::{CALL, launch_failed};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::open_device::wrong_device;
+use crate::module::origin::LaunchParameters;
 use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::ViewScope;
 use crate::order::history::OrderedMemory;
@@ -30,8 +32,9 @@ pub use self::arguments::{Argument, Arguments};
 pub(crate) use self::arguments::{Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
 pub(crate) use self::check::check;
+pub(crate) use self::function::Function;
 pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedBlock};
-pub(crate) use self::function::{Function, GraphLaunch};
+pub(crate) use self::graph_launch::GraphLaunch;
 pub use self::grid::{Dim3, Grid};
 pub use self::kernel::{TypedKernel, UntypedKernel};
 
@@ -159,7 +162,13 @@ impl Stream {
             && !self.handle.is_captured()
             && gpu.order().launch_gate.state().is_open()
         {
-            return self.call_driver(kernel, grid, packer);
+            let launch = self.number_launch(kernel);
+            for used in packer.uses() {
+                if used.access.writes() {
+                    used.allocation.note_write(launch);
+                }
+            }
+            return self.call_driver(kernel, grid, packer, launch);
         }
         let gate = self.enqueue_slowly(kernel, grid, packer)?;
         drop(launching);
@@ -190,6 +199,7 @@ impl Stream {
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
+        let launch = self.number_launch(kernel);
         for used in packer.uses() {
             used.allocation
                 .order_use_or_capture(&guard, &self.handle, used.access, used.scope)?;
@@ -205,15 +215,43 @@ impl Stream {
                 }
             }
         }
+        let parameters = packer.parameters();
+        self.call_driver(kernel, grid, packer, launch)?;
         if let Some(capture) = capture {
-            capture.keep_launch(Arc::new(GraphLaunch::new(kernel, *grid)));
+            let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
+            capture.keep_launch(&guard, &self.handle, launch)?;
         }
-        self.call_driver(kernel, grid, packer)?;
         Ok(gate)
     }
 
+    /// The number of a launch of this kernel; of one that cannot panic, that of the launch before it. A captured launch is numbered when
+    /// its graph is launched.
     #[inline]
-    fn call_driver(&self, kernel: &Function, grid: &Grid, packer: &mut Packer<'_>) -> Result<()> {
+    fn number_launch(&self, kernel: &Function) -> u64 {
+        if kernel.launch_parameters == LaunchParameters::Absent || self.handle.is_captured() {
+            self.handle.timeline().last()
+        } else {
+            self.handle.timeline().next()
+        }
+    }
+
+    #[inline]
+    fn call_driver(
+        &self,
+        kernel: &Function,
+        grid: &Grid,
+        packer: &mut Packer<'_>,
+        launch: u64,
+    ) -> Result<()> {
+        if kernel.launch_parameters != LaunchParameters::Absent {
+            // A captured launch gets a log when its graph is made ready.
+            let (log, launch) = if self.handle.is_captured() {
+                (0, 0)
+            } else {
+                (self.handle.panics().address(), launch)
+            };
+            packer.launch(log, launch, kernel.number);
+        }
         let mut attributes = LaunchAttributes::new(grid);
         let config = raw::CUlaunchConfig {
             hStream: self.handle.raw(),
@@ -236,7 +274,6 @@ impl Stream {
         if code.0 != 0 {
             return Err(launch_failed(kernel, grid, Code(code.0)));
         }
-        kernel.note_launch(grid);
         Ok(())
     }
 }

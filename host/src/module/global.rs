@@ -10,6 +10,8 @@ use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::memory::PinnedBuffer;
+use crate::order::access::AccessKind;
+use crate::panics::timeline::Reach;
 
 /// A variable of a module that holds one or more `T`.
 ///
@@ -118,7 +120,7 @@ impl<T: Pod> Global<T> {
         let mut staged = self.staging()?;
         staged.host_mut()?.copy_from_slice(values);
         let view = staged.memory.view();
-        self.access("cuMemcpyHtoDAsync", || {
+        self.access("cuMemcpyHtoDAsync", AccessKind::Write, || {
             // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `staged`, which lives until
             // `access` has waited. `access` puts the copy in order with kernels that use the variable.
             unsafe {
@@ -136,11 +138,11 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// Something went wrong on the device before.
+    /// A kernel that uses variables of the module panicked, and it was not told yet; or something went wrong on the device before.
     pub fn get_vec(&self) -> Result<Vec<T>> {
         let staged = self.staging()?;
         let view = staged.memory.view();
-        self.access("cuMemcpyDtoHAsync", || {
+        self.access("cuMemcpyDtoHAsync", AccessKind::Read, || {
             // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `staged`, which lives until
             // `access` has waited. `access` puts the copy in order with kernels that use the variable.
             unsafe {
@@ -162,14 +164,23 @@ impl<T: Pod> Global<T> {
     }
 
     /// Enqueues a copy in order with kernels that use the variable, and waits for it.
-    fn access(&self, call: &'static str, copy: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn access(
+        &self,
+        call: &'static str,
+        kind: AccessKind,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let gpu = &self.module.gpu;
         gpu.bind()?;
         let done = self
             .module
             .variables
             .access(gpu, copy)
-            .and_then(|done| gpu.after_wait(call, done.wait()));
+            .and_then(|done| match kind {
+                AccessKind::Read => gpu.after_wait(call, done.reach(), done.wait()),
+                // What is written depends on nothing.
+                AccessKind::Write => gpu.after_wait(call, &Reach::default(), done.wait()),
+            });
         done.map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
     }
 

@@ -2,10 +2,8 @@
 
 pub(crate) mod global;
 mod jit;
-mod launch_log;
 pub(crate) mod options;
 pub(crate) mod origin;
-pub(crate) mod panics;
 mod retired;
 pub(crate) mod variables;
 
@@ -18,7 +16,6 @@ use warpsmith_driver::raw;
 use self::jit::{Jit, declared, declared_variables};
 use self::options::ModuleOptions;
 use self::origin::Origin;
-use self::panics::PanicSlot;
 use self::retired::RetiredModule;
 use self::variables::ModuleVariables;
 use crate::driver_call::handle::Handle;
@@ -55,7 +52,6 @@ pub(crate) struct ModuleInner {
     pub(crate) origin: Origin,
     /// The uses of its variables.
     pub(crate) variables: Arc<ModuleVariables>,
-    pub(crate) panics: Option<Arc<PanicSlot>>,
 }
 
 /// Where a variable of a module is on the device.
@@ -112,9 +108,8 @@ impl Gpu {
         // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
         let mut globals = declared_variables(ptx);
-        let reports_panics = globals.iter().any(|name| name == panics::VARIABLE);
         globals.retain(|name| !name.starts_with(warpsmith_signature::INTERNAL));
-        let mut inner = ModuleInner {
+        let inner = ModuleInner {
             gpu: self.inner.clone(),
             raw: Handle::new(handle),
             owner,
@@ -123,11 +118,7 @@ impl Gpu {
             origin: Origin::of_text(ptx, !globals.is_empty()),
             globals,
             variables: Arc::default(),
-            panics: None,
         };
-        if reports_panics {
-            inner.listen_for_panics(self)?;
-        }
         Ok(Module {
             inner: Arc::new(inner),
         })
@@ -162,7 +153,6 @@ impl Gpu {
             globals: Vec::new(),
             origin: Origin::Binary,
             variables: Arc::default(),
-            panics: None,
         };
         Ok(Module {
             inner: Arc::new(inner),
@@ -237,38 +227,14 @@ impl ModuleInner {
         })?;
         Ok(Variable { address, bytes })
     }
-
-    /// Tells the module's kernels where to write their panics.
-    fn listen_for_panics(&mut self, gpu: &Gpu) -> Result<()> {
-        let Variable { address, bytes } = self.variable(panics::VARIABLE)?;
-        if bytes != size_of::<u64>() {
-            return Ok(());
-        }
-        let slot = Arc::new(PanicSlot::new(gpu)?);
-        let pointer = slot.device_address();
-        // SAFETY: the variable has `bytes` bytes at `address`, which are as many as `pointer` has (compared above). No kernel of
-        // this module can be running: it has not been returned to the caller yet.
-        let written = unsafe {
-            self.gpu
-                .context()
-                .write_now(address, (&raw const pointer).cast(), bytes)
-        };
-        if let Err(error) = written {
-            self.gpu.retire(Box::new(slot.memory()), &[]);
-            return Err(error);
-        }
-        gpu.inner.reports().add_source(slot.clone());
-        self.panics = Some(slot);
-        Ok(())
-    }
 }
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         // SAFETY: this is the only place that takes the field, and `drop` runs once.
         let module = unsafe { ManuallyDrop::take(&mut self.owner) };
-        let retired = RetiredModule::new(module, self.panics.take(), self.gpu.reports().clone());
-        // A kernel of it may be in any stream, and may write its panic.
+        let retired = RetiredModule::new(module);
+        // A kernel of it may be in any stream.
         self.gpu
             .call_driver_later(|gpu| gpu.retire_from_all(Box::new(retired)));
     }

@@ -19,12 +19,12 @@ pub(crate) enum Origin {
     Binary,
 }
 
-/// Whether an entry has the parameters that say where a panic is told, and which launch it is.
+/// Whether an entry has the two parameters of the launch: where panics are told, and which launch it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LaunchParameters {
     Absent,
-    /// A launch passes them, and where the entry has none the driver does not look at them.
-    Possible,
+    Present,
+    Unknown,
 }
 
 impl Origin {
@@ -56,17 +56,12 @@ impl Origin {
         }
     }
 
-    /// Whether an entry takes the parameters of the launch.
+    /// Whether an entry has the parameters of the launch.
     pub(crate) fn launch_parameters(&self, kernel: &str) -> LaunchParameters {
-        let possible = match self {
-            Origin::Builder(_) => self.kernel(kernel).is_none_or(|kernel| kernel.takes_launch),
-            Origin::Foreign { .. } => false,
-            Origin::Unusable(_) | Origin::Binary => true,
-        };
-        if possible {
-            LaunchParameters::Possible
-        } else {
-            LaunchParameters::Absent
+        match (self, self.kernel(kernel)) {
+            (Origin::Builder(_), Some(kernel)) if kernel.takes_launch => LaunchParameters::Present,
+            (Origin::Builder(_), Some(_)) | (Origin::Foreign { .. }, _) => LaunchParameters::Absent,
+            _ => LaunchParameters::Unknown,
         }
     }
 

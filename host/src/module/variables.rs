@@ -14,6 +14,7 @@ use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::recorded_event::RecordedEvent;
 use crate::order::stream_handle::StreamHandle;
+use crate::panics::timeline::Reach;
 use crate::sync::{lock, read, write};
 
 /// Streams that the fast path knows; those beyond take the order lock at each launch.
@@ -69,6 +70,7 @@ impl ModuleVariables {
                 uses.last_access = None;
             } else {
                 access.hold_back(guard, stream.stream_ref())?;
+                stream.timeline().follow(access.reach());
             }
         }
         if !uses
@@ -94,7 +96,7 @@ impl ModuleVariables {
     }
 
     /// Enqueues an access of the host in the service stream, after all kernels that use the variables; those launched later follow it.
-    /// Gives the event that is complete when it is done.
+    /// Gives the event that is complete when it is done, which what the host reads depends on.
     pub(super) fn access(
         &self,
         gpu: &OpenDevice,
@@ -103,11 +105,13 @@ impl ModuleVariables {
         let _no_launch = write(&self.launching);
         let guard = gpu.lock_order();
         let mut uses = lock(&self.uses);
+        let mut reach = Reach::default();
         for stream in uses.streams.iter().filter_map(Weak::upgrade) {
             stream.hold_back(&guard, gpu.service_stream())?;
+            reach.merge(&stream.timeline().end());
         }
         enqueue()?;
-        let done = RecordedEvent::record(gpu.context(), gpu.service_stream())?;
+        let done = RecordedEvent::record(gpu.context(), gpu.service_stream(), reach)?;
         uses.streams.clear();
         self.let_pass(&uses.streams);
         uses.last_access = Some(done.clone());
