@@ -87,7 +87,6 @@ impl<T: Pod> Plain<T> {
 macro_rules! constant {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
         $(#[$attribute])*
-        #[allow(unsafe_code)]
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.constant"))]
         $visibility static $name: $crate::statics::Constant<$ty> = $crate::statics::Constant::new($value);
     )+};
@@ -116,7 +115,6 @@ macro_rules! constant {
 macro_rules! device_static {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
         $(#[$attribute])*
-        #[allow(unsafe_code)]
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.global"))]
         $visibility static $name: $ty = $value;
     )+};
@@ -145,7 +143,6 @@ macro_rules! device_static {
 macro_rules! managed_static {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
         $(#[$attribute])*
-        #[allow(unsafe_code)]
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.managed"))]
         $visibility static $name: $ty = $value;
     )+};
