@@ -5,7 +5,7 @@
 //! else: `shared!` by itself does not compile. What this module does not see (macros by the user, macro arguments) keeps its
 //! `shared!`, and is refused by it.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -13,7 +13,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
     AngleBracketedGenericArguments, Arm, Attribute, Expr, Ident, Item, ItemFn, Macro, Meta, Pat,
-    Path, Stmt, Token, Type, parse_quote_spanned,
+    Path, Stmt, Token, Type, TypeArray, parse_quote_spanned,
 };
 
 /// Replaces `shared!` in the function's own code; what is wrong with it is an error.
@@ -35,37 +35,25 @@ pub fn replace(function: &mut ItemFn) -> syn::Result<()> {
     }
 }
 
-/// What `shared!` asks for: `[T; N]`, or `[[T; C]; R]` with or without padding.
-enum Request {
-    Raw,
-    Array {
-        element: Type,
-        length: Expr,
-    },
-    Tile {
-        element: Type,
-        columns: Expr,
-        rows: Expr,
-        padding: Option<Expr>,
-    },
+/// What `shared!` asks for: `[element; length]`, or `[[element; columns]; length]` with or without padding.
+struct Request {
+    element: Type,
+    length: Expr,
+    columns: Option<Expr>,
+    padding: Option<Expr>,
 }
 
 impl Parse for Request {
     fn parse(input: ParseStream) -> syn::Result<Self> {
-        if input
-            .fork()
-            .parse::<Ident>()
-            .is_ok_and(|name| name == "raw")
-        {
-            input.parse::<TokenStream>()?;
-            return Ok(Request::Raw);
-        }
-        let syn::TypeArray { elem, len, .. } = input.parse().map_err(|error| {
-            syn::Error::new(
-                error.span(),
-                "`shared!` takes `[T; N]`, `[[T; COLUMNS]; ROWS]`, `[[T; COLUMNS]; ROWS], padding = N`, or `raw T`",
-            )
-        })?;
+        let array = |input: ParseStream| -> syn::Result<TypeArray> {
+            input.parse().map_err(|error| {
+                syn::Error::new(
+                    error.span(),
+                    "`shared!` takes `[T; N]`, `[[T; COLUMNS]; ROWS]`, `[[T; COLUMNS]; ROWS], padding = N`, or `raw T`",
+                )
+            })
+        };
+        let TypeArray { elem, len, .. } = array(input)?;
         let mut padding = None;
         if input.peek(Token![,]) && input.peek2(Ident) {
             input.parse::<Token![,]>()?;
@@ -83,25 +71,29 @@ impl Parse for Request {
         if !input.is_empty() {
             return Err(input.error("after the type there is only `padding = N`"));
         }
-        match *elem {
-            Type::Array(row) => Ok(Request::Tile {
-                element: *row.elem,
-                columns: row.len,
-                rows: len,
+        let (element, columns) = match *elem {
+            Type::Array(row) => (*row.elem, Some(row.len)),
+            element => (element, None),
+        };
+        if let (Some(padding), None) = (&padding, &columns) {
+            return Err(syn::Error::new_spanned(
                 padding,
-            }),
-            element => match padding {
-                None => Ok(Request::Array {
-                    element,
-                    length: len,
-                }),
-                Some(padding) => Err(syn::Error::new_spanned(
-                    padding,
-                    "padding divides the rows of a tile: `shared!([[T; COLUMNS]; ROWS], padding = N)`",
-                )),
-            },
+                "padding divides the rows of a tile: `shared!([[T; COLUMNS]; ROWS], padding = N)`",
+            ));
         }
+        Ok(Request {
+            element,
+            length: len,
+            columns,
+            padding,
+        })
     }
+}
+
+/// Whether the macro's tokens begin with `raw`.
+fn is_raw(tokens: &TokenStream) -> bool {
+    let first = tokens.clone().into_iter().next();
+    matches!(first, Some(TokenTree::Ident(name)) if name == "raw")
 }
 
 #[derive(Default)]
@@ -120,39 +112,28 @@ impl Replacer {
 
     /// What stands for the macro call, if it is `shared!` and gives a handle.
     fn object(&mut self, call: &Macro) -> Option<Expr> {
-        if call.path.segments.last()?.ident != "shared" {
+        if call.path.segments.last()?.ident != "shared" || is_raw(&call.tokens) {
             return None;
         }
-        let request = match syn::parse2::<Request>(call.tokens.clone()) {
+        let Request {
+            element,
+            length,
+            columns,
+            padding,
+        } = match syn::parse2(call.tokens.clone()) {
             Ok(request) => request,
             Err(error) => {
                 self.error(error);
                 return None;
             }
         };
-        // The user's tokens stay outside of `unsafe`. Its span is the macro's, located at the call: so it is no unsafe code of
-        // the user's crate, which may forbid that.
-        let (constructor, layout, element) = match &request {
-            Request::Raw => return None,
-            Request::Array { element, length } => (
-                quote! { new_array },
-                quote! { [#element; #length] },
-                element,
-            ),
-            Request::Tile {
-                element,
-                columns,
-                rows,
-                padding,
-            } => {
-                let pitch = match padding {
-                    None => quote! { #columns },
-                    Some(padding) => quote! { (#columns) + (#padding) },
-                };
+        let (constructor, layout) = match (columns, padding) {
+            (None, _) => (quote! { new_array }, quote! { [#element; #length] }),
+            (Some(columns), padding) => {
+                let padding = padding.map(|padding| quote! { + (#padding) });
                 (
                     quote! { new_tile },
-                    quote! { ([[#element; #columns]; #rows], [#element; #pitch]) },
-                    element,
+                    quote! { ([[#element; #columns]; #length], [#element; (#columns) #padding]) },
                 )
             }
         };
