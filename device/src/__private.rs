@@ -32,6 +32,9 @@ pub const fn assert_passable<T: Passable>() {
     );
 }
 
+/// Fails to compile for what the host cannot set.
+pub const fn assert_any_bytes<T: crate::statics::AnyBytes>() {}
+
 /// A `&[T]` parameter, without null checks in `get`.
 ///
 /// # Safety

@@ -18,10 +18,12 @@ mod globals;
 mod line_directives;
 mod lines;
 mod panics;
+mod reach;
 mod records;
 mod requirements;
 mod shared;
 mod short_names;
+mod signature;
 mod spaces;
 mod symbols;
 mod template;
@@ -127,11 +129,15 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
         Some(lines::number(&module, job.foreign))
     };
     dump(&module, "after");
+    let signature = signature::describe(&module, &records);
     let ptx = globals::mark_managed(module.emit(&machine)?, &managed);
-    Ok(match chains {
+    let ptx = match chains {
         Some(chains) => line_directives::write(&ptx, &chains),
         None => ptx,
-    })
+    };
+    // SAFETY: the text was made of the module that the signature describes, and the records come from `#[kernel]`, or from code that
+    // says `unsafe` to make one.
+    Ok(unsafe { warpsmith_signature::sign(&ptx, &signature) })
 }
 
 /// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the

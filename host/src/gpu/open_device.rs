@@ -170,6 +170,7 @@ impl DeviceState {
     /// Frees what nothing uses any more.
     pub(crate) fn reclaim(&self) {
         self.do_postponed();
+        self.order.destroy_idle_streams();
         self.reclaimer.reclaim(&self.context, &self.order);
     }
 

@@ -115,6 +115,7 @@ impl StreamHandle {
         self.current_number.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn is_captured(&self) -> bool {
         self.current_number() == CAPTURED
     }

@@ -89,7 +89,7 @@ impl Reclaimer {
         what: Box<dyn Reclaim>,
     ) {
         let positions: Vec<StreamPosition> = order
-            .live_streams()
+            .streams()
             .into_iter()
             .map(StreamPosition::End)
             .collect();

@@ -58,7 +58,7 @@ pub struct StreamPriorities {
 /// A queue of work for the device. What one stream holds is done in order; different streams have no order but what events and
 /// the use of the same buffers give (that is put in order by itself).
 ///
-/// Dropping a stream does not wait: work that is enqueued is still done.
+/// Dropping a stream does not wait: work that is enqueued is still done, and what it uses lives until then.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -92,6 +92,8 @@ impl Gpu {
         } else {
             raw::CUstream_flags(0)
         };
+        self.inner.bind()?;
+        self.inner.order().destroy_idle_streams();
         let handle = StreamHandle::create(self.inner.context(), flags, options.priority)?;
         self.inner.order().add_stream(&handle);
         Ok(Stream {

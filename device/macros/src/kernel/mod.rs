@@ -88,7 +88,7 @@ fn device_side(
         let arguments = &instance.arguments;
         let flat = parameters.iter().flat_map(Parameter::flat);
         let rebuilt = parameters.iter().map(Parameter::rebuild);
-        let record = record(attributes, parameters);
+        let record = record(attributes, parameters, !is_unsafe(function));
         // The checks that only need the types are made here too, so that a device build alone reports them.
         let assertions = parameters.iter().map(Parameter::assertion);
         quote! {
@@ -121,7 +121,7 @@ fn device_side(
 }
 
 /// The words of the kernel record; the layout is documented in `warpsmith_device::launch`.
-fn record(attributes: &Attributes, parameters: &[Parameter]) -> TokenStream {
+fn record(attributes: &Attributes, parameters: &[Parameter], safe: bool) -> TokenStream {
     let rows: Vec<TokenStream> = parameters.iter().flat_map(Parameter::record).collect();
     let count = rows.len() as u32;
     let [x, y, z] = attributes.max_threads.unwrap_or([0; 3]);
@@ -131,16 +131,24 @@ fn record(attributes: &Attributes, parameters: &[Parameter]) -> TokenStream {
     let [cx, cy, cz] = attributes.cluster.unwrap_or([0; 3]);
     let float = attributes.float_flags();
     let max_cluster = attributes.max_cluster.unwrap_or(0);
+    let dimensions = launch_dimensions(parameters);
+    let safe = u32::from(safe);
     quote! {
         const __WORDS: [u32; 16 + 4 * #count as usize] =
             ::warpsmith_device::__private::record::<{ 16 + 4 * #count as usize }>(
                 [
-                    0x314B_5357, 1, #count, #x, #y, #z, #exact, #min_blocks, #max_registers, #cx, #cy, #cz, #float,
-                    #max_cluster, 0, 0,
+                    0x314B_5357, 2, #count, #x, #y, #z, #exact, #min_blocks, #max_registers, #cx, #cy, #cz, #float,
+                    #max_cluster, #dimensions, #safe,
                 ],
                 &[#(#rows),*],
             );
     }
+}
+
+/// In how many dimensions a launch may extend.
+fn launch_dimensions(parameters: &[Parameter]) -> u32 {
+    let each = parameters.iter().map(Parameter::launch_dimensions);
+    each.min().unwrap_or(3)
 }
 
 fn host_side(
@@ -184,13 +192,9 @@ fn host_side(
     let max_registers = option(attributes.max_registers);
     let max_cluster = option(attributes.max_cluster);
     let exact = attributes.exact;
-    let dimensions = parameters
-        .iter()
-        .map(|p| p.launch_dimensions())
-        .min()
-        .unwrap_or(3);
-    let flat_count = parameters.iter().map(|p| p.record().len()).sum::<usize>();
+    let dimensions = launch_dimensions(parameters);
     let safe = !is_unsafe(function);
+    let record = record(attributes, parameters, safe);
 
     let implementations = instances.iter().map(|instance| {
         let aliases = &instance.aliases;
@@ -199,16 +203,21 @@ fn host_side(
         let markers = parameters.iter().map(Parameter::marker);
         let assertions = parameters.iter().map(Parameter::assertion);
         let safe_kernel = safe.then(|| {
-            quote! { impl ::warpsmith_device::launch::SafeKernel for #name #arguments {} }
+            quote! {
+                // SAFETY: the function is not `unsafe`.
+                unsafe impl ::warpsmith_device::launch::SafeKernel for #name #arguments {}
+            }
         });
         quote! {
             const _: () = {
                 #aliases
                 #(#assertions)*
-                impl ::warpsmith_device::launch::Kernel for #name #arguments {
+                #record
+                // SAFETY: all of it is made of the function by `#[kernel]`, as the entry is.
+                unsafe impl ::warpsmith_device::launch::Kernel for #name #arguments {
                     type Parameters = (#(#markers,)*);
                     const NAME: &'static str = #entry;
-                    const FLAT_PARAMETERS: usize = #flat_count;
+                    const RECORD: &'static [u32] = &__WORDS;
                     const ATTRIBUTES: ::warpsmith_device::launch::KernelAttributes =
                         ::warpsmith_device::launch::KernelAttributes {
                             max_threads: #max_threads,

@@ -293,11 +293,22 @@ impl Parameter {
         }
     }
 
-    /// One row of the kernel record for each flat parameter.
+    /// One row of the kernel record for each flat parameter. The last word tells forms apart whose flat parameters are alike.
     pub fn record(&self) -> Vec<TokenStream> {
         let ty = &self.ty;
+        let form: u32 = match &self.form {
+            Form::Scalar => 1,
+            Form::Half => 2,
+            Form::Struct => 3,
+            Form::Slice(_) => 4,
+            Form::Reference(_) => 5,
+            Form::Output { .. } => 6,
+            Form::Matrix(_) => 7,
+            Form::MatrixOut { .. } => 8,
+            Form::Raw { .. } => 9,
+        };
         let row = |kind: u32, ty: TokenStream| {
-            quote! { [#kind, ::core::mem::size_of::<#ty>() as u32, ::core::mem::align_of::<#ty>() as u32, 0] }
+            quote! { [#kind, ::core::mem::size_of::<#ty>() as u32, ::core::mem::align_of::<#ty>() as u32, #form] }
         };
         let word = || row(SCALAR, quote! { usize });
         let half_word = || row(SCALAR, quote! { u32 });
