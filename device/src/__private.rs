@@ -67,3 +67,6 @@ pub const fn record<const WORDS: usize>(head: [u32; 16], rows: &[[u32; 4]]) -> [
     }
     words
 }
+
+/// What the hidden name of a kernel's body means within the body.
+pub struct NotAFunction;

@@ -9,11 +9,11 @@ mod attributes;
 mod checks;
 mod instances;
 mod parameters;
-mod shared_once;
+mod shared;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use syn::{ItemFn, Safety};
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{Ident, ItemFn, Safety, parse_quote};
 
 use attributes::Attributes;
 use instances::Instance;
@@ -28,7 +28,7 @@ pub fn expand(attributes: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn try_expand(attributes: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    let function: ItemFn = syn::parse2(item).map_err(|error| {
+    let mut function: ItemFn = syn::parse2(item).map_err(|error| {
         syn::Error::new(
             error.span(),
             format!("`#[kernel]` goes on a function: {error}"),
@@ -38,6 +38,7 @@ fn try_expand(attributes: TokenStream, item: TokenStream) -> syn::Result<TokenSt
     checks::signature(&function)?;
     let parameters = parameters::parse(&function)?;
     let instances = instances::resolve(&function, &attributes)?;
+    shared::replace(&mut function)?;
 
     let device = device_side(&function, &attributes, &parameters, &instances);
     let host = host_side(&function, &attributes, &parameters, &instances);
@@ -52,8 +53,20 @@ fn is_unsafe(function: &ItemFn) -> bool {
 fn body(function: &ItemFn) -> TokenStream {
     let mut body = function.clone();
     body.vis = syn::Visibility::Inherited;
-    body.sig.ident = format_ident!("__kernel_body", span = function.sig.ident.span());
-    shared_once::rewrite(&mut body.block);
+    let name = Ident::new(
+        "__kernel_body",
+        Span::call_site().located_at(function.sig.ident.span()),
+    );
+    // Nor can it call itself, which would make a second handle to its shared memory: in its own block the name means a
+    // constant.
+    body.block.stmts.insert(
+        0,
+        parse_quote! {
+            #[allow(dead_code, non_upper_case_globals)]
+            const #name: ::warpsmith_device::__private::NotAFunction = ::warpsmith_device::__private::NotAFunction;
+        },
+    );
+    body.sig.ident = name;
     quote! {
         #[inline(always)]
         #[allow(dead_code, clippy::too_many_arguments, clippy::needless_pass_by_value)]
@@ -159,14 +172,15 @@ fn host_side(
     let generics = instances::launcher_generics(function);
 
     // The value of the kernel's name is a function, not a unit struct: a unit struct would turn every `let NAME = ...`
-    // of the module into a pattern.
+    // of the module into a pattern. The device has both names, too, so that `pub use` of a kernel means something there.
     let (declared, used, phantom) = (&generics.declared, &generics.used, &generics.phantom);
     let launcher = quote! {
         #(#documentation)*
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, dead_code)]
         #visibility struct #name #declared { _types: #phantom }
         #(#documentation)*
         #[allow(non_snake_case, dead_code)]
+        #[inline(always)]
         #visibility const fn #name #declared () -> #name #used {
             #name { _types: ::core::marker::PhantomData }
         }
@@ -224,9 +238,8 @@ fn host_side(
         }
     });
 
-    let launcher_items = gate(launcher);
     quote! {
-        #launcher_items
+        #launcher
         #[cfg(not(target_arch = "nvptx64"))]
         const _: () = {
             #body
@@ -238,17 +251,6 @@ fn host_side(
             impl #declared ::core::marker::Copy for #name #used {}
             #(#implementations)*
         };
-    }
-}
-
-/// Puts `#[cfg(not(target_arch = "nvptx64"))]` before each of several items.
-fn gate(items: TokenStream) -> TokenStream {
-    match syn::parse2::<syn::File>(items) {
-        Ok(file) => {
-            let items = file.items;
-            quote! { #(#[cfg(not(target_arch = "nvptx64"))] #items)* }
-        }
-        Err(error) => error.into_compile_error(),
     }
 }
 
