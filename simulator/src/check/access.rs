@@ -2,8 +2,6 @@
 
 use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
-use super::known::Agent;
-
 /// An instruction, numbered by the engine.
 pub type Site = u32;
 
@@ -106,8 +104,13 @@ pub enum AsyncCompletion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncTicket {
     /// Who performs it.
-    pub(super) agent: Agent,
+    pub(super) agent: u32,
     pub(super) epoch: u32,
+}
+
+impl AsyncTicket {
+    /// Of an operation whose order nobody follows.
+    pub(super) const UNKNOWN: AsyncTicket = AsyncTicket { agent: 0, epoch: 0 };
 }
 
 /// What a fence between proxies orders.
@@ -176,12 +179,6 @@ impl AccessClass {
     #[inline]
     pub fn is_strong(self) -> bool {
         self.order.is_strong()
-    }
-
-    /// Whether its scope, if it is strong, includes threads of other blocks.
-    #[inline]
-    pub(super) fn is_beyond_block(self) -> bool {
-        self.is_strong() && self.scope > Scope::Block
     }
 }
 

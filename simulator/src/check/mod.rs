@@ -39,7 +39,9 @@
 
 mod access;
 mod agents;
+mod cells;
 mod clock;
+mod happens_before;
 mod interval;
 mod known;
 mod mbarriers;
@@ -49,6 +51,7 @@ mod release;
 mod shadow;
 mod shared;
 mod stamps;
+mod topology;
 mod validity;
 
 pub use access::{
