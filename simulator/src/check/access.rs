@@ -29,6 +29,9 @@ pub struct Access<'a> {
     pub proxy: Proxy,
     /// What it takes the bytes for.
     pub object: ObjectUse,
+    /// Whether it synchronises now, if it is strong. Otherwise that depends on its result, and
+    /// [`SharedMemory::synchronise`](super::SharedMemory::synchronise) says for which lanes it does.
+    pub synchronises: bool,
     /// The instruction.
     pub site: Site,
 }
@@ -239,6 +242,8 @@ pub enum RaceCause {
     Scope,
     /// They are ordered, but go through different proxies without a proxy fence between.
     Proxy,
+    /// The earlier one has not been waited for by the thread that started it.
+    InFlight,
 }
 
 /// Something wrong.

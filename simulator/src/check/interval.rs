@@ -5,14 +5,13 @@
 //! there, in order, as if each had been recorded at once: a note says what its warp knew when the access was made.
 
 use super::access::{Access, AccessClass, Site};
-use super::clock::{Clocks, WarpView};
+use super::clock::WarpView;
 use super::cells::DenseCells;
 use super::known::{ClusterThread, Number};
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
 use super::shadow::{Cell, LaneAccess, Reads, Shadow};
 
-/// The clocks and the shadow of a cluster.
-type ClusterClocks = Clocks<ClusterThread>;
+/// The shadow of a cluster.
 type ClusterShadow = Shadow<ClusterThread, DenseCells<Cell<ClusterThread>>>;
 
 /// Most notes of an interval: beyond, accesses go to the shadow directly. Few in tests, so that they get there.
@@ -158,19 +157,18 @@ impl Interval {
 
     /// Enters the notes in the shadow.
     #[cold]
-    pub fn enter(&mut self, clocks: &ClusterClocks, shadow: &mut ClusterShadow) {
-        self.enter_some(clocks, shadow, |_| true);
+    pub fn enter(&mut self, shadow: &mut ClusterShadow) {
+        self.enter_some(shadow, |_| true);
     }
 
     /// Enters the notes of writes in the shadow, and forgets the others.
     #[cold]
-    pub fn enter_writes(&mut self, clocks: &ClusterClocks, shadow: &mut ClusterShadow) {
-        self.enter_some(clocks, shadow, |class| class.kind.writes());
+    pub fn enter_writes(&mut self, shadow: &mut ClusterShadow) {
+        self.enter_some(shadow, |class| class.kind.writes());
     }
 
     fn enter_some(
         &mut self,
-        clocks: &ClusterClocks,
         shadow: &mut ClusterShadow,
         is_wanted: impl Fn(AccessClass) -> bool,
     ) {
@@ -198,7 +196,7 @@ impl Interval {
                 };
                 // What the thread knows by now it may not have known then.
                 let is_covered = |reads: &Reads<ClusterThread>| {
-                    reads.was_seen(note.first, note.floor, note.of_warp, &access, clocks)
+                    reads.was_seen(note.floor, note.of_warp, &access)
                 };
                 shadow.record(&access, (offset, note.size), is_covered);
             }

@@ -39,9 +39,11 @@
 
 mod access;
 mod agents;
+mod byte_set;
 mod cells;
 mod clock;
 mod happens_before;
+mod in_flight;
 mod interval;
 mod known;
 mod mbarriers;

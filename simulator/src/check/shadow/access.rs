@@ -29,6 +29,12 @@ pub(in super::super) struct LaneAccess<T> {
 }
 
 impl<T: Number> LaneAccess<T> {
+    /// The thread of its warp's lane 0.
+    #[inline]
+    pub(super) fn first(&self) -> T {
+        self.thread.minus(self.lane)
+    }
+
     /// Whether both are strong, and each one's scope includes the other's thread: they may meet then.
     #[inline]
     pub(super) fn may_meet(&self, by: &Observer<'_, T>, other: AccessClass, thread: T) -> bool {

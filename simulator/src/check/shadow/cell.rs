@@ -3,7 +3,7 @@
 use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 
 use super::super::access::{AccessClass, ProxyFence, RaceCause, Site};
-use super::super::clock::{Clocks, Observer};
+use super::super::clock::Observer;
 use super::super::known::Number;
 use super::access::LaneAccess;
 
@@ -105,42 +105,33 @@ impl<T: Number> Reads<T> {
         None
     }
 
-    /// The same for an access that was made when of the block's accesses those below `floor`, and of its warp's those below
-    /// `of_warp`, were ordered before it.
-    pub fn was_seen(
-        &self,
-        first: T,
-        floor: u32,
-        of_warp: u32,
-        own: &LaneAccess<T>,
-        clocks: &Clocks<T>,
-    ) -> bool {
+    /// Whether they can be forgotten once `own` is remembered, which was made when of the block's accesses those below `floor`, and
+    /// of its warp's those below `of_warp`, were ordered before it. Those of other blocks are all below `floor`: while there are
+    /// later ones, the block's accesses go to the shadow at once.
+    pub fn was_seen(&self, floor: u32, of_warp: u32, own: &LaneAccess<T>) -> bool {
         self.epoch == 0
             || self.agent == T::NO_AGENT
-                && (self.epoch < floor && clocks.are_together(self.first, first)
-                    || self.first == first
-                        && (self.epoch < of_warp || self.mask == 1 << own.lane)
-                        && tolerance(self.class) >= tolerance(own.class))
+                && tolerance(self.class) >= tolerance(own.class)
+                && (self.epoch < floor
+                    || self.first == own.first()
+                        && (self.epoch < of_warp || self.mask == 1 << own.lane))
     }
 
     /// Whether they can be forgotten once `own` is remembered: whoever has seen that has seen them, and they conflict with
     /// nothing else.
     #[inline]
-    pub(super) fn is_covered(&self, by: &Observer<'_, T>, own: &LaneAccess<T>, first: T) -> bool {
+    pub(super) fn is_covered(&self, by: &Observer<'_, T>, own: &LaneAccess<T>) -> bool {
         if self.epoch == 0 {
             return true;
         }
-        if own.agent != T::NO_AGENT {
-            // What the thread has seen that issued it is not what those have who learn of its completion.
-            return self.agent == own.agent && self.class.proxy == own.class.proxy;
+        if own.agent != T::NO_AGENT || self.agent != T::NO_AGENT {
+            // What the thread has seen that issued an operation is not what those have who learn of its completion.
+            return self.agent == own.agent;
         }
-        if self.agent != T::NO_AGENT {
-            return own.class.proxy == self.class.proxy && by.has_seen_done(self.agent, self.epoch);
-        }
-        self.is_quickly_seen(by)
-            || (by.may_have_seen(self.epoch) || self.first == first)
-                && tolerance(self.class) >= tolerance(own.class)
-                && self.unseen(by).is_none()
+        tolerance(self.class) >= tolerance(own.class)
+            && (self.is_quickly_seen(by)
+                || (by.may_have_seen(self.epoch) || self.first == own.first())
+                    && self.unseen(by).is_none())
     }
 }
 

@@ -74,7 +74,6 @@ impl<T: Number, S: Cells<Cell<T>>> Shadow<T, S> {
         is_harmless: impl Fn(&EarlierAccess<T>) -> bool,
     ) -> Option<(EarlierAccess<T>, S::Address)> {
         let by = clocks.observer(own.thread);
-        let first = own.thread.minus(own.lane);
         let further = &mut self.further;
         let flow = self.cells.visit(address, bytes, |at, cell| {
             if let Some(earlier) = further.conflict(cell, &by, own)
@@ -82,7 +81,7 @@ impl<T: Number, S: Cells<Cell<T>>> Shadow<T, S> {
             {
                 return ControlFlow::Break((earlier, at));
             }
-            further.record(cell, own, first, |reads| reads.is_covered(&by, own, first));
+            further.record(cell, own, |reads| reads.is_covered(&by, own));
             ControlFlow::Continue(())
         });
         flow.break_value()
@@ -96,10 +95,9 @@ impl<T: Number, S: Cells<Cell<T>>> Shadow<T, S> {
         (address, bytes): (S::Address, u32),
         is_covered: impl Fn(&Reads<T>) -> bool,
     ) {
-        let first = own.thread.minus(own.lane);
         let further = &mut self.further;
         let _: ControlFlow<()> = self.cells.visit(address, bytes, |_, cell| {
-            further.record(cell, own, first, &is_covered);
+            further.record(cell, own, &is_covered);
             ControlFlow::Continue(())
         });
     }
@@ -196,12 +194,12 @@ impl<T: Number> FurtherReads<T> {
         &mut self,
         cell: &mut Cell<T>,
         own: &LaneAccess<T>,
-        first: T,
         is_covered: impl Fn(&Reads<T>) -> bool,
     ) {
         let epoch = own.epoch;
         // An atomic operation is remembered as a write, which conflicts with all that its read conflicts with.
         if own.class.kind == AccessKind::Read {
+            let first = own.first();
             let new = Reads {
                 epoch,
                 site: own.site,

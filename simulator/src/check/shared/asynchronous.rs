@@ -3,13 +3,14 @@
 use warpsmith_isa::effect::{AccessKind, ObjectUse};
 
 use super::super::access::{
-    AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, Performer, ProxyFence,
-    ThreadAccess,
+    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, Performer, ProxyFence,
+    RaceCause, ThreadAccess,
 };
 use super::super::mbarriers::MBARRIER_BYTES;
+use super::super::pattern::{Pattern, lanes_of};
 use super::super::shadow::LaneAccess;
-use super::SharedMemory;
 use super::races::Races;
+use super::{SharedMemory, by_lane};
 
 impl SharedMemory {
     /// A thread starts an asynchronous operation on shared memory: call it with the instruction, for each range of bytes that
@@ -44,6 +45,22 @@ impl SharedMemory {
             races.order.publish_start(operation);
         }
         Ok(ticket)
+    }
+
+    /// Lanes of a warp start copies to shared memory for whose completion each waits by itself (`cp.async`): call it with the
+    /// instruction. From now on the bytes may be written at any time. When they are, the engine calls
+    /// [`SharedMemory::complete_copies`].
+    pub fn begin_copies(&mut self, access: &Access<'_>) -> Option<Finding> {
+        self.races.as_mut()?.begin_copies(access)
+    }
+
+    /// Copies are done, of lanes that have waited for them. The lanes may be fewer than those that started them, or of several
+    /// executions of the instruction.
+    pub fn complete_copies(&mut self, access: &Access<'_>) -> Option<Finding> {
+        if let Some(races) = &mut self.races {
+            races.in_flight.end(access);
+        }
+        self.access(access, &())
     }
 
     /// The finding of an asynchronous operation that reads uninitialised bytes.
@@ -101,9 +118,54 @@ fn by_operation(operation: &AsyncAccess) -> ThreadAccess {
 }
 
 impl Races {
+    fn begin_copies(&mut self, access: &Access<'_>) -> Option<Finding> {
+        let class = access.class();
+        let pattern = Pattern::of(access);
+        let mut found = None;
+        if self.in_flight.touches(access, pattern) {
+            found = self.find_in_flight(access, class);
+        }
+        if found.is_none() && !self.admits(access, class, pattern) {
+            found = lanes_of(access.mask)
+                .find_map(|lane| self.check_lane(access, class, lane, &()));
+        }
+        if let Some(Finding::Race { access, .. }) = &mut found {
+            access.performer = Performer::Operation;
+        } else {
+            self.in_flight.begin(access, pattern);
+        }
+        found
+    }
+
+    /// The finding of an access to bytes that are being copied.
+    #[cold]
+    pub(super) fn find_in_flight(&self, access: &Access<'_>, class: AccessClass) -> Option<Finding> {
+        lanes_of(access.mask).find_map(|lane| {
+            let offset = access.offsets[lane as usize];
+            let by = by_lane(access, class, lane);
+            self.race_in_flight(by, offset, access.size)
+        })
+    }
+
+    /// The finding of an access to a range some of whose bytes are being copied.
+    fn race_in_flight(&self, access: ThreadAccess, offset: u32, size: u32) -> Option<Finding> {
+        let (at, earlier) = self.in_flight.first_in(offset, size)?;
+        Some(Finding::Race {
+            access,
+            earlier,
+            cause: RaceCause::InFlight,
+            block: at / self.stride,
+            offset: at % self.stride,
+            size,
+        })
+    }
+
     /// Checks an asynchronous operation, and records it if there is nothing against it.
     fn issue(&mut self, operation: &AsyncAccess) -> Result<AsyncTicket, Finding> {
         let (offset, bytes) = (operation.offset, operation.bytes);
+        if let Some(found) = self.race_in_flight(by_operation(operation), offset, bytes) {
+            return Err(found);
+        }
         let (ticket, own) = self.order.begin(operation);
         self.refine(offset, bytes);
         self.open_shadow(operation.block, own.thread, offset, bytes);

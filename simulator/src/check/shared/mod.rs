@@ -77,6 +77,14 @@ impl SharedMemory {
         self
     }
 
+    /// Uses up epochs.
+    #[cfg(test)]
+    pub(super) fn skip_epochs(&mut self, epochs: u32) {
+        if let Some(races) = &mut self.races {
+            races.order.clocks.skip(epochs);
+        }
+    }
+
     /// A cluster starts.
     pub fn start(&mut self) {
         (self.pending, self.due) = (None, false);
@@ -110,7 +118,14 @@ impl SharedMemory {
             None => true,
         };
         let is_free = match &mut self.races {
-            Some(races) => races.admits(access, class, pattern),
+            Some(races) => {
+                if races.in_flight.touches(access, pattern)
+                    && let Some(found) = races.find_in_flight(access, class)
+                {
+                    return Some(found);
+                }
+                races.admits(access, class, pattern)
+            }
             None => true,
         };
         if !(is_valid && is_free) {
@@ -122,14 +137,20 @@ impl SharedMemory {
         if let Some(found) = self.check_mbarriers(access, class) {
             return Some(found);
         }
-        if class.is_strong()
-            && let Some(races) = &mut self.races
-        {
-            let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
-            let lanes = (access.block, access.warp, access.mask);
-            races.order.synchronise(lanes, locations, class);
+        if class.is_strong() && access.synchronises {
+            self.synchronise(access);
         }
         None
+    }
+
+    /// A strong access synchronises, as its order says, with others at the same offset. Call it in the order in which the
+    /// operations happen, for an access that does not synchronise by itself.
+    pub fn synchronise(&mut self, access: &Access<'_>) {
+        if let Some(races) = &mut self.races {
+            let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
+            let lanes = (access.block, access.warp, access.mask);
+            races.order.synchronise(lanes, locations, access.class());
+        }
     }
 
     #[inline(never)]
@@ -186,9 +207,7 @@ impl SharedMemory {
     /// Marks bytes as initialised without checking them: by the asynchronous copies of the hardware, or an initialiser.
     pub fn assume_initialised(&mut self, offset: u32, size: u32) {
         if let Some(validity) = &mut self.validity {
-            for at in (0..size).step_by(32) {
-                validity.initialise(offset + at, (size - at).min(32));
-            }
+            validity.initialise_range(offset, size);
         }
     }
 

@@ -5,6 +5,7 @@ use warpsmith_isa::effect::AccessKind;
 use super::super::access::{Access, AccessClass, Finding, Values};
 use super::super::cells::DenseCells;
 use super::super::happens_before::HappensBefore;
+use super::super::in_flight::InFlight;
 use super::super::interval::{Interval, Mode};
 use super::super::known::{ClusterThread, Number};
 use super::super::pattern::{Extent, Pattern, lanes_of};
@@ -17,6 +18,7 @@ use super::super::topology::Topology;
 pub(super) struct Races {
     pub order: HappensBefore<ClusterThread>,
     pub shadow: Shadow<ClusterThread, DenseCells<Cell<ClusterThread>>>,
+    pub in_flight: InFlight,
     stamps: Stamps,
     /// Bytes of a block's shared memory, as offsets count them.
     pub stride: u32,
@@ -39,6 +41,7 @@ impl Races {
         Races {
             order: HappensBefore::new(topology),
             shadow: Shadow::new(DenseCells::new(bytes, Cell::UNTOUCHED)),
+            in_flight: InFlight::new(bytes),
             stamps: Stamps::new(bytes),
             stride,
             intervals: (0..blocks).map(|block| Interval::new(first(block))).collect(),
@@ -53,6 +56,7 @@ impl Races {
         if self.order.start() {
             self.shadow.clear();
         }
+        self.in_flight.start();
         for block in 0..self.intervals.len() {
             self.intervals[block].foreign = 0;
             self.begin_interval(block, self.order.clocks.clock());
@@ -145,11 +149,10 @@ impl Races {
     pub fn open_shadow(&mut self, block: u32, thread: ClusterThread, offset: u32, bytes: u32) {
         let last = self.intervals.len() as u32 - 1;
         let end = offset + bytes.max(1) - 1;
-        let clocks = &self.order.clocks;
-        let epoch = clocks.now(thread);
+        let epoch = self.order.clocks.now(thread);
         for home in (offset / self.stride).min(last)..=(end / self.stride).min(last) {
             let interval = &mut self.intervals[home as usize];
-            interval.enter(clocks, &mut self.shadow);
+            interval.enter(&mut self.shadow);
             interval.mode = Mode::Shadowed;
             if home == block {
                 interval.latest = interval.latest.max(epoch);
@@ -221,7 +224,7 @@ impl Races {
 
     /// Enters what has been noted of a block's memory in the shadow.
     fn enter_notes(&mut self, block: u32) {
-        self.intervals[block as usize].enter(&self.order.clocks, &mut self.shadow);
+        self.intervals[block as usize].enter(&mut self.shadow);
     }
 
     /// A barrier of a block is complete.
@@ -232,7 +235,7 @@ impl Races {
             self.enter_notes(block);
         } else if all && self.has_async_proxy {
             let interval = &mut self.intervals[block as usize];
-            interval.enter_writes(&self.order.clocks, &mut self.shadow);
+            interval.enter_writes(&mut self.shadow);
         }
         let HappensBefore { clocks, agents, .. } = &mut self.order;
         clocks.complete(block, id);

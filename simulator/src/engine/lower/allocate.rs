@@ -463,7 +463,7 @@ fn finish(
         zeroed,
         local_bytes: builder.local_bytes,
         local_align: builder.local_align,
-        uses_async_proxy: builder.uses_async_proxy,
+        uses: builder.uses,
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),
