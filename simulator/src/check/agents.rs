@@ -104,7 +104,8 @@ impl<T: Number> Agents<T> {
     /// Whether all threads of a block have seen all operations on its memory.
     pub fn is_settled(&mut self, block: u32, clocks: &Clocks<T>) -> bool {
         let unsettled = &mut self.unsettled[block as usize];
-        unsettled.retain(|ticket| !clocks.all_know(block, T::new(ticket.agent as usize), ticket.epoch));
+        unsettled
+            .retain(|ticket| !clocks.all_know(block, T::new(ticket.agent as usize), ticket.epoch));
         unsettled.is_empty()
     }
 }

@@ -170,6 +170,9 @@ impl<T: Number> HappensBefore<T> {
         location: impl Fn(u32) -> Location,
         class: AccessClass,
     ) {
+        if self.releases.is_empty() && !class.order.releases() {
+            return;
+        }
         let first = location(mask.trailing_zeros() & 31);
         if lanes_of(mask).all(|lane| location(lane) == first)
             && self

@@ -5,8 +5,8 @@
 //! there, in order, as if each had been recorded at once: a note says what its warp knew when the access was made.
 
 use super::access::{Access, AccessClass, Site};
-use super::clock::WarpView;
 use super::cells::DenseCells;
+use super::clock::WarpView;
 use super::known::{ClusterThread, Number};
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
 use super::shadow::{Cell, LaneAccess, Reads, Shadow};
@@ -167,11 +167,7 @@ impl Interval {
         self.enter_some(shadow, |class| class.kind.writes());
     }
 
-    fn enter_some(
-        &mut self,
-        shadow: &mut ClusterShadow,
-        is_wanted: impl Fn(AccessClass) -> bool,
-    ) {
+    fn enter_some(&mut self, shadow: &mut ClusterShadow, is_wanted: impl Fn(AccessClass) -> bool) {
         for note in self.notes.iter().filter(|note| is_wanted(note.class)) {
             for lane in (0..32).filter(|lane| note.mask >> lane & 1 != 0) {
                 let offset = match note.starts {

@@ -47,12 +47,7 @@ impl ProxyFences {
 
     /// The epoch that the first fence of `thread` after its `epoch` entered. `orders` says of what: a fence of mbarriers alone
     /// orders no other data.
-    pub fn first_after<T: Number>(
-        &self,
-        thread: T,
-        epoch: u32,
-        orders: ProxyFence,
-    ) -> Option<u32> {
+    pub fn first_after<T: Number>(&self, thread: T, epoch: u32, orders: ProxyFence) -> Option<u32> {
         let lists = match orders {
             ProxyFence::Async => &self.data,
             ProxyFence::MbarrierInit => &self.mbarriers,

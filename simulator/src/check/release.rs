@@ -107,6 +107,12 @@ impl<T: Number> Releases<T> {
         self.locations.clear();
     }
 
+    /// Whether nothing has been released or is about to be.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.prepared.is_empty() && self.locations.is_empty()
+    }
+
     /// A fence by one thread: releases for later strong writes, and acquires what earlier strong reads met.
     pub fn fence(&mut self, clocks: &mut Clocks<T>, thread: T, scope: Scope) {
         let prepared = self.prepared.entry(thread).or_default();

@@ -4,8 +4,8 @@ use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 use super::*;
 
-mod asynchronous;
 mod async_copies;
+mod asynchronous;
 mod mbarriers;
 mod scope;
 mod shadow;
@@ -279,9 +279,8 @@ fn writing_the_same_value_again_is_harmless() {
         (WRITE, STRONG_WRITE),
     ] {
         let mut shared = Machine::new(1).shared;
-        let mut access = |warp, class| {
-            shared.access(&access_by(warp, 1, &[8; 32], 4, class, 7), &Same)
-        };
+        let mut access =
+            |warp, class| shared.access(&access_by(warp, 1, &[8; 32], 4, class, 7), &Same);
         assert_eq!(access(0, first), None);
         race(access(1, then));
     }

@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{Cells, width};
+use super::{Cells, refined, width};
 
 /// Cells for each word of a memory, or for each half or byte.
 #[derive(Debug)]
@@ -32,17 +32,6 @@ impl<C: Copy> DenseCells<C> {
         (bytes != 0 && need < self.grain).then_some(need)
     }
 
-    /// Makes all cells as narrow as `grain` bytes.
-    pub fn refine(&mut self, grain: u32, mut copy: impl FnMut(&C) -> C) {
-        let times = self.grain / grain;
-        let parts = |cell: &C| {
-            let more: Vec<C> = (1..times).map(|_| copy(cell)).collect();
-            std::iter::once(*cell).chain(more)
-        };
-        self.cells = self.cells.iter().flat_map(parts).collect();
-        self.grain = grain;
-    }
-
     /// The cells of an access that asks for none narrower.
     #[inline]
     fn range(&self, offset: u32, bytes: u32) -> Range<usize> {
@@ -60,7 +49,8 @@ impl<C: Copy> Cells<C> for DenseCells<C> {
 
     fn narrow(&mut self, offset: u32, bytes: u32, copy: impl FnMut(&C) -> C) {
         if let Some(grain) = self.narrower(offset, bytes) {
-            self.refine(grain, copy);
+            self.cells = refined(&self.cells, self.grain / grain, copy);
+            self.grain = grain;
         }
     }
 

@@ -33,6 +33,16 @@ pub(super) trait Cells<C> {
     ) -> ControlFlow<B>;
 }
 
+/// Cells that are `times` as many and as narrow; `copy` makes the further parts of one.
+fn refined<C: Copy>(cells: &[C], times: u32, mut copy: impl FnMut(&C) -> C) -> Vec<C> {
+    let mut refined = Vec::with_capacity(cells.len() * times as usize);
+    for cell in cells {
+        refined.push(*cell);
+        refined.extend((1..times).map(|_| copy(cell)));
+    }
+    refined
+}
+
 /// The width of cells that an access asks for: 4, 2 or 1.
 #[inline]
 fn width(address: u32, bytes: u32) -> u32 {

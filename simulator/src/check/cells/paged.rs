@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Cells, width};
+use super::{Cells, refined, width};
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -67,12 +67,7 @@ impl<C: Copy> Cells<C> for PagedCells<C> {
             let need = width((start % PAGE) as u32, bytes);
             let page = self.page(start);
             if need < page.grain {
-                let times = page.grain / need;
-                let parts = |cell: &C| {
-                    let more: Vec<C> = (1..times).map(|_| copy(cell)).collect();
-                    std::iter::once(*cell).chain(more)
-                };
-                page.cells = page.cells.iter().flat_map(parts).collect();
+                page.cells = refined(&page.cells, page.grain / need, &mut copy).into();
                 page.grain = need;
             }
         }
@@ -120,9 +115,11 @@ mod tests {
         let mut cells = PagedCells::new(7);
         let end = 0x7f12_3456_8000;
         assert_eq!(seen(&mut cells, end - 4, 8), [(end - 4, 7), (end, 7)]);
+        // A byte of the second page: its cells become bytes, and those of the first page stay words.
         cells.narrow(end + 1, 1, |cell| cell + 10);
-        let bytes = [(end - 4, 8), (end, 8), (end + 1, 18), (end + 2, 18), (end + 3, 18)];
-        assert_eq!(seen(&mut cells, end - 4, 8), bytes.to_vec().into_iter().chain((4..8).map(|at| (end + at, if at == 4 { 7 } else { 17 }))).take(5).collect::<Vec<_>>());
+        let bytes = [(end, 8), (end + 1, 18), (end + 2, 18), (end + 3, 18)];
+        let all = [&[(end - 4, 8)], &bytes[..]].concat();
+        assert_eq!(seen(&mut cells, end - 4, 8), all);
         cells.narrow(end - 4, 8, |cell| *cell);
         assert_eq!(seen(&mut cells, end - 2, 1), [(end - 4, 9)]);
         cells.clear();

@@ -208,7 +208,10 @@ impl<T: Number> Clocks<T> {
     pub fn known_of_warps(&self, block: u32, warp: u32) -> impl Iterator<Item = u32> {
         let knowledge = self.warps[self.warp_index(block, warp)].lane(0);
         let floor = knowledge.cluster.max(knowledge.block);
-        let std::ops::Range { start: first, end: last } = self.threads_of(block);
+        let std::ops::Range {
+            start: first,
+            end: last,
+        } = self.threads_of(block);
         let each = knowledge.known.threads.as_deref();
         let of_warp = move |other: u32| {
             let own = if other == warp { knowledge.warp } else { 0 };

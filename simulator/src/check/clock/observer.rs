@@ -70,9 +70,12 @@ impl<T: Number> Observer<'_, T> {
     }
 
     /// Whether a scope, if its own accesses have it and those of another thread, includes both threads.
-    #[inline]
+    #[inline(always)]
     pub fn meets(&self, other: T, scope: Scope) -> bool {
-        let (own, other) = (self.position.block, self.clocks.positions[other.index()].block);
+        let (own, other) = (
+            self.position.block,
+            self.clocks.positions[other.index()].block,
+        );
         let topology = &self.clocks.topology;
         own == other || topology.includes(scope, own.index() as u32, other.index() as u32)
     }

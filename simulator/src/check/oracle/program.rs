@@ -184,8 +184,10 @@ pub fn steps(strong: bool) -> impl Strategy<Value = Vec<Step>> {
         Just(AccessKind::Write),
         Just(reduction)
     ];
-    let flag = (kind(), order(), scope())
-        .prop_map(|(kind, order, scope)| AccessClass { scope, ..class(kind, order) });
+    let flag = (kind(), order(), scope()).prop_map(|(kind, order, scope)| AccessClass {
+        scope,
+        ..class(kind, order)
+    });
     let step = prop_oneof![
         8 => (lanes(), class_of_access, 0..2u32, 0..200u32, any::<bool>()).prop_map(|(by, class, home, word, spread)|
             Step::Access { by, class, home, word: if spread { word / 64 * 64 } else { word % 3 }, spread }),

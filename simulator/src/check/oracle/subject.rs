@@ -221,7 +221,8 @@ impl Subject for Devices {
 
     fn flag(&mut self, by: Lanes, class: AccessClass, location: u64) {
         let by = (by.block, by.warp, by.mask);
-        self.order.synchronise(by, |_| Location::Global(location), class);
+        self.order
+            .synchronise(by, |_| Location::Global(location), class);
     }
 
     fn test(&mut self, access: &Access<'_>) {

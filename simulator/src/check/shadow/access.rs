@@ -36,7 +36,7 @@ impl<T: Number> LaneAccess<T> {
     }
 
     /// Whether both are strong, and each one's scope includes the other's thread: they may meet then.
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_meet(&self, by: &Observer<'_, T>, other: AccessClass, thread: T) -> bool {
         self.class.is_strong()
             && other.is_strong()

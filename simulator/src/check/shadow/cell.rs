@@ -124,8 +124,8 @@ impl<T: Number> Reads<T> {
         if self.epoch == 0 {
             return true;
         }
-        if own.agent != T::NO_AGENT || self.agent != T::NO_AGENT {
-            // What the thread has seen that issued an operation is not what those have who learn of its completion.
+        if own.agent != T::NO_AGENT {
+            // What the thread has seen that issued it is not what those have who learn of its completion.
             return self.agent == own.agent;
         }
         tolerance(self.class) >= tolerance(own.class)

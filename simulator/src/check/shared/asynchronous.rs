@@ -126,8 +126,8 @@ impl Races {
             found = self.find_in_flight(access, class);
         }
         if found.is_none() && !self.admits(access, class, pattern) {
-            found = lanes_of(access.mask)
-                .find_map(|lane| self.check_lane(access, class, lane, &()));
+            found =
+                lanes_of(access.mask).find_map(|lane| self.check_lane(access, class, lane, &()));
         }
         if let Some(Finding::Race { access, .. }) = &mut found {
             access.performer = Performer::Operation;
@@ -139,7 +139,11 @@ impl Races {
 
     /// The finding of an access to bytes that are being copied.
     #[cold]
-    pub(super) fn find_in_flight(&self, access: &Access<'_>, class: AccessClass) -> Option<Finding> {
+    pub(super) fn find_in_flight(
+        &self,
+        access: &Access<'_>,
+        class: AccessClass,
+    ) -> Option<Finding> {
         lanes_of(access.mask).find_map(|lane| {
             let offset = access.offsets[lane as usize];
             let by = by_lane(access, class, lane);

@@ -44,7 +44,9 @@ impl Races {
             in_flight: InFlight::new(bytes),
             stamps: Stamps::new(bytes),
             stride,
-            intervals: (0..blocks).map(|block| Interval::new(first(block))).collect(),
+            intervals: (0..blocks)
+                .map(|block| Interval::new(first(block)))
+                .collect(),
             thresholds: vec![KeptThresholds::NONE; (blocks * threads.div_ceil(32)) as usize],
             is_stamped: true,
             has_async_proxy: false,
@@ -84,12 +86,7 @@ impl Races {
 
     /// Whether an access races with nothing, as far as stamps tell; it is recorded then. Otherwise the shadow is ready for it.
     #[inline]
-    pub fn admits(
-        &mut self,
-        access: &Access<'_>,
-        class: AccessClass,
-        pattern: Pattern,
-    ) -> bool {
+    pub fn admits(&mut self, access: &Access<'_>, class: AccessClass, pattern: Pattern) -> bool {
         let extent = Extent::of(access, pattern);
         self.refine(extent.bits, access.size);
         let (clocks, stride) = (&self.order.clocks, self.stride);
@@ -165,10 +162,22 @@ impl Races {
     /// Makes the shadow complete for the blocks whose memory is accessed.
     #[cold]
     fn prepare_shadow(&mut self, access: &Access<'_>) {
+        let clocks = &self.order.clocks;
+        let is_uniform = clocks.view(access.block, access.warp).is_some();
+        let mut opened = None;
         for lane in lanes_of(access.mask) {
             let offset = access.offsets[lane as usize];
+            // Most often lanes of one epoch access the memory of one block.
+            let is_open = |start: u32| {
+                offset.wrapping_sub(start) < self.stride
+                    && offset - start + access.size <= self.stride
+            };
+            if is_uniform && opened.is_some_and(is_open) {
+                continue;
+            }
             let thread = self.order.clocks.thread(access.block, access.warp, lane);
             self.open_shadow(access.block, thread, offset, access.size);
+            opened = Some(offset / self.stride * self.stride);
         }
     }
 
@@ -239,10 +248,7 @@ impl Races {
         }
         let HappensBefore { clocks, agents, .. } = &mut self.order;
         clocks.complete(block, id);
-        if all
-            && self.intervals[block as usize].foreign == 0
-            && agents.is_settled(block, clocks)
-        {
+        if all && self.intervals[block as usize].foreign == 0 && agents.is_settled(block, clocks) {
             let epoch = clocks.clock();
             self.begin_interval(block as usize, epoch);
         }

@@ -145,10 +145,7 @@ pub(super) fn complete_copies(
 ) -> Option<Finding> {
     let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
     let access = as_told(issuer, declared, mask, &offsets, size);
-    cluster
-        .checker
-        .as_deref_mut()?
-        .complete_copies(&access)
+    cluster.checker.as_deref_mut()?.complete_copies(&access)
 }
 
 /// The lanes of `mask`, which have accessed the objects of `size` bytes at `warp.pointers`, have found there what they synchronise
@@ -174,9 +171,7 @@ fn synchronise_watched(
     mask: u32,
     size: u32,
 ) {
-    let offsets = warp
-        .pointers
-        .map(|pointer| cluster.shared_offset(pointer));
+    let offsets = warp.pointers.map(|pointer| cluster.shared_offset(pointer));
     let access = as_told(warp.issuer(), declared, mask, &offsets, size);
     if let Some(checker) = cluster.checker.as_deref_mut() {
         checker.synchronise(&access);

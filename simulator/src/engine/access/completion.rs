@@ -51,8 +51,7 @@ fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: C
                 pointers[*lane] = copy.to;
             }
             let (bytes, declared) = (first.bytes.into(), Declared::from_word(first.declared));
-            let found =
-                complete_copies(first.issuer, cluster, declared, lanes, &pointers, bytes);
+            let found = complete_copies(first.issuer, cluster, declared, lanes, &pointers, bytes);
             if let Some(found) = found {
                 return finding::fail(warp, cluster, &found);
             }

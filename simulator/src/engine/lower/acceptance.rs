@@ -88,11 +88,7 @@ fn forms(
                 uses.async_proxy |= found.effect.proxy == Proxy::Async;
                 uses.mbarriers |= found.effect.object == ObjectUse::MbarrierInit;
             }
-            Rc::new(AcceptedForm {
-                form,
-                number,
-                uses,
-            })
+            Rc::new(AcceptedForm { form, number, uses })
         })
         .collect();
     match refusal {
