@@ -2,10 +2,10 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
 
-use common::{gpu, module};
+use common::{gpu, hold_up, module};
 use warpsmith_host::prelude::*;
 
 /// Says whether it was dropped.
@@ -15,15 +15,6 @@ impl Drop for Watched {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
-}
-
-/// Holds a stream up by a function on the host, until the result is dropped or sent to.
-fn hold_up(stream: &Stream) -> Result<mpsc::Sender<()>> {
-    let (sender, receiver) = mpsc::channel();
-    stream.host_fn(move || {
-        let _ = receiver.recv();
-    })?;
-    Ok(sender)
 }
 
 #[test]

@@ -37,21 +37,14 @@ impl<'c> IndirectCalls<'c> {
     pub(super) fn reaching(&self, target: Value<'c>) -> HashSet<Value<'c>> {
         let mut found = HashSet::new();
         let mut queue = vec![target];
-        let mut any_address = false;
+        let mut through_pointers = false;
         while let Some(value) = queue.pop() {
-            for function in functions_naming(value) {
-                if found.insert(function) {
-                    queue.push(function);
-                    if !any_address && self.callees.contains(&function) {
-                        any_address = true;
-                        for &caller in &self.callers {
-                            if found.insert(caller) {
-                                queue.push(caller);
-                            }
-                        }
-                    }
-                }
+            let mut users = functions_naming(value);
+            if !through_pointers && self.callees.contains(&value) {
+                through_pointers = true;
+                users.extend(&self.callers);
             }
+            queue.extend(users.into_iter().filter(|user| found.insert(*user)));
         }
         found
     }

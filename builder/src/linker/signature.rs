@@ -1,6 +1,6 @@
 //! What the host library is told about the module: see `warpsmith_signature`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warpsmith_signature::{INTERNAL, Kernel, Signature, Variable};
 
@@ -9,8 +9,12 @@ use super::reach::IndirectCalls;
 use super::records::Record;
 use crate::llvm::{Module, Value, calling_convention::PTX_KERNEL};
 
-/// Describes the module as it is emitted.
-pub(super) fn describe(module: &Module<'_>, records: &[Record]) -> Signature {
+/// Describes the module as it is emitted; the kernels of `take_launch` have parameters for the launch.
+pub(super) fn describe(
+    module: &Module<'_>,
+    records: &[Record],
+    take_launch: &HashSet<String>,
+) -> Signature {
     let records: HashMap<&str, &Record> = records
         .iter()
         .map(|record| (record.kernel.as_str(), record))
@@ -38,7 +42,7 @@ pub(super) fn describe(module: &Module<'_>, records: &[Record]) -> Signature {
             let record = records.get(name.as_str());
             Kernel {
                 record: record.map_or_else(Vec::new, |record| record.words.clone()),
-                takes_launch: false,
+                takes_launch: take_launch.contains(&name),
                 variables: (0..)
                     .zip(&users)
                     .filter(|(_, users)| users.contains(&kernel))

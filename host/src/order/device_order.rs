@@ -7,6 +7,7 @@ use super::launch_gate::{LaunchGate, LaunchMode};
 use super::order_lock::{OrderGuard, OrderLock};
 use super::stream_handle::StreamHandle;
 use crate::error::Result;
+use crate::panics::timeline::Reach;
 use crate::sync::lock;
 
 /// One for each device that is open.
@@ -42,6 +43,23 @@ impl DeviceOrder {
     /// The streams that may hold work: those that are alive, and those that were dropped and were not idle when that was last looked at.
     pub(crate) fn streams(&self) -> Vec<Arc<StreamHandle>> {
         lock(&self.streams).clone()
+    }
+
+    /// What comes before the present moment, in all streams.
+    pub(crate) fn reach(&self) -> Reach {
+        let mut reach = Reach::default();
+        for stream in self.streams() {
+            reach.merge(&stream.timeline().end());
+        }
+        // After the streams: one that leaves meanwhile is in either.
+        reach.add_gone();
+        reach
+    }
+
+    /// Forgets all streams: the device is idle or lost, and the last object of it is gone.
+    pub(crate) fn forget_streams(&self) {
+        let streams = std::mem::take(&mut *lock(&self.streams));
+        drop(streams);
     }
 
     /// Destroys the streams that nothing owns any more and that are idle.

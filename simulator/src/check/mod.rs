@@ -39,7 +39,11 @@
 
 mod access;
 mod agents;
+mod byte_set;
+mod cells;
 mod clock;
+mod happens_before;
+mod in_flight;
 mod interval;
 mod known;
 mod mbarriers;
@@ -49,6 +53,7 @@ mod release;
 mod shadow;
 mod shared;
 mod stamps;
+mod topology;
 mod validity;
 
 pub use access::{
