@@ -69,6 +69,7 @@ pub mod launch;
 pub mod mem;
 pub mod mma;
 pub mod panic;
+pub mod parameter;
 pub mod prelude;
 pub mod print;
 pub mod shared;

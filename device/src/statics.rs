@@ -43,7 +43,7 @@ macro_rules! numbers {
     ($($number:ty),*) => {$(
         // SAFETY: a number; the assertion below shows that it is plain data.
         unsafe impl AnyBytes for $number {}
-        const _: () = crate::__private::assert_passable::<$number>();
+        const _: () = crate::__private::assert_plain::<$number>();
     )*};
 }
 numbers!(
