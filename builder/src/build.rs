@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use crate::builtins;
 use crate::cache;
 use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
@@ -64,6 +65,7 @@ pub(crate) fn build(
     let started = SystemTime::now();
     let llvm = toolchain.llvm_library()?;
     let sysroot = DeviceSysroot::find_or_build(toolchain)?;
+    let builtins = builtins::find_or_build(toolchain, &sysroot)?;
     // Held until everything is read that the next build of this workspace may replace.
     let BuiltUnderLock {
         built,
@@ -74,22 +76,24 @@ pub(crate) fn build(
         .foreign_archives
         .iter()
         .chain(&sysroot.libraries)
+        .chain([&builtins])
         .cloned()
         .collect();
     let mut foreign = built.foreign.clone();
     foreign.extend(core_source::find(toolchain));
+    foreign.push(builtins::FOLDER.into());
     let job = LinkJob {
-        llvm: &llvm,
-        crates: &built.archives,
-        libraries: &libraries,
-        libdevice: options.libdevice.as_deref(),
+        llvm,
+        crates: built.archives.clone(),
+        libraries,
+        libdevice: options.libdevice.clone(),
         arch: options.arch,
         ptx_version: options.ptx_version,
         float: options.float,
         lines: options.debug == DebugInfo::Lines,
-        foreign: &foreign,
+        foreign,
     };
-    let ptx = linker::link(&job)?;
+    let ptx = linker::link(job)?;
     let sources = built.sources.read(&workspace)?;
     fingerprint::remember(
         kernels.origin(),

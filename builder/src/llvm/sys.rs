@@ -111,6 +111,7 @@ api! { every version {
     fn LLVMGetBufferStart(MemoryBufferRef) -> *const c_char;
     fn LLVMGetBufferSize(MemoryBufferRef) -> usize;
     fn LLVMParseBitcodeInContext2(ContextRef, MemoryBufferRef, *mut ModuleRef) -> Bool;
+    fn LLVMWriteBitcodeToMemoryBuffer(ModuleRef) -> MemoryBufferRef;
     fn LLVMLinkModules2(ModuleRef, ModuleRef) -> Bool;
     fn LLVMModuleCreateWithNameInContext(*const c_char, ContextRef) -> ModuleRef;
     fn LLVMDisposeModule(ModuleRef);
@@ -149,6 +150,8 @@ api! { every version {
     fn LLVMGetFirstInstruction(BasicBlockRef) -> ValueRef;
     fn LLVMGetNextInstruction(ValueRef) -> ValueRef;
     fn LLVMGetInstructionOpcode(ValueRef) -> c_int;
+    fn LLVMInstructionClone(ValueRef) -> ValueRef;
+    fn LLVMIsATerminatorInst(ValueRef) -> ValueRef;
     fn LLVMGetInstructionParent(ValueRef) -> BasicBlockRef;
     fn LLVMGetBasicBlockParent(BasicBlockRef) -> ValueRef;
     fn LLVMInstructionEraseFromParent(ValueRef);
@@ -158,11 +161,13 @@ api! { every version {
     fn LLVMReplaceAllUsesWith(ValueRef, ValueRef);
     fn LLVMGetOperand(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetNumOperands(ValueRef) -> c_int;
+    fn LLVMSetOperand(ValueRef, c_uint, ValueRef);
 
     // Values.
     fn LLVMGetValueName2(ValueRef, *mut usize) -> *const c_char;
     fn LLVMSetValueName2(ValueRef, *const c_char, usize);
     fn LLVMTypeOf(ValueRef) -> TypeRef;
+    fn LLVMPrintValueToString(ValueRef) -> *mut c_char;
     fn LLVMIsDeclaration(ValueRef) -> Bool;
     fn LLVMSetLinkage(ValueRef, c_int);
     fn LLVMSetVisibility(ValueRef, c_int);
@@ -172,6 +177,7 @@ api! { every version {
     fn LLVMIsAConstantInt(ValueRef) -> ValueRef;
     fn LLVMIsAConstantExpr(ValueRef) -> ValueRef;
     fn LLVMGetConstOpcode(ValueRef) -> c_int;
+    fn LLVMIsAConstant(ValueRef) -> ValueRef;
     fn LLVMIsAArgument(ValueRef) -> ValueRef;
     fn LLVMGetParamParent(ValueRef) -> ValueRef;
     fn LLVMIsAInstruction(ValueRef) -> ValueRef;
@@ -187,6 +193,8 @@ api! { every version {
     fn LLVMConstAddrSpaceCast(ValueRef, TypeRef) -> ValueRef;
 
     // Functions, parameters, calls.
+    fn LLVMAddFunction(ModuleRef, *const c_char, TypeRef) -> ValueRef;
+    fn LLVMAppendBasicBlockInContext(ContextRef, ValueRef, *const c_char) -> BasicBlockRef;
     fn LLVMGlobalGetValueType(ValueRef) -> TypeRef;
     fn LLVMGetIntrinsicID(ValueRef) -> c_uint;
     fn LLVMGetFunctionCallConv(ValueRef) -> c_uint;
@@ -224,6 +232,7 @@ api! { every version {
     fn LLVMGetPointerAddressSpace(TypeRef) -> c_uint;
 
     // Types.
+    fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt64TypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt32TypeInContext(ContextRef) -> TypeRef;
@@ -231,19 +240,28 @@ api! { every version {
     fn LLVMArrayType2(TypeRef, u64) -> TypeRef;
     fn LLVMPointerTypeInContext(ContextRef, c_uint) -> TypeRef;
     fn LLVMFunctionType(TypeRef, *mut TypeRef, c_uint, Bool) -> TypeRef;
+    fn LLVMGetElementType(TypeRef) -> TypeRef;
+    fn LLVMGetVectorSize(TypeRef) -> c_uint;
     fn LLVMGetTypeKind(TypeRef) -> c_int;
     fn LLVMGetIntTypeWidth(TypeRef) -> c_uint;
 
     // Building and changing instructions.
     fn LLVMCreateBuilderInContext(ContextRef) -> BuilderRef;
     fn LLVMDisposeBuilder(BuilderRef);
+    fn LLVMPositionBuilderAtEnd(BuilderRef, BasicBlockRef);
+    fn LLVMInsertIntoBuilder(BuilderRef, ValueRef);
+    fn LLVMBuildRetVoid(BuilderRef) -> ValueRef;
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
     fn LLVMBuildLoad2(BuilderRef, TypeRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildStore(BuilderRef, ValueRef, ValueRef) -> ValueRef;
     fn LLVMBuildNeg(BuilderRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildFPCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
+    fn LLVMBuildExtractElement(BuilderRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildInsertElement(BuilderRef, ValueRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildAddrSpaceCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;
+    fn LLVMIsAtomic(ValueRef) -> Bool;
     fn LLVMGetOrdering(ValueRef) -> c_int;
     fn LLVMGetAtomicRMWBinOp(ValueRef) -> c_int;
     fn LLVMGetFastMathFlags(ValueRef) -> c_uint;

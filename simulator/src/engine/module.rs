@@ -87,6 +87,8 @@ pub struct Kernel {
     pub(crate) dynamic_shared_base: u32,
     /// Addresses of the module's constant memory.
     pub(crate) constants: (u64, u64),
+    /// Bytes of constant memory that the module takes.
+    pub(crate) constant_bytes: u64,
     /// Whether it can come to an instruction that accesses memory by the asynchronous proxy.
     pub(crate) uses_async_proxy: bool,
 }

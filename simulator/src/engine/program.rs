@@ -35,6 +35,8 @@ pub(crate) struct Function {
     pub constants: Aligned,
     /// Size of the register frame.
     pub frame_bytes: u32,
+    /// The places of registers in the frame. None overlaps another.
+    pub registers: Vec<Passed>,
     /// Registers that may be read before they are written, as (offset, bytes): they start as zero.
     pub zeroed: Vec<(u32, u32)>,
     pub local_bytes: u32,

@@ -140,6 +140,12 @@ fn lower_functions<'a>(
     let constants = constants.fold((u64::MAX, 0), |(low, high), g| {
         (low.min(g.address), high.max(g.address + g.size))
     });
+    let constant_bytes = globals
+        .iter()
+        .filter(|global| global.space == GlobalSpace::Const)
+        .fold(0u64, |end, global| {
+            end.next_multiple_of(global.align.max(1)) + global.size
+        });
     let mut kernels = HashMap::new();
     for (number, function) in defined.iter().enumerate().filter(|(_, f)| f.entry) {
         let mut offset = 0u32;
@@ -175,6 +181,7 @@ fn lower_functions<'a>(
             program: program.clone(),
             entry: number as u32,
             constants,
+            constant_bytes,
             dynamic_shared_base: context.shared.dynamic_base(number as u32),
         };
         kernels.insert(function.name.to_owned(), Arc::new(kernel));
