@@ -239,11 +239,11 @@ impl UseHistory {
 
     /// A count that has reached its limit, by guards that were forgotten, stays there: graphs are kept out for good.
     fn change_host_accesses(&self, change: impl Fn(u32) -> u32) {
-        let changed =
-            self.host_accesses
-                .try_update(Ordering::AcqRel, Ordering::Acquire, |count| {
-                    (count != u32::MAX).then(|| change(count))
-                });
+        let changed = self
+            .host_accesses
+            .try_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+                (count != u32::MAX).then(|| change(count))
+            });
         // `Err`: at the limit, nothing changed.
         let _ = changed;
     }
