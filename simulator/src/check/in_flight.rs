@@ -105,12 +105,12 @@ impl InFlight {
                 && copies.by.site == access.site;
             if is_own && rest & copies.mask != 0 {
                 for lane in lanes_of(rest & copies.mask) {
-                    let offset = copies.offsets[lane as usize];
-                    if offset == access.offsets[lane as usize] {
-                        self.bytes.remove(offset, copies.size);
-                        copies.mask &= !(1 << lane);
-                        rest &= !(1 << lane);
-                    }
+                    // Of one instruction, a lane's copies are done in the order of their issue.
+                    let offset = access.offsets[lane as usize];
+                    debug_assert_eq!(offset, copies.offsets[lane as usize]);
+                    self.bytes.remove(offset, copies.size);
+                    copies.mask &= !(1 << lane);
+                    rest &= !(1 << lane);
                 }
             }
             copies.mask != 0
