@@ -15,15 +15,18 @@ mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod launch_parameters;
 mod line_directives;
 mod lines;
 mod panics;
+mod reach;
 mod reachable;
 mod records;
 mod replaced;
 mod requirements;
 mod shared;
 mod short_names;
+mod signature;
 mod spaces;
 mod symbols;
 mod template;
@@ -148,6 +151,7 @@ fn link_here(
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
+    let take_launch = launch_parameters::pass(&module);
     copies::widen(&module);
     atomics::restore(&module);
     module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
@@ -161,6 +165,7 @@ fn link_here(
         Some(lines::number(&module, &job.foreign))
     };
     dump(&module, "after");
+    let signature = signature::describe(&module, &records, &take_launch);
     *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Optimised {
         bitcode: module.to_bitcode(),
         features: version.feature(),
@@ -168,10 +173,13 @@ fn link_here(
     });
     Ok(module.emit(&machine).map(|ptx| {
         let ptx = globals::mark_managed(ptx, &managed);
-        match chains {
+        let ptx = match chains {
             Some(chains) => line_directives::write(&ptx, &chains),
             None => ptx,
-        }
+        };
+        // SAFETY: the text was made of the module that the signature describes, and the records come from `#[kernel]`, or from code that
+        // says `unsafe` to make one.
+        unsafe { warpsmith_signature::sign(&ptx, &signature) }
     }))
 }
 

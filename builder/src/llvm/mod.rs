@@ -4,7 +4,8 @@
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
 //! From the base up: `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
-//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `debug_builder`, `probe`.
+//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` (more methods of `value`),
+//! `debug_builder`, `probe`.
 
 mod build;
 mod context;
@@ -16,6 +17,7 @@ mod instruction;
 mod library;
 mod location;
 mod module;
+mod parameters;
 mod probe;
 mod scope;
 pub mod sys;

@@ -201,6 +201,11 @@ api! { every version {
     fn LLVMCountParams(ValueRef) -> c_uint;
     fn LLVMGetParam(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetCalledValue(ValueRef) -> ValueRef;
+    fn LLVMGetCalledFunctionType(ValueRef) -> TypeRef;
+    fn LLVMGetInstructionCallConv(ValueRef) -> c_uint;
+    fn LLVMSetInstructionCallConv(ValueRef, c_uint);
+    fn LLVMGetTailCallKind(ValueRef) -> c_int;
+    fn LLVMSetTailCallKind(ValueRef, c_int);
     fn LLVMGetNumArgOperands(ValueRef) -> c_uint;
     fn LLVMGetInlineAsmAsmString(ValueRef, *mut usize) -> *const c_char;
     fn LLVMGetInlineAsmConstraintString(ValueRef, *mut usize) -> *const c_char;
@@ -212,6 +217,8 @@ api! { every version {
     fn LLVMCreateTypeAttribute(ContextRef, c_uint, TypeRef) -> AttributeRef;
     fn LLVMCreateStringAttribute(ContextRef, *const c_char, c_uint, *const c_char, c_uint) -> AttributeRef;
     fn LLVMAddAttributeAtIndex(ValueRef, c_uint, AttributeRef);
+    fn LLVMGetAttributeCountAtIndex(ValueRef, c_uint) -> c_uint;
+    fn LLVMGetAttributesAtIndex(ValueRef, c_uint, *mut AttributeRef);
     fn LLVMRemoveEnumAttributeAtIndex(ValueRef, c_uint, c_uint);
     fn LLVMRemoveStringAttributeAtIndex(ValueRef, c_uint, *const c_char, c_uint);
     fn LLVMGetEnumAttributeAtIndex(ValueRef, c_uint, c_uint) -> AttributeRef;
@@ -231,6 +238,15 @@ api! { every version {
     fn LLVMSetGlobalConstant(ValueRef, Bool);
     fn LLVMGetPointerAddressSpace(TypeRef) -> c_uint;
 
+    // Functions.
+    fn LLVMDeleteFunction(ValueRef);
+    fn LLVMSetFunctionCallConv(ValueRef, c_uint);
+    fn LLVMGetLinkage(ValueRef) -> c_int;
+    fn LLVMGetVisibility(ValueRef) -> c_int;
+    fn LLVMSetSubprogram(ValueRef, MetadataRef);
+    fn LLVMRemoveBasicBlockFromParent(BasicBlockRef);
+    fn LLVMAppendExistingBasicBlock(ValueRef, BasicBlockRef);
+
     // Types.
     fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
@@ -242,6 +258,9 @@ api! { every version {
     fn LLVMFunctionType(TypeRef, *mut TypeRef, c_uint, Bool) -> TypeRef;
     fn LLVMGetElementType(TypeRef) -> TypeRef;
     fn LLVMGetVectorSize(TypeRef) -> c_uint;
+    fn LLVMGetReturnType(TypeRef) -> TypeRef;
+    fn LLVMCountParamTypes(TypeRef) -> c_uint;
+    fn LLVMGetParamTypes(TypeRef, *mut TypeRef);
     fn LLVMGetTypeKind(TypeRef) -> c_int;
     fn LLVMGetIntTypeWidth(TypeRef) -> c_uint;
 
