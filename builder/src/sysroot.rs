@@ -13,7 +13,7 @@ use crate::error::{BuildError, IoContext};
 use crate::toolchain::Toolchain;
 
 /// Raised when a change here makes older cached sysroots wrong.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// The file that lists the archives and their metadata with their sizes, written last.
 const CONTENTS: &str = "contents.json";
@@ -102,6 +102,23 @@ fn is_rlib_of(path: &Path, krate: &str) -> bool {
         .is_some_and(|(name, _)| name == krate)
 }
 
+/// Whether an archive has only a stub of what rustc wants to know of the crate, and the rest lies beside it: cargo 1.101 makes such.
+fn has_stub_of_metadata(rlib: &Path) -> bool {
+    /// No crate's metadata is that small.
+    const STUB: u64 = 2048;
+    let Ok(file) = fs::File::open(rlib) else {
+        return false;
+    };
+    let cache = object::ReadCache::new(file);
+    let Ok(archive) = object::read::archive::ArchiveFile::parse(&cache) else {
+        return false;
+    };
+    archive
+        .members()
+        .flatten()
+        .any(|member| member.name() == b"lib.rmeta" && member.file_range().1 < STUB)
+}
+
 /// Builds into `folder`, which becomes the sysroot.
 fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), BuildError> {
     let seed = folder.join("seed");
@@ -137,8 +154,8 @@ fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), Buil
             .iter()
             .find(|path| is_rlib_of(path, krate))
             .ok_or_else(|| BuildError::Setup(format!("cargo built no `{krate}` for the GPU")))?;
-        // A newer cargo keeps what rustc wants to know of a crate in a file of its own, and only a stub of it in the archive.
-        let metadata = Some(rlib.with_extension("rmeta")).filter(|path| path.is_file());
+        let metadata = Some(rlib.with_extension("rmeta"))
+            .filter(|file| file.is_file() && has_stub_of_metadata(rlib));
         for file in [Some(rlib.clone()), metadata].into_iter().flatten() {
             let name = Path::new(LIBRARY_FOLDER).join(file.file_name().unwrap_or_default());
             let to = folder.join(&name);

@@ -1,13 +1,15 @@
 //! The developer's commands: `cargo xtask --help` lists them.
 //!
 //! Each command is one small module under `commands`. What several of them need stands in `cargo` (running cargo and
-//! finding what it built), `environment` (variables), `workspace` (paths) and `progress` (saying what goes on).
+//! finding what it built), `environment` (variables), `workspace` (paths), `toolchains` (rustup's)
+//! and `progress` (saying what goes on).
 
 mod cargo;
 mod commands;
 mod driver;
 mod environment;
 mod progress;
+mod toolchains;
 mod workspace;
 
 use clap::{Parser, Subcommand};

@@ -1,6 +1,9 @@
 //! Probe kernels: each shows one thing that every kernel relies on. `probe.rs` says what must stand in their PTX.
 #![no_std]
 
+/// The version of kernel records, which the builder writes.
+mod record;
+
 use core::arch::asm;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -118,7 +121,7 @@ pub unsafe extern "ptx-kernel" fn probe_flush(data: *mut f32, a: f32, b: f32) {
 #[unsafe(export_name = "__warpsmith_kernel.probe_record")]
 static RECORD: [u32; 28] = {
     let mut words = [0; 28];
-    let header = [0x314B5357, 1, 3, 64, 2, 1];
+    let header = [0x314B5357, record::VERSION, 3, 64, 2, 1];
     let parameters = [1, 4, 4, 0, 4, 32, 8, 0, 3, 4, 4, 0];
     let mut i = 0;
     while i < header.len() {

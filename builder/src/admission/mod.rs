@@ -14,6 +14,7 @@ use crate::cache;
 use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::fingerprint;
+use crate::linker;
 use crate::options::{KernelSource, Options};
 use crate::toolchain::Toolchain;
 use crate::toolchain::tested::{self, Standing};
@@ -60,6 +61,10 @@ fn probe(toolchain: &Toolchain, krate: PathBuf) -> Result<String, String> {
         "[package]\nname = \"probe-kernels\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n",
     )?;
     write("src/lib.rs", probe::SOURCE)?;
+    write(
+        "src/record.rs",
+        &format!("pub const VERSION: u32 = {};\n", linker::RECORD_VERSION),
+    )?;
     let mut options = Options {
         arch: Arch::Sm90,
         ..Options::default()

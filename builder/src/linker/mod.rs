@@ -46,6 +46,7 @@ use crate::llvm::{
 };
 
 pub(crate) use float::FloatOptions;
+pub(crate) use records::VERSION as RECORD_VERSION;
 use untranslatable::Optimised;
 
 /// What to link, and how.

@@ -12,7 +12,8 @@ use crate::llvm::{Attribute, Module, Value, calling_convention};
 /// Beginning of a record's symbol.
 pub const PREFIX: &str = "__warpsmith_kernel.";
 const MAGIC: u32 = 0x314B_5357;
-const VERSION: u32 = 2;
+/// The version of records that this linker reads.
+pub(crate) const VERSION: u32 = 2;
 const HEADER_WORDS: usize = 16;
 const WORDS_PER_PARAMETER: usize = 4;
 

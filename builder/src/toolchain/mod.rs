@@ -90,6 +90,11 @@ impl Toolchain {
         })
     }
 
+    /// Its version as numbers.
+    pub fn release(&self) -> Result<Release, BuildError> {
+        self.release.parse().map_err(BuildError::Setup)
+    }
+
     /// The major version of its LLVM, `None` if rustc names none.
     pub fn llvm_major(&self) -> Option<u32> {
         self.llvm_version.split('.').next()?.parse().ok()

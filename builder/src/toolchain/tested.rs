@@ -74,7 +74,7 @@ pub fn described() -> String {
 impl Toolchain {
     /// How the toolchain stands to the tested ones; an error for one that is too old to work.
     pub fn standing(&self) -> Result<Standing, BuildError> {
-        let release: Release = self.release.parse().map_err(BuildError::Setup)?;
+        let release = self.release()?;
         if release < OLDEST || self.llvm_major().is_some_and(|major| major < OLDEST_LLVM) {
             return Err(BuildError::Setup(format!(
                 "rustc {} with LLVM {} is too old: kernels need rustc {OLDEST} with LLVM {OLDEST_LLVM}, or a newer one. \

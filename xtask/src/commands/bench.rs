@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the kernels on a GPU, the simulator, or the builder.
 
-use super::{bench_build, run, setup};
+use super::{bench_build, bench_toolchains, run, setup};
 use crate::{cargo, workspace};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
@@ -25,6 +25,8 @@ enum Benchmark {
     Simulator,
     /// The first device build ever, another project's first, a rebuild after an edit, and a build with nothing changed.
     Build,
+    /// The reference kernels' PTX and registers by toolchain, for each that is installed; writes the tables of the book.
+    Toolchains,
 }
 
 /// Measures what was asked for.
@@ -42,6 +44,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             "speed",
         ])),
         Some(Benchmark::Build) => bench_build::run(),
+        Some(Benchmark::Toolchains) => bench_toolchains::run(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod bench;
 mod bench_build;
+mod bench_toolchains;
 pub mod build_ptx;
 pub mod bundle;
 pub mod codegen;

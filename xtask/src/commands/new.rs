@@ -1,4 +1,5 @@
-//! `cargo xtask new DIR`: makes a user's project, one package whose kernels stand in `src/kernels.rs`.
+//! `cargo xtask new DIR`: makes a user's project, one package whose kernels stand in `src/kernels.rs`, with a program and a test
+//! that launch them. It pins no toolchain.
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The project's files: where each goes, and its text with `{{...}}` to fill in.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 9] = [
     (
         "Cargo.toml",
         include_str!("../../templates/project/Cargo.toml.in"),
@@ -15,6 +16,14 @@ const FILES: [(&str, &str); 7] = [
     (
         "build.rs",
         include_str!("../../templates/project/build.rs.in"),
+    ),
+    (
+        "README.md",
+        include_str!("../../templates/project/README.md.in"),
+    ),
+    (
+        "src/lib.rs",
+        include_str!("../../templates/project/lib.rs.in"),
     ),
     (
         "src/kernels.rs",
@@ -29,8 +38,8 @@ const FILES: [(&str, &str); 7] = [
         include_str!("../../templates/project/config.toml.in"),
     ),
     (
-        "rust-toolchain.toml",
-        include_str!("../../../rust-toolchain.toml"),
+        "tests/kernels.rs",
+        include_str!("../../templates/project/tests.rs.in"),
     ),
     (".gitignore", "/target/\n"),
 ];
@@ -75,7 +84,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     fs::rename(staging.keep(), &dir)
         .with_context(|| format!("could not make {}", dir.display()))?;
     println!(
-        "Made {}. Now:\n    cd {}\n    cargo run",
+        "Made {}. Now:\n    cd {}\n    cargo run\n    cargo test",
         dir.display(),
         options.dir.display()
     );
@@ -114,6 +123,7 @@ fn write_project(folder: &Path, name: &str) -> Result<()> {
         fs::create_dir_all(target.parent().context("a file has a folder")?)?;
         let text = text
             .replace("{{name}}", name)
+            .replace("{{crate}}", &name.replace('-', "_"))
             .replace("{{warpsmith}}", root);
         fs::write(&target, text)
             .with_context(|| format!("could not write {}", target.display()))?;
@@ -136,10 +146,12 @@ mod tests {
     #[test]
     fn fills_in_every_placeholder() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        write_project(folder.path(), "demo").expect("the templates can be written");
+        write_project(folder.path(), "my-demo").expect("the templates can be written");
         for (path, _) in FILES {
             let text = fs::read_to_string(folder.path().join(path)).expect("the file was written");
             assert!(!text.contains("{{"), "{path} has a placeholder left");
         }
+        let main = fs::read_to_string(folder.path().join("src/main.rs")).expect("it was written");
+        assert!(main.contains("use my_demo::"), "{main}");
     }
 }
