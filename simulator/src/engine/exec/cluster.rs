@@ -97,7 +97,7 @@ impl<'g> Cluster<'g> {
         let mut memory = Aligned::default();
         memory.ensure(stride * blocks);
         let checks = grid.checks;
-        let checker = (checks.follow_shared_memory() && shared > 0).then(|| {
+        let checker = (grid.follows_writes() && shared > 0).then(|| {
             let mut checker = SharedMemory::new(
                 blocks as u32,
                 grid.threads,
@@ -105,10 +105,10 @@ impl<'g> Cluster<'g> {
                 checks.races,
                 checks.uninitialised,
             );
-            if grid.uses_async_proxy {
+            if grid.uses.async_proxy {
                 checker = checker.with_async_proxy();
             }
-            if checks.mbarriers {
+            if checks.mbarriers && grid.uses.mbarriers {
                 checker = checker.with_mbarriers();
             }
             Box::new(checker)

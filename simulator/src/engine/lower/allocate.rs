@@ -477,7 +477,7 @@ fn finish(name: &str, builder: &Builder, placed: Placed, zeroed: Vec<(u32, u32)>
         zeroed,
         local_bytes: builder.local_bytes,
         local_align: builder.local_align,
-        uses_async_proxy: builder.uses_async_proxy,
+        uses: builder.uses,
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),

@@ -173,7 +173,7 @@ fn lower_functions<'a>(
             parameters,
             static_shared,
             local_bytes: program.local_bytes(number as u32),
-            uses_async_proxy: program.uses_async_proxy(number as u32),
+            uses: program.uses(number as u32),
             registers: function.max_registers.unwrap_or(255).min(pressure.max(16)),
             max_threads: function.max_threads,
             exact_threads: function.exact_threads,

@@ -1,4 +1,12 @@
 //! Finds rustc, its version, its sysroot and the LLVM library in it.
+//!
+//! Kernels compile with whatever rustc the user has: [`tested`] says which ones the tests have passed with, and
+//! `admission` tries any other one with probe kernels.
+
+mod release;
+pub mod tested;
+
+pub use release::Release;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,10 +33,6 @@ pub struct Toolchain {
 
 /// rustc's name of the GPU target.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
-/// The LLVM that the linker's bindings were written and tested against.
-pub const LLVM_MAJOR: &str = "22";
-/// The rustc that everything was tested with.
-pub const TESTED_RELEASE: &str = "1.95.0";
 
 impl Toolchain {
     /// Asks `$RUSTC` (set in build scripts), else `rustc`.
@@ -86,8 +90,14 @@ impl Toolchain {
         })
     }
 
+    /// The major version of its LLVM, `None` if rustc names none.
+    pub fn llvm_major(&self) -> Option<u32> {
+        self.llvm_version.split('.').next()?.parse().ok()
+    }
+
     /// rustc's LLVM library.
     pub fn llvm_library(&self) -> Result<PathBuf, BuildError> {
+        self.standing()?;
         let folder = self.sysroot.join("lib");
         let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
             .into_iter()
@@ -100,21 +110,13 @@ impl Toolchain {
             })
             .collect();
         found.sort();
-        let library = found.pop().ok_or_else(|| {
+        found.pop().ok_or_else(|| {
             BuildError::Setup(format!(
                 "no libLLVM.so in {}: this rustc is not one of rustup's (distributions link LLVM elsewhere). \
-                 Install it with `rustup toolchain install {TESTED_RELEASE}`",
+                 Install rustup's with `rustup toolchain install stable`",
                 folder.display()
             ))
-        })?;
-        if self.llvm_version.split('.').next() != Some(LLVM_MAJOR) {
-            return Err(BuildError::Setup(format!(
-                "rustc {} has LLVM {}, and the PTX linker needs LLVM {LLVM_MAJOR}. \
-                 Use `rustup toolchain install {TESTED_RELEASE}` and `channel = \"{TESTED_RELEASE}\"` in rust-toolchain.toml",
-                self.release, self.llvm_version
-            )));
-        }
-        Ok(library)
+        })
     }
 
     /// A short name for what is cached per toolchain.
