@@ -34,7 +34,7 @@ pub enum FaultKind {
     Deadlock,
     /// Two unordered conflicting accesses.
     Race,
-    /// A read of uninitialised memory.
+    /// A read of uninitialised memory, or, in a shuffle, of a lane that takes no part.
     Uninitialised,
     /// An initialised mbarrier written by something else than its operations.
     MbarrierOverwritten,

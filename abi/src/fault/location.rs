@@ -46,7 +46,7 @@ pub struct Frame {
 
 impl Frame {
     /// The location that is the user's: the innermost one on the way of inlining that is in no library (Rust's standard library,
-    /// CUDA's headers). If all are, the innermost one.
+    /// the device library, CUDA's headers). If all are, the innermost one.
     pub fn user_location(&self) -> Option<&SourceLocation> {
         let location = self.location.as_ref()?;
         Some(match self.library_depth() {
@@ -55,14 +55,46 @@ impl Frame {
         })
     }
 
+    /// Whether all of it is a library's: then the user's line is that of the call.
+    pub fn is_library(&self) -> bool {
+        self.users().is_none() && self.location.is_some()
+    }
+
     /// How many of the functions that are inlined here are a library's, the innermost ones; 0 if all are.
     pub(super) fn library_depth(&self) -> usize {
-        self.location
-            .iter()
-            .chain(self.inlined.iter().map(|inlined| &inlined.call))
-            .position(|location| !is_library(&location.file))
-            .unwrap_or(0)
+        self.users().unwrap_or(0)
     }
+
+    /// The number of the innermost location that is the user's, from the innermost one outwards.
+    fn users(&self) -> Option<usize> {
+        let locations = self
+            .location
+            .iter()
+            .chain(self.inlined.iter().map(|inlined| &inlined.call));
+        // The last one stands in the function itself.
+        let last = self.inlined.len();
+        locations.enumerate().position(|(number, location)| {
+            !(is_library(&location.file) || number == last && is_library_function(&self.function))
+        })
+    }
+}
+
+/// Crates whose functions are no user's.
+const LIBRARY_CRATES: &[&str] = &[
+    "core",
+    "alloc",
+    "std",
+    "compiler_builtins",
+    "warpsmith_device",
+];
+
+/// Whether a function, by its mangled name, belongs to a library.
+fn is_library_function(name: &str) -> bool {
+    let name = format!("{:#}", rustc_demangle::demangle(name));
+    // The type of `<T as Trait>::method` is what it belongs to.
+    let path = name.trim_start_matches(['<', '&', '[', '(']);
+    path.split_once("::")
+        .is_some_and(|(first, _)| LIBRARY_CRATES.contains(&first.trim_start_matches("mut ")))
 }
 
 /// Parts of the paths of files that are no user's: Rust's standard library, wherever its source lies, and the headers of CUDA and

@@ -112,6 +112,14 @@ pub struct WaitingThreads {
 
 impl std::error::Error for Fault {}
 
+impl FaultOrigin {
+    /// The number of the innermost frame that is the user's; 0 if all are a library's.
+    fn users_frame(&self) -> usize {
+        let users = self.frames.iter().position(|frame| !frame.is_library());
+        users.unwrap_or(0)
+    }
+}
+
 impl Fault {
     /// A fault of a kernel, with nothing but its message known yet.
     pub fn in_kernel(kind: FaultKind, message: impl Into<String>, origin: FaultOrigin) -> Self {
@@ -134,9 +142,11 @@ impl Fault {
         }
     }
 
-    /// Where in the user's source it happened, if that is known: [`Frame::user_location`] of the innermost function.
+    /// Where in the user's source it happened, if that is known: [`Frame::user_location`] of the innermost function that is the
+    /// user's; of the innermost one if all are a library's.
     pub fn location(&self) -> Option<&SourceLocation> {
-        self.origin.as_ref()?.frames.first()?.user_location()
+        let origin = self.origin.as_ref()?;
+        origin.frames.get(origin.users_frame())?.user_location()
     }
 }
 

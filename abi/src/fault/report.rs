@@ -10,10 +10,18 @@ impl fmt::Display for Fault {
         if let Some(origin) = &self.origin {
             let thread = Thread(origin.block, origin.thread);
             write!(f, "\n    in kernel {}, {thread}", origin.kernel)?;
-            if let Some(frame) = origin.frames.first()
+            let users = origin.users_frame();
+            if let Some(frame) = origin.frames.get(users)
                 && let Some(location) = frame.user_location()
             {
                 write!(f, "\n    at {location}{}", Inlining(frame, "\n    "))?;
+            }
+            for frame in origin.frames[..users.min(origin.frames.len())].iter().rev() {
+                let function = rustc_demangle::demangle(&frame.function);
+                write!(f, "\n    which calls {function:#}")?;
+                if let Some(location) = frame.user_location() {
+                    write!(f, ", at {location}")?;
+                }
             }
         }
         if let Some(access) = &self.access
@@ -31,7 +39,10 @@ impl fmt::Display for Fault {
         for note in &self.notes {
             write!(f, "\n    {note}")?;
         }
-        let callers = self.origin.iter().flat_map(|origin| &origin.frames).skip(1);
+        let callers = self
+            .origin
+            .iter()
+            .flat_map(|origin| origin.frames.iter().skip(origin.users_frame() + 1));
         for frame in callers {
             let function = rustc_demangle::demangle(&frame.function);
             write!(f, "\n    called from {function:#}")?;

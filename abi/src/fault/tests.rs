@@ -246,3 +246,45 @@ fn json_of_another_version() {
     assert_eq!(fault, Fault::outside_kernels(FaultKind::Other, "odd"));
     assert_eq!(fault.kind.code(), CUresult::CUDA_ERROR_UNKNOWN);
 }
+
+/// A function of a library that the compiler did not inline.
+#[test]
+fn a_librarys_function_is_named_behind_the_users_call() {
+    let library = "_ZN16warpsmith_device4warp3sum17h0123456789abcdefE";
+    let frames = vec![
+        frame(
+            "_ZN4core4iter4fold17h0123456789abcdefE",
+            at("/x/library/core/src/iter.rs", 9, 1),
+        ),
+        frame(library, at("/home/me/warpsmith/device/src/warp.rs", 88, 5)),
+        frame("scan", at("/src/scan.rs", 20, 9)),
+        frame("kernel", at("/src/kernel.rs", 7, 1)),
+    ];
+    let fault = Fault::in_kernel(FaultKind::Trap, "trap", origin(frames.clone()));
+    assert_eq!(fault.location(), at("/src/scan.rs", 20, 9).as_ref());
+    let text = fault.to_string();
+    let lines: Vec<&str> = text.lines().skip(2).map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "at /src/scan.rs:20:9",
+            "which calls warpsmith_device::warp::sum, at /home/me/warpsmith/device/src/warp.rs:88:5",
+            "which calls core::iter::fold, at /x/library/core/src/iter.rs:9:1",
+            "called from kernel at /src/kernel.rs:7:1",
+        ]
+    );
+    // A closure of the user's that was inlined there is the user's line.
+    let mut folded = frames[0].clone();
+    folded.inlined.push(InlinedCall {
+        function: Some("scan::{closure}".into()),
+        call: folded
+            .location
+            .replace(at("/src/scan.rs", 21, 3).unwrap())
+            .unwrap(),
+    });
+    let fault = Fault::in_kernel(FaultKind::Trap, "trap", origin(vec![folded]));
+    assert_eq!(fault.location(), at("/src/scan.rs", 21, 3).as_ref());
+    // With nothing of the user's there is still a line.
+    let fault = Fault::in_kernel(FaultKind::Trap, "trap", origin(frames[..2].to_vec()));
+    assert_eq!(fault.location(), frames[0].location.as_ref());
+}

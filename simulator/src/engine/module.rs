@@ -85,6 +85,10 @@ pub struct Kernel {
     pub(crate) entry: u32,
     /// Where its dynamic shared memory starts.
     pub(crate) dynamic_shared_base: u32,
+    /// Where it would start without gaps between variables.
+    pub(crate) packed_shared_base: u32,
+    /// Where static shared memory ends, with the gaps between variables.
+    pub(crate) static_end: u32,
     /// Addresses of the module's constant memory.
     pub(crate) constants: (u64, u64),
     /// Bytes of constant memory that the module takes.

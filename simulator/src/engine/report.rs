@@ -41,7 +41,8 @@ impl Pool<'_> {
             })
         });
         let warp = &resident.warps[warp];
-        let mut frames = source_frames(warp, self.grid.program, fault.lane as usize);
+        let place = (warp.frame, warp.pc);
+        let mut frames = source_frames(warp, self.grid.program, place, fault.lane as usize);
         let (mut block, mut index) = (warp.block, warp.index);
         if let Some(issuer) = fault.issuer {
             if (issuer.block, issuer.warp) != (block, index) {
@@ -77,7 +78,8 @@ impl Pool<'_> {
                 first.get_or_insert((index, lane, group.frame, pc));
                 barriers += u32::from(matches!(group.wait, Wait::Barrier { .. }));
                 let what = group.wait.describe(function.instruction_name(pc));
-                let location = program.frame(function, pc).user_location().cloned();
+                let frames = source_frames(warp, program, (group.frame, pc), lane as usize);
+                let location = users_location(&frames).cloned();
                 let threads = group.mask.count_ones();
                 // Threads count as one group where their lines read the same.
                 let shown = |location: &Option<SourceLocation>| {
@@ -150,10 +152,21 @@ impl Pool<'_> {
     }
 }
 
-/// The functions that a lane of a warp's current group is in, the innermost first, with the present location in each.
-fn source_frames(warp: &Warp, program: &Program, lane: usize) -> Vec<Frame> {
-    let mut frames = vec![program.frame(warp.function_of(program), warp.pc)];
-    let mut frame = &warp.frames[warp.frame as usize];
+/// The user's line among the functions that a thread is in.
+fn users_location(frames: &[Frame]) -> Option<&SourceLocation> {
+    let users = frames.iter().find(|frame| !frame.is_library());
+    users.or(frames.first())?.user_location()
+}
+
+/// The functions that a lane is in which has come to a frame and an instruction there, the innermost first, with its location in each.
+fn source_frames(
+    warp: &Warp,
+    program: &Program,
+    (frame, pc): (u32, u32),
+    lane: usize,
+) -> Vec<Frame> {
+    let mut frame = &warp.frames[frame as usize];
+    let mut frames = vec![program.frame(&program.functions[frame.function as usize], pc)];
     while let Some(caller) = frame.caller(lane)
         && let Some(outer) = warp.frames.get(caller.parent as usize)
         && frames.len() <= MAX_CALLERS

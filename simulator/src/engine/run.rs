@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::access::finding;
 use super::exec::grid::Grid;
 use super::exec::resident::{Resident, Turn};
+use super::exec::shared_map::SharedMap;
 use super::exec::warp::RawFault;
 use super::fault::{FaultDetails, FaultOrigin};
 use super::observe::LaunchEvent;
@@ -75,7 +76,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
     }
     let shared = u64::from(kernel.dynamic_shared_base) + u64::from(launch.dynamic_shared);
     let shared_bytes = if launch.dynamic_shared == 0 {
-        u64::from(kernel.static_shared)
+        u64::from(kernel.static_end)
     } else {
         shared
     };
@@ -85,6 +86,13 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
             format!("{shared_bytes} bytes of shared memory for a block"),
         ));
     }
+    let shared_map = match environment.checks.bounds {
+        true => {
+            let dynamic = kernel.dynamic_shared_base..shared_bytes as u32;
+            SharedMap::of_kernel(&kernel.program, kernel.entry, dynamic)
+        }
+        false => SharedMap::whole(shared_bytes as u32),
+    };
     let [x, y, _] = launch.block;
     let warps = (threads as u32).div_ceil(32);
     let thread_indices = (0..warps)
@@ -112,6 +120,11 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         warps,
         dynamic_shared: launch.dynamic_shared,
         shared_bytes: shared_bytes as u32,
+        shared_total: match launch.dynamic_shared {
+            0 => kernel.static_shared,
+            dynamic => kernel.packed_shared_base.saturating_add(dynamic),
+        },
+        shared_map,
         params: launch.params,
         memory: environment.memory,
         runtime: environment.runtime,

@@ -84,6 +84,31 @@ impl Refused {
         warp.fail_with(FaultKind::IllegalAddress, self.lane, what, details);
     }
 
+    /// Records that the bytes, at an offset in a block's shared memory, are not all of one variable.
+    #[cold]
+    pub fn between_variables(self, warp: &mut Warp, cluster: &Cluster<'_>, offset: u64) {
+        let what = format!(
+            "invalid shared {} of {} bytes at {:#x}: out of bounds",
+            kind_name(self.kind),
+            self.size,
+            self.offset
+        );
+        let mut details = self.details(Vec::new());
+        if let Some(access) = &mut details.access {
+            let grid = cluster.grid;
+            access.nearest = grid.shared_map.nearest(offset).map(|near| {
+                NearestAllocation {
+                    what: near.name(grid.program),
+                    // As an address of the block that the access goes to.
+                    base: self.offset - offset + u64::from(near.start),
+                    size: u64::from(near.end - near.start),
+                    freed: false,
+                }
+            });
+        }
+        warp.fail_with(FaultKind::IllegalAddress, self.lane, what, details);
+    }
+
     /// Records that the address is not a multiple of what it must be.
     #[cold]
     pub fn misaligned(self, warp: &mut Warp) {

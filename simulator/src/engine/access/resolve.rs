@@ -1,7 +1,7 @@
 //! From the addresses of all lanes to host memory, at once.
 //!
 //! The fast paths test all lanes together: a row of consecutive elements, any addresses inside one extent of global memory that is
-//! known to be accessible, or any offsets inside the block's shared memory. Everything else is checked lane by lane in
+//! known to be accessible, or any offsets inside one variable of the block's shared memory. Everything else is checked lane by lane in
 //! [`locate`](super::locate), which makes the error reports.
 
 use super::declared::{Declared, Region};
@@ -138,16 +138,19 @@ pub(super) fn resolve<const SPACE: u8>(
     if SPACE == IN_SHARED || SPACE == GENERIC {
         let mask = warp.mask;
         let base = if SPACE == GENERIC { SHARED } else { 0 };
-        let (mut highest, mut low_bits) = (0, 0);
+        let [start, end] = warp.shared_extents[declared.extent()].map(u64::from);
+        let (mut lowest, mut highest, mut low_bits) = (u64::MAX, 0, 0);
         for lane in 0..LANES {
             let on = mask >> lane & 1 != 0;
             let offset = addresses[lane].wrapping_sub(base);
+            lowest = lowest.min(if on { offset } else { u64::MAX });
             highest = highest.max(if on { offset } else { 0 });
             low_bits |= if on { offset } else { 0 };
         }
         if low_bits & (bytes - 1) == 0
-            && highest + bytes <= u64::from(warp.shared_size)
+            && lowest >= start
             && highest < WINDOWS
+            && highest + bytes <= end
         {
             let shared = warp.shared;
             for lane in 0..LANES {

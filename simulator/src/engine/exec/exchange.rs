@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::cluster::Cluster;
 use super::level::Level;
 use super::op::{Code, Op, scalar};
-use super::operand::{Operands, Read, lanes_of};
+use super::operand::{FULL, Operands, Read, lanes_of};
 use super::wait::Wait;
 use super::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
@@ -18,6 +18,12 @@ pub(crate) trait Exchange {
 
     /// The member masks of the lanes.
     fn members(operands: &Self::Operands) -> Read<u32>;
+
+    /// Whether the lanes of `warp.mask`, which are not all of a warp, may execute it; if not, a fault is recorded.
+    #[inline(always)]
+    fn check(_: &mut Warp, _: &Cluster<'_>, _: &Self::Operands, _members: u32) -> Flow {
+        Flow::Next
+    }
 
     /// Executes it for the lanes of `warp.mask`, all of which have this member mask.
     fn exchange(warp: &mut Warp, operands: Self::Operands, members: u32);
@@ -42,6 +48,9 @@ impl<E: Exchange> Op for Together<E> {
             .enumerate()
             .all(|(lane, &mask)| warp.mask >> lane & 1 == 0 || mask == first);
         if uniform && warp.mask & !first == 0 && warp.missing(first) == 0 {
+            if warp.mask != FULL && E::check(warp, cluster, &o, first) == Flow::Fault {
+                return Flow::Fault;
+            }
             E::exchange(warp, o, first);
             return Flow::Next;
         }
@@ -78,6 +87,9 @@ fn apart<E: Exchange>(warp: &mut Warp, cluster: &Cluster<'_>, o: E::Operands) ->
         rest &= !same;
         warp.mask = same;
         if warp.missing(wanted) == 0 {
+            if E::check(warp, cluster, &o, wanted) == Flow::Fault {
+                return Flow::Fault;
+            }
             E::exchange(warp, o, wanted);
             done |= same;
         }

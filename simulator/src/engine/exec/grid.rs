@@ -1,5 +1,6 @@
 //! A grid while it runs: what all its clusters share and nobody changes.
 
+use super::shared_map::SharedMap;
 use crate::engine::environment::{Checks, DeviceMemory, Runtime};
 use crate::engine::observe::Observer;
 use crate::engine::program::{Program, Uses};
@@ -22,8 +23,12 @@ pub(crate) struct Grid<'a> {
     /// Warps of a block.
     pub warps: u32,
     pub dynamic_shared: u32,
-    /// All shared memory of a block.
+    /// All shared memory of a block, with the gaps between variables.
     pub shared_bytes: u32,
+    /// All shared memory of a block, as the kernel sees it.
+    pub shared_total: u32,
+    /// The variables in it.
+    pub shared_map: SharedMap,
     pub params: &'a [u8],
     pub memory: &'a dyn DeviceMemory,
     pub runtime: &'a dyn Runtime,

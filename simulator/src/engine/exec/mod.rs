@@ -1,5 +1,5 @@
 //! Execution: what a grid is ([`grid`]), warps of 32 lanes with divergence ([`warp`], [`schedule`], [`wait`], [`frame`]), blocks and
-//! clusters with their barriers ([`cluster`], [`barrier`]), and a cluster with its warps on a worker thread ([`resident`]).
+//! clusters with their barriers and shared memory ([`cluster`], [`barrier`], [`shared_map`]), and a cluster with its warps on a worker thread ([`resident`]).
 //! Lanes that wait for each other are brought together from different calls ([`transfer`]). Operations are types ([`op::Op`]) with declared operands ([`operand`]); lanes of a warp exchange values in [`exchange`].
 
 pub(crate) mod async_copy;
@@ -22,6 +22,7 @@ pub(crate) mod operand;
 pub(crate) mod product;
 pub(crate) mod resident;
 pub(crate) mod schedule;
+pub(crate) mod shared_map;
 mod transfer;
 pub(crate) mod wait;
 pub(crate) mod warp;

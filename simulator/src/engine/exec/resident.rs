@@ -115,6 +115,10 @@ impl Warp {
             frame: NO_FRAME,
             index,
             extents: [Cached::default(); EXTENTS],
+            shared_extents: [grid
+                .shared_map
+                .only()
+                .map_or([0; 2], |all| [all.start, all.end]); EXTENTS],
             shared,
             shared_size: grid.shared_bytes,
             watched: grid.follows_writes() || grid.observer.is_some(),

@@ -128,6 +128,8 @@ pub(crate) struct Warp {
     pub index: u32,
     /// Remembered extents of global memory.
     pub extents: [Cached; EXTENTS],
+    /// Remembered variables of shared memory: where each starts and ends.
+    pub shared_extents: [[u32; 2]; EXTENTS],
     /// The block's shared memory.
     pub shared: *mut u8,
     /// Its size.

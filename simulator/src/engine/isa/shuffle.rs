@@ -3,9 +3,13 @@
 use super::family::Family;
 use std::marker::PhantomData;
 
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::exchange::{Exchange, exchange};
-use crate::engine::exec::operand::{LANES, Read, Write, WritePredicateOptional, operands};
-use crate::engine::exec::warp::Warp;
+use crate::engine::exec::operand::{
+    LANES, Read, Write, WritePredicateOptional, lanes_of, operands,
+};
+use crate::engine::exec::warp::{Flow, Warp};
+use crate::engine::fault::FaultKind;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
@@ -64,6 +68,31 @@ modes! {
     }
 }
 
+/// For each lane: the lane that it reads, and whether that is one of its segment. It reads itself if not.
+#[inline(always)]
+fn sources<M: Mode>(warp: &Warp, o: &ShuffleOperands) -> [(usize, bool); LANES] {
+    let (by, clamps) = (o.lane.lanes(warp), o.clamp.lanes(warp));
+    std::array::from_fn(|number| {
+        let lane = number as i32;
+        let clamp = clamps[number];
+        let (limit, mask) = ((clamp & 31) as i32, (clamp >> 8 & 31) as i32);
+        let segment = Segment {
+            mask,
+            first: lane & mask,
+            limit: lane & mask | limit & !mask,
+        };
+        let (source, is_inside) = M::source(lane, (by[number] & 31) as i32, segment);
+        (
+            if is_inside {
+                source as usize & 31
+            } else {
+                number
+            },
+            is_inside,
+        )
+    })
+}
+
 /// `shfl.sync`
 struct Shuffle<M>(PhantomData<M>);
 
@@ -75,29 +104,60 @@ impl<M: Mode> Exchange for Shuffle<M> {
         o.members
     }
 
+    fn check(warp: &mut Warp, cluster: &Cluster<'_>, o: &ShuffleOperands, members: u32) -> Flow {
+        let sources = sources::<M>(warp, o);
+        let reads_other = |lane: &usize| warp.mask >> sources[*lane].0 & 1 == 0;
+        match lanes_of(warp.mask).find(reads_other) {
+            Some(lane) if warp.checks.uninitialised => {
+                undefined(warp, cluster, lane, sources[lane].0, members)
+            }
+            _ => Flow::Next,
+        }
+    }
+
     #[inline(always)]
     fn exchange(warp: &mut Warp, o: ShuffleOperands, _: u32) {
         let values = o.value.lanes(warp);
-        let (sources, clamps) = (o.lane.lanes(warp), o.clamp.lanes(warp));
+        let sources = sources::<M>(warp, &o);
         let mut result = [0u32; LANES];
         let mut inside = 0u32;
-        for lane in 0..LANES as i32 {
-            let by = (sources[lane as usize] & 31) as i32;
-            let clamp = clamps[lane as usize];
-            let (limit, mask) = ((clamp & 31) as i32, (clamp >> 8 & 31) as i32);
-            let segment = Segment {
-                mask,
-                first: lane & mask,
-                limit: lane & mask | limit & !mask,
-            };
-            let (source, is_inside) = M::source(lane, by, segment);
-            let source = if is_inside { source } else { lane };
-            result[lane as usize] = values[source as usize & 31];
+        for (lane, (source, is_inside)) in sources.into_iter().enumerate() {
+            result[lane] = values[source];
             inside |= u32::from(is_inside) << lane;
         }
         o.d.put(warp, &result);
         o.inside.put(warp, inside);
     }
+}
+
+/// A lane reads one that takes no part: its value is undefined.
+#[cold]
+fn undefined(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    lane: usize,
+    source: usize,
+    members: u32,
+) -> Flow {
+    let grid = cluster.grid;
+    let name = grid.program.instruction_name(warp.function, warp.pc);
+    let why = if warp.exists >> source & 1 == 0 {
+        format!(
+            "which this warp of {} threads does not have",
+            warp.exists.count_ones()
+        )
+    } else if warp.live >> source & 1 == 0 {
+        "which has exited".to_owned()
+    } else {
+        format!("which the member mask {members:#010x} does not name")
+    };
+    let message = format!("{name} by lane {lane} reads the value of lane {source}, {why}");
+    let mut notes = Vec::new();
+    if warp.exists >> source & 1 != 0 {
+        let [x, y, z] = grid.thread_index(warp.index, source as u32);
+        notes.push(format!("lane {source} is thread ({x},{y},{z})"));
+    }
+    warp.fail_with(FaultKind::Uninitialised, lane, message, notes)
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {

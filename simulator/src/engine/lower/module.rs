@@ -167,6 +167,7 @@ fn lower_functions<'a>(
             .max()
             .unwrap_or(0);
         let static_shared = context.shared.static_size(number as u32);
+        let [dynamic_shared_base, packed_shared_base] = context.shared.dynamic_base(number as u32);
         let kernel = Kernel {
             name: function.name.to_owned(),
             parameters,
@@ -182,7 +183,9 @@ fn lower_functions<'a>(
             entry: number as u32,
             constants,
             constant_bytes,
-            dynamic_shared_base: context.shared.dynamic_base(number as u32),
+            dynamic_shared_base,
+            packed_shared_base,
+            static_end: context.shared.static_end(number as u32),
         };
         kernels.insert(function.name.to_owned(), Arc::new(kernel));
     }

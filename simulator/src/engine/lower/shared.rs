@@ -3,6 +3,9 @@
 //! A shared variable has one address in all kernels that reach it through calls, and kernels that do not reach it spend
 //! nothing on it: each variable is placed after what the kernels that reach it have already. Dynamic shared memory
 //! follows behind, at one address for all kernels that use it.
+//!
+//! Between variables there are gaps, which belong to none, so that an access over the end of one does not reach the next. What a
+//! kernel is told of sizes is without them.
 
 use rustc_hash::FxHashMap;
 
@@ -19,11 +22,28 @@ pub(crate) struct Layout<'a> {
     outside: FxHashMap<&'a str, u32>,
     /// Variables of functions, by function and declaration.
     inside: FxHashMap<(u32, usize), u32>,
+    /// For each kernel, what its static variables take without gaps.
     static_size: FxHashMap<u32, u32>,
-    dynamic_base: FxHashMap<u32, u32>,
+    /// For each kernel, where its static variables end.
+    static_end: FxHashMap<u32, u32>,
+    /// For each kernel, where its dynamic memory starts, and where it would without gaps.
+    dynamic_base: FxHashMap<u32, [u32; 2]>,
     reached: FxHashMap<u32, Vec<u32>>,
     /// The static variables, for reports.
     pub variables: Vec<SharedVariable>,
+}
+
+/// Where addresses of shared memory end.
+const MOST: u32 = 1 << 24;
+/// What all gaps of a kernel take at most: together with as much memory as a block can have, it is still inside of what the descriptors
+/// of matrices reach (256 KiB).
+const GAPS: u32 = 28 << 10;
+/// The largest gap behind a variable; a smaller variable has one of its own size.
+const GAP: u32 = 1 << 10;
+
+/// The gap behind a variable.
+fn gap(size: u32) -> u32 {
+    size.clamp(16, GAP).next_multiple_of(16)
 }
 
 /// The identity of a declaration.
@@ -93,6 +113,7 @@ impl<'a> Layout<'a> {
                 }
             }
             layout.static_size.insert(kernel, 0);
+            layout.static_end.insert(kernel, 0);
             layout.reached.insert(kernel, functions);
         }
         // An external array with a size is an array of this module, as there is no other.
@@ -101,24 +122,37 @@ impl<'a> Layout<'a> {
             Some(size) => size == 0 && v.linkage == Linkage::Extern,
         };
         users.sort_by_key(|(v, ..)| (is_dynamic(v), v.at.line, v.at.column));
-        let top = |layout: &Layout, kernels: &[u32], align: u32| {
-            let end = kernels
+        let top = |ends: &FxHashMap<u32, u32>, kernels: &[u32], align: u32| {
+            let end = kernels.iter().map(|k| ends[k]).max().unwrap_or(0);
+            let aligned = end.checked_next_multiple_of(align.max(1));
+            aligned.map_or(MOST, |end| end.min(MOST))
+        };
+        // Behind each variable, the gap that the next one keeps.
+        let mut gap_behind: FxHashMap<u32, u32> = FxHashMap::default();
+        let with_gaps = |layout: &Layout, gaps: &FxHashMap<u32, u32>, kernels: &[u32], align| {
+            let packed = top(&layout.static_size, kernels, align);
+            let ends = kernels
                 .iter()
-                .map(|k| layout.static_size[k])
-                .max()
-                .unwrap_or(0);
-            end.next_multiple_of(align.max(1))
+                .map(|k| (*k, layout.static_end[k] + gaps.get(k).unwrap_or(&0)));
+            let apart = top(&ends.collect(), kernels, align);
+            if apart.saturating_sub(packed) <= GAPS {
+                apart
+            } else {
+                top(&layout.static_end, kernels, align)
+            }
         };
         for (variable, owner, kernels) in users.iter().filter(|(v, ..)| !is_dynamic(v)) {
-            let offset = top(&layout, kernels, variable.align);
+            let packed = top(&layout.static_size, kernels, variable.align);
+            let offset = with_gaps(&layout, &gap_behind, kernels, variable.align);
             let size = variable
                 .size()
                 .and_then(|s| u32::try_from(s).ok())
                 .unwrap_or(u32::MAX);
+            let end = |start: u32| start.saturating_add(size).min(MOST);
             for kernel in kernels {
-                layout
-                    .static_size
-                    .insert(*kernel, offset.saturating_add(size).min(1 << 24));
+                layout.static_size.insert(*kernel, end(packed));
+                layout.static_end.insert(*kernel, end(offset));
+                gap_behind.insert(*kernel, gap(size));
             }
             layout.put(variable, *owner, offset);
             let (name, kernels) = (variable.name.to_owned(), kernels.clone());
@@ -141,17 +175,18 @@ impl<'a> Layout<'a> {
             .max()
             .unwrap_or(16)
             .max(16);
-        let base = top(&layout, &all, align);
+        let base = with_gaps(&layout, &gap_behind, &all, align);
+        let packed = top(&layout.static_size, &all, align);
         for (variable, owner, _) in dynamic {
             layout.put(variable, *owner, base);
         }
-        for (&kernel, &size) in &layout.static_size {
-            let base = if all.contains(&kernel) {
-                base
+        for (kernel, end) in &layout.static_end {
+            let bases = if all.contains(kernel) {
+                [base, packed]
             } else {
-                size.next_multiple_of(16)
+                [*end, layout.static_size[kernel]].map(|end| end.next_multiple_of(16))
             };
-            layout.dynamic_base.insert(kernel, base);
+            layout.dynamic_base.insert(*kernel, bases);
         }
         layout
     }
@@ -181,9 +216,14 @@ impl<'a> Layout<'a> {
         self.static_size.get(&kernel).copied().unwrap_or(0)
     }
 
-    /// Where a kernel's dynamic shared memory starts.
-    pub fn dynamic_base(&self, kernel: u32) -> u32 {
-        self.dynamic_base.get(&kernel).copied().unwrap_or(0)
+    /// Where a kernel's static shared memory ends, with the gaps.
+    pub fn static_end(&self, kernel: u32) -> u32 {
+        self.static_end.get(&kernel).copied().unwrap_or(0)
+    }
+
+    /// Where a kernel's dynamic shared memory starts, and where it would without gaps.
+    pub fn dynamic_base(&self, kernel: u32) -> [u32; 2] {
+        self.dynamic_base.get(&kernel).copied().unwrap_or_default()
     }
 
     /// The functions a kernel may call, itself included.
