@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod isa;
 pub mod miri;
 pub mod new;
+pub mod record;
 pub mod run;
 pub mod sanitize;
 pub mod setup;
