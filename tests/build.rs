@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use warpsmith_builder::toolchain::Toolchain;
 use warpsmith_builder::{Arch, CudaBuilder};
 
 fn main() {
@@ -17,4 +18,10 @@ fn main() {
             std::process::exit(1);
         }
     }
+    // What the snapshots are of.
+    let llvm = Toolchain::find().ok().and_then(|t| t.llvm_major());
+    println!(
+        "cargo::rustc-env=WARPSMITH_TESTS_LLVM={}",
+        llvm.unwrap_or_default()
+    );
 }

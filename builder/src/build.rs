@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use crate::builtins;
 use crate::cache;
 use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
@@ -40,8 +41,11 @@ impl PtxOutput {
 }
 
 /// Compiles and links, or gives what an earlier build with the same input has made.
-pub(crate) fn build(kernels: &KernelSource, options: &Options) -> Result<PtxOutput, BuildError> {
-    let toolchain = Toolchain::find()?;
+pub(crate) fn build(
+    toolchain: &Toolchain,
+    kernels: &KernelSource,
+    options: &Options,
+) -> Result<PtxOutput, BuildError> {
     let kernels = locate(kernels)?;
     let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, &kernels, options));
     if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
@@ -60,30 +64,37 @@ pub(crate) fn build(kernels: &KernelSource, options: &Options) -> Result<PtxOutp
     }
     let started = SystemTime::now();
     let llvm = toolchain.llvm_library()?;
-    let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
+    let sysroot = DeviceSysroot::find_or_build(toolchain)?;
+    let builtins = builtins::find_or_build(toolchain, &sysroot)?;
     // Held until everything is read that the next build of this workspace may replace.
-    let BuiltUnderLock { built, _lock } = compile(&toolchain, &sysroot, &kernels, options)?;
+    let BuiltUnderLock {
+        built,
+        workspace,
+        _lock,
+    } = compile(toolchain, &sysroot, &kernels, options)?;
     let libraries: Vec<PathBuf> = built
         .foreign_archives
         .iter()
         .chain(&sysroot.libraries)
+        .chain([&builtins])
         .cloned()
         .collect();
     let mut foreign = built.foreign.clone();
-    foreign.extend(core_source::find(&toolchain));
+    foreign.extend(core_source::find(toolchain));
+    foreign.push(builtins::FOLDER.into());
     let job = LinkJob {
-        llvm: &llvm,
-        crates: &built.archives,
-        libraries: &libraries,
-        libdevice: options.libdevice.as_deref(),
+        llvm,
+        crates: built.archives.clone(),
+        libraries,
+        libdevice: options.libdevice.clone(),
         arch: options.arch,
         ptx_version: options.ptx_version,
         float: options.float,
         lines: options.debug == DebugInfo::Lines,
-        foreign: &foreign,
+        foreign,
     };
-    let ptx = linker::link(&job)?;
-    let sources = built.sources()?;
+    let ptx = linker::link(job)?;
+    let sources = built.sources.read(&workspace)?;
     fingerprint::remember(
         kernels.origin(),
         &key,
@@ -135,6 +146,8 @@ fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
 /// What cargo has built, and the lock that makes other builds of the workspace wait until it is dropped.
 struct BuiltUnderLock {
     built: Built,
+    /// The workspace's folder.
+    workspace: PathBuf,
     _lock: File,
 }
 
@@ -198,7 +211,11 @@ fn compile(
     if !built.new_registry_units.is_empty() {
         let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
     }
-    Ok(BuiltUnderLock { built, _lock: lock })
+    Ok(BuiltUnderLock {
+        built,
+        workspace: workspace.parent().unwrap_or(&workspace).to_path_buf(),
+        _lock: lock,
+    })
 }
 
 /// In a build script: names every file whose change must run it again.

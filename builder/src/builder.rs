@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::admission;
 use crate::arch::{Arch, PtxVersion};
 use crate::build::{self, PtxOutput};
 use crate::cache;
 use crate::error::BuildError;
 use crate::options::{AfterPanic, DebugInfo, KernelSource, Options, PanicStrategy};
+use crate::toolchain::Toolchain;
 
 /// Compiles kernels to PTX.
 ///
@@ -175,7 +177,9 @@ impl CudaBuilder {
     ///
     /// When no input has changed since the last build with the same options, the PTX comes from the cache.
     pub fn build(self) -> Result<PtxOutput, BuildError> {
-        let output = build::build(&self.kernels, &self.options)?;
+        let toolchain = Toolchain::find()?;
+        admission::admit(&toolchain)?;
+        let output = build::build(&toolchain, &self.kernels, &self.options)?;
         if let Some(path) = &self.copy_to {
             cache::write_atomically(path, output.ptx.as_bytes())?;
         }

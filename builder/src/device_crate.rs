@@ -12,7 +12,9 @@ use std::process::{Command, Stdio};
 use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::shared_units::unit_of;
-use crate::toolchain::{TARGET, TESTED_RELEASE, Toolchain};
+use crate::sources::SourceLists;
+use crate::toolchain::tested::{self, Standing};
+use crate::toolchain::{TARGET, Toolchain};
 
 /// Flags for every crate compiled for the GPU, `core` included.
 pub(crate) fn base_flags() -> Vec<String> {
@@ -62,8 +64,8 @@ pub(crate) struct Built {
     pub warnings: String,
     /// The folders of those others.
     pub foreign: Vec<PathBuf>,
-    /// The dependency list that cargo wrote beside the kernel crate's archive.
-    dependency_list: Option<PathBuf>,
+    /// What lists the source files of the kernel crate and of all its path dependencies.
+    pub sources: SourceLists,
 }
 
 impl Built {
@@ -79,26 +81,9 @@ impl Built {
         let units = path
             .iter()
             .rev()
-            .take(2)
+            .take(3)
             .filter_map(|part| unit_of(part.to_str()?));
         self.new_registry_units.extend(units.map(String::from));
-    }
-
-    /// The source files of the kernel crate and of all its path dependencies.
-    pub fn sources(&self) -> Result<Vec<PathBuf>, BuildError> {
-        let list = self
-            .dependency_list
-            .as_ref()
-            .ok_or_else(|| BuildError::Setup("cargo built no library".into()))?;
-        let text = std::fs::read_to_string(list).context("cannot read", list)?;
-        // Links (see `module_crate`) lead to the user's own files.
-        let mut sources: Vec<PathBuf> = parse_dependency_list(&text)
-            .into_iter()
-            .map(|p| p.canonicalize().unwrap_or(p))
-            .collect();
-        sources.sort();
-        sources.dedup();
-        Ok(sources)
     }
 }
 
@@ -223,7 +208,10 @@ impl<'a> Invocation<'a> {
                         Some("E0463") if rendered.contains("crate for `std`") => {
                             cause = Some(KnownCause::NeedsStd(krate()))
                         }
-                        Some("E0636") if rendered.contains("<crate attribute>") => {
+                        // An error up to rustc 1.95, a lint from 1.96 on.
+                        Some("E0636" | "duplicate_features")
+                            if is_error && rendered.contains("<crate attribute>") =>
+                        {
                             cause = Some(KnownCause::NamesFeature(krate()))
                         }
                         _ => {}
@@ -235,8 +223,12 @@ impl<'a> Invocation<'a> {
                     }
                     .push_str(rendered);
                 }
-                Some("build-script-executed") => built.note_units(&message, &message["out_dir"]),
+                Some("build-script-executed") => {
+                    built.sources.note_script(&message);
+                    built.note_units(&message, &message["out_dir"]);
+                }
                 Some("compiler-artifact") => {
+                    built.sources.note_unit(&message);
                     for file in message["filenames"].as_array().into_iter().flatten() {
                         built.note_units(&message, file);
                     }
@@ -253,7 +245,7 @@ impl<'a> Invocation<'a> {
                             .as_str()
                             .is_some_and(|path| Path::new(path) == self.manifest);
                         if is_kernel_crate {
-                            built.dependency_list = Some(archive.with_extension("d"));
+                            built.sources.whole = Some(archive.with_extension("d"));
                             kernel_crate = Some(archive);
                         } else {
                             match foreign_folder(&message) {
@@ -301,11 +293,12 @@ impl<'a> Invocation<'a> {
             }
             None => {}
         }
-        (self.toolchain.release != TESTED_RELEASE).then(|| {
+        (self.toolchain.standing().ok() == Some(Standing::Untested)).then(|| {
             format!(
-                "this is rustc {}, and the GPU target is tested with {TESTED_RELEASE}: if the errors below are not about \
-                 your code, use that one",
-                self.toolchain.release
+                "this is rustc {}, and the tests have passed with {}: if the errors below are not about your code, use one of \
+                 those",
+                self.toolchain.release,
+                tested::described()
             )
         })
     }
@@ -350,27 +343,4 @@ fn foreign_folder(message: &serde_json::Value) -> Option<PathBuf> {
     let is_path = message["package_id"].as_str()?.starts_with("path+");
     let is_device_library = message["target"]["name"] == "warpsmith_device";
     (!is_path || is_device_library).then(|| folder.to_path_buf())
-}
-
-/// Makefile syntax: `target: file file\ with\ spaces ...`.
-fn parse_dependency_list(text: &str) -> Vec<PathBuf> {
-    let Some((_, files)) = text.lines().next().and_then(|line| line.split_once(": ")) else {
-        return Vec::new();
-    };
-    let mut paths = Vec::new();
-    let mut current = String::new();
-    let mut characters = files.chars();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' => current.extend(characters.next()),
-            ' ' => paths.push(std::mem::take(&mut current)),
-            _ => current.push(c),
-        }
-    }
-    paths.push(current);
-    paths
-        .into_iter()
-        .filter(|p| !p.is_empty())
-        .map(PathBuf::from)
-        .collect()
 }

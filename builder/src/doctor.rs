@@ -1,12 +1,14 @@
 //! Looks at every ingredient of a device build and says what is wrong with it and the remedy.
 
+use crate::admission;
 use crate::cache;
 use crate::core_source;
 use crate::error::BuildError;
 use crate::llvm;
 use crate::ptxas::{self, Ptxas};
 use crate::sysroot::DeviceSysroot;
-use crate::toolchain::{TESTED_RELEASE, Toolchain};
+use crate::toolchain::Toolchain;
+use crate::toolchain::tested::{self, Standing};
 
 /// One ingredient of a device build.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,21 +85,38 @@ fn rustc(toolchain: &Toolchain) -> Ingredient {
         "rustc",
         format!("{} in {}", toolchain.release, toolchain.sysroot.display()),
     );
-    if toolchain.release != TESTED_RELEASE {
-        rustc.problem = Some(format!(
-            "everything is tested with rustc {TESTED_RELEASE}; the GPU target changes between releases"
-        ));
-        rustc.remedy = Some(format!(
-            "rustup toolchain install {TESTED_RELEASE} && rustup override set {TESTED_RELEASE}"
-        ));
-        rustc.optional = true;
+    let tested = tested::newest_stable();
+    match toolchain.standing() {
+        Ok(Standing::Tested) => {}
+        Ok(Standing::Untested) => {
+            rustc.problem = Some(match admission::remembered(toolchain) {
+                true => format!(
+                    "not tested (tested are {}); the probe kernels came out right",
+                    tested::described()
+                ),
+                false => format!(
+                    "not tested (tested are {}); the first build tries it with probe kernels",
+                    tested::described()
+                ),
+            });
+            rustc.remedy = Some(format!(
+                "none needed; a tested one: rustup toolchain install {tested}"
+            ));
+            rustc.optional = true;
+        }
+        Err(error) => {
+            rustc.problem = Some(error.to_string());
+            rustc.remedy = Some(format!("rustup toolchain install {tested}"));
+        }
     }
     rustc
 }
 
 fn llvm_library(toolchain: &Toolchain) -> Ingredient {
-    let remedy =
-        format!("rustup toolchain install {TESTED_RELEASE} --force-non-host --profile minimal");
+    let remedy = format!(
+        "rustup toolchain install {} --force-non-host --profile minimal",
+        tested::newest_stable()
+    );
     match toolchain.llvm_library() {
         Err(error) => Ingredient::bad("LLVM library", error.to_string(), remedy),
         Ok(path) => match llvm::load(&path) {

@@ -67,6 +67,9 @@ pub enum BuildError {
         /// What needs it.
         reason: String,
     },
+    /// LLVM has no PTX for something in a kernel.
+    #[error("{0}")]
+    Untranslatable(Box<Untranslatable>),
     /// The PTX linker stopped.
     #[error("{0}")]
     Link(String),
@@ -109,6 +112,51 @@ pub struct SourceLine {
 impl std::fmt::Display for SourceLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// Something in a kernel that LLVM cannot translate to PTX.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Untranslatable {
+    /// The kernels that it is in, directly or through functions that they call.
+    pub kernels: Vec<String>,
+    /// The function in the source.
+    pub function: Option<String>,
+    /// Where.
+    pub location: Option<SourceLine>,
+    /// LLVM's instruction, where it was found.
+    pub instruction: Option<String>,
+    /// Why not.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Untranslatable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kernels: Vec<String> = self.kernels.iter().map(|k| format!("`{k}`")).collect();
+        let subject = match &kernels[..] {
+            [] => "the kernels use".to_owned(),
+            [kernel] => format!("kernel {kernel} uses"),
+            [first, second] => format!("kernels {first} and {second} use"),
+            [first, second, rest @ ..] => {
+                format!("kernels {first}, {second} and {} more use", rest.len())
+            }
+        };
+        write!(f, "{subject} something that the GPU has no instruction for")?;
+        if let Some(function) = &self.function {
+            write!(f, ", in `{function}`")?;
+        }
+        if let Some(location) = &self.location {
+            write!(f, " at {location}")?;
+        }
+        if let Some(instruction) = &self.instruction {
+            write!(f, ": `{instruction}`")?;
+        }
+        write!(
+            f,
+            "\n  {}\n  write it with other operations, or call a function that does it (such as one of the crate `libm`)",
+            self.reason
+        )
     }
 }
 

@@ -39,9 +39,14 @@ struct InputState {
 /// The file name of a build: everything that decides the PTX and is not a file.
 pub(crate) fn key(parts: &impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
-    env!("WARPSMITH_BUILDER_FINGERPRINT").hash(&mut hasher);
+    of_builder().hash(&mut hasher);
     parts.hash(&mut hasher);
     format!("{:016x}.json", hasher.finish())
+}
+
+/// The builder's own fingerprint: another version of it makes other PTX of the same input.
+pub(crate) fn of_builder() -> &'static str {
+    env!("WARPSMITH_BUILDER_FINGERPRINT")
 }
 
 /// A name of fixed length for something long.

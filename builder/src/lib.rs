@@ -6,6 +6,7 @@
 //!
 //! 1. [`toolchain`] finds rustc and the LLVM library in its sysroot; [`core_source`] finds or fetches the source of
 //!    `core`; [`sysroot`] compiles it for the GPU, once per toolchain, into the user's [`cache`].
+//!    A toolchain that was not tested is tried with probe kernels first (`admission`).
 //! 2. cargo compiles the kernel crate to *unoptimised* bitcode.
 //! 3. The linker puts all bitcode into one module, does what rustc cannot (convergence, address spaces, kernel
 //!    attributes, atomics' order, ...), optimises it with LLVM's own pipeline, and writes PTX.
@@ -14,9 +15,11 @@
 //! Environment: `WARPSMITH_CACHE` (the cache folder), `WARPSMITH_PTXAS` (the assembler), `WARPSMITH_DUMP_IR` (a folder
 //! for the LLVM IR before and after optimisation).
 
+mod admission;
 mod arch;
 mod build;
 mod builder;
+mod builtins;
 pub mod cache;
 pub mod core_source;
 mod device_crate;
@@ -35,6 +38,7 @@ pub mod ptx;
 pub mod ptxas;
 pub mod setup;
 mod shared_units;
+mod sources;
 pub mod sysroot;
 pub mod toolchain;
 
@@ -42,5 +46,5 @@ pub use arch::{Arch, PtxVersion};
 pub use build::PtxOutput;
 pub use builder::CudaBuilder;
 pub use doctor::{Ingredient, doctor};
-pub use error::{BuildError, SourceLine, UnresolvedSymbol};
+pub use error::{BuildError, SourceLine, UnresolvedSymbol, Untranslatable};
 pub use options::{AfterPanic, DebugInfo, PanicStrategy};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::admission;
 use crate::core_source;
 use crate::error::BuildError;
 use crate::nvidia_tools;
@@ -17,7 +18,9 @@ pub fn device_sysroot() -> Result<DeviceSysroot, BuildError> {
     let toolchain = Toolchain::find()?;
     toolchain.llvm_library()?;
     core_source::find_or_fetch(&toolchain)?;
-    DeviceSysroot::find_or_build(&toolchain)
+    let sysroot = DeviceSysroot::find_or_build(&toolchain)?;
+    admission::admit(&toolchain)?;
+    Ok(sysroot)
 }
 
 /// Installs `ptxas` into the cache, from NVIDIA's wheel on PyPI, and returns it. Needs Python with pip.

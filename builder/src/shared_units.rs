@@ -15,10 +15,11 @@ use crate::toolchain::TARGET;
 /// The folders of a target folder that hold units, those first that must be complete when the last is seen.
 const FOLDERS: [&str; 3] = ["deps", "build", ".fingerprint"];
 
-/// The hash in the name of a unit's file or folder: `libsyn-3dca148cb31c0fc2.rlib`, `syn-3dca148cb31c0fc2`.
+/// The hash in the name of a unit's file or folder: `libsyn-3dca148cb31c0fc2.rlib`, `syn-3dca148cb31c0fc2`. From 1.100 on
+/// cargo's nightly features put a unit into `build/syn/3dca148cb31c0fc2`, where the hash is the name.
 pub(crate) fn unit_of(name: &str) -> Option<&str> {
     let stem = name.split('.').find(|part| !part.is_empty())?;
-    let hash = stem.rsplit_once('-')?.1;
+    let hash = stem.rsplit_once('-').map_or(stem, |(_, hash)| hash);
     (hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit())).then_some(hash)
 }
 
@@ -46,9 +47,16 @@ fn transfer(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result
             };
             for entry in entries {
                 let name = entry?.file_name();
-                if wanted(&name.to_string_lossy()) && !to.join(&name).exists() {
-                    fs::create_dir_all(&to)?;
-                    copy(&from.join(&name), &to.join(&name))?;
+                let (from, to) = (from.join(&name), to.join(&name));
+                let is_unit = unit_of(&name.to_string_lossy()).is_some();
+                if is_unit || !from.is_dir() {
+                    transfer_unit(&from, &to, wanted)?;
+                    continue;
+                }
+                // A package's folder, with a folder for each unit.
+                for unit in fs::read_dir(&from)? {
+                    let unit = unit?.file_name();
+                    transfer_unit(&from.join(&unit), &to.join(&unit), wanted)?;
                 }
             }
         }
@@ -56,12 +64,27 @@ fn transfer(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result
     Ok(())
 }
 
+/// Copies a file or folder of a unit, if it is wanted and not there.
+fn transfer_unit(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    let name = from.file_name().unwrap_or_default().to_string_lossy();
+    if !wanted(&name) || to.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(to.parent().unwrap_or(to))?;
+    copy(from, to)
+}
+
 /// Copies a file or folder with its times, by which cargo sees what is newer than what.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if from.is_dir() {
         fs::create_dir_all(to)?;
+        let mut names = Vec::new();
         for entry in fs::read_dir(from)? {
-            let name = entry?.file_name();
+            names.push(entry?.file_name());
+        }
+        // What says that the unit is complete comes last.
+        names.sort_by_key(|name| name == "fingerprint");
+        for name in names {
             copy(&from.join(&name), &to.join(&name))?;
         }
         return Ok(());
@@ -96,6 +119,7 @@ mod tests {
             Some("d4d08f5a5d3dc913")
         );
         assert_eq!(unit_of("syn-3dca148cb31c0fc2.d"), Some("3dca148cb31c0fc2"));
+        assert_eq!(unit_of("3dca148cb31c0fc2"), Some("3dca148cb31c0fc2"));
         assert_eq!(unit_of("libkernels.rlib"), None);
         assert_eq!(unit_of("proc-macro2"), None);
     }
@@ -112,6 +136,7 @@ mod tests {
             "release/deps/libsyn-0000000000000001.rlib",
             "release/.fingerprint/syn-0000000000000001/lib-syn",
             "nvptx64-nvidia-cuda/release/deps/half-0000000000000002.d",
+            "nvptx64-nvidia-cuda/release/build/libm/0000000000000002/out/libm.rlib",
             "nvptx64-nvidia-cuda/release/deps/kernels-0000000000000003.d",
             "release/deps/libkernels.rlib",
         ];
@@ -126,7 +151,7 @@ mod tests {
         keep(&one, &shared, &units).unwrap();
         seed(&shared, &two).unwrap();
         for (number, file) in files.iter().enumerate() {
-            assert_eq!(two.join(file).exists(), number < 3, "{file}");
+            assert_eq!(two.join(file).exists(), number < 4, "{file}");
         }
         let time = |root: &Path| {
             fs::metadata(root.join(files[2]))

@@ -13,9 +13,9 @@ use crate::error::{BuildError, IoContext};
 use crate::toolchain::Toolchain;
 
 /// Raised when a change here makes older cached sysroots wrong.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
-/// The file that lists the archives with their sizes, written last.
+/// The file that lists the archives and their metadata with their sizes, written last.
 const CONTENTS: &str = "contents.json";
 
 /// The crates of a device sysroot.
@@ -49,7 +49,9 @@ impl DeviceSysroot {
             if fs::metadata(&library).map(|m| m.len()).ok() != Some(size) {
                 return Ok(None);
             }
-            libraries.push(library);
+            if library.extension().is_some_and(|e| e == "rlib") {
+                libraries.push(library);
+            }
         }
         Ok(Some(DeviceSysroot {
             path: path.to_path_buf(),
@@ -135,12 +137,14 @@ fn build(toolchain: &Toolchain, source: &Path, folder: &Path) -> Result<(), Buil
             .iter()
             .find(|path| is_rlib_of(path, krate))
             .ok_or_else(|| BuildError::Setup(format!("cargo built no `{krate}` for the GPU")))?;
-        let to = library_folder.join(rlib.file_name().unwrap_or_default());
-        let size = fs::copy(rlib, &to).context("cannot copy to", &to)?;
-        contents.push((
-            Path::new(LIBRARY_FOLDER).join(rlib.file_name().unwrap_or_default()),
-            size,
-        ));
+        // A newer cargo keeps what rustc wants to know of a crate in a file of its own, and only a stub of it in the archive.
+        let metadata = Some(rlib.with_extension("rmeta")).filter(|path| path.is_file());
+        for file in [Some(rlib.clone()), metadata].into_iter().flatten() {
+            let name = Path::new(LIBRARY_FOLDER).join(file.file_name().unwrap_or_default());
+            let to = folder.join(&name);
+            let size = fs::copy(&file, &to).context("cannot copy to", &to)?;
+            contents.push((name, size));
+        }
     }
     let list = serde_json::to_vec(&contents).map_err(|e| BuildError::Setup(e.to_string()))?;
     fs::write(folder.join(CONTENTS), list).context("cannot write", folder.join(CONTENTS))?;

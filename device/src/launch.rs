@@ -7,30 +7,40 @@
 
 use core::marker::PhantomData;
 
-/// A kernel, or one instantiation of a generic one.
+/// A kernel, or one instantiation of a generic one. `#[kernel]` implements it.
+///
+/// # Safety
+///
+/// All of it is as `#[kernel]` makes it for the function that the entry [`NAME`](Self::NAME) is made of: launches pass what
+/// [`Parameters`](Self::Parameters) says, and compare [`RECORD`](Self::RECORD) with that of the PTX.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel, or not an instantiation that was asked for",
     note = "a generic kernel exists for the types in its list only: add yours to `#[kernel(instantiate(...))]`"
 )]
-pub trait Kernel: Copy + Send + Sync + 'static {
+pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// A tuple of markers, one for each parameter of the Rust function.
     type Parameters;
     /// The name of the PTX entry.
     const NAME: &'static str;
-    /// How many parameters the entry has.
-    const FLAT_PARAMETERS: usize;
+    /// The words that tell the PTX linker, and the host library by what the linker writes into the PTX, about parameters and bounds:
+    /// equal words mean that a launch passes what the entry takes.
+    const RECORD: &'static [u32];
     /// What `#[kernel(...)]` said.
     const ATTRIBUTES: KernelAttributes;
     /// Whether the function is safe to launch with any arguments of the right types.
     const SAFE: bool;
 }
 
-/// A kernel that is a safe function.
+/// A kernel that is a safe function. `#[kernel]` implements it.
+///
+/// # Safety
+///
+/// The kernel is a safe function: any arguments of the right types will do.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is an `unsafe` kernel",
     note = "launch it with `stream.launch_unchecked(...)` in an `unsafe` block, and say why its conditions hold"
 )]
-pub trait SafeKernel: Kernel {}
+pub unsafe trait SafeKernel: Kernel {}
 
 /// What names a kernel in an expression: the function `saxpy`, an instantiation `reduce::<f32>`, or a value `saxpy()`.
 ///

@@ -23,8 +23,8 @@
 //! A safe kernel reaches memory through views that cannot race: `&[T]` is read-only for the whole grid, and an output
 //! view hands each thread its own elements. Shared memory is reached in phases divided by barriers
 //! ([`shared!`]). One rule is left to the author, because no type can express it: **every thread of a block reaches the
-//! same block-wide barriers in the same order** (and every lane named by a mask the same warp operation). The simulator
-//! checks it on every run.
+//! same block-wide barriers in the same order**, those of shared arrays with the same arrays (and every lane named by a mask
+//! the same warp operation). The simulator checks it on every run.
 #![no_std]
 // Inline assembly for this target is unstable too; the builder enables that for every device crate.
 #![cfg_attr(
@@ -69,6 +69,7 @@ pub mod launch;
 pub mod mem;
 pub mod mma;
 pub mod panic;
+pub mod parameter;
 pub mod prelude;
 pub mod print;
 pub mod shared;

@@ -8,12 +8,62 @@
 //!
 //! Each module that the host loads has objects of its own, with the initial values. On the host the same items are
 //! ordinary statics, *other objects*: writing those does not reach the device; `module.global(...)` of the host library
-//! does. The names are symbols, so they are unique in a program.
+//! does. It writes any bytes, so the types are those for which all bytes are a value ([`AnyBytes`]). The names are symbols, so they
+//! are unique in a program.
 
 use core::cell::UnsafeCell;
 use core::ops::Deref;
 
 use bytemuck::Pod;
+
+use crate::atomic::{Atomic, AtomicValue, Scope};
+
+/// A type of a static that the host sets: numbers, atomics, [`Constant`] and [`Plain`] of plain data, and arrays of those.
+///
+/// # Safety
+///
+/// Any bytes are a value.
+#[diagnostic::on_unimplemented(
+    message = "the host cannot be allowed to set a static of type `{Self}`",
+    label = "it may write any bytes, and not all of them may be a `{Self}`",
+    note = "numbers, `Atomic` and `Plain` of plain data, and arrays of those will do: a `u32` for a `bool`, a `Plain` of a struct that is `bytemuck::Pod`"
+)]
+pub unsafe trait AnyBytes {}
+
+// SAFETY: `Pod` says so.
+unsafe impl<T: Pod> AnyBytes for Constant<T> {}
+// SAFETY: `Pod` says so.
+unsafe impl<T: Pod> AnyBytes for Plain<T> {}
+// SAFETY: the types that have atomic operations are numbers.
+unsafe impl<T: AtomicValue, S: Scope> AnyBytes for Atomic<T, S> {}
+// SAFETY: an array is its elements, whose trait says so.
+unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        // SAFETY: a number; the assertion below shows that it is plain data.
+        unsafe impl AnyBytes for $number {}
+        const _: () = crate::__private::assert_plain::<$number>();
+    )*};
+}
+numbers!(
+    u8,
+    u16,
+    u32,
+    u64,
+    u128,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    i128,
+    isize,
+    f32,
+    f64,
+    half::f16,
+    half::bf16
+);
 
 /// A value in constant memory: [`constant!`](crate::constant) makes it.
 ///
@@ -87,7 +137,6 @@ impl<T: Pod> Plain<T> {
 macro_rules! constant {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
         $(#[$attribute])*
-        #[allow(unsafe_code)]
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.constant"))]
         $visibility static $name: $crate::statics::Constant<$ty> = $crate::statics::Constant::new($value);
     )+};
@@ -116,9 +165,9 @@ macro_rules! constant {
 macro_rules! device_static {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
         $(#[$attribute])*
-        #[allow(unsafe_code)]
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.global"))]
         $visibility static $name: $ty = $value;
+        const _: () = $crate::__private::assert_any_bytes::<$ty>();
     )+};
 }
 
@@ -145,8 +194,8 @@ macro_rules! device_static {
 macro_rules! managed_static {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: $ty:ty = $value:expr;)+) => {$(
         $(#[$attribute])*
-        #[allow(unsafe_code)]
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.managed"))]
         $visibility static $name: $ty = $value;
+        const _: () = $crate::__private::assert_any_bytes::<$ty>();
     )+};
 }

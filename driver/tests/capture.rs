@@ -225,6 +225,43 @@ fn captures_cannot_be_merged_nor_depend_on_what_is_real() {
 }
 
 #[test]
+fn a_capture_keeps_what_a_destroyed_stream_did() {
+    let _turn = turn();
+    gpu();
+    let origin = stream();
+    let (forked, done): (CUevent, CUevent) = (get!(cuEventCreate(2)), get!(cuEventCreate(2)));
+    let memory = upload(&[0u8; 64]);
+    for joined in [true, false] {
+        let other = stream();
+        ok!(cuStreamBeginCapture_v2(origin, RELAXED));
+        ok!(cuMemsetD8Async(memory, 1, 64, origin));
+        ok!(cuEventRecord(forked, origin));
+        ok!(cuStreamWaitEvent(other, forked, 0));
+        ok!(cuMemsetD8Async(memory, 2, 32, other));
+        if joined {
+            ok!(cuEventRecord(done, other));
+            ok!(cuStreamWaitEvent(origin, done, 0));
+        }
+        ok!(cuStreamDestroy_v2(other));
+        ok!(cuMemsetD8Async(memory + 16, 3, 16, origin));
+        let mut graph = null_mut();
+        if !joined {
+            fails!(904, cuStreamEndCapture(origin, &mut graph));
+            continue;
+        }
+        ok!(cuStreamEndCapture(origin, &mut graph));
+        run(graph, origin);
+        let expected = [[2; 16], [3; 16], [1; 16], [1; 16]].concat();
+        assert_eq!(download::<u8>(memory, 64), expected);
+    }
+    ok!(cuMemFree_v2(memory));
+    for event in [forked, done] {
+        ok!(cuEventDestroy_v2(event));
+    }
+    ok!(cuStreamDestroy_v2(origin));
+}
+
+#[test]
 fn allocations_are_refused_unless_the_mode_bears_them() {
     // covers: GRAPH-28
     let _turn = turn();

@@ -53,6 +53,34 @@ fn devices_have_contexts_and_streams_of_their_own() {
     assert_eq!(there, 1);
 }
 
+#[test]
+fn the_size_of_a_simulated_device_can_be_set() {
+    if !in_child(&[("WARPSMITH_SIMULATOR_MEMORY", "64M")]) {
+        return;
+    }
+    gpu();
+    let all = 64 << 20;
+    let info = || {
+        let (mut free, mut total) = (0, 0);
+        ok!(cuMemGetInfo_v2(&mut free, &mut total));
+        (free, total)
+    };
+    let total: usize = get!(cuDeviceTotalMem_v2(0));
+    assert_eq!((total, info()), (all, (all, all)));
+    let mut memory = 0;
+    fails!(2, cuMemAlloc_v2(&mut memory, all + 1));
+    let most: CUdeviceptr = get!(cuMemAlloc_v2(all - (4 << 20)));
+    fails!(2, cuMemAlloc_v2(&mut memory, 5 << 20));
+    // A pool takes less at once than it likes to where there is no more.
+    let stream = stream();
+    let pooled: CUdeviceptr = get!(cuMemAllocAsync(1 << 20, stream));
+    assert_eq!(info().0, 2 << 20);
+    ok!(cuMemFree_v2(most));
+    ok!(cuMemFreeAsync(pooled, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(info(), (all, all));
+}
+
 /// A device's address on the PCI bus, in text.
 fn bus_address(device: CUdevice) -> String {
     let mut text: [c_char; 13] = [0; 13];

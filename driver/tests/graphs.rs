@@ -518,6 +518,85 @@ fn conditional_bodies_run_by_their_value() {
 }
 
 #[test]
+fn a_condition_belongs_to_its_graph() {
+    // covers: COND-02
+    let _turn = turn();
+    gpu();
+    let context = get!(cuCtxGetCurrent());
+    let (own, other) = (graph(), graph());
+    let handle: CUgraphConditionalHandle = get!(cuGraphConditionalHandleCreate(own, context, 0, 0));
+    let mut parameters = CUgraphNodeParams {
+        type_: CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+        ..Default::default()
+    };
+    parameters.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
+        handle,
+        type_: CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
+        size: 1,
+        phGraph_out: null_mut(),
+        ctx: context,
+    };
+    let mut node = null_mut();
+    fails!(
+        1,
+        cuGraphAddNode_v2(&mut node, other, null(), null(), 0, &mut parameters)
+    );
+    // A node that cannot be added takes no handle.
+    let foreign: CUgraphNode = get!(cuGraphAddEmptyNode(other, null(), 0));
+    fails!(
+        1,
+        cuGraphAddNode_v2(&mut node, own, &foreign, null(), 1, &mut parameters)
+    );
+    ok!(cuGraphAddNode_v2(
+        &mut node,
+        own,
+        null(),
+        null(),
+        0,
+        &mut parameters
+    ));
+    for graph in [own, other] {
+        ok!(cuGraphDestroy(graph));
+    }
+}
+
+#[test]
+fn nodes_free_what_nodes_have_allocated() {
+    let _turn = turn();
+    gpu();
+    let (graph, stream) = (graph(), stream());
+    let plain: CUdeviceptr = get!(cuMemAlloc_v2(4096));
+    let pooled: CUdeviceptr = get!(cuMemAllocAsync(4096, stream));
+    ok!(cuStreamSynchronize(stream));
+    let mut node = null_mut();
+    for address in [0, 0x1234, plain, plain + 16, pooled] {
+        fails!(
+            1,
+            cuGraphAddMemFreeNode(&mut node, graph, null(), 0, address)
+        );
+    }
+    ok!(cuMemFree_v2(plain));
+    ok!(cuMemFree_v2(pooled));
+    ok!(cuGraphDestroy(graph));
+    let relaxed = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    ok!(cuStreamBeginCapture_v2(stream, relaxed));
+    let allocated: CUdeviceptr = get!(cuMemAllocAsync(4096, stream));
+    let mut captured = null_mut();
+    ok!(cuStreamEndCapture(stream, &mut captured));
+    let (mut last, mut count) = (null_mut(), 1);
+    ok!(cuGraphGetNodes(captured, &mut last, &mut count));
+    ok!(cuGraphAddMemFreeNode(
+        &mut node, captured, &last, 1, allocated
+    ));
+    fails!(
+        1,
+        cuGraphAddMemFreeNode(&mut node, captured, &last, 1, allocated)
+    );
+    ok!(cuGraphDestroy(captured));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
 fn an_endless_loop_is_stopped_and_reported() {
     // covers: COND-06
     let _turn = turn();

@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use warpsmith_testkit::{Side, own_process};
 
 #[test]
 fn copies_there_and_back_keep_every_byte() {
@@ -125,6 +126,25 @@ fn fills_of_every_width_and_of_rectangles() {
     ok!(cuMemFree_v2(memory));
 }
 
+/// The functions that are not called asynchronous do not wait where the host cannot look, and do where it can.
+#[test]
+fn fills_of_memory_that_the_host_reads_are_done_when_they_return() {
+    gpu();
+    for _ in 0..200 {
+        let locked = pinned::<u8>(4096);
+        ok!(cuMemsetD8_v2(locked as CUdeviceptr, 0xab, 4096));
+        // SAFETY: page-locked memory of this size, and nothing is running.
+        assert!(unsafe { core::slice::from_raw_parts(locked, 4096) } == [0xab; 4096]);
+        ok!(cuMemFreeHost(locked.cast()));
+        let managed: CUdeviceptr = get!(cuMemAllocManaged(4096, 1));
+        ok!(cuMemsetD2D32_v2(managed, 64, 0x0102_0304, 16, 64));
+        // SAFETY: managed memory of this size, and nothing is running.
+        let words = unsafe { core::slice::from_raw_parts(managed as *const u32, 1024) };
+        assert!(words == [0x0102_0304; 1024]);
+        ok!(cuMemFree_v2(managed));
+    }
+}
+
 #[test]
 fn copies_of_rectangles_and_boxes() {
     gpu();
@@ -229,6 +249,45 @@ fn a_pointer_tells_where_it_lives() {
     ok!(cuMemFree_v2(device));
     ok!(cuMemFree_v2(managed));
     ok!(cuMemFreeHost(locked.cast()));
+}
+
+/// A device gives memory out in pieces of 2 MiB, which small allocations share; a pool takes 32 MiB at once.
+#[test]
+fn what_is_free_changes_by_pieces() {
+    let Side::Child = own_process(&[]) else {
+        return;
+    };
+    const PIECE: usize = 2 << 20;
+    gpu();
+    let free = || {
+        let (mut free, mut total) = (0, 0);
+        ok!(cuMemGetInfo_v2(&mut free, &mut total));
+        free
+    };
+    let before = free();
+    let memory: CUdeviceptr = get!(cuMemAlloc_v2(20));
+    let one = before - free();
+    // At most one piece: on a GPU the driver may have had room in one already.
+    assert!(one == 0 || one == PIECE, "{one}");
+    let more: Vec<CUdeviceptr> = (0..100).map(|_| get!(cuMemAlloc_v2(20))).collect();
+    let many = before - free();
+    assert!(many == one || many == one + PIECE, "{many} after {one}");
+    let large: CUdeviceptr = get!(cuMemAlloc_v2(PIECE + 1));
+    assert_eq!(before - free(), many + 2 * PIECE);
+    ok!(cuMemFree_v2(large));
+    assert_eq!(before - free(), many);
+    for memory in more.into_iter().chain([memory]) {
+        ok!(cuMemFree_v2(memory));
+    }
+    let before = free();
+    let stream = stream();
+    let memory: CUdeviceptr = get!(cuMemAllocAsync(20, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(before - free(), 32 << 20);
+    ok!(cuMemFreeAsync(memory, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(free(), before);
+    ok!(cuStreamDestroy_v2(stream));
 }
 
 #[test]

@@ -619,3 +619,51 @@ fn kernel_nodes_copy_their_arguments() {
     ok!(cuStreamDestroy_v2(stream));
     ok!(cuModuleUnload(module));
 }
+
+#[test]
+fn a_function_tells_the_constant_memory_of_its_module() {
+    let _turn = turn();
+    gpu();
+    let text = format!(
+        "{HEAD}
+.visible .const .align 4 .b8 first[6];
+.visible .const .align 16 .b8 second[40];
+.visible .entry read(.param .u64 out)
+{{
+    .reg .b32 %r<4>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    ld.const.u32 %r1, [first];
+    ld.const.u32 %r2, [second];
+    add.u32 %r3, %r1, %r2;
+    st.global.u32 [%rd1], %r3;
+    ret;
+}}
+"
+    );
+    let module = load(&text);
+    let bytes: c_int = get!(cuFuncGetAttribute(
+        CUfunction_attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+        function(module, "read")
+    ));
+    assert_eq!(bytes, 56);
+    ok!(cuModuleUnload(module));
+}
+
+#[test]
+fn ptx_as_new_as_the_newest_published_is_taken() {
+    let _turn = turn();
+    // A driver refuses what is newer than itself.
+    let newest = match gpu() {
+        Backend::Simulator => "9.5",
+        Backend::Cuda => "9.0",
+    };
+    for version in ["6.0", "8.8", "9.0", newest] {
+        let head = HEAD.replace("7.8", version);
+        let head = match version {
+            "6.0" => head.replace("sm_90", "sm_70"),
+            _ => head,
+        };
+        let module = load(&format!("{head}.visible .entry k() {{ ret; }}"));
+        ok!(cuModuleUnload(module));
+    }
+}

@@ -3,13 +3,14 @@
 mod common;
 use common::*;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use warpsmith_abi::fault::FaultKind;
 use warpsmith_driver::fault;
 use warpsmith_simulator::observe::{
     self, Access, Arrival, At, LaunchEvent, Observer, Statistics, UnknownContext,
 };
+use warpsmith_testkit::Lines;
 
 const PTX: &core::ffi::CStr = c"
 .version 7.8
@@ -81,11 +82,11 @@ fn run_neighbours() {
 /// Writes down what it is told, each line behind its name.
 struct Recorder {
     name: &'static str,
-    lines: Arc<Mutex<Vec<String>>>,
+    lines: Arc<Lines>,
 }
 
 impl Recorder {
-    fn new(name: &'static str, lines: &Arc<Mutex<Vec<String>>>) -> Arc<Recorder> {
+    fn new(name: &'static str, lines: &Arc<Lines>) -> Arc<Recorder> {
         Arc::new(Recorder {
             name,
             lines: lines.clone(),
@@ -93,8 +94,7 @@ impl Recorder {
     }
 
     fn note(&self, text: String) {
-        let line = format!("{} {text}", self.name);
-        self.lines.lock().expect("no test panics here").push(line);
+        self.lines.push(format!("{} {text}", self.name));
     }
 }
 
@@ -135,10 +135,6 @@ impl Observer for Recorder {
     }
 }
 
-fn taken(lines: &Mutex<Vec<String>>) -> Vec<String> {
-    std::mem::take(&mut lines.lock().expect("no test panics here"))
-}
-
 /// What an observer of one run of `neighbours` is told.
 fn neighbours_lines(name: &str) -> Vec<String> {
     [
@@ -171,14 +167,14 @@ fn an_observer_is_told_what_a_launched_kernel_does_until_it_is_removed() {
     if gpu() == Backend::Cuda {
         return;
     }
-    let lines = Arc::default();
+    let lines = Arc::<Lines>::default();
     let registration = observe::register(Recorder::new("all", &lines));
     run_neighbours();
-    assert_eq!(taken(&lines), neighbours_lines("all"));
+    assert_eq!(lines.take(), neighbours_lines("all"));
 
     drop(registration);
     run_neighbours();
-    assert_eq!(taken(&lines), [""; 0]);
+    assert_eq!(lines.take(), [""; 0]);
     assert_eq!(Arc::strong_count(&lines), 1, "the observer is gone");
 }
 
@@ -190,14 +186,14 @@ fn an_observer_of_a_context_is_told_of_its_launches_alone() {
     }
     let first: CUcontext = get!(cuCtxCreate_v2(0, 0));
     let second: CUcontext = get!(cuCtxCreate_v2(0, 0));
-    let lines = Arc::default();
+    let lines = Arc::<Lines>::default();
     let of_second = observe::register_for_context(second, Recorder::new("second", &lines))
         .expect("the context is there");
     let of_all = observe::register(Recorder::new("all", &lines));
 
     ok!(cuCtxSetCurrent(first));
     run_neighbours();
-    assert_eq!(taken(&lines), neighbours_lines("all"));
+    assert_eq!(lines.take(), neighbours_lines("all"));
 
     // Each event goes to both, first to the one that was registered first.
     ok!(cuCtxSetCurrent(second));
@@ -206,11 +202,11 @@ fn an_observer_of_a_context_is_told_of_its_launches_alone() {
         .into_iter()
         .zip(neighbours_lines("all"));
     let both: Vec<String> = each.flat_map(|(second, all)| [second, all]).collect();
-    assert_eq!(taken(&lines), both);
+    assert_eq!(lines.take(), both);
 
     drop(of_all);
     run_neighbours();
-    assert_eq!(taken(&lines), neighbours_lines("second"));
+    assert_eq!(lines.take(), neighbours_lines("second"));
 
     ok!(cuCtxDestroy_v2(second));
     let again = observe::register_for_context(second, Recorder::new("late", &lines));
@@ -220,7 +216,7 @@ fn an_observer_of_a_context_is_told_of_its_launches_alone() {
     ok!(cuCtxSetCurrent(first));
     run_neighbours();
     drop(of_second);
-    assert_eq!(taken(&lines), [""; 0]);
+    assert_eq!(lines.take(), [""; 0]);
     ok!(cuCtxDestroy_v2(first));
 }
 
@@ -231,12 +227,12 @@ fn a_leaked_registration_stays() {
         return;
     }
     let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
-    let lines = Arc::default();
+    let lines = Arc::<Lines>::default();
     let registration = observe::register_for_context(context, Recorder::new("leaked", &lines));
     std::mem::forget(registration);
     for _ in 0..2 {
         run_neighbours();
-        assert_eq!(taken(&lines), neighbours_lines("leaked"));
+        assert_eq!(lines.take(), neighbours_lines("leaked"));
     }
     ok!(cuCtxDestroy_v2(context));
 }
@@ -249,22 +245,22 @@ fn a_launch_keeps_the_observers_that_it_began_with() {
     }
     let flag = pinned::<u32>(1);
     let stream = stream();
-    let lines = Arc::default();
+    let lines = Arc::<Lines>::default();
     let early = observe::register(Recorder::new("early", &lines));
     launch(c"wait_for", stream, flag as CUdeviceptr);
-    while lines.lock().expect("no test panics here").is_empty() {
+    while lines.is_empty() {
         std::thread::yield_now();
     }
     let late = observe::register(Recorder::new("late", &lines));
     drop(early);
-    lines.lock().expect("no test panics here").clear();
+    lines.take();
     // SAFETY: page-locked memory of this size, aligned, which lives to the end of the process; the kernel reads it at the same time.
     unsafe { &*flag.cast::<std::sync::atomic::AtomicU32>() }
         .store(1, std::sync::atomic::Ordering::Release);
     ok!(cuStreamSynchronize(stream));
     drop(late);
 
-    let lines = taken(&lines);
+    let lines = lines.take();
     assert!(lines.iter().all(|line| line.starts_with("early ")));
     let last = lines.last().expect("the end, at least");
     assert!(last.starts_with("early finished wait_for "), "{last}");
@@ -278,12 +274,12 @@ fn an_observer_learns_of_the_fault_that_stops_a_launch() {
     }
     assert!(warpsmith_driver::configure_simulator("stderr", "off"));
     let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
-    let lines = Arc::default();
+    let lines = Arc::<Lines>::default();
     let registration = observe::register(Recorder::new("all", &lines));
     launch(c"trap_at_once", null_mut(), 0);
     fails!(719, cuCtxSynchronize());
     drop(registration);
-    let last = taken(&lines).pop();
+    let last = lines.take().pop();
     assert_eq!(last.as_deref(), Some("all finished trap_at_once Trap"));
     ok!(cuCtxDestroy_v2(context));
 }

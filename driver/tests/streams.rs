@@ -278,3 +278,35 @@ fn work_of_several_threads_into_one_stream_is_all_done() {
     assert_eq!(count.load(Ordering::SeqCst), 400);
     ok!(cuStreamDestroy_v2(stream as CUstream));
 }
+
+/// As an interpreter does that shuts down while a stream calls into it.
+#[test]
+fn a_host_function_may_end_its_thread() {
+    let _turn = turn();
+    if gpu() == Backend::Cuda {
+        // The thread is the driver's, and is missed.
+        return;
+    }
+    unsafe extern "C-unwind" {
+        fn pthread_exit(result: *mut c_void) -> !;
+    }
+    unsafe extern "C-unwind" fn leave(_: *mut c_void) {
+        // SAFETY: nothing in this frame is to be dropped, and the simulator's frame below has nothing either.
+        unsafe { pthread_exit(null_mut()) }
+    }
+    type Function = unsafe extern "C" fn(*mut c_void);
+    // SAFETY: the types differ in that one may unwind.
+    let leave = unsafe {
+        core::mem::transmute::<unsafe extern "C-unwind" fn(*mut c_void), Function>(leave)
+    };
+    let stream = stream();
+    let counter = Box::leak(Box::new(std::sync::atomic::AtomicU32::new(0)));
+    for _ in 0..3 {
+        ok!(cuLaunchHostFunc(stream, Some(leave), null_mut()));
+        let counter = core::ptr::from_ref(counter).cast_mut().cast();
+        ok!(cuLaunchHostFunc(stream, Some(count_up), counter));
+    }
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(counter.load(std::sync::atomic::Ordering::SeqCst), 3);
+    ok!(cuStreamDestroy_v2(stream));
+}

@@ -32,6 +32,54 @@ fn a_version_decides_which_function_a_name_means() {
 }
 
 #[test]
+fn a_name_never_means_a_function_of_another_signature() {
+    // covers: DRV-18
+    let _turn = turn();
+    gpu();
+    let [old, .., before, new] =
+        [2000, 11000, 12000, 12090, 13000].map(|version| lookup("cuCtxSynchronize", version, 0));
+    assert_eq!((old.0, old), (0, before));
+    assert_ne!(old.1, new.1, "since 13.0 it takes a context");
+    type Synchronise = unsafe extern "C" fn(*mut c_void) -> CUresult;
+    // SAFETY: the driver answered with a function of this name without parameters, which the caller may pass some for.
+    let synchronise = unsafe { core::mem::transmute::<usize, Synchronise>(old.1) };
+    // SAFETY: the function takes no parameter.
+    assert_eq!(unsafe { synchronise(0x1234 as *mut c_void) }.0, 0);
+    let context: CUcontext = get!(cuCtxGetCurrent());
+    // SAFETY: the driver answered with the function of this name since 13.0, whose type this is.
+    let synchronise = unsafe { core::mem::transmute::<usize, Synchronise>(new.1) };
+    // SAFETY: the context is a live one.
+    assert_eq!(unsafe { synchronise(context.cast()) }.0, 0);
+    // Each version that changed a signature hands out another function.
+    for (name, versions) in VERSIONS {
+        let found: Vec<_> = versions
+            .iter()
+            .filter(|(version, _)| (3020..=13000).contains(version))
+            .map(|(version, _)| lookup(name, *version, 0))
+            .filter(|found| found.2 == 0)
+            .map(|found| found.1)
+            .collect();
+        let mut distinct = found.clone();
+        distinct.dedup();
+        let renamed = [
+            "cuCtxDestroy",
+            "cuCtxPopCurrent",
+            "cuCtxPushCurrent",
+            "cuDevicePrimaryCtxRelease",
+            "cuDevicePrimaryCtxReset",
+            "cuDevicePrimaryCtxSetFlags",
+            "cuEventDestroy",
+            "cuMemHostRegister",
+            "cuStreamDestroy",
+        ];
+        assert!(
+            found == distinct || renamed.contains(name),
+            "{name}: {found:#x?}"
+        );
+    }
+}
+
+#[test]
 fn a_failed_lookup_says_why() {
     // covers: DRV-22, DRV-EX10
     let _turn = turn();

@@ -52,6 +52,7 @@ mod launch;
 mod memory;
 mod module;
 mod order;
+mod panics;
 mod reclaim;
 mod settings;
 mod simulator;

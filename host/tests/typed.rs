@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::gpu;
+use common::{gpu, signed_kernel};
 use warpsmith_device::prelude::*;
 use warpsmith_host::prelude::*;
+use warpsmith_signature::Signature;
 use warpsmith_testkit::ptx;
 
 #[kernel]
@@ -33,6 +34,16 @@ pub fn clear<T: Copy + Default>(mut y: PerThread<[T]>) {
 pub unsafe fn poke(p: *mut f32, v: f32) {
     // SAFETY: by the kernel's contract.
     unsafe { *p = v };
+}
+
+/// The kernel of this name when the PTX was built.
+mod before {
+    use warpsmith_device::prelude::*;
+
+    #[kernel]
+    pub fn outdated(mut y: PerThread<[f32]>) {
+        let _ = y.mine();
+    }
 }
 
 /// Another one has this name in the PTX, with other parameters.
@@ -113,10 +124,26 @@ end:
 "
 );
 
+/// As the builder would have signed it.
+fn signed() -> String {
+    let signature = Signature {
+        kernels: vec![
+            signed_kernel::<saxpy>(),
+            signed_kernel::<scale>(),
+            signed_kernel::<clear<u32>>(),
+            signed_kernel::<poke>(),
+            signed_kernel::<before::outdated>(),
+        ],
+        variables: vec![],
+    };
+    // SAFETY: the entries do what the kernels above do, and nothing else.
+    unsafe { warpsmith_signature::sign(PTX, &signature) }
+}
+
 #[test]
 fn safe_kernels_by_their_items() -> Result<()> {
     let gpu = gpu();
-    let module = gpu.load(PTX)?;
+    let module = gpu.load(&signed())?;
     let saxpy: TypedKernel<saxpy> = module.kernel(saxpy)?;
     let stream = gpu.stream()?;
     let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
@@ -150,7 +177,7 @@ fn safe_kernels_by_their_items() -> Result<()> {
 #[test]
 fn bounds_dimensions_and_references() -> Result<()> {
     let gpu = gpu();
-    let module = gpu.load(PTX)?;
+    let module = gpu.load(&signed())?;
     let (saxpy, scale) = (module.kernel(saxpy)?, module.kernel(scale)?);
     let stream = gpu.stream()?;
     let by = stream.upload(&[3.0_f32])?;
@@ -186,7 +213,7 @@ fn bounds_dimensions_and_references() -> Result<()> {
 #[test]
 fn instantiations_and_unsafe_kernels() -> Result<()> {
     let gpu = gpu();
-    let module = gpu.load(PTX)?;
+    let module = gpu.load(&signed())?;
     let clear_words = module.kernel(clear::<u32>)?;
     assert_eq!(clear_words.name(), "clear__u32");
     let stream = gpu.stream()?;
@@ -214,7 +241,7 @@ fn instantiations_and_unsafe_kernels() -> Result<()> {
 // covers: DRV-14
 #[test]
 fn ptx_of_another_source_is_noticed() -> Result<()> {
-    let module = gpu().load(PTX)?;
+    let module = gpu().load(&signed())?;
     let error = module.kernel(outdated).map(drop).unwrap_err();
     assert!(
         error
@@ -228,7 +255,7 @@ fn ptx_of_another_source_is_noticed() -> Result<()> {
 #[test]
 fn typed_kernels_in_graphs() -> Result<()> {
     let gpu = gpu();
-    let module = gpu.load(PTX)?;
+    let module = gpu.load(&signed())?;
     let (saxpy, scale) = (module.kernel(saxpy)?, module.kernel(scale)?);
     let stream = gpu.stream()?;
     let x = stream.filled(50, 1.0_f32)?;

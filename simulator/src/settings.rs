@@ -35,6 +35,8 @@ pub(crate) struct ProcessSettings {
     pub(crate) devices: usize,
     /// `CUDA_VISIBLE_DEVICES`: which of them this process sees, in which order; `None` for all.
     pub(crate) visible_devices: Option<String>,
+    /// `WARPSMITH_SIMULATOR_MEMORY`: the bytes of memory of each device; `None` for a profile's.
+    pub(crate) memory: Option<usize>,
     /// `WARPSMITH_SIMULATOR_ATTRIBUTES`: device attributes to report instead, as `89=0,120=0`.
     pub(crate) attributes: String,
     /// `CUDA_DISABLE_PTX_JIT` or `CUDA_DISABLE_JIT`: PTX cannot be loaded.
@@ -53,23 +55,26 @@ pub(crate) fn process() -> &'static ProcessSettings {
             .and_then(|count| count.parse().ok())
             .unwrap_or(1),
         visible_devices: variable("CUDA_VISIBLE_DEVICES"),
+        memory: parsed("WARPSMITH_SIMULATOR_MEMORY", parse_bytes),
         attributes: variable("WARPSMITH_SIMULATOR_ATTRIBUTES").unwrap_or_default(),
         disable_jit: ["CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT"]
             .into_iter()
             .find_map(|name| variable(name).filter(|value| !value.is_empty()))
             .is_some_and(|value| value != "0"),
         eager_loading: variable("CUDA_MODULE_LOADING").is_some_and(|value| value == "EAGER"),
-        vector_level: variable("WARPSMITH_SIMULATOR_ISA")
-            .filter(|value| !value.is_empty())
-            .and_then(|value| {
-                let level = parse_vector_level(&value);
-                if level.is_none() {
-                    not_understood("WARPSMITH_SIMULATOR_ISA", &value);
-                }
-                level
-            })
+        vector_level: parsed("WARPSMITH_SIMULATOR_ISA", parse_vector_level)
             .unwrap_or_else(VectorLevel::of_machine),
     })
+}
+
+/// What an environment variable says; `None` if it is not set or empty, and with a warning if it is not understood.
+fn parsed<T>(name: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+    let value = variable(name).filter(|value| !value.is_empty())?;
+    let found = parse(&value);
+    if found.is_none() {
+        not_understood(name, &value);
+    }
+    found
 }
 
 fn not_understood(variable: &str, value: &str) {
@@ -147,6 +152,21 @@ fn parse_seconds(value: &str) -> Option<Duration> {
     Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
+/// Bytes: a number, with `K`, `M`, `G` or `T` behind it for powers of 1024.
+fn parse_bytes(value: &str) -> Option<usize> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match &value[digits.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    let number: usize = digits.parse().ok().filter(|&number| number > 0)?;
+    number.checked_mul(1 << shift)
+}
+
 fn parse_switch(value: &str) -> Option<bool> {
     match value {
         "1" | "on" | "true" => Some(true),
@@ -195,6 +215,16 @@ mod tests {
         assert_eq!(parse_seconds("inf"), Some(Duration::MAX));
         assert_eq!(parse_seconds("-1"), None);
         assert_eq!(parse_seconds("long"), None);
+    }
+
+    #[test]
+    fn memory_is_given_in_bytes_or_larger_units() {
+        assert_eq!(parse_bytes("4096"), Some(4096));
+        assert_eq!(parse_bytes("16G"), Some(16 << 30));
+        assert_eq!(parse_bytes("512M"), Some(512 << 20));
+        for wrong in ["", "0", "G", "16GB", "1.5G", "-1", "99999999T", "16 G"] {
+            assert_eq!(parse_bytes(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

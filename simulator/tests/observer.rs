@@ -2,13 +2,13 @@
 
 mod support;
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use support::{Memory, Nothing};
 use warpsmith_isa::effect::{AccessKind, Space};
-use warpsmith_simulator::engine::observe::{Access, Arrival, At, Barrier, LaunchEvent, Observer};
+use warpsmith_simulator::engine::observe::{Access, Arrival, At, LaunchEvent, Observer};
 use warpsmith_simulator::engine::{Environment, Launch, Module, run};
+use warpsmith_testkit::Lines;
 
 /// Each thread puts its number into shared memory; behind a barrier, odd threads add their neighbour's to a counter.
 const PTX: &str = warpsmith_testkit::ptx!(
@@ -38,18 +38,7 @@ DONE:
 /// Writes down everything.
 #[derive(Default)]
 struct Recorder {
-    lines: Mutex<Vec<String>>,
-    launched: Mutex<Vec<String>>,
-}
-
-impl Recorder {
-    fn line(&self, text: String) {
-        self.lines.lock().expect("no test panics here").push(text);
-    }
-
-    fn lines(self) -> Vec<String> {
-        self.lines.into_inner().expect("no test panics here")
-    }
+    lines: Lines,
 }
 
 fn place(at: &At<'_>) -> String {
@@ -58,25 +47,28 @@ fn place(at: &At<'_>) -> String {
 
 impl Observer for Recorder {
     fn launch(&self, launch: &LaunchEvent<'_>) {
-        let text = format!("{} {:?} {:?}", launch.kernel, launch.grid, launch.block);
-        self.launched
-            .lock()
-            .expect("no test panics here")
-            .push(text);
+        let LaunchEvent {
+            kernel,
+            grid,
+            block,
+            ..
+        } = launch;
+        self.lines
+            .push(format!("launch {kernel} {grid:?} {block:?}"));
     }
 
     fn step(&self, at: &At<'_>) {
-        self.line(format!("step {}", place(at)));
+        self.lines.push(format!("step {}", place(at)));
     }
 
     fn branch(&self, at: &At<'_>, of: u32) {
-        self.line(format!("branch {} of {of:08x}", place(at)));
+        self.lines.push(format!("branch {} of {of:08x}", place(at)));
     }
 
     fn access(&self, at: &At<'_>, access: &Access<'_>) {
         let lane = at.lanes.trailing_zeros() as usize;
         assert_ne!(access.addresses[lane], 0);
-        self.line(format!(
+        self.lines.push(format!(
             "access {} {:?} {:?} {}",
             place(at),
             access.kind,
@@ -86,7 +78,10 @@ impl Observer for Recorder {
     }
 
     fn barrier(&self, at: &At<'_>, arrival: &Arrival) {
-        self.line(format!("barrier {} {arrival:?}", place(at)));
+        let (barrier, completes) = (arrival.barrier, arrival.completes);
+        let end = if completes { "complete" } else { "open" };
+        self.lines
+            .push(format!("barrier {} {barrier:?} {end}", place(at)));
     }
 }
 
@@ -124,39 +119,19 @@ fn an_observer_is_told_of_every_step_access_branch_and_barrier() {
     let recorder = Recorder::default();
     let (result, instructions) = sum(Some(&recorder), 0, 1);
     assert_eq!(result, (0..64).step_by(2).sum::<u64>());
-    assert_eq!(
-        *recorder.launched.lock().expect("no test panics here"),
-        ["sum [1, 1, 1] [64, 1, 1]"]
-    );
-    let lines = recorder.lines();
-    let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    let lines = &recorder.lines;
+    let launch = "launch sum [1, 1, 1] [64, 1, 1]";
+    assert_eq!((lines.count("launch", ""), lines.count(launch, "")), (1, 1));
     // The branch that no lane takes is counted, but nobody executes it.
-    assert_eq!(count("step") as u64, instructions);
-    assert_eq!(count("barrier"), 2);
-    assert_eq!(
-        lines
-            .iter()
-            .filter(|line| line.contains("completes: true"))
-            .count(),
-        1
-    );
-    assert!(
-        lines
-            .iter()
-            .any(|line| line.contains(&format!("{:?}", Barrier::Block { number: 0 })))
-    );
+    assert_eq!(lines.count("step", "") as u64, instructions);
+    assert_eq!(lines.count("barrier", ""), 2);
+    assert_eq!(lines.count("barrier", "Block { number: 0 } complete"), 1);
     // Half of each warp's lanes jump.
-    assert_eq!(count("branch"), 2);
-    assert!(
-        lines
-            .iter()
-            .any(|line| line.starts_with("branch") && line.contains("55555555 bra of ffffffff"))
-    );
+    assert_eq!(lines.count("branch", ""), 2);
+    assert_eq!(lines.count("branch", "55555555 bra of ffffffff"), 2);
     // A store, a load and a reduction for each of the two warps.
-    let accesses = |kind: AccessKind, space: Space| {
-        let text = format!("{kind:?} {space:?} 4");
-        lines.iter().filter(|line| line.ends_with(&text)).count()
-    };
+    let accesses =
+        |kind: AccessKind, space: Space| lines.count("access", &format!("{kind:?} {space:?} 4"));
     assert_eq!(accesses(AccessKind::Write, Space::Shared), 2);
     assert_eq!(accesses(AccessKind::Read, Space::Shared), 2);
     assert_eq!(accesses(AccessKind::Atomic, Space::Global), 2);
@@ -173,7 +148,7 @@ fn a_seed_repeats_a_run_exactly_and_another_one_does_not() {
     let trace = |seed| {
         let recorder = Recorder::default();
         sum(Some(&recorder), seed, 8);
-        recorder.lines()
+        recorder.lines.take()
     };
     assert_eq!(trace(7), trace(7));
     assert_ne!(trace(7), trace(8));

@@ -1,16 +1,18 @@
 //! What the workspace's tests repeat: child processes with a time limit ([`process`]), random data ([`Random`]), the head of a
-//! PTX module ([`ptx!`]), the language of file tests ([`file_test`]), kernels with products of matrices ([`wgmma`]), sizes where Miri
-//! interprets tests ([`cases`], [`stride`]).
+//! PTX module ([`ptx!`]), the language of file tests ([`file_test`]), kernels with products of matrices ([`wgmma`]), what an observer
+//! writes down ([`Lines`]), sizes where Miri interprets tests ([`cases`], [`stride`]).
 //!
 //! Every crate may have this one as a development dependency; it knows none of them.
 
 pub mod file_test;
 mod interpreted;
+mod lines;
 pub mod process;
 mod ptx;
 mod random;
 pub mod wgmma;
 
 pub use interpreted::{cases, stride};
+pub use lines::Lines;
 pub use process::{Side, own_process};
 pub use random::Random;

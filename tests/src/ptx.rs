@@ -9,6 +9,12 @@ pub const SM_80: &str = include_str!(concat!(env!("OUT_DIR"), "/sm_80.ptx"));
 /// The kernels compiled for `sm_90`.
 pub const SM_90: &str = include_str!(concat!(env!("OUT_DIR"), "/sm_90.ptx"));
 
+/// The LLVM that made them: 22, 23, ...
+pub fn llvm() -> u32 {
+    let text = env!("WARPSMITH_TESTS_LLVM");
+    text.parse().expect("the build script writes a number")
+}
+
 /// The newest of them that a device of this compute capability takes.
 pub fn for_capability(capability: ComputeCapability) -> &'static str {
     match capability.major {
@@ -110,8 +116,12 @@ pub fn kernels<'p>(ptx: &'p str, prefix: &str) -> Vec<&'p str> {
     names
 }
 
-/// One space between words; `%rd12` becomes `%rd`, but `%tid.x` and `%envreg1` stay. Labels lose their numbers too.
+/// One space between words; `%rd12` becomes `%rd`, but `%tid.x` and `%envreg1` stay. Labels lose their numbers too. A parameter's
+/// space is called `.param`, as before PTX 8.3.
 fn normalise(line: &str) -> String {
+    let line = line
+        .replace(".param::entry.", ".param.")
+        .replace(".param::func.", ".param.");
     let mut out = String::new();
     for word in line.split_whitespace() {
         if !out.is_empty() {
@@ -177,6 +187,7 @@ setp.ne.u32 q, %r1, 0;
 }
 \t@%p1 bra \t$L__BB0_1;
 \tmov.u32 \t%r7, %tid.x;
+\tld.param::entry.b64 \t%rd1, [two_param_0];
 \tret;
 }
 ";
@@ -190,6 +201,7 @@ setp.ne.u32 q, %r1, 0;
                 "setp.ne.u32 q, %r, 0",
                 "@%p bra $L",
                 "mov.u32 %r, %tid.x",
+                "ld.param.b64 %rd, [two_param_0]",
                 "ret"
             ]
         );

@@ -2,7 +2,7 @@
 
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::{clusters, cooperative};
-use warpsmith_tests::{Side, fixture, own_process};
+use warpsmith_tests::fixture;
 
 // covers: MODEL-06, MODEL-08, EX1-04
 #[test]
@@ -151,25 +151,22 @@ fn arrival_and_wait() -> Result<()> {
 // covers: CG-10
 #[test]
 fn a_grid_barrier_in_an_ordinary_launch_is_a_panic() {
-    // Whoever waits next hears of a panic, so this test does not share its device.
-    if let Side::Child = own_process(&[]) {
-        let f = fixture();
-        let stream = f.stream();
-        let kernel = f
-            .module
-            .kernel(cooperative::arrive_and_wait)
-            .expect("the kernel");
-        let mut cooperative = stream.zeroed::<u32>(1).expect("memory");
-        let mut words = stream.zeroed::<u32>(2).expect("memory");
-        let mut seen = stream.zeroed::<u32>(32).expect("memory");
-        let arguments = (&mut cooperative, &mut words, &mut seen);
-        stream
-            .launch(&kernel, Grid::new(1, 32), arguments)
-            .expect("a launch");
-        let error = stream
-            .synchronize()
-            .expect_err("the kernel panics")
-            .to_string();
-        assert!(error.contains("cooperative launch"), "{error}");
-    }
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f
+        .module
+        .kernel(cooperative::arrive_and_wait)
+        .expect("the kernel");
+    let mut cooperative = stream.zeroed::<u32>(1).expect("memory");
+    let mut words = stream.zeroed::<u32>(2).expect("memory");
+    let mut seen = stream.zeroed::<u32>(32).expect("memory");
+    let arguments = (&mut cooperative, &mut words, &mut seen);
+    stream
+        .launch(&kernel, Grid::new(1, 32), arguments)
+        .expect("a launch");
+    let error = stream
+        .synchronize()
+        .expect_err("the kernel panics")
+        .to_string();
+    assert!(error.contains("cooperative launch"), "{error}");
 }

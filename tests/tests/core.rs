@@ -16,6 +16,8 @@ mod language;
 mod memory;
 #[path = "core/output.rs"]
 mod output;
+#[path = "core/safe.rs"]
+mod safe;
 #[path = "core/shared_memory.rs"]
 mod shared_memory;
 #[path = "core/statics.rs"]

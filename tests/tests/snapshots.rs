@@ -3,7 +3,17 @@
 //! A snapshot holds the instructions that the intrinsics stand for, with registers unnumbered, kernel by kernel; what the compiler
 //! puts around them is left out.
 
-use warpsmith_tests::ptx::{SM_70, SM_80, SM_90, kernels, report, report_in_order, selected};
+use warpsmith_tests::ptx::{SM_70, SM_80, SM_90, kernels, llvm, report, report_in_order, selected};
+
+/// A snapshot for each LLVM that arranges the instructions around the intrinsics in another way.
+macro_rules! assert_snapshot_of_llvm {
+    ($text:expr) => {
+        let suffix = if llvm() == 22 { "llvm22" } else { "llvm23" };
+        insta::with_settings!({ snapshot_suffix => suffix }, {
+            insta::assert_snapshot!($text);
+        });
+    };
+}
 
 const MEMORY: &[&str] = &[
     "atom",
@@ -247,7 +257,7 @@ fn warps_of_sm_70() {
 /// What the convergent operations of these kernels stand beside: the order is the point.
 #[test]
 fn convergent_operations_stay_where_they_are() {
-    insta::assert_snapshot!(report_in_order(
+    assert_snapshot_of_llvm!(report_in_order(
         SM_90,
         &[
             "shuffle_before_branch",
@@ -261,7 +271,7 @@ fn convergent_operations_stay_where_they_are() {
 // covers: SPACE-10, SPACE-11, SPACE-12
 #[test]
 fn shared_memory() {
-    insta::assert_snapshot!(report(
+    assert_snapshot_of_llvm!(report(
         SM_90,
         &[
             "reverse",
@@ -335,7 +345,7 @@ fn floats() {
 // covers: SPACE-13, SPACE-15, VEC-05, LDST-05, LAUNCH-06, LAUNCH-07, LAUNCH-11, PRINTF-01
 #[test]
 fn parameters_and_output() {
-    insta::assert_snapshot!(report(
+    assert_snapshot_of_llvm!(report(
         SM_90,
         &[
             "saxpy",

@@ -33,6 +33,8 @@ pub struct Description {
     /// Which types there are beside those that functions use.
     #[serde(default)]
     pub types: MoreTypes,
+    /// Where the versions of functions are told.
+    pub versions: Option<VersionRule>,
     /// Functions that are looked up by version, by symbol.
     #[serde(default)]
     pub pinned: BTreeMap<String, Pinned>,
@@ -99,6 +101,29 @@ pub struct Topic {
 pub struct MoreTypes {
     /// A pattern for their names.
     pub also: Option<String>,
+}
+
+/// Where the header tells which version of CUDA introduced a function's signature.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VersionRule {
+    /// A pattern for the names of function types, with the function's name and the version as its two groups.
+    pub types: String,
+    /// What the header tells in another way.
+    #[serde(default)]
+    pub also: Vec<AlsoVersion>,
+}
+
+/// A version that no function type tells.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlsoVersion {
+    /// The name.
+    pub name: String,
+    /// The version of CUDA.
+    pub version: u32,
+    /// The symbol that the name stands for since then.
+    pub symbol: String,
 }
 
 /// How a function is looked up by version.

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use bindgen::{Builder, EnumVariation, RustEdition, RustTarget};
 use regex::Regex;
 use syn::{ForeignItem, ForeignItemFn, Item};
+use tempfile::TempDir;
 
 use crate::description::{Description, FunctionList};
 
@@ -20,27 +21,85 @@ pub struct Header {
     pub other_functions: Vec<String>,
 }
 
-/// Reads the headers in `include`. `proof` is C text behind them whose assertions must hold.
-pub fn read(description: &Description, include: &Path, proof: &str) -> Result<Header> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("interface.h");
-    let includes = description
-        .headers
-        .iter()
-        .map(|header| format!("#include <{header}>\n"));
-    std::fs::write(&path, includes.collect::<String>() + proof)?;
-    let path = path.to_str().context("a path in UTF-8")?;
-    let builder = || builder(description, path, include);
+/// What a header's functions and types are called.
+pub struct Names {
+    /// The functions, sorted.
+    pub functions: Vec<String>,
+    /// The types.
+    pub types: Vec<String>,
+}
 
-    // All functions are named first: what is in no list is still a name.
-    let all = parse(builder().allowlist_function(&description.function))?;
-    let mut names: Vec<String> = functions(all).into_keys().collect();
+impl Names {
+    /// Whether there is a function of this name.
+    pub fn has(&self, function: &String) -> bool {
+        self.functions.binary_search(function).is_ok()
+    }
+}
+
+/// The names in the headers in `include`.
+pub fn names(description: &Description, include: &Path) -> Result<Names> {
+    let source = Source::new(description, include, "")?;
+    let all = parse(source.builder()?.allowlist_function(&description.function))?;
+    let functions = functions(all).into_keys().collect();
+    let mut types = Vec::new();
+    if let Some(versions) = &description.versions {
+        let wanted = source.builder()?.allowlist_type(&versions.types);
+        for item in parse(wanted.allowlist_recursively(false))? {
+            if let Item::Type(item) = item {
+                types.push(item.ident.to_string());
+            }
+        }
+    }
+    Ok(Names { functions, types })
+}
+
+/// A C file that includes the headers.
+struct Source<'a> {
+    description: &'a Description,
+    include: &'a Path,
+    folder: TempDir,
+}
+
+impl<'a> Source<'a> {
+    /// `proof` is C text behind the headers.
+    fn new(description: &'a Description, include: &'a Path, proof: &str) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let includes = description
+            .headers
+            .iter()
+            .map(|header| format!("#include <{header}>\n"));
+        let text = includes.collect::<String>() + proof;
+        std::fs::write(folder.path().join("interface.h"), text)?;
+        Ok(Self {
+            description,
+            include,
+            folder,
+        })
+    }
+
+    fn builder(&self) -> Result<Builder> {
+        let path = self.folder.path().join("interface.h");
+        let path = path.to_str().context("a path in UTF-8")?;
+        Ok(builder(self.description, path, self.include))
+    }
+}
+
+/// Reads the headers in `include`. `proof` is C text behind them whose assertions must hold.
+pub fn read(
+    description: &Description,
+    include: &Path,
+    names: Names,
+    proof: &str,
+) -> Result<Header> {
+    let source = Source::new(description, include, proof)?;
+    // What is in no list is still a name.
+    let mut names = names.functions;
     let mut lists = Vec::new();
     for list in &description.functions {
         lists.push(take(&mut names, list)?);
     }
 
-    let mut wanted = builder().allowlist_var("^$");
+    let mut wanted = source.builder()?.allowlist_var("^$");
     for name in lists.iter().flatten() {
         wanted = wanted.allowlist_function(format!("^{name}$"));
     }

@@ -10,6 +10,7 @@
 //! | `types` | the files of types, one a topic |
 //! | `functions` | the file of functions: lists for macros |
 //! | `facts` | constants, pinned versions, and their proof in C |
+//! | `versions` | which symbol a name stands for since which version |
 //! | `imports` | what a generated module takes from the others |
 //! | `rust_text` | Rust source as text |
 //! | `output` | writes the files, or compares them |
@@ -22,6 +23,7 @@ mod imports;
 mod output;
 mod rust_text;
 mod types;
+mod versions;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -112,10 +114,14 @@ fn generate(description: &Description, path: &Path) -> Result<Files> {
         .pinned()
         .find_or_fetch()?
         .join(&description.wheel.include);
-    let header = header::read(description, &include, &facts::proof(description))?;
+    let names = header::names(description, &include)?;
+    let versions = versions::find(description, &names)?;
+    let proof = facts::proof(description) + &versions::proof(description, &versions);
+    let header = header::read(description, &include, names, &proof)?;
     let mut files = Files::new(description, path);
     types::add(&mut files, description, &header)?;
     functions::add(&mut files, description, &header)?;
     facts::add(&mut files, description)?;
+    versions::add(&mut files, &versions)?;
     files.finish()
 }

@@ -373,6 +373,7 @@ macro_rules! for_each_newer_function {
             fn cuStreamBeginCapture(hStream: CUstream) -> CUresult;
             fn cuStreamBeginCaptureToGraph(hStream: CUstream, hGraph: CUgraph, dependencies: *const CUgraphNode, dependencyData: *const CUgraphEdgeData, numDependencies: usize, mode: CUstreamCaptureMode) -> CUresult;
             fn cuStreamGetCaptureInfo_v3(hStream: CUstream, captureStatus_out: *mut CUstreamCaptureStatus, id_out: *mut cuuint64_t, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, edgeData_out: *mut *const CUgraphEdgeData, numDependencies_out: *mut usize) -> CUresult;
+            fn cuStreamGetCtx_v2(hStream: CUstream, pCtx: *mut CUcontext, pGreenCtx: *mut CUgreenCtx) -> CUresult;
             fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) -> CUresult;
             fn cuStreamGetId(hStream: CUstream, streamId: *mut c_ulonglong) -> CUresult;
             fn cuStreamUpdateCaptureDependencies_v2(hStream: CUstream, dependencies: *mut CUgraphNode, dependencyData: *const CUgraphEdgeData, numDependencies: usize, flags: c_uint) -> CUresult;
@@ -680,7 +681,6 @@ macro_rules! for_each_foreign_symbol {
             cuStreamBeginRecaptureToGraph,
             cuStreamDestroy,
             cuStreamEndCaptureToCig,
-            cuStreamGetCtx_v2,
             cuStreamGetDevResource,
             cuStreamGetGreenCtx,
             cuSurfRefGetArray,

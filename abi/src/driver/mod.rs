@@ -22,6 +22,7 @@ mod module;
 mod pinned;
 mod result;
 mod stream;
+mod versions;
 
 pub use array::*;
 pub use constants::*;
@@ -40,3 +41,4 @@ pub use module::*;
 pub use pinned::*;
 pub use result::*;
 pub use stream::*;
+pub use versions::*;

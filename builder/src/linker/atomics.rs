@@ -4,41 +4,32 @@
 //! promises the order that the program asked for, to every thread of the system. So, after optimisation, each
 //! becomes inline assembly that says both (`atom.acq_rel.sys...`), with a `fence.sc.sys` before it for
 //! `SeqCst`. What has no such instruction (`nand`, 8 and 16 bits) is left: LLVM makes a compare-exchange loop
-//! of it, and compare-exchange keeps order and scope.
+//! of it, and compare-exchange keeps order and scope, or a wider one, which gets its order and scope here in turn (from LLVM 23 on
+//! the order is in fences around it).
 
 use super::globals::{GLOBAL, SHARED};
-use crate::error::BuildError;
 use crate::llvm::{Module, Ordering, RmwOperation, Value, opcode};
 
 /// Rewrites all read-modify-writes of the module.
-pub(crate) fn restore(module: &Module<'_>) -> Result<(), BuildError> {
+pub(crate) fn restore(module: &Module<'_>) {
     for function in module.functions() {
         for instruction in function.instructions() {
             if instruction.opcode() == opcode::ATOMIC_RMW {
-                rewrite(instruction)?;
+                rewrite(instruction);
             }
         }
     }
-    Ok(())
 }
 
-fn rewrite(rmw: Value<'_>) -> Result<(), BuildError> {
+fn rewrite(rmw: Value<'_>) {
     let bits = rmw.integer_bits();
     let (Some(pointer), Some(operand)) = (rmw.operand(0), rmw.operand(1)) else {
-        return Ok(());
+        return;
     };
     let float = rmw.float_bits();
     let Some((operation, ty)) = instruction(rmw.rmw_operation(), bits, float) else {
-        return match (bits, float) {
-            // A loop of compare-exchange, which keeps order and scope.
-            (Some(8 | 16 | 32 | 64), _) | (_, Some(16 | 32 | 64)) => Ok(()),
-            _ => Err(BuildError::Link(format!(
-                "`{}` uses an atomic operation that the GPU does not have; use 32 or 64 bits",
-                rmw.function()
-                    .map(|f| super::symbols::demangle(&f.name()))
-                    .unwrap_or_default()
-            ))),
-        };
+        // A loop of compare-exchange, which keeps order and scope.
+        return;
     };
     let space = match pointer.address_space() {
         GLOBAL => ".global",
@@ -74,7 +65,6 @@ fn rewrite(rmw: Value<'_>) -> Result<(), BuildError> {
     let result = rmw.build_asm_before(&text, &constraints, rmw.ty(), &[pointer, operand]);
     rmw.replace_uses_with(result);
     rmw.erase();
-    Ok(())
 }
 
 /// Operation and type suffix of PTX's `atom`, where there is one.

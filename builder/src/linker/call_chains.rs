@@ -35,7 +35,7 @@ pub(super) struct InlinedCall {
 }
 
 /// All chains of a module, with the names of files and functions. Numbers are from 1 on.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct CallChains {
     files: Numbered<String>,
     functions: Numbered<String>,
@@ -75,7 +75,7 @@ impl CallChains {
 }
 
 /// Values with numbers from 1 on, in the order in which they came.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Numbered<T> {
     values: Vec<T>,
     numbers: HashMap<T, u32>,

@@ -4,10 +4,11 @@
 //! build, and a kernel may override them. They are applied after optimisation, when nearly everything is
 //! inlined into the kernels: a function that several kernels call gets what all of them allow.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::reachable::reachable;
 use super::records::Record;
-use crate::llvm::{Attribute, Module, Value, ValueKind, calling_convention, fast_math, opcode};
+use crate::llvm::{Module, Value, calling_convention, fast_math, opcode};
 
 /// How floating-point arithmetic may be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,31 +72,9 @@ pub(crate) fn apply(module: &Module<'_>, build: FloatOptions, records: &[Record]
     }
 }
 
-/// `start` and all that it calls, directly or not.
-fn reachable(start: Value<'_>) -> HashSet<Value<'_>> {
-    let mut found = HashSet::from([start]);
-    let mut queue = vec![start];
-    while let Some(function) = queue.pop() {
-        for call in function.instructions().into_iter().filter(|i| i.is_call()) {
-            if let Some(callee) = call.callee()
-                && callee.kind() == ValueKind::Function
-                && !callee.is_declaration()
-                && found.insert(callee)
-            {
-                queue.push(callee);
-            }
-        }
-    }
-    found
-}
-
 fn apply_to(function: Value<'_>, options: FloatOptions) {
     if options.ftz {
-        function.add_text(
-            Attribute::Function,
-            "denormal-fp-math-f32",
-            "preserve-sign,preserve-sign",
-        );
+        function.flush_subnormals();
     }
     for instruction in function.instructions() {
         if !instruction.takes_fast_math() {

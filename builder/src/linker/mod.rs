@@ -1,6 +1,6 @@
 //! The PTX linker: bitcode of a kernel crate and its dependencies in, PTX text out.
 //!
-//! It runs in this process over rustc's own LLVM. Each duty is a module of its own; [`link`] is the order
+//! It runs in this process over rustc's own LLVM. Each duty is a module of its own; `link_here` is the order
 //! in which they happen. rustc hands over *unoptimised* bitcode: every LLVM optimisation happens here, once,
 //! after the duties that LLVM's passes must see the result of.
 
@@ -15,41 +15,50 @@ mod convergence;
 mod copies;
 mod float;
 mod globals;
+mod launch_parameters;
 mod line_directives;
 mod lines;
 mod panics;
+mod reach;
+mod reachable;
 mod records;
+mod replaced;
 mod requirements;
 mod shared;
 mod short_names;
+mod signature;
 mod spaces;
 mod symbols;
 mod template;
 mod unresolved;
+mod unsupported;
+mod untranslatable;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::arch::{Arch, PtxVersion};
 use crate::environment;
 use crate::error::BuildError;
 use crate::llvm::{
-    self, Attribute, Context, Module, TargetMachine, calling_convention::PTX_KERNEL,
+    self, Attribute, Context, Module, TargetMachine, calling_convention::PTX_KERNEL, guarded,
 };
 
 pub(crate) use float::FloatOptions;
+use untranslatable::Optimised;
 
 /// What to link, and how.
 #[derive(Debug)]
-pub(crate) struct LinkJob<'a> {
+pub(crate) struct LinkJob {
     /// rustc's LLVM library.
-    pub llvm: &'a Path,
+    pub llvm: PathBuf,
     /// Archives taken whole: the user's own crates, the kernel crate last.
-    pub crates: &'a [PathBuf],
+    pub crates: Vec<PathBuf>,
     /// Archives from which members are pulled by need: other crates, `core` and its friends.
-    pub libraries: &'a [PathBuf],
+    pub libraries: Vec<PathBuf>,
     /// NVIDIA's libdevice, if the user gave it.
-    pub libdevice: Option<&'a Path>,
+    pub libdevice: Option<PathBuf>,
     /// The architecture.
     pub arch: Arch,
     /// The PTX version, if the user insists on one.
@@ -59,12 +68,35 @@ pub(crate) struct LinkJob<'a> {
     /// Whether PTX names source lines.
     pub lines: bool,
     /// Folders whose code is not the user's: lines are those of the code that it was inlined into.
-    pub foreign: &'a [PathBuf],
+    pub foreign: Vec<PathBuf>,
 }
 
-/// Links and optimises; returns PTX text.
-pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
-    let api = llvm::load(job.llvm).map_err(|e| {
+/// Links, optimises and translates; returns PTX text.
+pub(crate) fn link(job: LinkJob) -> Result<String, BuildError> {
+    let (job, optimised) = (Arc::new(job), Arc::new(Mutex::new(None)));
+    let linked = guarded::run({
+        let (job, optimised) = (job.clone(), optimised.clone());
+        move || link_here(&job, &optimised)
+    });
+    match linked {
+        Ok(Ok(Ok(ptx))) => Ok(ptx),
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(Err(reason))) | Err(reason) => {
+            let optimised = optimised
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            Err(untranslatable::explain(&job, optimised, &reason))
+        }
+    }
+}
+
+/// The same on this thread, with LLVM's reason if it cannot translate the module that is left in `kept`.
+fn link_here(
+    job: &LinkJob,
+    kept: &Mutex<Option<Optimised>>,
+) -> Result<Result<String, String>, BuildError> {
+    let api = llvm::load(&job.llvm).map_err(|e| {
         BuildError::Setup(format!("cannot load LLVM from {}: {e}", job.llvm.display()))
     })?;
     let context = Context::new(api);
@@ -94,11 +126,13 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     convergence::mark(&module);
     internalise(&module);
     panics::keep_literal_handler(&module);
+    replaced::keep_functions(&module);
     module.run_passes("globaldce", None)?;
     let missing = unresolved::describe(&module);
     if !missing.is_empty() {
         return Err(BuildError::UnresolvedSymbols(missing));
     }
+    unsupported::check(&module)?;
     let version = choose_version(&module, &records, job)?;
     let machine = TargetMachine::new(&context, job.arch.name(), &version.feature())?;
     module.set_target(&machine);
@@ -113,25 +147,40 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
     module.run_passes(THREAD_JUMPS, None)?;
     panics::redirect_literals(&module);
     panics::release_literal_handler(&module);
+    replaced::replace(&module);
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
+    let take_launch = launch_parameters::pass(&module);
     copies::widen(&module);
-    atomics::restore(&module)?;
+    atomics::restore(&module);
+    module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
+    atomics::restore(&module);
     spaces::resolve(&module)?;
     float::apply(&module, job.float, &records);
     let chains = if version < lines::CHAINS_SINCE {
-        lines::flatten(&module, job.foreign);
+        lines::flatten(&module, &job.foreign);
         None
     } else {
-        Some(lines::number(&module, job.foreign))
+        Some(lines::number(&module, &job.foreign))
     };
     dump(&module, "after");
-    let ptx = globals::mark_managed(module.emit(&machine)?, &managed);
-    Ok(match chains {
-        Some(chains) => line_directives::write(&ptx, &chains),
-        None => ptx,
-    })
+    let signature = signature::describe(&module, &records, &take_launch);
+    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Optimised {
+        bitcode: module.to_bitcode(),
+        features: version.feature(),
+        chains: chains.clone(),
+    });
+    Ok(module.emit(&machine).map(|ptx| {
+        let ptx = globals::mark_managed(ptx, &managed);
+        let ptx = match chains {
+            Some(chains) => line_directives::write(&ptx, &chains),
+            None => ptx,
+        };
+        // SAFETY: the text was made of the module that the signature describes, and the records come from `#[kernel]`, or from code that
+        // says `unsafe` to make one.
+        unsafe { warpsmith_signature::sign(&ptx, &signature) }
+    }))
 }
 
 /// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
@@ -141,16 +190,19 @@ pub(crate) fn link(job: &LinkJob<'_>) -> Result<String, BuildError> {
 const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
     correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>))),globaldce";
 
-/// LLVM's ordinary pipeline; then address spaces are inferred once more and narrow atomics become wide ones,
-/// for what the linker does after it.
-const PIPELINE: &str = "default<O3>,function(infer-address-spaces,atomic-expand)";
+/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
+const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+
+/// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
+/// instead, which is why the ones that have an instruction come first.
+const EXPAND_ATOMICS: &str = "require<libcall-lowering-info>,function(atomic-expand)";
 
 /// The oldest PTX version that has what the kernels use, and chains of inlined calls if lines are named; or the user's if it has what
 /// the kernels use.
 fn choose_version(
     module: &Module<'_>,
     records: &[records::Record],
-    job: &LinkJob<'_>,
+    job: &LinkJob,
 ) -> Result<PtxVersion, BuildError> {
     let mut needs = requirements::check(module, job.arch)?;
     for record in records {
@@ -197,10 +249,10 @@ fn dump(module: &Module<'_>, stage: &str) {
 }
 
 /// Puts all bitcode that is needed into one module.
-fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, BuildError> {
+fn load<'c>(context: &'c Context, job: &LinkJob) -> Result<Module<'c>, BuildError> {
     let module = Module::new(context, "kernels");
     let mut kernels: HashMap<String, String> = HashMap::new();
-    for path in job.crates {
+    for path in &job.crates {
         let krate = crate_name(path);
         for member in archive::Archive::open(path)?.bitcode_members()? {
             let part = Module::parse_bitcode(context, &member.bytes, &member.name)?;
@@ -220,7 +272,7 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
             module.link(part)?;
         }
     }
-    if let Some(path) = job.libdevice {
+    if let Some(path) = &job.libdevice {
         let bytes =
             std::fs::read(path).map_err(|e| format!("libdevice at {}: {e}", path.display()))?;
         let part = Module::parse_bitcode(context, &bytes, "libdevice")?;
@@ -244,6 +296,7 @@ fn load<'c>(context: &'c Context, job: &LinkJob<'_>) -> Result<Module<'c>, Build
         missing = unresolved::values(&module)
             .into_iter()
             .map(|v| v.name())
+            .chain(replaced::needed(&module))
             .filter(|name| asked.insert(name.clone()))
             .collect();
     }

@@ -3,7 +3,8 @@
 //! A record is a static `__warpsmith_kernel.NAME` of plain 32-bit words (a fixed header, then four words
 //! per flat parameter). It carries what Rust cannot say on a function: launch bounds, cluster dimensions,
 //! which pointers are read-only and unaliased, which stand for a by-value struct, and floating-point
-//! switches. [`apply`] turns it into LLVM attributes and removes it.
+//! switches. [`apply`] turns it into LLVM attributes and removes it; its words go into the PTX's signature,
+//! where the host library compares them with its own.
 
 use crate::error::BuildError;
 use crate::llvm::{Attribute, Module, Value, calling_convention};
@@ -11,7 +12,7 @@ use crate::llvm::{Attribute, Module, Value, calling_convention};
 /// Beginning of a record's symbol.
 pub const PREFIX: &str = "__warpsmith_kernel.";
 const MAGIC: u32 = 0x314B_5357;
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_WORDS: usize = 16;
 const WORDS_PER_PARAMETER: usize = 4;
 
@@ -42,6 +43,8 @@ pub(crate) type Override = Option<bool>;
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Record {
     pub kernel: String,
+    /// The record as it is, for the signature of the PTX.
+    pub words: Vec<u32>,
     pub parameters: Vec<ParameterKind>,
     pub max_threads: [u32; 3],
     pub exact: bool,
@@ -108,6 +111,7 @@ impl Record {
             ftz: switch(2),
             approximate_division: switch(4),
             approximate_square_root: switch(6),
+            words,
         })
     }
 }
@@ -212,7 +216,7 @@ mod tests {
     fn decodes_what_the_contract_says() {
         let mut words = vec![
             MAGIC,
-            1,
+            2,
             2,
             256,
             1,
@@ -234,6 +238,7 @@ mod tests {
             record,
             Record {
                 kernel: "k".into(),
+                words,
                 parameters: vec![
                     ParameterKind::ReadOnly,
                     ParameterKind::ByValue {
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn refuses_what_it_does_not_know() {
-        let good = [MAGIC, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let good = [MAGIC, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert!(Record::decode("k", &bytes(&good)).is_ok());
         let refused = |change: fn(&mut Vec<u32>)| {
             let mut words = good.to_vec();
@@ -264,7 +269,7 @@ mod tests {
             Record::decode("k", &bytes(&words)).unwrap_err()
         };
         assert!(refused(|w| w[0] = 7).contains("damaged"));
-        assert!(refused(|w| w[1] = 2).contains("version 2"));
+        assert!(refused(|w| w[1] = 1).contains("version 1"));
         assert!(refused(|w| w[2] = 1).contains("wrong length"));
         assert!(
             refused(|w| {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::launch_parameters::is_marker;
 use super::symbols::{DYNAMIC_SHARED_MEMORY, demangle, resolved_by_driver};
 use crate::error::UnresolvedSymbol;
 use crate::llvm::{Module, Value, ValueKind};
@@ -19,6 +20,7 @@ pub(super) fn values<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
         .filter(|v| {
             let name = v.name();
             !name.starts_with("llvm.")
+                && !is_marker(&name)
                 && !resolved_by_driver(&name)
                 && name != DYNAMIC_SHARED_MEMORY
         })

@@ -82,18 +82,10 @@ impl<'c> Value<'c> {
 
     /// Puts `-operand` before this instruction.
     pub fn build_negation_before(self, operand: Value<'c>) -> Value<'c> {
-        // SAFETY: all handles belong to one living context (the invariant of `Value`); the builder is disposed of in the end.
-        let raw = unsafe {
-            let builder = (self.api().LLVMCreateBuilderInContext)(self.context.raw);
-            (self.api().LLVMPositionBuilderBefore)(builder, self.raw);
-            let raw = (self.api().LLVMBuildNeg)(builder, operand.raw, c"".as_ptr());
-            (self.api().LLVMDisposeBuilder)(builder);
-            raw
-        };
-        Value {
-            raw,
-            context: self.context,
-        }
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildNeg)(builder, operand.raw, c"".as_ptr()) }
+        })
     }
 
     /// Puts inline assembly (with side effects) before this instruction, with its source location.
@@ -164,6 +156,65 @@ impl<'c> Value<'c> {
             (api.LLVMInstructionSetDebugLoc)(call, (api.LLVMInstructionGetDebugLoc)(self.raw));
             (api.LLVMDisposeBuilder)(builder);
             call
+        };
+        Value {
+            raw,
+            context: self.context,
+        }
+    }
+
+    /// Puts a conversion of the floating-point number `number` before this instruction; `number` itself, if it has that type.
+    pub fn build_float_cast_before(self, number: Value<'c>, ty: sys::TypeRef) -> Value<'c> {
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildFPCast)(builder, number.raw, ty, c"".as_ptr()) }
+        })
+    }
+
+    /// Puts a read of an element of the vector `vector` before this instruction.
+    pub fn build_element_before(self, vector: Value<'c>, n: u32) -> Value<'c> {
+        let number = Value::integer(n.into(), self);
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe { (api.LLVMBuildExtractElement)(builder, vector.raw, number.raw, c"".as_ptr()) }
+        })
+    }
+
+    /// Puts a copy of the vector `vector` with another element `n` before this instruction.
+    pub fn build_insertion_before(
+        self,
+        vector: Value<'c>,
+        element: Value<'c>,
+        n: u32,
+    ) -> Value<'c> {
+        let number = Value::integer(n.into(), self);
+        self.build_before(|api, builder| {
+            // SAFETY: all handles belong to one living context (the invariant of `Value`), and the builder is in an instruction's block.
+            unsafe {
+                (api.LLVMBuildInsertElement)(
+                    builder,
+                    vector.raw,
+                    element.raw,
+                    number.raw,
+                    c"".as_ptr(),
+                )
+            }
+        })
+    }
+
+    /// Has `build` make one value with a builder that stands before this instruction.
+    fn build_before(
+        self,
+        build: impl FnOnce(&sys::Api, sys::BuilderRef) -> sys::ValueRef,
+    ) -> Value<'c> {
+        let api = self.api();
+        // SAFETY: the instruction and the context are living (the invariant of `Value`); the builder is disposed of in the end.
+        let raw = unsafe {
+            let builder = (api.LLVMCreateBuilderInContext)(self.context.raw);
+            (api.LLVMPositionBuilderBefore)(builder, self.raw);
+            let raw = build(api, builder);
+            (api.LLVMDisposeBuilder)(builder);
+            raw
         };
         Value {
             raw,

@@ -1,5 +1,6 @@
 //! Functions: parameters, instructions, attributes.
 
+use super::differences::Subnormals;
 use super::scope::Scope;
 use super::sys::{self, BasicBlockRef};
 use super::value::{Attribute, Instructions, Value};
@@ -100,6 +101,29 @@ impl<'c> Value<'c> {
                 text.len() as u32,
             );
             (self.api().LLVMAddAttributeAtIndex)(self.raw, at.index(), attribute);
+        }
+    }
+
+    /// Says that the function's `f32` arithmetic takes subnormal operands for zero and gives zero for subnormal results, of the
+    /// same sign.
+    pub fn flush_subnormals(self) {
+        const IEEE: i32 = 0;
+        const PRESERVE_SIGN: i32 = 1;
+        let api = self.api();
+        let create = match api.differences.subnormals {
+            Subnormals::Text => {
+                let flush = "preserve-sign,preserve-sign";
+                return self.add_text(Attribute::Function, "denormal-fp-math-f32", flush);
+            }
+            Subnormals::Environment => api.LLVMCreateDenormalFPEnvAttribute,
+        };
+        let create = create.expect("`library::load` refuses a library without it");
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is; the attribute belongs to its
+        // context.
+        unsafe {
+            let attribute = create(self.context.raw, IEEE, IEEE, PRESERVE_SIGN, PRESERVE_SIGN);
+            let at = Attribute::Function.index();
+            (api.LLVMAddAttributeAtIndex)(self.raw, at, attribute);
         }
     }
 

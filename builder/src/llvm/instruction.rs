@@ -1,6 +1,7 @@
 //! Instructions: operands, calls, source locations, atomics, floating-point flags.
 
 use super::location::Location;
+use super::sys::TypeRef;
 use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
 use crate::error::SourceLine;
 
@@ -153,6 +154,12 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMInstructionSetDebugLoc)(self.raw, location.raw()) }
     }
 
+    /// Whether a load, a store or another access is atomic.
+    pub fn is_atomic(self) -> bool {
+        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
+        unsafe { (self.api().LLVMIsAtomic)(self.raw) != 0 }
+    }
+
     /// The order of an atomic instruction.
     pub fn ordering(self) -> Ordering {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
@@ -199,8 +206,26 @@ impl<'c> Value<'c> {
 
     /// The width of a floating-point value.
     pub fn float_bits(self) -> Option<u32> {
-        // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
-        match unsafe { (self.api().LLVMGetTypeKind)(self.ty()) } {
+        self.float_bits_of(self.ty())
+    }
+
+    /// How many floating-point numbers a vector holds, and their width; `None` for other values.
+    pub fn float_vector(self) -> Option<(u32, u32)> {
+        const VECTOR: i32 = 13;
+        let (api, ty) = (self.api(), self.ty());
+        // SAFETY: `raw` is live (the invariant of `Value`); the type is asked for length and element only if it is a vector's.
+        let (length, element) = unsafe {
+            if (api.LLVMGetTypeKind)(ty) != VECTOR {
+                return None;
+            }
+            ((api.LLVMGetVectorSize)(ty), (api.LLVMGetElementType)(ty))
+        };
+        Some((length, self.float_bits_of(element)?))
+    }
+
+    fn float_bits_of(self, ty: TypeRef) -> Option<u32> {
+        // SAFETY: `ty` is a type of this value's living context.
+        match unsafe { (self.api().LLVMGetTypeKind)(ty) } {
             1 => Some(16),
             2 => Some(32),
             3 => Some(64),

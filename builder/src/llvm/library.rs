@@ -1,9 +1,11 @@
 //! Loads rustc's LLVM library, once for the life of the process.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
+use super::differences::Subnormals;
+use super::guarded::fatal_error;
 use super::sys::Api;
 
 /// LLVM's library, loaded once for the life of the process.
@@ -23,6 +25,11 @@ pub fn load(library: &Path) -> Result<&'static Api, String> {
         return Ok(api);
     }
     let api = Api::load(library).map_err(|e| e.to_string())?;
+    if api.differences.subnormals == Subnormals::Environment
+        && api.LLVMCreateDenormalFPEnvAttribute.is_none()
+    {
+        return Err("it has no LLVMCreateDenormalFPEnvAttribute".into());
+    }
     let arguments: Vec<_> = [c"warpsmith"]
         .iter()
         .chain(OPTIONS)
@@ -58,11 +65,3 @@ const OPTIONS: &[&CStr] = &[
     // and 40 registers become 106. ptxas sinks by itself what is worth it.
     c"-disable-machine-sink",
 ];
-
-/// LLVM calls this where it cannot go on (an instruction that the target lacks, say); it never returns.
-extern "C" fn fatal_error(reason: *const c_char) {
-    // SAFETY: LLVM calls a fatal error's handler with a text that ends in zero.
-    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
-    eprintln!("error: LLVM cannot translate this kernel to PTX: {reason}");
-    std::process::exit(101);
-}

@@ -3,17 +3,22 @@
 //! It knows nothing of Rust or of kernels. Values borrow their [`Context`], so they cannot outlive it; a value
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
-//! From the base up: [`sys`], `library`, `context`, `scope`, `location`, `value` (with `function`, `instruction` and `build`, which
-//! add to its methods), `target_machine`, `module`, `debug_builder`.
+//! From the base up: `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
+//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` (more methods of `value`),
+//! `debug_builder`, `probe`.
 
 mod build;
 mod context;
 mod debug_builder;
+mod differences;
 mod function;
+pub mod guarded;
 mod instruction;
 mod library;
 mod location;
 mod module;
+mod parameters;
+mod probe;
 mod scope;
 pub mod sys;
 mod target_machine;

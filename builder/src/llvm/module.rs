@@ -53,6 +53,13 @@ impl<'c> Module<'c> {
         Ok(Module { context, raw })
     }
 
+    /// The module as bitcode.
+    pub fn to_bitcode(&self) -> Vec<u8> {
+        let api = self.context.api;
+        // SAFETY: `raw` is a module that `self` owns; the buffer is ours, and disposed of here.
+        unsafe { take_buffer(api, (api.LLVMWriteBitcodeToMemoryBuffer)(self.raw)) }
+    }
+
     /// Moves everything in `other` into this module.
     pub fn link(&self, other: Module<'c>) -> Result<(), String> {
         let raw = other.raw;
@@ -235,14 +242,9 @@ impl<'c> Module<'c> {
             {
                 return Err(self.context.take_message(message));
             }
-            let bytes = std::slice::from_raw_parts(
-                (api.LLVMGetBufferStart)(buffer).cast(),
-                (api.LLVMGetBufferSize)(buffer),
-            );
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            (api.LLVMDisposeMemoryBuffer)(buffer);
+            let text = take_buffer(api, buffer);
             match self.context.take_errors() {
-                errors if errors.is_empty() => Ok(text),
+                errors if errors.is_empty() => Ok(String::from_utf8_lossy(&text).into_owned()),
                 errors => Err(errors),
             }
         }
@@ -260,5 +262,23 @@ impl Drop for Module<'_> {
     fn drop(&mut self) {
         // SAFETY: owned; values of it borrow the context only, and are not used after the module is gone.
         unsafe { (self.context.api.LLVMDisposeModule)(self.raw) }
+    }
+}
+
+/// A copy of what a buffer of LLVM's holds, which is disposed of.
+///
+/// # Safety
+///
+/// `buffer` is a living one, and the caller's own.
+unsafe fn take_buffer(api: &sys::Api, buffer: sys::MemoryBufferRef) -> Vec<u8> {
+    // SAFETY: the buffer is living (this function's contract), and has as many bytes as LLVM says.
+    unsafe {
+        let bytes = std::slice::from_raw_parts(
+            (api.LLVMGetBufferStart)(buffer).cast::<u8>(),
+            (api.LLVMGetBufferSize)(buffer),
+        );
+        let copy = bytes.to_vec();
+        (api.LLVMDisposeMemoryBuffer)(buffer);
+        copy
     }
 }

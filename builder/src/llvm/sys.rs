@@ -8,6 +8,8 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
+use super::differences::{self, Differences};
+
 /// Opaque handles of the C API. Each is its own type, so that they cannot be mixed up.
 macro_rules! handles {
     ($($name:ident = $target:ident;)*) => {$(
@@ -41,28 +43,46 @@ pub type Bool = c_int;
 pub type DiagnosticHandler = extern "C" fn(DiagnosticInfoRef, *mut c_void);
 pub type FatalErrorHandler = extern "C" fn(*const c_char);
 
-/// Declares the table of function pointers and its loader from one list of signatures.
+/// Declares the table of function pointers and its loader from two lists of signatures: of functions that every version
+/// has, and of those that some have.
 macro_rules! api {
-    ($(fn $name:ident($($arg:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+    (
+        every version { $(fn $name:ident($($arg:ty),* $(,)?) $(-> $ret:ty)?;)* }
+        some versions { $(fn $new:ident($($new_arg:ty),* $(,)?) $(-> $new_ret:ty)?;)* }
+    ) => {
         /// One loaded copy of LLVM's C API. It stays loaded for the life of the process.
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?,)*
+            $(pub $new: Option<unsafe extern "C" fn($($new_arg),*) $(-> $new_ret)?>,)*
+            /// How this version of LLVM differs from others.
+            pub differences: &'static Differences,
         }
 
         impl Api {
-            /// Opens `library` and looks up every function of the list.
+            /// Opens `library` and looks up every function of the lists.
             pub fn load(library: &Path) -> Result<Api, libloading::Error> {
                 // SAFETY: rustc's own LLVM library; its initialisers only register LLVM's options and targets.
                 let library = unsafe { libloading::Library::new(library)? };
-                let api = Api {
-                    // SAFETY: the signatures above are those of LLVM's C headers for the version that
-                    // the caller checked (see `toolchain`).
+                let mut api = Api {
+                    // SAFETY: the signatures above are those of LLVM's C headers. LLVM changes none: what a new version does
+                    // in another way has a new name, and `differences` says which name a version has.
                     $($name: unsafe {
                         *library.get::<unsafe extern "C" fn($($arg),*) $(-> $ret)?>(
                             concat!(stringify!($name), "\0").as_bytes(),
                         )?
                     },)*
+                    // SAFETY: the signatures are those of the C headers of the versions that have the functions.
+                    $($new: unsafe {
+                        library.get::<unsafe extern "C" fn($($new_arg),*) $(-> $new_ret)?>(
+                            concat!(stringify!($new), "\0").as_bytes(),
+                        ).ok().map(|function| *function)
+                    },)*
+                    differences: differences::of(u32::MAX),
                 };
+                let (mut major, mut minor, mut patch) = (0, 0, 0);
+                // SAFETY: three places for numbers.
+                unsafe { (api.LLVMGetVersion)(&raw mut major, &raw mut minor, &raw mut patch) };
+                api.differences = differences::of(major);
                 // LLVM cannot be unloaded: it keeps global state and exit handlers.
                 std::mem::forget(library);
                 Ok(api)
@@ -71,8 +91,9 @@ macro_rules! api {
     };
 }
 
-api! {
+api! { every version {
     // Context, diagnostics, errors.
+    fn LLVMGetVersion(*mut c_uint, *mut c_uint, *mut c_uint);
     fn LLVMContextCreate() -> ContextRef;
     fn LLVMContextDispose(ContextRef);
     fn LLVMContextSetDiagnosticHandler(ContextRef, DiagnosticHandler, *mut c_void);
@@ -90,6 +111,7 @@ api! {
     fn LLVMGetBufferStart(MemoryBufferRef) -> *const c_char;
     fn LLVMGetBufferSize(MemoryBufferRef) -> usize;
     fn LLVMParseBitcodeInContext2(ContextRef, MemoryBufferRef, *mut ModuleRef) -> Bool;
+    fn LLVMWriteBitcodeToMemoryBuffer(ModuleRef) -> MemoryBufferRef;
     fn LLVMLinkModules2(ModuleRef, ModuleRef) -> Bool;
     fn LLVMModuleCreateWithNameInContext(*const c_char, ContextRef) -> ModuleRef;
     fn LLVMDisposeModule(ModuleRef);
@@ -128,6 +150,8 @@ api! {
     fn LLVMGetFirstInstruction(BasicBlockRef) -> ValueRef;
     fn LLVMGetNextInstruction(ValueRef) -> ValueRef;
     fn LLVMGetInstructionOpcode(ValueRef) -> c_int;
+    fn LLVMInstructionClone(ValueRef) -> ValueRef;
+    fn LLVMIsATerminatorInst(ValueRef) -> ValueRef;
     fn LLVMGetInstructionParent(ValueRef) -> BasicBlockRef;
     fn LLVMGetBasicBlockParent(BasicBlockRef) -> ValueRef;
     fn LLVMInstructionEraseFromParent(ValueRef);
@@ -137,11 +161,13 @@ api! {
     fn LLVMReplaceAllUsesWith(ValueRef, ValueRef);
     fn LLVMGetOperand(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetNumOperands(ValueRef) -> c_int;
+    fn LLVMSetOperand(ValueRef, c_uint, ValueRef);
 
     // Values.
     fn LLVMGetValueName2(ValueRef, *mut usize) -> *const c_char;
     fn LLVMSetValueName2(ValueRef, *const c_char, usize);
     fn LLVMTypeOf(ValueRef) -> TypeRef;
+    fn LLVMPrintValueToString(ValueRef) -> *mut c_char;
     fn LLVMIsDeclaration(ValueRef) -> Bool;
     fn LLVMSetLinkage(ValueRef, c_int);
     fn LLVMSetVisibility(ValueRef, c_int);
@@ -151,6 +177,7 @@ api! {
     fn LLVMIsAConstantInt(ValueRef) -> ValueRef;
     fn LLVMIsAConstantExpr(ValueRef) -> ValueRef;
     fn LLVMGetConstOpcode(ValueRef) -> c_int;
+    fn LLVMIsAConstant(ValueRef) -> ValueRef;
     fn LLVMIsAArgument(ValueRef) -> ValueRef;
     fn LLVMGetParamParent(ValueRef) -> ValueRef;
     fn LLVMIsAInstruction(ValueRef) -> ValueRef;
@@ -166,12 +193,19 @@ api! {
     fn LLVMConstAddrSpaceCast(ValueRef, TypeRef) -> ValueRef;
 
     // Functions, parameters, calls.
+    fn LLVMAddFunction(ModuleRef, *const c_char, TypeRef) -> ValueRef;
+    fn LLVMAppendBasicBlockInContext(ContextRef, ValueRef, *const c_char) -> BasicBlockRef;
     fn LLVMGlobalGetValueType(ValueRef) -> TypeRef;
     fn LLVMGetIntrinsicID(ValueRef) -> c_uint;
     fn LLVMGetFunctionCallConv(ValueRef) -> c_uint;
     fn LLVMCountParams(ValueRef) -> c_uint;
     fn LLVMGetParam(ValueRef, c_uint) -> ValueRef;
     fn LLVMGetCalledValue(ValueRef) -> ValueRef;
+    fn LLVMGetCalledFunctionType(ValueRef) -> TypeRef;
+    fn LLVMGetInstructionCallConv(ValueRef) -> c_uint;
+    fn LLVMSetInstructionCallConv(ValueRef, c_uint);
+    fn LLVMGetTailCallKind(ValueRef) -> c_int;
+    fn LLVMSetTailCallKind(ValueRef, c_int);
     fn LLVMGetNumArgOperands(ValueRef) -> c_uint;
     fn LLVMGetInlineAsmAsmString(ValueRef, *mut usize) -> *const c_char;
     fn LLVMGetInlineAsmConstraintString(ValueRef, *mut usize) -> *const c_char;
@@ -183,6 +217,8 @@ api! {
     fn LLVMCreateTypeAttribute(ContextRef, c_uint, TypeRef) -> AttributeRef;
     fn LLVMCreateStringAttribute(ContextRef, *const c_char, c_uint, *const c_char, c_uint) -> AttributeRef;
     fn LLVMAddAttributeAtIndex(ValueRef, c_uint, AttributeRef);
+    fn LLVMGetAttributeCountAtIndex(ValueRef, c_uint) -> c_uint;
+    fn LLVMGetAttributesAtIndex(ValueRef, c_uint, *mut AttributeRef);
     fn LLVMRemoveEnumAttributeAtIndex(ValueRef, c_uint, c_uint);
     fn LLVMRemoveStringAttributeAtIndex(ValueRef, c_uint, *const c_char, c_uint);
     fn LLVMGetEnumAttributeAtIndex(ValueRef, c_uint, c_uint) -> AttributeRef;
@@ -202,7 +238,17 @@ api! {
     fn LLVMSetGlobalConstant(ValueRef, Bool);
     fn LLVMGetPointerAddressSpace(TypeRef) -> c_uint;
 
+    // Functions.
+    fn LLVMDeleteFunction(ValueRef);
+    fn LLVMSetFunctionCallConv(ValueRef, c_uint);
+    fn LLVMGetLinkage(ValueRef) -> c_int;
+    fn LLVMGetVisibility(ValueRef) -> c_int;
+    fn LLVMSetSubprogram(ValueRef, MetadataRef);
+    fn LLVMRemoveBasicBlockFromParent(BasicBlockRef);
+    fn LLVMAppendExistingBasicBlock(ValueRef, BasicBlockRef);
+
     // Types.
+    fn LLVMVoidTypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt8TypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt64TypeInContext(ContextRef) -> TypeRef;
     fn LLVMInt32TypeInContext(ContextRef) -> TypeRef;
@@ -210,19 +256,31 @@ api! {
     fn LLVMArrayType2(TypeRef, u64) -> TypeRef;
     fn LLVMPointerTypeInContext(ContextRef, c_uint) -> TypeRef;
     fn LLVMFunctionType(TypeRef, *mut TypeRef, c_uint, Bool) -> TypeRef;
+    fn LLVMGetElementType(TypeRef) -> TypeRef;
+    fn LLVMGetVectorSize(TypeRef) -> c_uint;
+    fn LLVMGetReturnType(TypeRef) -> TypeRef;
+    fn LLVMCountParamTypes(TypeRef) -> c_uint;
+    fn LLVMGetParamTypes(TypeRef, *mut TypeRef);
     fn LLVMGetTypeKind(TypeRef) -> c_int;
     fn LLVMGetIntTypeWidth(TypeRef) -> c_uint;
 
     // Building and changing instructions.
     fn LLVMCreateBuilderInContext(ContextRef) -> BuilderRef;
     fn LLVMDisposeBuilder(BuilderRef);
+    fn LLVMPositionBuilderAtEnd(BuilderRef, BasicBlockRef);
+    fn LLVMInsertIntoBuilder(BuilderRef, ValueRef);
+    fn LLVMBuildRetVoid(BuilderRef) -> ValueRef;
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
     fn LLVMBuildLoad2(BuilderRef, TypeRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildStore(BuilderRef, ValueRef, ValueRef) -> ValueRef;
     fn LLVMBuildNeg(BuilderRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildFPCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
+    fn LLVMBuildExtractElement(BuilderRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
+    fn LLVMBuildInsertElement(BuilderRef, ValueRef, ValueRef, ValueRef, *const c_char) -> ValueRef;
     fn LLVMBuildAddrSpaceCast(BuilderRef, ValueRef, TypeRef, *const c_char) -> ValueRef;
     fn LLVMGetInlineAsm(TypeRef, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> ValueRef;
+    fn LLVMIsAtomic(ValueRef) -> Bool;
     fn LLVMGetOrdering(ValueRef) -> c_int;
     fn LLVMGetAtomicRMWBinOp(ValueRef) -> c_int;
     fn LLVMGetFastMathFlags(ValueRef) -> c_uint;
@@ -254,3 +312,7 @@ api! {
     fn LLVMGetDebugLocLine(ValueRef) -> c_uint;
     fn LLVMGetDebugLocFilename(ValueRef, *mut c_uint) -> *const c_char;
 }
+some versions {
+    // Since 23: how a function treats subnormal numbers, of all types and of `f32`, results before operands.
+    fn LLVMCreateDenormalFPEnvAttribute(ContextRef, c_int, c_int, c_int, c_int) -> AttributeRef;
+}}

@@ -8,17 +8,26 @@ use super::sys;
 /// Instruction opcodes of the C API that the linker looks at.
 pub mod opcode {
     #![allow(missing_docs)]
+    pub const ALLOCA: i32 = 26;
+    pub const LOAD: i32 = 27;
+    pub const STORE: i32 = 28;
     pub const CALL: i32 = 45;
     pub const GET_ELEMENT_POINTER: i32 = 29;
     pub const BIT_CAST: i32 = 41;
     pub const PHI: i32 = 44;
     pub const SELECT: i32 = 46;
     pub const ADDRESS_SPACE_CAST: i32 = 60;
+    pub const COMPARE_EXCHANGE: i32 = 56;
     pub const ATOMIC_RMW: i32 = 57;
     pub const FADD: i32 = 9;
     pub const FSUB: i32 = 11;
     pub const FMUL: i32 = 13;
     pub const FDIV: i32 = 16;
+    pub const FREM: i32 = 19;
+    pub const FP_TO_UI: i32 = 33;
+    pub const FP_TO_SI: i32 = 34;
+    pub const UI_TO_FP: i32 = 35;
+    pub const SI_TO_FP: i32 = 36;
     pub const FNEG: i32 = 66;
 }
 

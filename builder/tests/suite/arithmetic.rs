@@ -1,4 +1,4 @@
-//! Floating-point switches.
+//! Floating-point arithmetic: switches, remainders, conversions of 128-bit integers.
 
 use super::support::*;
 
@@ -46,4 +46,54 @@ fn division_square_root_and_subnormals_are_exact_unless_told_otherwise() {
 
     let ptx = features_with(|b| b.ftz(true));
     assert!(body_of(&ptx, "multiply_add").contains("fma.rn.ftz.f32"));
+}
+
+// covers: MATH-13
+#[test]
+fn remainders_are_exact() {
+    // What they compute is tested with the function that they become, and on a device.
+    for (kernel, reciprocals) in [
+        ("remainder_single", 2),
+        ("remainder_half", 2),
+        ("remainder_vector", 8),
+    ] {
+        let body = body(features(), kernel);
+        assert_eq!(count(&body, "div."), 0, "{body:#?}");
+        assert!(
+            count(&body, "rcp.approx.ftz.f32") <= reciprocals,
+            "{body:#?}"
+        );
+        assert!(count(&body, "fma.rn.f32") >= reciprocals, "{body:#?}");
+    }
+    let double = body(features(), "remainder_double");
+    assert_eq!(count(&double, "div."), 0, "{double:#?}");
+    assert!(count(&double, "fma.rn.f64") >= 2, "{double:#?}");
+    // Of constants, LLVM computes them.
+    let constant = body(features(), "remainder_constant");
+    let expected = (7.0f32 % 0.1).to_bits();
+    let stored = [format!("0f{expected:08X}"), expected.to_string()];
+    assert!(
+        constant
+            .iter()
+            .any(|l| stored.iter().any(|s| l.contains(s))),
+        "{constant:#?}"
+    );
+    assert_eq!(count(&constant, "rcp."), 0, "{constant:#?}");
+}
+
+// covers: MATH-13
+#[test]
+fn remainders_do_not_depend_on_the_switches() {
+    let ptx = features_with(|b| b.fast_math(true).fmad(false));
+    let single = body(&ptx, "remainder_single");
+    assert_eq!(count(&single, "div."), 0, "{single:#?}");
+    assert!(count(&single, "fma.rn.f32") >= 2, "{single:#?}");
+}
+
+#[test]
+fn wide_integers_and_floats_convert() {
+    // They link, and ptxas takes them; what they compute is tested on a device.
+    for kernel in ["wide_to_float", "float_to_wide"] {
+        assert!(body(features(), kernel).len() > 10);
+    }
 }

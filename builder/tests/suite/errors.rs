@@ -247,12 +247,64 @@ fn shared_memory_of_unknown_size() {
     );
 }
 
+/// What LLVM has no PTX for, with what the message must name.
+#[test]
+fn what_the_gpu_has_no_instruction_for() {
+    let sine = "unsafe extern \"C\" { #[link_name = \"llvm.sin.f32\"] fn sine(x: f32) -> f32; }\n";
+    let wave = format!(
+        "{sine}#[inline(always)] fn wave(x: f32) -> f32 {{ unsafe {{ sine(x) }} }}\n{}{}",
+        kernel("plain", "*x += 1.0;"),
+        kernel("k", "*x = wave(*x);")
+    );
+    let quadruple = format!(
+        "#[inline(never)] fn sum(x: f32) -> f32 {{\n    (x as f128 + 0.1) as f32\n}}\n{}{}",
+        kernel("first", "*x = sum(*x);"),
+        kernel("second", "*x = sum(*x + 1.0);")
+    );
+    let local = format!(
+        "#[thread_local] static mut COUNT: f32 = 1.0;\n{}",
+        kernel("k", "COUNT += *x; *x = COUNT;")
+    );
+    let wide = kernel(
+        "k",
+        "\n    let x = x.cast::<u128>();\n    core::intrinsics::atomic_store::<u128, { core::intrinsics::AtomicOrdering::SeqCst }>(x, 1);",
+    );
+    for (source, kernels, function, line) in [
+        (&wide, &["k"][..], "k", 5),
+        (&wave, &["k"], "::wave", 4),
+        (&quadruple, &["first", "second"], "::sum", 4),
+        (&local, &["k"], "k", 4),
+    ] {
+        let project = krate(source);
+        let error = error(CudaBuilder::new(project.path()).rustc_flag(
+            "-Zcrate-attr=feature(link_llvm_intrinsics,f128,thread_local,core_intrinsics)",
+        ));
+        let text = error.to_string();
+        let BuildError::Untranslatable(what) = &error else {
+            panic!("{text}")
+        };
+        assert_eq!(what.kernels, kernels, "{text}");
+        assert!(
+            what.function.as_ref().unwrap().ends_with(function),
+            "{text}"
+        );
+        let location = what.location.as_ref().unwrap();
+        assert!(location.file.ends_with("src/lib.rs"), "{text}");
+        assert_eq!(location.line, line, "{text}");
+        assert!(text.contains(&format!("src/lib.rs:{line}")), "{text}");
+    }
+    // The process goes on, and so does LLVM.
+    build(CudaBuilder::new(
+        krate(&kernel("fine", "*x += 1.0;")).path(),
+    ));
+}
+
 /// A stand-in for rustc that answers `-vV` and `--print sysroot` only.
-fn fake_rustc(folder: &Path, llvm: &str) -> Toolchain {
+fn fake_rustc(folder: &Path, release: &str, llvm: &str) -> Toolchain {
     use std::os::unix::fs::PermissionsExt;
     let rustc = folder.join("rustc");
     let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = -vV ]; then\necho 'rustc 1.60.0'\necho 'release: 1.60.0'\necho 'commit-hash: 0123456789'\n\
+        "#!/bin/sh\nif [ \"$1\" = -vV ]; then\necho 'rustc {release}'\necho 'release: {release}'\necho 'commit-hash: 0123456789'\n\
          echo 'LLVM version: {llvm}'\nelse echo '{}'\nfi\n",
         folder.display()
     );
@@ -264,23 +316,30 @@ fn fake_rustc(folder: &Path, llvm: &str) -> Toolchain {
 #[test]
 fn a_wrong_toolchain() {
     let folder = tempfile::tempdir().unwrap();
-    let toolchain = fake_rustc(folder.path(), "14.0.0");
+    // Too old.
+    let toolchain = fake_rustc(folder.path(), "1.60.0", "14.0.0");
     assert_eq!(toolchain.release, "1.60.0");
+    let text = toolchain.llvm_library().unwrap_err().to_string();
+    assert!(
+        text.contains("rustc 1.60.0 with LLVM 14.0.0 is too old: kernels need rustc 1.95.0 with LLVM 22, or a newer one")
+            && text.contains("`rustup update stable`"),
+        "{text}"
+    );
     // No LLVM library, as in a distribution's rustc.
+    let toolchain = fake_rustc(folder.path(), "1.99.0", "23.1.0");
     let text = toolchain.llvm_library().unwrap_err().to_string();
     assert!(
-        text.contains("no libLLVM.so in ") && text.contains("rustup toolchain install 1.95.0"),
+        text.contains("no libLLVM.so in ") && text.contains("`rustup toolchain install stable`"),
         "{text}"
     );
-    // Another LLVM.
+    // Newer than any: it is tried, not refused by its number.
+    let newer = fake_rustc(folder.path(), "1.130.0", "29.1.0");
     std::fs::create_dir(folder.path().join("lib")).unwrap();
-    std::fs::write(folder.path().join("lib/libLLVM.so.14"), "").unwrap();
-    let text = toolchain.llvm_library().unwrap_err().to_string();
-    assert!(
-        text.contains("rustc 1.60.0 has LLVM 14.0.0, and the PTX linker needs LLVM 22"),
-        "{text}"
+    std::fs::write(folder.path().join("lib/libLLVM.so.29"), "").unwrap();
+    assert_eq!(
+        newer.llvm_library().unwrap(),
+        folder.path().join("lib/libLLVM.so.29")
     );
-    assert!(text.contains("rustup toolchain install 1.95.0"), "{text}");
     // None at all.
     let text = Toolchain::of(&folder.path().join("nothing"))
         .unwrap_err()

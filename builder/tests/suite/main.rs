@@ -8,6 +8,7 @@ mod attributes;
 mod convergence;
 mod errors;
 mod language;
+mod launch;
 mod lines;
 mod memory;
 mod order;

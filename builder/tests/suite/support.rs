@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use warpsmith_builder::ptxas::Ptxas;
+use warpsmith_builder::toolchain::Toolchain;
 use warpsmith_builder::{Arch, BuildError, CudaBuilder, PtxOutput};
 
 /// The folder of a fixture.
@@ -47,6 +48,12 @@ pub fn assemble(ptx: &str) {
         let arch: Arch = target.split(',').next().unwrap().parse().unwrap();
         ptxas.check(ptx, arch).unwrap();
     }
+}
+
+/// The LLVM that the tests run with: what it does in another way than others, a test says with this.
+pub fn llvm_major() -> u32 {
+    let toolchain = Toolchain::find().expect("the tests run with a rustc");
+    toolchain.llvm_major().expect("rustc names its LLVM")
 }
 
 /// The error of a build that must fail.

@@ -64,12 +64,3 @@ impl<T: AtomicValue, S: GridScope> Deref for AtomicSlice<'_, T, S> {
         self.as_slice()
     }
 }
-
-impl<T: AtomicValue, S: GridScope> crate::__private::OutputView<T> for AtomicSlice<'_, T, S> {
-    #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, len: usize) -> Self {
-        // SAFETY: a view's memory is valid for as long as the kernel runs and reached through this view only (the condition of
-        // `OutputView::from_raw`).
-        unsafe { Self::from_raw_parts(pointer, len) }
-    }
-}

@@ -1,8 +1,12 @@
-//! Panics on the device: the record through which they reach the host.
+//! Panics on the device: the log through which they reach the host.
 //!
-//! The first thread of a launch that panics claims the [`PanicRecord`], which is in host memory, and fills it; every
-//! panicking thread then ends. The host looks at the record at each synchronisation and turns it into an `Err`. The
-//! builder chooses how much of this is compiled in:
+//! The host library gives each stream, and each executable graph, a [`PanicLog`] in host memory, and passes its address with each launch,
+//! along with a number that tells the launch. Both are parameters of the entry that the PTX linker adds to kernels that can panic, and
+//! passes on to whatever in them may; a kernel that does not panic never looks at them.
+//!
+//! The first thread of a launch that panics claims a [`PanicRecord`] of the log and fills it; every panicking thread then ends. The host
+//! looks at the logs at each wait that covers the launch, and turns the record into an `Err`. The builder chooses how much of this is
+//! compiled in:
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
@@ -22,24 +26,43 @@ mod cheap;
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 mod report;
 
-/// The name of the device global that holds the record's address, or 0 when no host library has set it.
-pub const RECORD_SYMBOL: &str = "__warpsmith_panic";
+/// How many records a log has. When they are taken, launches that panic are noted without their messages.
+pub const RECORDS: usize = 4;
 
-/// [`PanicRecord::state`]: nothing has happened.
+/// [`PanicRecord::state`]: the record is not complete.
 pub const EMPTY: u32 = 0;
-/// [`PanicRecord::state`]: a thread is filling the record.
-pub const CLAIMED: u32 = 1;
 /// [`PanicRecord::state`]: the record is complete.
-pub const COMPLETE: u32 = 2;
+pub const COMPLETE: u32 = 1;
 
-/// What the first panicking thread leaves for the host; in host memory that the device can reach.
+/// A launch's id has the kernel's number in this many low bits, the launch's number in those above.
+pub const KERNEL_BITS: u32 = 24;
+
+/// Where the kernels of a stream or of a graph tell of panics; in host memory that the device can reach.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct PanicLog {
+    /// Of a graph, whose kernels' parameters are the same at each launch: the number of the launch that is running. 0 for streams.
+    pub graph_launch: u32,
+    /// Reserved; 0.
+    pub reserved: u32,
+    /// The id of the first launch that found no free record; 0 for none.
+    pub first_unrecorded: u64,
+    /// The greatest id of a launch that found no free record; 0 for none.
+    pub last_unrecorded: u64,
+    /// What the launches' first panicking threads leave.
+    pub records: [PanicRecord; RECORDS],
+}
+
+/// What the first panicking thread of a launch leaves for the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct PanicRecord {
-    /// [`EMPTY`], [`CLAIMED`] or [`COMPLETE`].
+    /// The launch's id; 0 while the record is free.
+    pub launch: u64,
+    /// [`EMPTY`] or [`COMPLETE`].
     pub state: u32,
     /// Reserved; 0.
-    pub stop: u32,
+    pub reserved: u32,
     /// The block's position in the grid.
     pub block: [u32; 3],
     /// The thread's position in the block.
@@ -56,7 +79,7 @@ pub struct PanicRecord {
     pub file_len: u32,
     /// How much of `message` is used.
     pub message_len: u32,
-    /// The source file's path, UTF-8, cut off at the end where it does not fit.
+    /// The source file's path, UTF-8, cut off at the beginning where it does not fit.
     pub file: [u8; 256],
     /// The message, UTF-8, cut off where it does not fit.
     pub message: [u8; 512],

@@ -1,15 +1,16 @@
-//! Fills the panic record from the panicking thread.
+//! Fills a record of the panic log from the panicking thread.
 
 use core::panic::Location;
 
-use super::{CLAIMED, COMPLETE, EMPTY, PanicRecord};
+use super::{COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, RECORDS};
 use crate::{block, fence, grid, thread};
 
-/// The address of the host's record; the host sets it after loading the module.
-#[unsafe(no_mangle)]
-#[unsafe(link_section = ".nv.global")]
-#[allow(non_upper_case_globals)]
-static mut __warpsmith_panic: u64 = 0;
+unsafe extern "C" {
+    /// The address of the launch's [`PanicLog`], 0 for none. The PTX linker puts a parameter of the entry in the place of a call.
+    safe fn __warpsmith_panic_log() -> u64;
+    /// The launch's id, as [`__warpsmith_panic_log`].
+    safe fn __warpsmith_launch() -> u64;
+}
 
 /// Records a panic by its location alone.
 #[cold]
@@ -62,21 +63,35 @@ impl Report {
         Some(Report { record, message })
     }
 
-    /// The record, filled up to the message; null if there is none or another thread has claimed it.
+    /// The record, filled up to the message; null if there is none or another thread of the launch has one.
     #[cold]
     #[inline(never)]
     fn claim(location: Option<&Location<'_>>) -> *mut PanicRecord {
-        // SAFETY: only the host writes the static, and not while a kernel runs; volatile, because the compiler sees no
-        // write.
-        let record = unsafe { (&raw const __warpsmith_panic).read_volatile() } as *mut PanicRecord;
-        if record.is_null() {
-            return record;
+        let log = __warpsmith_panic_log() as *mut PanicLog;
+        if log.is_null() {
+            return core::ptr::null_mut();
         }
-        // SAFETY: the host keeps the record alive while kernels of the module may run, and leaves it to the thread that
-        // wins the exchange until the state is complete.
+        // SAFETY: the launcher passes 0 or the address of a log that it keeps until the launch is done. A record is left to the thread that
+        // wins the exchange until its state is complete.
         unsafe {
-            if exchange(&raw mut (*record).state, EMPTY, CLAIMED) != EMPTY {
-                return core::ptr::null_mut();
+            let graph_launch = u64::from((&raw const (*log).graph_launch).read_volatile());
+            let launch = __warpsmith_launch() | graph_launch << KERNEL_BITS;
+            let mut record = (&raw mut (*log).records).cast::<PanicRecord>();
+            let end = record.add(RECORDS);
+            loop {
+                let holder = exchange(&raw mut (*record).launch, 0, launch);
+                if holder == 0 {
+                    break;
+                }
+                record = record.add(1);
+                if holder == launch || record == end {
+                    if holder != launch {
+                        exchange(&raw mut (*log).first_unrecorded, 0, launch);
+                        maximum(&raw mut (*log).last_unrecorded, launch);
+                        fence::system();
+                    }
+                    return core::ptr::null_mut();
+                }
             }
             write(&raw mut (*record).block, block::idx());
             write(&raw mut (*record).thread, thread::idx());
@@ -94,8 +109,8 @@ impl Report {
                 );
                 (&raw mut (*record).file_len).write_volatile(file.length);
             }
+            record
         }
-        record
     }
 
     /// Gives the record to the host.
@@ -128,14 +143,25 @@ unsafe fn write(to: *mut [u32; 3], (x, y, z): (u32, u32, u32)) {
 ///
 /// # Safety
 /// `at` is valid and aligned.
-unsafe fn exchange(at: *mut u32, expected: u32, new: u32) -> u32 {
-    let old: u32;
+unsafe fn exchange(at: *mut u64, expected: u64, new: u64) -> u64 {
+    let old: u64;
     // SAFETY: `at` is valid and aligned, by the function's condition.
     unsafe {
-        core::arch::asm!("atom.acq_rel.sys.cas.b32 {o}, [{a}], {e}, {n};",
-            o = out(reg32) old, a = in(reg64) at, e = in(reg32) expected, n = in(reg32) new);
+        core::arch::asm!("atom.acq_rel.sys.cas.b64 {o}, [{a}], {e}, {n};",
+            o = out(reg64) old, a = in(reg64) at, e = in(reg64) expected, n = in(reg64) new);
     }
     old
+}
+
+/// Raises a number to this one, visible to the host too.
+///
+/// # Safety
+/// `at` is valid and aligned.
+unsafe fn maximum(at: *mut u64, number: u64) {
+    // SAFETY: `at` is valid and aligned, by the function's condition.
+    unsafe {
+        core::arch::asm!("red.relaxed.sys.max.u64 [{a}], {n};", a = in(reg64) at, n = in(reg64) number);
+    }
 }
 
 /// A text of bounded length in the record.

@@ -78,7 +78,11 @@ styles! {
     note = "CUDA's printf prints integers up to 64 bits, floats, `bool`, `char`, `&str`, `&CStr` and pointers (`p`); \
             `x`, `X` and `o` are for integers, `e` and `E` for floats"
 )]
-pub trait Argument<S> {
+///
+/// # Safety
+/// printf may be given a `Packed` for the conversion `CONVERSION`: the type is the one that this stands for in C, and an
+/// address leads to a text that ends in zero, for as long as the value and its storage live.
+pub unsafe trait Argument<S> {
     /// printf's name for it.
     #[doc(hidden)]
     const CONVERSION: Conversion;
@@ -108,7 +112,8 @@ impl Packed for Address {}
 /// `ty => promoted, style: conversion, ...;`
 macro_rules! numbers {
     ($($ty:ty => $packed:ty, $($style:ident: $conversion:expr),*;)*) => {$($(
-        impl Argument<$style> for $ty {
+        // SAFETY: the tables below pair each promoted type with C's conversion for it.
+        unsafe impl Argument<$style> for $ty {
             const CONVERSION: Conversion = $conversion;
             type Packed = $packed;
             type Storage = ();
@@ -143,7 +148,8 @@ macro_rules! bits {
         bits!(@ $ty, $unsigned => $packed, Octal, concat!($length, "o"));
     )*};
     (@ $ty:ty, $unsigned:ty => $packed:ty, $style:ident, $conversion:expr) => {
-        impl Argument<$style> for $ty {
+        // SAFETY: the table below pairs each unsigned type with the length that C has for it.
+        unsafe impl Argument<$style> for $ty {
             const CONVERSION: Conversion = Conversion::number($conversion);
             type Packed = $packed;
             type Storage = ();
@@ -172,7 +178,8 @@ numbers! {
 
 macro_rules! half_floats {
     ($($ty:ty: $($style:ident),*;)*) => {$($(
-        impl Argument<$style> for $ty {
+        // SAFETY: a float is passed as a `double`, as the conversions of `f32` say.
+        unsafe impl Argument<$style> for $ty {
             const CONVERSION: Conversion = <f32 as Argument<$style>>::CONVERSION;
             type Packed = f64;
             type Storage = ();
@@ -191,7 +198,8 @@ half_floats! {
 
 macro_rules! texts {
     ($($style:ident),*) => {$(
-        impl Argument<$style> for bool {
+        // SAFETY: both texts are C strings, and static.
+        unsafe impl Argument<$style> for bool {
             const CONVERSION: Conversion = Conversion::text();
             type Packed = Address;
             type Storage = ();
@@ -201,7 +209,8 @@ macro_rules! texts {
             }
         }
 
-        impl Argument<$style> for core::ffi::CStr {
+        // SAFETY: a `CStr` ends in zero, and is the value.
+        unsafe impl Argument<$style> for core::ffi::CStr {
             const CONVERSION: Conversion = Conversion::text();
             type Packed = Address;
             type Storage = ();
@@ -215,7 +224,8 @@ macro_rules! texts {
 texts!(Display, Debug);
 
 /// A character in UTF-8, ended by zero.
-impl Argument<Display> for char {
+// SAFETY: a character has four bytes at most, so the rest of the eight stays zero; the address is the storage's.
+unsafe impl Argument<Display> for char {
     const CONVERSION: Conversion = Conversion::text();
     type Packed = Address;
     type Storage = [u8; 8];
@@ -241,7 +251,8 @@ impl Default for Copied {
 }
 
 /// A text's first `MAX_STR` bytes: printf wants a zero at the end, so the text is copied.
-impl Argument<Display> for str {
+// SAFETY: a zero stands behind the bytes that are copied; the address is the storage's.
+unsafe impl Argument<Display> for str {
     const CONVERSION: Conversion = Conversion::text();
     type Packed = Address;
     type Storage = Copied;
@@ -256,7 +267,8 @@ impl Argument<Display> for str {
     }
 }
 
-impl<T: ?Sized> Argument<Pointer> for *const T {
+// SAFETY: an address for `%p`, which is not followed.
+unsafe impl<T: ?Sized> Argument<Pointer> for *const T {
     const CONVERSION: Conversion = Conversion::number("p");
     type Packed = Address;
     type Storage = ();
@@ -266,7 +278,8 @@ impl<T: ?Sized> Argument<Pointer> for *const T {
     }
 }
 
-impl<T: ?Sized> Argument<Pointer> for *mut T {
+// SAFETY: an address for `%p`, which is not followed.
+unsafe impl<T: ?Sized> Argument<Pointer> for *mut T {
     const CONVERSION: Conversion = Conversion::number("p");
     type Packed = Address;
     type Storage = ();
@@ -279,7 +292,8 @@ impl<T: ?Sized> Argument<Pointer> for *mut T {
 /// A reference prints what it refers to.
 macro_rules! references {
     ($($style:ident),*) => {$(
-        impl<T: Argument<$style> + ?Sized> Argument<$style> for &T {
+        // SAFETY: all is `T`'s, and what is referred to outlives the reference.
+        unsafe impl<T: Argument<$style> + ?Sized> Argument<$style> for &T {
             const CONVERSION: Conversion = T::CONVERSION;
             type Packed = T::Packed;
             type Storage = T::Storage;
@@ -289,7 +303,8 @@ macro_rules! references {
             }
         }
 
-        impl<T: Argument<$style> + ?Sized> Argument<$style> for &mut T {
+        // SAFETY: all is `T`'s, and what is referred to outlives the reference.
+        unsafe impl<T: Argument<$style> + ?Sized> Argument<$style> for &mut T {
             const CONVERSION: Conversion = T::CONVERSION;
             type Packed = T::Packed;
             type Storage = T::Storage;
@@ -304,7 +319,8 @@ references!(
     Display, Debug, LowerHex, UpperHex, Octal, LowerExp, UpperExp
 );
 
-impl<T: ?Sized> Argument<Pointer> for &T {
+// SAFETY: an address for `%p`, which is not followed.
+unsafe impl<T: ?Sized> Argument<Pointer> for &T {
     const CONVERSION: Conversion = Conversion::number("p");
     type Packed = Address;
     type Storage = ();

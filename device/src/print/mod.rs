@@ -72,23 +72,31 @@ pub fn format_text<F: Format, L: List>(_: F, _: L) -> &'static CStr {
     CStr::from_bytes_until_nul(format::text::<F, L>()).expect("the text ends in zero")
 }
 
-/// Prints; the arguments' structure has the layout that `vprintf` asks for, and fits the list, since the macro made both.
+/// Prints.
+///
+/// # Safety
+/// `arguments` is a `repr(C)` structure of the values that the list's [`Argument`]s pack, in their order; what they point to
+/// lives.
 #[doc(hidden)]
 #[inline(always)]
-pub fn send<F: Format, L: List, A>(_: F, _: L, arguments: &A) {
+pub unsafe fn send<F: Format, L: List, A>(_: F, _: L, arguments: &A) {
     let format = format::text::<F, L>();
     on_device! {
-        // SAFETY: the format was made from the types of the arguments, which are packed in a `repr(C)` structure.
+        // SAFETY: the format was made from the conversions of the list, whose values are the arguments, in C's layout, by the
+        // function's condition.
         unsafe { driver::vprintf(format.as_ptr(), core::ptr::from_ref(arguments).cast()) };
     }
 }
 
-/// What a failed `gpu_assert!` calls; `file` and `function` end in zero.
+/// What a failed `gpu_assert!` calls.
+///
+/// # Safety
+/// `file` and `function` end in zero.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
-pub fn assertion_failed(condition: &CStr, file: &str, line: u32, function: &str) -> ! {
-    // SAFETY: all three texts end in zero.
+pub unsafe fn assertion_failed(condition: &CStr, file: &str, line: u32, function: &str) -> ! {
+    // SAFETY: all three texts end in zero: the first by its type, the others by the function's condition.
     on_device! {
         unsafe { driver::__assertfail(condition.as_ptr().cast(), file.as_ptr(), line, function.as_ptr(), 1) }
     }

@@ -1,67 +1,82 @@
 //! Arrays in shared memory and their phases.
 
+use core::marker::PhantomData;
 use core::ops::Deref;
 
-use super::{Element, Reuse};
+use super::Element;
 use crate::{block, thread};
 
 /// `N` elements of shared memory that are to be filled: no thread reads them in this phase.
-pub struct SharedArray<T, const N: usize> {
+///
+/// An object has one handle: [`shared!`](crate::shared!) makes it once. A helper function takes it by value and gives it
+/// back, or takes `&mut SharedArray` and begins with [`refill`](SharedArray::refill).
+pub struct SharedArray<'a, T, const N: usize> {
     pointer: *mut T,
+    object: PhantomData<&'a mut [T]>,
 }
 
-/// A [`SharedArray`] that this thread has filled its part of.
-pub struct SharedFilled<T, const N: usize> {
-    pointer: *mut T,
-    length: usize,
+macro_rules! phases {
+    ($($(#[$documentation:meta])* $name:ident;)*) => {$(
+        $(#[$documentation])*
+        pub struct $name<'a, T, const N: usize> {
+            pointer: *mut T,
+            length: usize,
+            object: PhantomData<&'a mut [T]>,
+        }
+
+        impl<T, const N: usize> $name<'_, T, N> {
+            /// The handle of a phase that begins, made of the last phase's: so many elements are initialised.
+            #[inline(always)]
+            pub(super) fn from_parts(pointer: *mut T, length: usize) -> Self {
+                $name {
+                    pointer,
+                    length,
+                    object: PhantomData,
+                }
+            }
+        }
+    )*};
 }
 
-/// Shared memory that all threads of the block read and none writes: dereferences to a slice.
-pub struct SharedView<T, const N: usize> {
-    pointer: *mut T,
-    length: usize,
+phases! {
+    /// A [`SharedArray`] that this thread has filled its part of.
+    SharedFilled;
+    /// Shared memory that all threads of the block read and none writes: dereferences to a slice.
+    SharedView;
+    /// Filled shared memory in which each thread may change its own elements.
+    SharedOwn;
 }
 
-/// Filled shared memory in which each thread may change its own elements.
-pub struct SharedOwn<T, const N: usize> {
-    pointer: *mut T,
-    length: usize,
-}
-
-impl<T, const N: usize> SharedArray<T, N> {
-    #[doc(hidden)]
+impl<T, const N: usize> SharedArray<'_, T, N> {
+    /// The handle to an object that no other handle is in use for.
     #[inline(always)]
-    pub fn __new(pointer: *mut T, reuse: Reuse) -> Self
-    where
-        T: Element,
-    {
-        reuse.wait();
-        SharedArray { pointer }
+    pub(super) fn from_pointer(pointer: *mut T) -> Self {
+        SharedArray {
+            pointer,
+            object: PhantomData,
+        }
     }
 }
 
-impl<T: Element, const N: usize> SharedArray<T, N> {
+impl<'a, T: Element, const N: usize> SharedArray<'a, T, N> {
     /// Writes the thread's own element, the one with its number in the block ([`thread::linear_in_block`]).
     ///
     /// In a block of fewer than `N` threads the rest stays uninitialised, and the later view ends there; threads past
     /// `N` write nothing.
     #[inline(always)]
-    pub fn write(self, value: T) -> SharedFilled<T, N> {
+    pub fn write(self, value: T) -> SharedFilled<'a, T, N> {
         let own = thread::linear_in_block() as usize;
         if own < N {
             // SAFETY: in bounds, the thread's own, and no thread reads in this phase.
             unsafe { self.pointer.add(own).write(value) };
         }
-        SharedFilled {
-            pointer: self.pointer,
-            length: N.min(block::threads() as usize),
-        }
+        SharedFilled::from_parts(self.pointer, N.min(block::threads() as usize))
     }
 
     /// Fills the whole array, whatever the size of the block: the thread computes every `block::threads()`-th element,
     /// starting with its own number.
     #[inline(always)]
-    pub fn fill_with(self, mut value: impl FnMut(usize) -> T) -> SharedFilled<T, N> {
+    pub fn fill_with(self, mut value: impl FnMut(usize) -> T) -> SharedFilled<'a, T, N> {
         let step = block::threads() as usize;
         let mut index = thread::linear_in_block() as usize;
         while index < N {
@@ -69,10 +84,40 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
             unsafe { self.pointer.add(index).write(value(index)) };
             index += step;
         }
-        SharedFilled {
-            pointer: self.pointer,
-            length: N,
-        }
+        SharedFilled::from_parts(self.pointer, N)
+    }
+
+    /// Waits until everyone is done with what was made of this handle before, and lends it for another round: for helper
+    /// functions, and for loops. A [`block::sync`].
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    /// use warpsmith_device::shared::SharedArray;
+    ///
+    /// /// What the neighbour passes.
+    /// fn neighbour(buffer: &mut SharedArray<u32, 128>, value: u32) -> u32 {
+    ///     let values = buffer.refill().write(value).sync();
+    ///     values[(thread::linear_in_block() as usize + 1) % values.len()]
+    /// }
+    ///
+    /// #[kernel(launch_bounds(128))]
+    /// pub fn rotate(times: u32, mut out: PerThread<[u32]>) {
+    ///     let mut buffer = shared!([u32; 128]);
+    ///     let mut value = thread::linear_in_block();
+    ///     for _ in 0..times {
+    ///         value = neighbour(&mut buffer, value);
+    ///     }
+    ///     if let Some(out) = out.mine() {
+    ///         *out = value;
+    ///     }
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn refill(&mut self) -> SharedArray<'_, T, N> {
+        // The handles that this thread lent before are gone, since they borrowed `self`; behind the barrier so are those of
+        // all threads.
+        block::sync();
+        SharedArray::from_pointer(self.pointer)
     }
 
     /// The first element's address, for unsafe code with a pattern of its own.
@@ -82,15 +127,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     }
 }
 
-impl<T, const N: usize> SharedArray<T, N> {
-    /// The array of a phase that has ended.
-    #[inline(always)]
-    pub(super) fn from_pointer(pointer: *mut T) -> Self {
-        SharedArray { pointer }
-    }
-}
-
-impl<T, const N: usize> SharedFilled<T, N> {
+impl<T, const N: usize> SharedFilled<'_, T, N> {
     /// The pointer and the number of elements, for another phase.
     #[inline(always)]
     pub(super) fn into_parts(self) -> (*mut T, usize) {
@@ -98,48 +135,32 @@ impl<T, const N: usize> SharedFilled<T, N> {
     }
 }
 
-impl<T, const N: usize> SharedView<T, N> {
-    /// The view of a phase that begins: so many elements are initialised, and no thread writes.
-    #[inline(always)]
-    pub(super) fn from_parts(pointer: *mut T, length: usize) -> Self {
-        SharedView { pointer, length }
-    }
-}
-
-impl<T: Element, const N: usize> SharedFilled<T, N> {
+impl<'a, T: Element, const N: usize> SharedFilled<'a, T, N> {
     /// Waits for the whole block: from here on everyone reads what all have written. A [`block::sync`].
     #[inline(always)]
-    pub fn sync(self) -> SharedView<T, N> {
+    pub fn sync(self) -> SharedView<'a, T, N> {
         block::sync();
-        SharedView {
-            pointer: self.pointer,
-            length: self.length,
-        }
+        SharedView::from_parts(self.pointer, self.length)
     }
 }
 
-impl<T: Element, const N: usize> SharedView<T, N> {
+impl<'a, T: Element, const N: usize> SharedView<'a, T, N> {
     /// Waits until everyone has read, and gives the array back to be filled anew. A [`block::sync`].
     #[inline(always)]
-    pub fn sync(self) -> SharedArray<T, N> {
+    pub fn sync(self) -> SharedArray<'a, T, N> {
         block::sync();
-        SharedArray {
-            pointer: self.pointer,
-        }
+        SharedArray::from_pointer(self.pointer)
     }
 
     /// Waits until everyone has read, and lets each thread change its own elements. A [`block::sync`].
     #[inline(always)]
-    pub fn sync_mut(self) -> SharedOwn<T, N> {
+    pub fn sync_mut(self) -> SharedOwn<'a, T, N> {
         block::sync();
-        SharedOwn {
-            pointer: self.pointer,
-            length: self.length,
-        }
+        SharedOwn::from_parts(self.pointer, self.length)
     }
 }
 
-impl<T: Element, const N: usize> Deref for SharedView<T, N> {
+impl<T: Element, const N: usize> Deref for SharedView<'_, T, N> {
     type Target = [T];
 
     #[inline(always)]
@@ -150,7 +171,7 @@ impl<T: Element, const N: usize> Deref for SharedView<T, N> {
     }
 }
 
-impl<T: Element, const N: usize> SharedOwn<T, N> {
+impl<'a, T: Element, const N: usize> SharedOwn<'a, T, N> {
     /// The thread's own element, the one with its number in the block, if the array reaches so far.
     #[inline(always)]
     pub fn mine(&mut self) -> Option<&mut T> {
@@ -177,11 +198,8 @@ impl<T: Element, const N: usize> SharedOwn<T, N> {
 
     /// Waits for the whole block: from here on everyone reads what all have written. A [`block::sync`].
     #[inline(always)]
-    pub fn sync(self) -> SharedView<T, N> {
+    pub fn sync(self) -> SharedView<'a, T, N> {
         block::sync();
-        SharedView {
-            pointer: self.pointer,
-            length: self.length,
-        }
+        SharedView::from_parts(self.pointer, self.length)
     }
 }

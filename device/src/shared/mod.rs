@@ -1,7 +1,7 @@
 //! Shared memory: one object per block, reached in phases that barriers divide.
 //!
-//! [`shared!`](crate::shared!) gives a handle to fresh, uninitialised shared memory. In safe code it goes through three
-//! types, each step consuming the one before, so that no thread reads while others write:
+//! [`shared!`](crate::shared!) gives the one handle to an object of fresh, uninitialised shared memory. In safe code it goes
+//! through three types, each step consuming the one before, so that no thread reads while others write:
 //!
 //! ```text
 //! SharedArray --write, fill_with--> SharedFilled --sync--> SharedView --sync--> SharedArray
@@ -11,7 +11,12 @@
 //! Besides, [`SharedFilled::sync_atomic`] lets all threads of the block use the elements atomically, and
 //! [`SharedFilled::across_cluster`] lets all blocks of a cluster read each other's arrays.
 //!
-//! Every `sync` is a [`block::sync`](crate::block::sync), with its rule: all threads of the block take the same steps.
+//! Every `sync` is a [`block::sync`](crate::block::sync), with its rule: all threads of the block take the same steps, with
+//! the same objects.
+//!
+//! A helper function is given its memory. It takes a handle by value, or `&mut` and begins with
+//! [`refill`](SharedArray::refill), which is also the way to use an object again in a loop.
+//!
 //! A pattern that does not fit uses the raw pointer ([`SharedArray::as_mut_ptr`]) in `unsafe` code, with barriers of its
 //! own.
 
@@ -26,7 +31,7 @@ pub use share::SharedAtomics;
 pub use share::{ClusterAtomics, ClusterView};
 pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 #[doc(hidden)]
-pub use storage::{Reuse, marker};
+pub use storage::{Shared, marker, new_array, new_tile};
 pub use tile::{SharedTile, TileFilled, TileView};
 
 /// What may live in shared memory under the safe interface: values that every thread of the block may read, of types
@@ -42,18 +47,20 @@ pub use tile::{SharedTile, TileFilled, TileView};
 pub trait Element: bytemuck::AnyBitPattern + Send + Sync + 'static {}
 impl<T: bytemuck::AnyBitPattern + Send + Sync + 'static> Element for T {}
 
-/// Allocates shared memory: one object for each call site (and for each instantiation of a generic function around
+/// Allocates shared memory: one object for each place in the text (and for each instantiation of a generic function around
 /// it), in the `.shared` state space, uninitialised.
 ///
-/// | Call | Gives |
-/// | --- | --- |
-/// | `shared!([f32; 256])` | [`SharedArray<f32, 256>`](crate::shared::SharedArray) |
-/// | `shared!([[f32; 32]; 16])` | [`SharedTile<f32, 16, 32, 32>`](crate::shared::SharedTile): 16 rows of 32 columns |
-/// | `shared!([[f32; 32]; 16], padding = 1)` | the same with rows 33 elements apart, against bank conflicts |
-/// | `shared!(raw T)` | [`SharedRaw<T>`](crate::shared::SharedRaw): only the pointer |
+/// | Call | Gives | Where |
+/// | --- | --- | --- |
+/// | `shared!([f32; 256])` | [`SharedArray<f32, 256>`](crate::shared::SharedArray) | in a kernel |
+/// | `shared!([[f32; 32]; 16])` | [`SharedTile<f32, 16, 32, 32>`](crate::shared::SharedTile): 16 rows of 32 columns | in a kernel |
+/// | `shared!([[f32; 32]; 16], padding = 1)` | the same with rows 33 elements apart, against bank conflicts | in a kernel |
+/// | `shared!(raw T)` | [`SharedRaw<T>`](crate::shared::SharedRaw): only the pointer, the same each time | anywhere |
 ///
-/// In a kernel's own straight-line code the call costs nothing. In a loop, a closure or another function the same
-/// object may be in use still, so there the call begins with a block barrier; allocate before the loop to save it.
+/// A handle stands for the object: who has it may write. So a thread makes it once: the call stands directly in the body of a
+/// [`#[kernel]`](macro@crate::kernel) function, not in a loop, a closure, a match guard, an item within the kernel, or what
+/// another macro expands to. `#[kernel]` puts the object in its place; anywhere else it does not compile. Helper functions and
+/// loops get the handle: see [`SharedArray::refill`](crate::shared::SharedArray::refill).
 ///
 /// ```
 /// use warpsmith_device::prelude::*;
@@ -70,33 +77,20 @@ impl<T: bytemuck::AnyBitPattern + Send + Sync + 'static> Element for T {}
 /// ```
 #[macro_export]
 macro_rules! shared {
-    (@once $($rest:tt)*) => { $crate::__shared!(Once, $($rest)*) };
-    ($($rest:tt)*) => { $crate::__shared!(Again, $($rest)*) };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __shared {
-    ($reuse:ident, raw $ty:ty) => {
-        // The marker's second type argument, a closure's type, is another one for each call site and instantiation.
+    (raw $ty:ty) => {
+        // The marker's second type argument, a closure's type, is another one for each place and instantiation.
         $crate::shared::SharedRaw::<$ty>::__new($crate::shared::marker::<$ty, _>(|| {}))
     };
-    ($reuse:ident, [[$ty:ty; $columns:expr]; $rows:expr] $(,)?) => {
-        $crate::shared::SharedTile::<$ty, { $rows }, { $columns }, { $columns }>::__new(
-            $crate::shared::marker::<[[$ty; $columns]; $rows], _>(|| {}).cast(),
-            $crate::shared::Reuse::$reuse,
-        )
+    // `#[kernel]` asks whether the name means this macro.
+    (@kernel) => {
+        $crate::shared::Shared
     };
-    ($reuse:ident, [[$ty:ty; $columns:expr]; $rows:expr], padding = $padding:expr) => {
-        $crate::shared::SharedTile::<$ty, { $rows }, { $columns }, { $columns + $padding }>::__new(
-            $crate::shared::marker::<[[$ty; $columns + $padding]; $rows], _>(|| {}).cast(),
-            $crate::shared::Reuse::$reuse,
-        )
-    };
-    ($reuse:ident, [$ty:ty; $length:expr] $(,)?) => {
-        $crate::shared::SharedArray::<$ty, { $length }>::__new(
-            $crate::shared::marker::<[$ty; $length], _>(|| {}).cast(),
-            $crate::shared::Reuse::$reuse,
+    ($($rest:tt)*) => {
+        ::core::compile_error!(
+            "`shared!` stands directly in the body of a `#[kernel]` function: not in a loop, a closure, a match guard, \
+             another function, or another macro. Make the array in the kernel and pass it on, by value or as \
+             `&mut SharedArray<T, N>`, which `refill` lends for each round. (`shared!(raw T)`, a plain pointer, may \
+             stand anywhere.)"
         )
     };
 }

@@ -1,5 +1,6 @@
 //! Two more phases of a shared array: all threads use it atomically, and the whole cluster shares its blocks' arrays.
 
+use core::marker::PhantomData;
 use core::ops::Deref;
 
 use super::{Element, SharedFilled, SharedView};
@@ -7,12 +8,13 @@ use crate::atomic::{Atomic, AtomicValue, scope};
 use crate::block;
 
 /// Filled shared memory that all threads of the block use through atomic operations: a slice of [`Atomic`] words.
-pub struct SharedAtomics<T, const N: usize> {
+pub struct SharedAtomics<'a, T, const N: usize> {
     pointer: *mut T,
     length: usize,
+    object: PhantomData<&'a mut [T]>,
 }
 
-impl<T: Element + AtomicValue, const N: usize> SharedFilled<T, N> {
+impl<'a, T: Element + AtomicValue, const N: usize> SharedFilled<'a, T, N> {
     /// Waits for the whole block, and then lets all threads use all elements through atomic operations. A
     /// [`block::sync`].
     ///
@@ -32,23 +34,27 @@ impl<T: Element + AtomicValue, const N: usize> SharedFilled<T, N> {
     /// }
     /// ```
     #[inline(always)]
-    pub fn sync_atomic(self) -> SharedAtomics<T, N> {
+    pub fn sync_atomic(self) -> SharedAtomics<'a, T, N> {
         block::sync();
         let (pointer, length) = self.into_parts();
-        SharedAtomics { pointer, length }
+        SharedAtomics {
+            pointer,
+            length,
+            object: PhantomData,
+        }
     }
 }
 
-impl<T: Element + AtomicValue, const N: usize> SharedAtomics<T, N> {
+impl<'a, T: Element + AtomicValue, const N: usize> SharedAtomics<'a, T, N> {
     /// Waits for the whole block: from here on everyone reads the result. A [`block::sync`].
     #[inline(always)]
-    pub fn sync(self) -> SharedView<T, N> {
+    pub fn sync(self) -> SharedView<'a, T, N> {
         block::sync();
         SharedView::from_parts(self.pointer, self.length)
     }
 }
 
-impl<T: Element + AtomicValue, const N: usize> Deref for SharedAtomics<T, N> {
+impl<T: Element + AtomicValue, const N: usize> Deref for SharedAtomics<'_, T, N> {
     type Target = [Atomic<T, scope::Block>];
 
     #[inline(always)]
@@ -88,7 +94,7 @@ mod clusters {
         unsafe { cluster::map_shared(pointer, rank) }
     }
 
-    impl<T: Element, const N: usize> SharedFilled<T, N> {
+    impl<'a, T: Element, const N: usize> SharedFilled<'a, T, N> {
         /// Waits for the whole cluster, lets `read` read the arrays of all its blocks, and waits again before the array
         /// can be refilled. Two [`cluster::sync`]. Arch: sm_90.
         ///
@@ -114,7 +120,7 @@ mod clusters {
         pub fn across_cluster<R>(
             self,
             read: impl FnOnce(&ClusterView<T, N>) -> R,
-        ) -> (SharedArray<T, N>, R) {
+        ) -> (SharedArray<'a, T, N>, R) {
             let (pointer, length) = self.into_parts();
             cluster::sync();
             let result = read(&ClusterView { pointer, length });
@@ -137,7 +143,7 @@ mod clusters {
         }
     }
 
-    impl<T: Element + AtomicValue, const N: usize> SharedFilled<T, N> {
+    impl<'a, T: Element + AtomicValue, const N: usize> SharedFilled<'a, T, N> {
         /// Waits for the whole cluster, lets `update` use the arrays of all its blocks through atomic operations, and waits
         /// again before the result can be read. Two [`cluster::sync`]. Arch: sm_90.
         ///
@@ -162,7 +168,7 @@ mod clusters {
         pub fn atomic_across_cluster<R>(
             self,
             update: impl FnOnce(&ClusterAtomics<T, N>) -> R,
-        ) -> (SharedView<T, N>, R) {
+        ) -> (SharedView<'a, T, N>, R) {
             let (pointer, length) = self.into_parts();
             cluster::sync();
             let result = update(&ClusterAtomics { pointer, length });

@@ -2,6 +2,8 @@
 
 use core::marker::PhantomData;
 
+use super::{Element, SharedArray, SharedTile};
+
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
     /// Replaced, for each call instruction, by a `.shared` object of its own.
@@ -25,21 +27,34 @@ pub fn marker<T, F: Fn()>(_: F) -> *mut T {
     }
 }
 
-/// Whether other threads may still be using the object when a handle to it is made.
+/// What [`shared!`](crate::shared!) says when `#[kernel]` asks whether it is this macro.
 #[doc(hidden)]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Reuse {
-    Once,
-    Again,
+pub struct Shared;
+
+/// What `#[kernel]` puts for `shared!([T; N])`; `F` is the type of a closure at that place.
+///
+/// # Safety
+/// A thread comes here once at most with one `F`: then it has one handle to the object.
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn new_array<'a, T: Element, const N: usize, F: Fn()>(
+    _: PhantomData<[T; N]>,
+    place: F,
+) -> SharedArray<'a, T, N> {
+    SharedArray::from_pointer(marker::<[T; N], F>(place).cast())
 }
 
-impl Reuse {
-    #[inline(always)]
-    pub(super) fn wait(self) {
-        if self == Reuse::Again {
-            crate::block::sync();
-        }
-    }
+/// What `#[kernel]` puts for `shared!([[T; C]; R])`, with rows `S` elements apart.
+///
+/// # Safety
+/// As for [`new_array`].
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn new_tile<'a, T: Element, const R: usize, const C: usize, const S: usize, F: Fn()>(
+    _: PhantomData<([[T; C]; R], [T; S])>,
+    place: F,
+) -> SharedTile<'a, T, R, C, S> {
+    SharedTile::from_pointer(marker::<[[T; S]; R], F>(place).cast())
 }
 
 /// A shared object without an interface: all access is through the pointer, with barriers of your own.
@@ -74,6 +89,7 @@ impl<T> Clone for SharedRaw<T> {
 impl<T> Copy for SharedRaw<T> {}
 
 impl<T> SharedRaw<T> {
+    /// The object at an address that [`marker`] gave.
     #[doc(hidden)]
     #[inline(always)]
     pub fn __new(pointer: *mut T) -> Self {

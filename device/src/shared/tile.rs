@@ -1,51 +1,66 @@
 //! Two-dimensional tiles in shared memory, with padded rows where asked for, and their phases.
 
+use core::marker::PhantomData;
 use core::ops::Index;
 
-use super::{Element, Reuse};
+use super::Element;
 use crate::{block, thread};
 
-/// `R` rows of `C` columns, rows `S` elements apart, that are to be filled: no thread reads them in this phase.
-pub struct SharedTile<T, const R: usize, const C: usize, const S: usize> {
-    pointer: *mut T,
+macro_rules! phases {
+    ($($(#[$documentation:meta])* $name:ident;)*) => {$(
+        $(#[$documentation])*
+        pub struct $name<'a, T, const R: usize, const C: usize, const S: usize> {
+            pointer: *mut T,
+            object: PhantomData<&'a mut [T]>,
+        }
+
+        impl<T, const R: usize, const C: usize, const S: usize> $name<'_, T, R, C, S> {
+            /// The handle of a phase that begins, to an object that no other handle is in use for.
+            #[inline(always)]
+            pub(super) fn from_pointer(pointer: *mut T) -> Self {
+                const { assert!(S >= C) };
+                $name {
+                    pointer,
+                    object: PhantomData,
+                }
+            }
+        }
+    )*};
 }
 
-/// A [`SharedTile`] that this thread has filled its part of.
-pub struct TileFilled<T, const R: usize, const C: usize, const S: usize> {
-    pointer: *mut T,
+phases! {
+    /// `R` rows of `C` columns, rows `S` elements apart, that are to be filled: no thread reads them in this phase.
+    ///
+    /// As for a [`SharedArray`](super::SharedArray) there is one handle; helper functions and loops use
+    /// [`refill`](SharedTile::refill).
+    SharedTile;
+    /// A [`SharedTile`] that this thread has filled its part of.
+    TileFilled;
+    /// A tile that all threads of the block read and none writes: indexed by `(row, column)`.
+    TileView;
 }
 
-/// A tile that all threads of the block read and none writes: indexed by `(row, column)`.
-pub struct TileView<T, const R: usize, const C: usize, const S: usize> {
-    pointer: *mut T,
-}
-
-impl<T, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn __new(pointer: *mut T, reuse: Reuse) -> Self
-    where
-        T: Element,
-    {
-        const { assert!(S >= C) };
-        reuse.wait();
-        SharedTile { pointer }
-    }
-}
-
-impl<T: Element, const R: usize, const C: usize, const S: usize> SharedTile<T, R, C, S> {
+impl<'a, T: Element, const R: usize, const C: usize, const S: usize> SharedTile<'a, T, R, C, S> {
     /// Fills the tile. The thread at `(x, y)` of the block computes column `x` of row `y`, and on from there in steps of
     /// the block's extent; so neighbours along x get neighbouring columns, and every element is computed by some thread
     /// whatever the size of the block.
     #[inline(always)]
-    pub fn fill_with(self, mut value: impl FnMut(usize, usize) -> T) -> TileFilled<T, R, C, S> {
+    pub fn fill_with(self, mut value: impl FnMut(usize, usize) -> T) -> TileFilled<'a, T, R, C, S> {
         own_elements::<R, C>(|row, column| {
             // SAFETY: in bounds; the thread's own; no thread reads in this phase.
             unsafe { self.pointer.add(row * S + column).write(value(row, column)) };
         });
-        TileFilled {
-            pointer: self.pointer,
-        }
+        TileFilled::from_pointer(self.pointer)
+    }
+
+    /// Waits until everyone is done with what was made of this handle before, and lends it for another round. A
+    /// [`block::sync`].
+    #[inline(always)]
+    pub fn refill(&mut self) -> SharedTile<'_, T, R, C, S> {
+        // The handles that this thread lent before are gone, since they borrowed `self`; behind the barrier so are those of
+        // all threads.
+        block::sync();
+        SharedTile::from_pointer(self.pointer)
     }
 
     /// The first element's address, for unsafe code with a pattern of its own.
@@ -71,25 +86,21 @@ pub(crate) fn own_elements<const R: usize, const C: usize>(mut visit: impl FnMut
     }
 }
 
-impl<T: Element, const R: usize, const C: usize, const S: usize> TileFilled<T, R, C, S> {
+impl<'a, T: Element, const R: usize, const C: usize, const S: usize> TileFilled<'a, T, R, C, S> {
     /// Waits for the whole block: from here on everyone reads what all have written. A [`block::sync`].
     #[inline(always)]
-    pub fn sync(self) -> TileView<T, R, C, S> {
+    pub fn sync(self) -> TileView<'a, T, R, C, S> {
         block::sync();
-        TileView {
-            pointer: self.pointer,
-        }
+        TileView::from_pointer(self.pointer)
     }
 }
 
-impl<T: Element, const R: usize, const C: usize, const S: usize> TileView<T, R, C, S> {
+impl<'a, T: Element, const R: usize, const C: usize, const S: usize> TileView<'a, T, R, C, S> {
     /// Waits until everyone has read, and gives the tile back to be filled anew. A [`block::sync`].
     #[inline(always)]
-    pub fn sync(self) -> SharedTile<T, R, C, S> {
+    pub fn sync(self) -> SharedTile<'a, T, R, C, S> {
         block::sync();
-        SharedTile {
-            pointer: self.pointer,
-        }
+        SharedTile::from_pointer(self.pointer)
     }
 
     /// A row.
@@ -105,7 +116,7 @@ impl<T: Element, const R: usize, const C: usize, const S: usize> TileView<T, R, 
 }
 
 impl<T: Element, const R: usize, const C: usize, const S: usize> Index<(usize, usize)>
-    for TileView<T, R, C, S>
+    for TileView<'_, T, R, C, S>
 {
     type Output = T;
 

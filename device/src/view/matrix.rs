@@ -3,7 +3,6 @@
 use core::marker::PhantomData;
 use core::ops::Index;
 
-use super::MatrixView;
 use crate::thread;
 
 /// A matrix that the whole grid only reads; rows are `stride` elements apart.
@@ -29,15 +28,22 @@ pub struct Matrix<'a, T> {
     stride: u32,
 }
 
-impl<T> MatrixView<T> for Matrix<'_, T> {
+impl<'a, T> Matrix<'a, T> {
+    /// # Safety
+    /// `pointer` leads to `rows` rows of `columns` elements, `stride` apart, that nobody writes for `'a`: if there are rows,
+    /// `(rows - 1) * stride + columns` elements.
     #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self {
+    pub(crate) unsafe fn from_raw_parts(
+        pointer: *const T,
+        rows: u32,
+        columns: u32,
+        stride: u32,
+    ) -> Self {
         let length = match rows {
             0 => 0,
             rows => (rows as usize - 1) * stride as usize + columns as usize,
         };
-        // SAFETY: `pointer` leads to `rows` rows of `columns` elements, `stride` apart (the condition of `MatrixView::from_raw`):
-        // `length` elements.
+        // SAFETY: `pointer` leads to so many elements, by the function's condition.
         let data = unsafe { core::slice::from_raw_parts(pointer, length) };
         Matrix {
             data,
@@ -46,9 +52,7 @@ impl<T> MatrixView<T> for Matrix<'_, T> {
             stride,
         }
     }
-}
 
-impl<'a, T> Matrix<'a, T> {
     /// The number of rows.
     #[inline(always)]
     pub fn rows(&self) -> usize {
@@ -90,7 +94,7 @@ impl<'a, T> Matrix<'a, T> {
     /// `row < self.rows()` and `column < self.columns()`.
     #[inline(always)]
     pub unsafe fn get_unchecked(&self, row: usize, column: usize) -> &'a T {
-        // SAFETY: row and column lie in the matrix, by the function's condition, whose element is in `data` (`from_raw`).
+        // SAFETY: row and column lie in the matrix, by the function's condition, whose element is in `data` (`from_raw_parts`).
         unsafe { self.data.get_unchecked(row * self.stride as usize + column) }
     }
 
@@ -135,10 +139,19 @@ pub struct MatrixOut<'a, T> {
     data: PhantomData<&'a mut [T]>,
 }
 
-impl<T> MatrixView<T> for MatrixOut<'_, T> {
+impl<T> MatrixOut<'_, T> {
+    /// # Safety
+    /// `pointer` leads to `rows` rows of `columns` elements, `stride` apart, valid for reads and writes for as
+    /// long as the kernel runs, and during it reached through this view only, of which every thread has a copy made from
+    /// the same arguments.
     #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, rows: u32, columns: u32, stride: u32) -> Self {
-        // SAFETY: the pointer is valid (the condition of `MatrixView::from_raw`).
+    pub(crate) unsafe fn from_raw_parts(
+        pointer: *mut T,
+        rows: u32,
+        columns: u32,
+        stride: u32,
+    ) -> Self {
+        // SAFETY: the pointer is valid, by the function's condition.
         unsafe { super::assume_valid(pointer) };
         MatrixOut {
             pointer,
@@ -148,9 +161,7 @@ impl<T> MatrixView<T> for MatrixOut<'_, T> {
             data: PhantomData,
         }
     }
-}
 
-impl<T> MatrixOut<'_, T> {
     /// The number of rows.
     #[inline(always)]
     pub fn rows(&self) -> usize {

@@ -2,7 +2,6 @@
 
 use core::marker::PhantomData;
 
-use super::OutputView;
 use crate::{grid, thread};
 
 /// A slice of which each block owns one element, written by one of its threads: partial results.
@@ -28,10 +27,13 @@ pub struct PerBlock<'a, T: ?Sized> {
     slice: PhantomData<&'a mut T>,
 }
 
-impl<T> OutputView<T> for PerBlock<'_, [T]> {
+impl<T> PerBlock<'_, [T]> {
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `length` elements for as long as the kernel runs, and during it
+    /// reached through this view only, of which every thread has a copy made from the same arguments.
     #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the pointer is valid (the condition of `OutputView::from_raw`).
+    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
+        // SAFETY: the pointer is valid, by the function's condition.
         unsafe { super::assume_valid(pointer) };
         PerBlock {
             pointer: pointer.cast(),
@@ -39,9 +41,7 @@ impl<T> OutputView<T> for PerBlock<'_, [T]> {
             slice: PhantomData,
         }
     }
-}
 
-impl<T> PerBlock<'_, [T]> {
     /// The number of elements of the whole slice.
     #[inline(always)]
     pub fn len(&self) -> usize {

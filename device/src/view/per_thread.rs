@@ -2,7 +2,6 @@
 
 use core::marker::PhantomData;
 
-use super::OutputView;
 use crate::{block, grid, thread};
 
 /// A slice of which each thread of a one-dimensional launch owns the elements `i`, `i + n`, `i + 2n`, ..., where `i` is
@@ -35,10 +34,13 @@ pub struct PerThread<'a, T: ?Sized> {
     slice: PhantomData<&'a mut T>,
 }
 
-impl<T> OutputView<T> for PerThread<'_, [T]> {
+impl<T> PerThread<'_, [T]> {
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `length` elements for as long as the kernel runs, and during it
+    /// reached through this view only, of which every thread has a copy made from the same arguments.
     #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the pointer is valid (the condition of `OutputView::from_raw`).
+    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
+        // SAFETY: the pointer is valid, by the function's condition.
         unsafe { super::assume_valid(pointer) };
         PerThread {
             pointer: pointer.cast(),
@@ -46,9 +48,7 @@ impl<T> OutputView<T> for PerThread<'_, [T]> {
             slice: PhantomData,
         }
     }
-}
 
-impl<T> PerThread<'_, [T]> {
     /// The number of elements of the whole slice.
     #[inline(always)]
     pub fn len(&self) -> usize {
@@ -109,16 +109,16 @@ pub struct PerThread3d<'a, T: ?Sized> {
     inner: PerThread<'a, T>,
 }
 
-impl<T> OutputView<T> for PerThread3d<'_, [T]> {
+impl<T> PerThread3d<'_, [T]> {
+    /// # Safety
+    /// As [`PerThread::from_raw_parts`].
     #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: pointer and length are as `OutputView::from_raw` asks, which is the condition of this function.
-        let inner = unsafe { PerThread::from_raw(pointer, length) };
+    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
+        // SAFETY: the condition of this function is that one's.
+        let inner = unsafe { PerThread::from_raw_parts(pointer, length) };
         PerThread3d { inner }
     }
-}
 
-impl<T> PerThread3d<'_, [T]> {
     /// The number of elements of the whole slice.
     #[inline(always)]
     pub fn len(&self) -> usize {

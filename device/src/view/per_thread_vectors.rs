@@ -2,7 +2,6 @@
 
 use core::marker::PhantomData;
 
-use super::OutputView;
 use crate::vector::{Lanes, Vector, assert_aligned};
 use crate::{grid, thread};
 
@@ -31,9 +30,12 @@ pub struct PerThreadVectors<'a, T: ?Sized> {
     slice: PhantomData<&'a mut T>,
 }
 
-impl<T: Lanes> OutputView<T> for PerThreadVectors<'_, [T]> {
+impl<T: Lanes> PerThreadVectors<'_, [T]> {
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `length` elements for as long as the kernel runs, and during it
+    /// reached through this view only, of which every thread has a copy made from the same arguments.
     #[inline(always)]
-    unsafe fn from_raw(pointer: *mut T, length: usize) -> Self {
+    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
         assert_aligned(pointer);
         PerThreadVectors {
             pointer: pointer.cast(),
@@ -41,9 +43,7 @@ impl<T: Lanes> OutputView<T> for PerThreadVectors<'_, [T]> {
             slice: PhantomData,
         }
     }
-}
 
-impl<T: Lanes> PerThreadVectors<'_, [T]> {
     /// The number of elements of the whole slice.
     #[inline(always)]
     pub fn len(&self) -> usize {

@@ -142,43 +142,6 @@ impl Context {
         }
     }
 
-    /// Copies to the device and waits, beside all streams: the legacy stream, which the plain call uses, is not permitted while some
-    /// streams are captured.
-    ///
-    /// # Safety
-    ///
-    /// `from` is valid for reads and `to` for writes of `bytes` bytes, and nothing on the device uses the second.
-    pub(crate) unsafe fn write_now(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
-        // SAFETY: both ranges are valid for the copy: the condition of this function.
-        unsafe {
-            call!(cuMemcpyHtoDAsync_v2(
-                to,
-                from.cast(),
-                bytes,
-                self.service_stream.raw()
-            ))
-        }?;
-        self.wait_for_service_stream()
-    }
-
-    /// As [`write_now`](Self::write_now), to the host.
-    ///
-    /// # Safety
-    ///
-    /// `from` is valid for reads and `to` for writes of `bytes` bytes, and nothing on the device writes the first.
-    pub(crate) unsafe fn read_now(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
-        // SAFETY: both ranges are valid for the copy: the condition of this function.
-        unsafe {
-            call!(cuMemcpyDtoHAsync_v2(
-                to.cast(),
-                from,
-                bytes,
-                self.service_stream.raw()
-            ))
-        }?;
-        self.wait_for_service_stream()
-    }
-
     /// Waits until the service stream has done all that it holds.
     pub(crate) fn wait_for_service_stream(&self) -> Result<()> {
         // SAFETY: `new` made the stream, and only `drop` destroys it.

@@ -2,10 +2,11 @@
 
 use std::fmt::{self, Display};
 
-/// [`Error::KernelPanic`](crate::Error::KernelPanic): the first panic since the last one was reported. The thread ended; the context lives on.
-#[derive(Debug, Clone)]
+/// [`Error::KernelPanic`](crate::Error::KernelPanic): the first panic of a launch that the wait covers. The thread ended; the context lives
+/// on.
+#[derive(Debug, Clone, Default)]
 pub struct KernelPanic {
-    /// The kernel, or the kernels that it can have been: those launched with this grid and block from the module.
+    /// The kernel.
     pub kernel: String,
     /// The panic's message; empty where the kernels were built to report the location only.
     pub message: String,
@@ -23,6 +24,8 @@ pub struct KernelPanic {
     pub grid_dim: [u32; 3],
     /// The block's size in threads.
     pub block_dim: [u32; 3],
+    /// The first panics of other launches that the wait covers.
+    pub others: Vec<KernelPanic>,
 }
 
 impl Display for KernelPanic {
@@ -32,18 +35,27 @@ impl Display for KernelPanic {
         } else {
             &self.message
         };
-        write!(
-            f,
-            "kernel `{}` panicked at {}:{}:{}: {message}\n  in block {:?} thread {:?} of grid {:?} block {:?}\n  \
-             hint: the thread ended there and the context is still usable; what the grid wrote is incomplete",
-            self.kernel,
-            self.file,
-            self.line,
-            self.column,
-            self.block,
-            self.thread,
-            self.grid_dim,
-            self.block_dim
+        write!(f, "kernel `{}` panicked", self.kernel)?;
+        if self.file.is_empty() {
+            write!(f, ": {message}")?;
+        } else {
+            write!(
+                f,
+                " at {}:{}:{}: {message}\n  in block {:?} thread {:?} of grid {:?} block {:?}",
+                self.file,
+                self.line,
+                self.column,
+                self.block,
+                self.thread,
+                self.grid_dim,
+                self.block_dim
+            )?;
+        }
+        for other in &self.others {
+            write!(f, "\nand {other}")?;
+        }
+        f.write_str(
+            "\n  hint: the thread ended there and the context is still usable; what the grid wrote is incomplete",
         )
     }
 }

@@ -7,7 +7,6 @@
 pub(crate) mod info;
 mod observe;
 pub(crate) mod open_device;
-pub(crate) mod reports;
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -228,8 +227,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function. While a stream is
-    /// being captured the device cannot be waited for; the attempt is refused and leaves the capture as it is.
+    /// What went wrong and no other wait has told: kernels' panics, in streams that were dropped, too; a fault; a panic of a host function.
+    /// While a stream is being captured the device cannot be waited for; the attempt is refused and leaves the capture as it is.
     // covers: STREAM-10, GRAPH-33
     pub fn synchronize(&self) -> Result<()> {
         if self.inner.order().is_capturing() {
@@ -241,9 +240,10 @@ impl Gpu {
             ));
         }
         self.inner.bind()?;
+        let reach = self.inner.order().reach();
         // SAFETY: the call takes no arguments; it refers to the context that `bind` made current.
         let done = unsafe { call!(cuCtxSynchronize()) };
-        self.inner.after_wait("cuCtxSynchronize", done)
+        self.inner.after_wait("cuCtxSynchronize", &reach, done)
     }
 }
 

@@ -4,17 +4,18 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-use super::reports::WaitReports;
 use crate::context::choice::DeviceChoice;
 use crate::context::limits::Limits;
 use crate::context::primary::Context;
 use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
 use crate::driver_call::stream_ref::StreamRef;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, report_drop_error};
 use crate::order::device_order::DeviceOrder;
 use crate::order::launch_gate::LaunchMode;
 use crate::order::order_lock::OrderGuard;
 use crate::order::position::StreamPosition;
+use crate::panics::reports::Panics;
+use crate::panics::timeline::Reach;
 use crate::reclaim::{Reclaim, Reclaimer};
 use crate::settings;
 use crate::sync::lock;
@@ -29,7 +30,7 @@ pub(crate) struct DeviceState {
     context: Arc<Context>,
     order: DeviceOrder,
     reclaimer: Reclaimer,
-    reports: Arc<WaitReports>,
+    panics: Arc<Panics>,
     /// What was to be done on a thread that may not call the driver.
     postponed: Mutex<Vec<Postponed>>,
 }
@@ -55,12 +56,13 @@ impl OpenDevice {
         } else {
             LaunchMode::Asynchronous
         };
+        let context = Arc::new(Context::new(choice)?);
         Ok(OpenDevice {
             state: ManuallyDrop::new(DeviceState {
-                context: Arc::new(Context::new(choice)?),
+                panics: Panics::new(&context),
+                context,
                 order: DeviceOrder::new(mode),
                 reclaimer: Reclaimer::default(),
-                reports: Arc::default(),
                 postponed: Mutex::default(),
             }),
         })
@@ -119,8 +121,8 @@ impl DeviceState {
         self.order.lock()
     }
 
-    pub(crate) fn reports(&self) -> &Arc<WaitReports> {
-        &self.reports
+    pub(crate) fn panics(&self) -> &Arc<Panics> {
+        &self.panics
     }
 
     /// The stream for what this crate enqueues on its own account.
@@ -128,16 +130,22 @@ impl DeviceState {
         self.context.service_stream()
     }
 
-    /// What every wait for the device ends with: errors in the order of their interest.
+    /// What every wait for a position that comes after `reach` ends with: errors in the order of their interest.
     ///
     /// # Errors
     ///
     /// A kernel's panic, `done` itself, a host function's panic.
-    pub(crate) fn after_wait(&self, call: &'static str, done: Result<()>) -> Result<()> {
+    pub(crate) fn after_wait(
+        &self,
+        call: &'static str,
+        reach: &Reach,
+        done: Result<()>,
+    ) -> Result<()> {
         self.context.note_result(&done);
-        self.reports.take_kernel_panic()?;
+        self.panics.take_kernel_panics(reach)?;
         done?;
-        self.reports.take_host_panic(call)?;
+        self.panics.host_functions().take(call, reach)?;
+        reach.set_done();
         self.reclaim();
         Ok(())
     }
@@ -170,6 +178,7 @@ impl DeviceState {
     /// Frees what nothing uses any more.
     pub(crate) fn reclaim(&self) {
         self.do_postponed();
+        self.order.destroy_idle_streams();
         self.reclaimer.reclaim(&self.context, &self.order);
     }
 
@@ -196,6 +205,10 @@ impl DeviceState {
         self.context.drain();
         self.do_postponed();
         self.reclaimer.reclaim_all(&self.context);
+        self.order.forget_streams();
+        for panic in self.panics.take_all() {
+            report_drop_error(&Error::KernelPanic(Box::new(panic)));
+        }
     }
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw;
 
-use super::contents::{Contents, MemoryId, MemoryUse, next_number, null_node};
+use super::contents::{Contents, HostNode, MemoryId, MemoryUse, next_number, null_node};
 use super::new_node::NewNode;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::entries::Entries;
-use crate::stream::host_function::{Repeated, run_repeated};
+use crate::stream::host_function::run_repeated;
 
 /// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.
 ///
@@ -74,15 +74,14 @@ impl<'body> GraphBuilder<'body> {
     // covers: GRAPH-05
     pub fn host(&mut self, function: impl Fn() + Send + Sync + 'static) -> Result<Node> {
         self.outside_of_bodies("a host function")?;
-        let value = Arc::new(Repeated::new(self.gpu.reports(), function));
+        // The pointer comes when the graph is made ready.
         let parameters = raw::CUDA_HOST_NODE_PARAMS {
             fn_: Some(run_repeated),
-            userData: Arc::as_ptr(&value).cast_mut().cast(),
+            userData: std::ptr::null_mut(),
         };
-        self.contents.values.push(value);
-        self.add(&[], |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `parameters`; `userData` is
-            // the `Repeated` that `run_repeated` asks for, which the contents keep since the line before.
+        let node = self.add(&[], |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `parameters`, and calls nothing before
+            // the graph is launched, which `instantiate` gives the pointer for that `run_repeated` asks for.
             unsafe {
                 call!(cuGraphAddHostNode(
                     new.node,
@@ -92,7 +91,12 @@ impl<'body> GraphBuilder<'body> {
                     &parameters
                 ))
             }
-        })
+        })?;
+        self.contents.host_functions.push(HostNode {
+            node,
+            function: Arc::new(function),
+        });
+        Ok(node)
     }
 
     /// Adds a node that does nothing, as a joint of edges.

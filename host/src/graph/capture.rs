@@ -16,10 +16,11 @@ use std::sync::{Arc, Mutex};
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::{Contents, MemoryId, MemoryUse, next_number};
+use super::contents::{Contents, KernelNode, MemoryId, MemoryUse, next_number};
 use super::description::Graph;
+use super::new_node::last_captured_node;
 use crate::driver_call::{self, call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::order::access::Access;
 use crate::order::capture::{CaptureRecorder, RecordedLaunch};
@@ -77,8 +78,23 @@ impl CaptureRecorder for CaptureState {
         Ok(())
     }
 
-    fn keep_launch(&self, launch: Arc<dyn RecordedLaunch>) {
-        lock(&self.recorded).contents.launches.push(launch);
+    fn keep_launch(
+        &self,
+        _guard: &OrderGuard<'_>,
+        stream: &StreamHandle,
+        launch: Arc<dyn RecordedLaunch>,
+    ) -> Result<()> {
+        let node = last_captured_node(stream.stream_ref());
+        let (node, known) = match node {
+            // The node's graph has no number yet: this is for its handle alone.
+            Ok(node) => (Some(Node::new(node, self.number)), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        lock(&self.recorded)
+            .contents
+            .launches
+            .push(KernelNode { node, launch });
+        known
     }
 }
 

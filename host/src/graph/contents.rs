@@ -1,14 +1,15 @@
 //! What the nodes of a graph use, and the numbers of graphs.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warpsmith_driver::raw;
 
+use crate::error::Node;
 use crate::order::access::Access;
 use crate::order::capture::RecordedLaunch;
 use crate::order::history::OrderedMemory;
+use crate::stream::host_function::HostFunction;
 
 /// Memory that a node uses, and what it does to it.
 #[derive(Clone)]
@@ -33,9 +34,23 @@ impl MemoryId {
 pub(crate) struct Contents {
     /// One entry for each memory, over all that is used of it.
     pub(crate) memory: Vec<MemoryUse>,
-    pub(crate) launches: Vec<Arc<dyn RecordedLaunch>>,
-    /// What callbacks reach by pointers.
-    pub(crate) values: Vec<Arc<dyn Any + Send + Sync>>,
+    pub(crate) launches: Vec<KernelNode>,
+    pub(crate) host_functions: Vec<HostNode>,
+}
+
+/// A kernel node.
+#[derive(Clone)]
+pub(crate) struct KernelNode {
+    /// `None` if the driver did not say which one it is: then the capture has failed.
+    pub(crate) node: Option<Node>,
+    pub(crate) launch: Arc<dyn RecordedLaunch>,
+}
+
+/// A node that calls a function on the host.
+#[derive(Clone)]
+pub(crate) struct HostNode {
+    pub(crate) node: Node,
+    pub(crate) function: HostFunction,
 }
 
 impl Contents {
@@ -58,7 +73,7 @@ impl Contents {
             self.add_use(added);
         }
         self.launches.extend(other.launches);
-        self.values.extend(other.values);
+        self.host_functions.extend(other.host_functions);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Graphs that are ready to launch.
 
-use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use warpsmith_driver::raw;
 
-use super::contents::Contents;
+use super::contents::{Contents, HostNode};
 use super::description::Graph;
 use super::last_handle::LastHandle;
 use crate::context::primary::Context;
@@ -13,8 +12,11 @@ use crate::driver_call::{self, call};
 use crate::error::{Busy, Code, Error, GraphUpdateError, Node, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::ViewScope;
+use crate::order::stream_handle::StreamHandle;
+use crate::panics::source::{GraphNumber, PanicSource};
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
+use crate::stream::host_function::{Repeated, run_repeated};
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
 ///
@@ -42,6 +44,12 @@ pub struct GraphExec {
     gpu: Arc<OpenDevice>,
     raw: raw::CUgraphExec,
     contents: Contents,
+    /// Where its launches tell of panics, if anything in it can panic.
+    panics: Option<Arc<PanicSource>>,
+    /// What its host nodes point to.
+    functions: Vec<Arc<Repeated>>,
+    /// Where it was launched last.
+    last_stream: Weak<StreamHandle>,
 }
 
 // SAFETY: the driver's graphs may be used from any thread, but by one at a time (CUDA driver API, "graph object thread safety"):
@@ -60,6 +68,8 @@ impl Graph {
     pub fn instantiate(&self) -> Result<GraphExec> {
         let gpu = &self.gpu;
         gpu.bind()?;
+        let mut panics = None;
+        let functions = self.report_to(&mut panics)?;
         let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS::default();
         let mut handle = std::ptr::null_mut();
         // SAFETY: the driver writes to `handle` and `parameters`, which outlive the call; `self` owns the graph.
@@ -84,7 +94,47 @@ impl Graph {
             gpu: gpu.clone(),
             raw: handle,
             contents: self.contents.clone(),
+            panics,
+            functions,
+            last_stream: Weak::new(),
         })
+    }
+
+    /// Has the nodes tell of panics where an executable graph does, which may still have to be made; gives what the host nodes point to
+    /// from here on.
+    fn report_to(&self, panics: &mut Option<Arc<PanicSource>>) -> Result<Vec<Arc<Repeated>>> {
+        let contents = &self.contents;
+        let kernels: Vec<_> = contents
+            .launches
+            .iter()
+            .filter(|kernel| kernel.launch.can_panic())
+            .collect();
+        if kernels.is_empty() && contents.host_functions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let source = match panics {
+            Some(source) => &*source,
+            None => panics.insert(self.gpu.panics().add_graph()?),
+        };
+        for kernel in kernels {
+            if let Some(node) = kernel.node {
+                // SAFETY: the node is of this graph, and no method removes nodes; it is the one of the launch, which can panic.
+                unsafe { kernel.launch.set_panic_log(node.raw(), source.address()) }?;
+            }
+        }
+        let host_functions = self.gpu.panics().host_functions();
+        let set = |host: &HostNode| {
+            let function = Arc::new(Repeated::new(host_functions, source, &host.function));
+            let parameters = raw::CUDA_HOST_NODE_PARAMS {
+                fn_: Some(run_repeated),
+                userData: Arc::as_ptr(&function).cast_mut().cast(),
+            };
+            // SAFETY: the node is of this graph, and no method removes nodes. The driver copies `parameters`; `userData` is the `Repeated`
+            // that `run_repeated` asks for, which the executable graph keeps until its launches are done. The graph itself does not run.
+            unsafe { call!(cuGraphHostNodeSetParams(host.node.raw(), &parameters)) }?;
+            Ok(function)
+        };
+        contents.host_functions.iter().map(set).collect()
     }
 }
 
@@ -114,16 +164,34 @@ impl GraphExec {
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
+        // Before the uses, which are noted as those of this launch.
+        let numbered = self.panics.as_deref().map_or(GraphNumber::Stays, |panics| {
+            panics.begin_graph_launch(stream.handle.timeline())
+        });
         for used in &self.contents.memory {
             used.memory
                 .order_use(&guard, &stream.handle, used.access, ViewScope::Shared)?;
         }
-        // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
-        unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) }?;
-        for launch in &self.contents.launches {
-            launch.launched();
+        if let (Some(panics), GraphNumber::SetInOrder(number)) = (&self.panics, numbered) {
+            if let Some(last) = self.last_stream.upgrade()
+                && !Arc::ptr_eq(&last, &stream.handle)
+            {
+                last.hold_back(&guard, stream.handle.stream_ref())?;
+            }
+            // SAFETY: the word lives with `panics`, which lives until the stream has done this. The launches before are done then, which read
+            // it: they are in this stream, or in one that it waits for.
+            unsafe {
+                call!(cuMemsetD32Async(
+                    panics.graph_number_address(),
+                    number,
+                    1,
+                    stream.handle.raw()
+                ))
+            }?;
         }
-        Ok(())
+        self.last_stream = Arc::downgrade(&stream.handle);
+        // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
+        unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) }
     }
 
     /// Gives the nodes the parameters of `graph`, which must have the same shape. Launches that are under way keep theirs.
@@ -135,6 +203,7 @@ impl GraphExec {
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
         self.gpu.bind()?;
+        let functions = graph.report_to(&mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();
         // SAFETY: the driver writes to `info`, which outlives the call; `self` and `graph` own their graphs.
         let code = unsafe { raw::cuGraphExecUpdate_v2(self.raw, graph.raw, &mut info) };
@@ -158,8 +227,12 @@ impl GraphExec {
                 node: (!info.errorNode.is_null()).then(|| Node::new(info.errorNode, graph.number)),
             })));
         }
-        let old = std::mem::replace(&mut self.contents, graph.contents.clone());
-        self.release(old);
+        self.contents = graph.contents.clone();
+        let functions = std::mem::replace(&mut self.functions, functions);
+        self.release(Released {
+            functions,
+            panics: None,
+        });
         Ok(())
     }
 
@@ -175,24 +248,26 @@ impl GraphExec {
         }
     }
 
-    /// Releases what nodes used once no launch uses it any more. Memory is freed in stream order and modules are retired by their own
-    /// destructors.
-    fn release(&self, contents: Contents) {
-        if !contents.values.is_empty() {
-            let values = CallbackValues(contents.values);
+    /// Releases what launches reach by pointers once no launch does any more. Memory is freed in stream order and modules are retired by
+    /// their own destructors.
+    fn release(&self, released: Released) {
+        if !released.functions.is_empty() || released.panics.is_some() {
             self.gpu
-                .call_driver_later(|gpu| gpu.retire_from_all(Box::new(values)));
+                .call_driver_later(|gpu| gpu.retire_from_all(Box::new(released)));
         }
     }
 }
 
-/// What callbacks of a graph reach by pointers, until no launch can call them.
-struct CallbackValues(
-    // Kept for its drop.
-    #[allow(dead_code)] Vec<Arc<dyn Any + Send + Sync>>,
-);
+/// What launches of a graph reach by pointers, until they are done.
+struct Released {
+    // Kept for their drops.
+    #[allow(dead_code)]
+    functions: Vec<Arc<Repeated>>,
+    #[allow(dead_code)]
+    panics: Option<Arc<PanicSource>>,
+}
 
-impl Reclaim for CallbackValues {
+impl Reclaim for Released {
     fn free_cost(&self) -> FreeCost {
         FreeCost::None
     }
@@ -214,7 +289,10 @@ impl Drop for GraphExec {
         // SAFETY: `self` owns the executable graph, and `drop` runs once; the driver lets launches that are under way finish.
         let destroy = move || unsafe { call!(cuGraphExecDestroy(graph.raw())) };
         self.gpu.context().destroy(destroy);
-        let contents = std::mem::take(&mut self.contents);
-        self.release(contents);
+        let released = Released {
+            functions: std::mem::take(&mut self.functions),
+            panics: self.panics.take(),
+        };
+        self.release(released);
     }
 }

@@ -6,14 +6,16 @@ use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::MemoryUse;
+use super::contents::{KernelNode, MemoryUse};
 use crate::driver_call::call;
 use crate::error::{Node, Result};
 use crate::gpu::open_device::check_same_device;
 use crate::launch::{
-    Arguments, Function, GraphLaunch, Grid, LaunchAttributes, Packer, TypedKernel, UNKNOWN,
-    UntypedKernel, Words, check,
+    Arguments, Function, GraphLaunch, Grid, Packer, TypedKernel, UNKNOWN, UntypedKernel, Words,
+    check,
 };
+use crate::module::origin::LaunchParameters;
+use crate::module::variables::KERNEL_ACCESS;
 
 impl GraphBuilder<'_> {
     /// Adds the launch of a safe kernel.
@@ -88,14 +90,20 @@ impl GraphBuilder<'_> {
     ) -> Result<Node> {
         check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
         check(kernel, attributes, &grid, packer)?;
-        let uses: Vec<_> = packer
-            .uses()
-            .iter()
-            .map(|used| MemoryUse {
-                memory: used.allocation.clone(),
-                access: used.access,
-            })
-            .collect();
+        let memory = packer.uses().iter().map(|used| MemoryUse {
+            memory: used.allocation.clone(),
+            access: used.access,
+        });
+        let variables = kernel.variables.iter().map(|variables| MemoryUse {
+            memory: variables.clone(),
+            access: KERNEL_ACCESS,
+        });
+        let uses: Vec<_> = memory.chain(variables).collect();
+        let own = packer.parameters();
+        if kernel.launch_parameters != LaunchParameters::Absent {
+            // The log comes when the graph is made ready, which launch it is when it is launched.
+            packer.launch(0, 0, kernel.number);
+        }
         let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
             func: kernel.raw(),
             gridDimX: grid.blocks.x,
@@ -122,21 +130,12 @@ impl GraphBuilder<'_> {
             }
         })?;
         // Before anything can fail: the node is in the graph.
-        self.contents
-            .launches
-            .push(Arc::new(GraphLaunch::new(kernel, grid)));
-        let launch = LaunchAttributes::new(&grid);
-        for attribute in &launch.list[..launch.count as usize] {
-            // SAFETY: the driver has made the node above, and copies the value, which outlives the call.
-            unsafe {
-                call!(cuGraphKernelNodeSetAttribute(
-                    node.raw(),
-                    attribute.id,
-                    &attribute.value
-                ))
-            }
-            .map_err(|error| error.while_doing(|| format!("kernel `{}`", kernel.name)))?;
-        }
+        let launch = Arc::new(GraphLaunch::new(kernel, grid, own));
+        self.contents.launches.push(KernelNode {
+            node: Some(node),
+            launch: launch.clone(),
+        });
+        launch.set_attributes(node.raw())?;
         Ok(node)
     }
 }

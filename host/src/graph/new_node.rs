@@ -2,9 +2,9 @@
 
 use warpsmith_driver::raw;
 
-use crate::driver_call::call;
 use crate::driver_call::stream_ref::StreamRef;
-use crate::error::Result;
+use crate::driver_call::{call, failed};
+use crate::error::{Code, Result};
 
 /// A node that is to be made.
 pub(super) struct NewNode<'a> {
@@ -49,26 +49,39 @@ fn record(
         ))
     }?;
     let enqueued = enqueue(stream);
+    let asked = last_captured_node(stream);
+    if enqueued.is_ok()
+        && let Ok(node) = asked
+    {
+        *new.node = node;
+    }
+    let mut same = std::ptr::null_mut();
+    // SAFETY: `stream` says that the stream is alive; the graph that comes back is the one that went in.
+    let ended = unsafe { call!(cuStreamEndCapture(stream.raw(), &mut same)) };
+    enqueued.and(asked.map(drop)).and(ended)
+}
+
+/// The node of what was enqueued last in a captured stream.
+pub(super) fn last_captured_node(stream: StreamRef<'_>) -> Result<raw::CUgraphNode> {
+    const CALL: &str = "cuStreamGetCaptureInfo";
     let mut status = raw::CUstreamCaptureStatus(0);
-    let (mut number, mut frontier, mut length) = (0, std::ptr::null(), 0);
-    let (mut same, mut data) = (std::ptr::null_mut(), std::ptr::null());
+    let (mut number, mut graph) = (0, std::ptr::null_mut());
+    let (mut frontier, mut data, mut length) = (std::ptr::null(), std::ptr::null(), 0);
     // SAFETY: the driver writes to the variables declared above, which outlive the call; `stream` says that the stream is alive.
-    let asked = unsafe {
+    unsafe {
         call!(cuStreamGetCaptureInfo_v3(
             stream.raw(),
             &mut status,
             &mut number,
-            &mut same,
+            &mut graph,
             &mut frontier,
             &mut data,
             &mut length
         ))
-    };
-    if enqueued.is_ok() && asked.is_ok() && length > 0 {
-        // SAFETY: the driver said that `frontier` has `length` nodes, and keeps them until the next call on the stream.
-        *new.node = unsafe { *frontier };
+    }?;
+    if length == 0 {
+        return Err(failed(CALL, Code::STREAM_CAPTURE_INVALIDATED));
     }
-    // SAFETY: `stream` says that the stream is alive; the graph that comes back is the one that went in.
-    let ended = unsafe { call!(cuStreamEndCapture(stream.raw(), &mut same)) };
-    enqueued.and(asked).and(ended)
+    // SAFETY: the driver said that `frontier` has `length` nodes, which is not 0, and keeps them until the next call on the stream.
+    Ok(unsafe { *frontier })
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
+use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
 use crate::memory::allocation::Allocation;
@@ -21,8 +22,8 @@ use crate::order::access::{Access, AccessKind, ViewScope};
 
 /// The most Rust parameters of a kernel.
 pub(crate) const MOST_PARAMETERS: usize = 16;
-/// A matrix takes four.
-const MOST_FLAT: usize = 4 * MOST_PARAMETERS;
+/// A matrix takes four. Behind them are the two of the launch.
+const MOST_FLAT: usize = 4 * MOST_PARAMETERS + 2;
 
 /// The flat parameters of one launch, on the stack.
 pub struct Packer<'a> {
@@ -124,6 +125,18 @@ impl<'a> Packer<'a> {
         self.word(shape.rows.into());
         self.word(shape.columns.into());
         self.word(shape.stride.into());
+    }
+
+    /// Adds the parameters of the launch: where panics are told, and which launch of which kernel it is.
+    #[inline]
+    pub(crate) fn launch(&mut self, log: u64, launch: u64, kernel: u32) {
+        self.word(log);
+        self.word(launch << KERNEL_BITS | u64::from(kernel));
+    }
+
+    /// How many parameters there are so far.
+    pub(crate) fn parameters(&self) -> usize {
+        self.flat_count
     }
 
     /// Whether some memory was not used by this stream alone, so that its use has to be put in order.

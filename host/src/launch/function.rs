@@ -10,7 +10,8 @@ use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Result};
 use crate::module::ModuleInner;
-use crate::order::capture::RecordedLaunch;
+use crate::module::origin::LaunchParameters;
+use crate::module::variables::ModuleVariables;
 
 /// An entry of a module.
 pub(crate) struct Function {
@@ -21,8 +22,12 @@ pub(crate) struct Function {
     pub(crate) static_shared: u32,
     /// Bytes of dynamic shared memory that a launch may ask for without raising the function's attribute.
     pub(crate) dynamic_shared: AtomicU32,
-    /// The kernel's number in the module's panic slot.
-    number: u32,
+    /// The module's variables, if the kernel may use some.
+    pub(crate) variables: Option<Arc<ModuleVariables>>,
+    /// Whether it has the parameters of the launch.
+    pub(crate) launch_parameters: LaunchParameters,
+    /// The number by which it is known where panics are told.
+    pub(crate) number: u32,
 }
 
 /// What the shape of every launch of a function is checked against: the device's limits and the function's own, side by side with
@@ -100,10 +105,6 @@ impl Function {
     /// The module has none.
     pub(crate) fn find(module: &Arc<ModuleInner>, name: &str) -> Result<Arc<Function>> {
         let raw = module.function(name)?;
-        let number = module
-            .panics
-            .as_ref()
-            .map_or(0, |panics| panics.number(name));
         let limits = module.gpu.limits();
         let mut function = Function {
             module: module.clone(),
@@ -117,7 +118,12 @@ impl Function {
             },
             static_shared: 0,
             dynamic_shared: AtomicU32::new(0),
-            number,
+            variables: module
+                .origin
+                .uses_variables(name)
+                .then(|| module.variables.clone()),
+            launch_parameters: module.origin.launch_parameters(name),
+            number: module.gpu.panics().kernel_number(name),
         };
         function.limits.function_threads =
             function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
@@ -150,14 +156,6 @@ impl Function {
         // SAFETY: the call takes numbers; `self.module` keeps the function.
         unsafe { call!(cuFuncSetAttribute(self.raw(), attribute, value)) }
             .map_err(|error| error.while_doing(|| format!("kernel `{}`", self.name)))
-    }
-
-    /// Lets a panic's report name the kernel.
-    #[inline]
-    pub(crate) fn note_launch(&self, grid: &Grid) {
-        if let Some(panics) = &self.module.panics {
-            panics.launched(self.number, grid.blocks.array(), grid.threads.array());
-        }
     }
 
     /// Lets launches have this much dynamic shared memory.
@@ -280,29 +278,29 @@ impl Function {
         Ok(size.max(0) as u32)
     }
 
-    /// Compares the entry's parameters with the launcher's, where the driver can tell.
-    // covers: DRV-14
-    pub(crate) fn check_parameters(&self, expected: usize) -> Result<()> {
-        self.module.gpu.bind()?;
+    /// How many parameters the entry has, where the driver can tell.
+    pub(super) fn parameter_count(&self) -> Option<usize> {
         let has = |index: usize| {
             let (mut offset, mut size) = (0, 0);
             // SAFETY: the driver writes one number each to `offset` and `size`, which outlive the call; `self.module` keeps the function.
             unsafe { raw::cuFuncGetParamInfo(self.raw(), index, &mut offset, &mut size) }
         };
-        let unknown = |code: raw::CUresult| !matches!(Code(code.0), Code(0) | Code::INVALID_VALUE);
-        let behind = has(expected);
-        let last = if expected == 0 {
-            raw::CUresult::CUDA_SUCCESS
-        } else {
-            has(expected - 1)
+        matches!(Code(has(0).0), Code(0) | Code::INVALID_VALUE)
+            .then(|| (0..4096).take_while(|&index| has(index).0 == 0).count())
+    }
+
+    /// Compares the entry's parameters with the launcher's, where the driver can tell.
+    // covers: DRV-14
+    pub(crate) fn check_parameters(&self, record: &[u32]) -> Result<()> {
+        let expected = record.get(2).map_or(0, |&count| count as usize);
+        self.module.gpu.bind()?;
+        let Some(present) = self.parameter_count() else {
+            return Ok(());
         };
-        if unknown(behind) || unknown(last) || (last.0 == 0 && behind.0 != 0) {
+        // Behind those of the source: the launch's.
+        if present == expected || present == expected + 2 {
             return Ok(());
         }
-        let present = (0..)
-            .take_while(|&index| has(index).0 == 0)
-            .take(4096)
-            .count();
         Err(Error::misuse(
             "cuModuleGetFunction",
             Code::INVALID_IMAGE,
@@ -312,26 +310,5 @@ impl Function {
             ),
             "the PTX was not built from this source: build it again",
         ))
-    }
-}
-
-/// A launch that is part of a graph.
-pub(crate) struct GraphLaunch {
-    function: Arc<Function>,
-    grid: Grid,
-}
-
-impl GraphLaunch {
-    pub(crate) fn new(function: &Arc<Function>, grid: Grid) -> GraphLaunch {
-        GraphLaunch {
-            function: function.clone(),
-            grid,
-        }
-    }
-}
-
-impl RecordedLaunch for GraphLaunch {
-    fn launched(&self) {
-        self.function.note_launch(&self.grid);
     }
 }

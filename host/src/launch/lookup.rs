@@ -12,12 +12,34 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// The module has no such kernel, or its parameters differ from the Rust function's: then PTX and launcher were not built from
-    /// the same source.
+    /// The module has no such kernel; or the builder did not make the PTX from this very kernel, as the signature in the PTX shows.
     pub fn kernel<I: KernelItem>(&self, item: I) -> Result<TypedKernel<I::Kernel>> {
         let _ = item;
+        let name = <I::Kernel as Kernel>::NAME;
+        let function = Function::find(&self.inner, name)?;
+        self.inner
+            .origin
+            .check_kernel(name, <I::Kernel as Kernel>::RECORD)?;
+        Ok(TypedKernel::new(function))
+    }
+
+    /// As [`kernel`](Self::kernel), for code without a valid signature: a cubin that ptxas made of the builder's PTX, or PTX that was
+    /// changed afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The module has no such kernel, or it has another number of parameters.
+    ///
+    /// # Safety
+    ///
+    /// The entry is this kernel's code, with its parameters.
+    pub unsafe fn kernel_unchecked<I: KernelItem>(
+        &self,
+        item: I,
+    ) -> Result<TypedKernel<I::Kernel>> {
+        let _ = item;
         let function = Function::find(&self.inner, <I::Kernel as Kernel>::NAME)?;
-        function.check_parameters(<I::Kernel as Kernel>::FLAT_PARAMETERS)?;
+        function.check_parameters(<I::Kernel as Kernel>::RECORD)?;
         Ok(TypedKernel::new(function))
     }
 

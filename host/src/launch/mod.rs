@@ -1,13 +1,14 @@
 //! Launching kernels: shape, arguments, checks.
 //!
 //! A typed launch does what a plain `cuLaunchKernelEx` call does, plus: some comparisons with limits that were asked for once, one
-//! comparison for each buffer (see [`crate::memory`]), and a note for naming the kernel of a panic. It allocates nothing and takes
-//! no lock as long as each buffer is used in one stream; everything else is out of line.
+//! comparison for each buffer (see [`crate::memory`]), and a number and an address for a kernel that can panic. It allocates nothing and
+//! takes no lock as long as each buffer is used in one stream and the kernel uses no variables; everything else is out of line.
 
 mod arguments;
 mod attributes;
 mod check;
 mod function;
+mod graph_launch;
 mod grid;
 mod kernel;
 mod lookup;
@@ -20,15 +21,20 @@ use warpsmith_driver::raw;
 use self::check::{CALL, launch_failed};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::open_device::wrong_device;
-use crate::order::launch_gate::LaunchMode;
+use crate::module::origin::LaunchParameters;
+use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
+use crate::order::access::ViewScope;
+use crate::order::history::OrderedMemory;
+use crate::order::launch_gate::{GateState, LaunchMode};
 use crate::stream::Stream;
 
 pub use self::arguments::{Argument, Arguments};
 pub(crate) use self::arguments::{Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
 pub(crate) use self::check::check;
+pub(crate) use self::function::Function;
 pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedBlock};
-pub(crate) use self::function::{Function, GraphLaunch};
+pub(crate) use self::graph_launch::GraphLaunch;
 pub use self::grid::{Dim3, Grid};
 pub use self::kernel::{TypedKernel, UntypedKernel};
 
@@ -145,44 +151,27 @@ impl Stream {
         }
         check(kernel, attributes, grid, packer)?;
         gpu.bind()?;
-        if packer.needs_ordering() || !gpu.order().launch_gate.state().is_open() {
-            return self.enqueue_slowly(kernel, grid, packer);
-        }
-        self.call_driver(kernel, grid, packer)
-    }
-
-    /// As [`enqueue`](Self::enqueue) where memory was used in other streams, or the launch gate has a reason.
-    #[cold]
-    fn enqueue_slowly(
-        &self,
-        kernel: &Arc<Function>,
-        grid: &Grid,
-        packer: &mut Packer<'_>,
-    ) -> Result<()> {
-        let gate = {
-            let guard = self.gpu.lock_order();
-            let gate = self.gpu.order().launch_gate.state();
-            if gate.has_host_accesses() {
-                return Err(Error::Busy(Box::new(Busy {
-                    call: CALL,
-                    reason: "the host has unified memory open, and this device cannot run kernels meanwhile".into(),
-                    hint: "drop the guards of `host()` and `host_mut()` first",
-                })));
-            }
+        // Until the launch is enqueued the host cannot come between.
+        let launching = kernel.variables.as_deref().map(ModuleVariables::launching);
+        let variables_in_order = kernel
+            .variables
+            .as_deref()
+            .is_none_or(|variables| variables.are_used_by(self.handle.current_number()));
+        if variables_in_order
+            && !packer.needs_ordering()
+            && !self.handle.is_captured()
+            && gpu.order().launch_gate.state().is_open()
+        {
+            let launch = self.number_launch(kernel);
             for used in packer.uses() {
-                used.allocation.order_use_or_capture(
-                    &guard,
-                    &self.handle,
-                    used.access,
-                    used.scope,
-                )?;
+                if used.access.writes() {
+                    used.allocation.note_write(launch);
+                }
             }
-            if let Some(capture) = self.gpu.order().capture_of(&guard, &self.handle) {
-                capture.keep_launch(Arc::new(GraphLaunch::new(kernel, *grid)));
-            }
-            self.call_driver(kernel, grid, packer)?;
-            gate
-        };
+            return self.call_driver(kernel, grid, packer, launch);
+        }
+        let gate = self.enqueue_slowly(kernel, grid, packer)?;
+        drop(launching);
         if gate.mode() == LaunchMode::Blocking && !self.handle.is_captured() {
             return self.synchronize().map_err(|error| {
                 error.while_doing(|| format!("after launching `{}`", kernel.name))
@@ -191,8 +180,78 @@ impl Stream {
         Ok(())
     }
 
+    /// As [`enqueue`](Self::enqueue) where memory was used in other streams, the stream is captured, or the launch gate has a reason.
+    #[cold]
+    fn enqueue_slowly(
+        &self,
+        kernel: &Arc<Function>,
+        grid: &Grid,
+        packer: &mut Packer<'_>,
+    ) -> Result<GateState> {
+        let guard = self.gpu.lock_order();
+        let gate = self.gpu.order().launch_gate.state();
+        if gate.has_host_accesses() {
+            return Err(Error::Busy(Box::new(Busy {
+                call: CALL,
+                reason:
+                    "the host has unified memory open, and this device cannot run kernels meanwhile"
+                        .into(),
+                hint: "drop the guards of `host()` and `host_mut()` first",
+            })));
+        }
+        let launch = self.number_launch(kernel);
+        for used in packer.uses() {
+            used.allocation
+                .order_use_or_capture(&guard, &self.handle, used.access, used.scope)?;
+        }
+        let capture = self.gpu.order().capture_of(&guard, &self.handle);
+        if let Some(variables) = &kernel.variables {
+            match &capture {
+                Some(capture) => {
+                    capture.order_use(&guard, variables.clone(), &self.handle, KERNEL_ACCESS)?
+                }
+                None => {
+                    variables.order_use(&guard, &self.handle, KERNEL_ACCESS, ViewScope::Shared)?;
+                }
+            }
+        }
+        let parameters = packer.parameters();
+        self.call_driver(kernel, grid, packer, launch)?;
+        if let Some(capture) = capture {
+            let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
+            capture.keep_launch(&guard, &self.handle, launch)?;
+        }
+        Ok(gate)
+    }
+
+    /// The number of a launch of this kernel; of one that cannot panic, that of the launch before it. A captured launch is numbered when
+    /// its graph is launched.
     #[inline]
-    fn call_driver(&self, kernel: &Function, grid: &Grid, packer: &mut Packer<'_>) -> Result<()> {
+    fn number_launch(&self, kernel: &Function) -> u64 {
+        if kernel.launch_parameters == LaunchParameters::Absent || self.handle.is_captured() {
+            self.handle.timeline().last()
+        } else {
+            self.handle.timeline().next()
+        }
+    }
+
+    #[inline]
+    fn call_driver(
+        &self,
+        kernel: &Function,
+        grid: &Grid,
+        packer: &mut Packer<'_>,
+        launch: u64,
+    ) -> Result<()> {
+        if kernel.launch_parameters != LaunchParameters::Absent {
+            // A captured launch gets a log when its graph is made ready.
+            let (log, launch) = if self.handle.is_captured() {
+                (0, 0)
+            } else {
+                (self.handle.panics().address(), launch)
+            };
+            packer.launch(log, launch, kernel.number);
+        }
         let mut attributes = LaunchAttributes::new(grid);
         let config = raw::CUlaunchConfig {
             hStream: self.handle.raw(),
@@ -201,7 +260,8 @@ impl Stream {
             ..grid.configuration()
         };
         // SAFETY: configuration, attributes and parameters outlive the call; `kernel` keeps the function's module. The parameters are
-        // those of the entry: `Arguments` and `check_parameters` see to it for a safe launch, the caller's promise for an unsafe one.
+        // those of the entry: `Arguments` and the signature (`Module::kernel`) see to it for a safe launch, the caller's promise for an
+        // unsafe one.
         // The memory among them is alive until its last use: `enqueue` put the use in order, and frees follow that order.
         let code = unsafe {
             raw::cuLaunchKernelEx(
@@ -214,7 +274,6 @@ impl Stream {
         if code.0 != 0 {
             return Err(launch_failed(kernel, grid, Code(code.0)));
         }
-        kernel.note_launch(grid);
         Ok(())
     }
 }

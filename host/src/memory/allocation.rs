@@ -140,6 +140,12 @@ impl Allocation {
         self.history.is_owned_by(number)
     }
 
+    /// Notes a write in the stream that owns it, as or after this launch.
+    #[inline]
+    pub(crate) fn note_write(&self, launch: u64) {
+        self.history.note_write(launch);
+    }
+
     /// Puts a use in order: in the capture that the stream is part of, or among what is really enqueued.
     pub(crate) fn order_use_or_capture(
         self: &Arc<Self>,
@@ -187,8 +193,9 @@ impl Allocation {
         call: &'static str,
         kind: AccessKind,
     ) -> Result<()> {
-        if !self.history.conflicts_with_host(guard, kind)? {
-            return Ok(());
+        if let Some(reach) = self.history.before_host_access(guard, kind)? {
+            // The memory may be what a kernel left that panicked.
+            return self.gpu.panics().take_kernel_panics(&reach);
         }
         Err(Error::Busy(Box::new(Busy {
             call,

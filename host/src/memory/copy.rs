@@ -294,6 +294,13 @@ impl Stream {
             }
         }
         if fast {
+            for ViewUse { view, kind } in uses {
+                if let Some(allocation) = view.allocation
+                    && *kind == AccessKind::Write
+                {
+                    allocation.note_write(self.handle.timeline().last());
+                }
+            }
             return enqueue();
         }
         let guard = self.gpu.lock_order();

@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Module, ModuleInner, Variable};
+use super::{Module, ModuleInner, Variable, not_found};
+use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::memory::size::bytes_of;
+use crate::memory::PinnedBuffer;
+use crate::order::access::AccessKind;
+use crate::panics::timeline::Reach;
 
 /// A variable of a module that holds one or more `T`.
 ///
-/// Setting and reading wait for all work on the device first: kernels of any stream may use the variable.
+/// Setting and reading are put in order with the kernels of the module that use variables, in all streams: they come after those that
+/// were launched before, and those that are launched later wait. The host waits for nothing else. Which kernels use variables is known
+/// for PTX that the builder made; of other modules all kernels count.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -41,12 +46,21 @@ pub struct Global<T: Pod> {
 }
 
 impl Module {
-    /// The variable of this name: a `static` in `.nv.global` or `.nv.constant`, or any visible variable of foreign PTX.
+    /// The variable of this name: a static of `constant!`, `device_static!` or `managed_static!`, all of which may hold any bytes, or
+    /// any visible variable of foreign PTX.
     ///
     /// # Errors
     ///
-    /// There is none, or its size is not a multiple of `T`'s.
+    /// There is none, or its size is not a multiple of `T`'s. What the device library has for itself is not found.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
+        if !self.inner.origin.shows_variable(name) {
+            return Err(not_found(
+                "cuModuleGetGlobal",
+                "variable",
+                name,
+                &self.inner.globals,
+            ));
+        }
         let Variable { address, bytes } = self.inner.variable(name)?;
         let element = size_of::<T>();
         if element == 0 || bytes % element != 0 || bytes == 0 {
@@ -103,38 +117,71 @@ impl<T: Pod> Global<T> {
     /// `values` has another length; or something went wrong on the device before.
     pub fn set_slice(&self, values: &[T]) -> Result<()> {
         self.check(values.len())?;
-        let bytes = bytes_of::<T>("cuMemcpyHtoD", values.len())?;
-        self.wait()?;
-        // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `values` (checked above). The
-        // device has done all that was enqueued.
-        unsafe {
-            self.module
-                .gpu
-                .context()
-                .write_now(self.address, values.as_ptr().cast(), bytes)
-        }
-        .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
+        let mut staged = self.staging()?;
+        staged.host_mut()?.copy_from_slice(values);
+        let view = staged.memory.view();
+        self.access("cuMemcpyHtoDAsync", AccessKind::Write, || {
+            // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `staged`, which lives until
+            // `access` has waited. `access` puts the copy in order with kernels that use the variable.
+            unsafe {
+                call!(cuMemcpyHtoDAsync_v2(
+                    self.address,
+                    view.address as *const _,
+                    view.bytes,
+                    self.module.gpu.service_stream().raw()
+                ))
+            }
+        })
     }
 
     /// All elements.
+    ///
+    /// # Errors
+    ///
+    /// A kernel that uses variables of the module panicked, and it was not told yet; or something went wrong on the device before.
     pub fn get_vec(&self) -> Result<Vec<T>> {
-        let mut values = vec![T::zeroed(); self.len];
-        let bytes = bytes_of::<T>("cuMemcpyDtoH", values.len())?;
-        self.wait()?;
-        // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `values`. The device has done
-        // all that was enqueued.
-        unsafe {
-            self.module
-                .gpu
-                .context()
-                .read_now(values.as_mut_ptr().cast(), self.address, bytes)
-        }
-        .map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))?;
-        Ok(values)
+        let staged = self.staging()?;
+        let view = staged.memory.view();
+        self.access("cuMemcpyDtoHAsync", AccessKind::Read, || {
+            // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `staged`, which lives until
+            // `access` has waited. `access` puts the copy in order with kernels that use the variable.
+            unsafe {
+                call!(cuMemcpyDtoHAsync_v2(
+                    view.address as *mut _,
+                    self.address,
+                    view.bytes,
+                    self.module.gpu.service_stream().raw()
+                ))
+            }
+        })?;
+        Ok(staged.host()?.to_vec())
     }
 
-    fn wait(&self) -> Result<()> {
-        Gpu::from(&self.module.gpu).synchronize()
+    /// Memory from and to which a copy does not wait for anything: the driver would wait for the kernels before it reads other memory,
+    /// while launches wait for the copy to be enqueued.
+    fn staging(&self) -> Result<PinnedBuffer<T>> {
+        Gpu::from(&self.module.gpu).pinned(self.len)
+    }
+
+    /// Enqueues a copy in order with kernels that use the variable, and waits for it.
+    fn access(
+        &self,
+        call: &'static str,
+        kind: AccessKind,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let gpu = &self.module.gpu;
+        gpu.bind()?;
+        let done = self
+            .module
+            .variables
+            .access(gpu, copy)
+            .and_then(|done| match kind {
+                AccessKind::Read => gpu.after_wait(call, done.reach(), done.wait()),
+                // What is written depends on nothing.
+                AccessKind::Write => gpu.after_wait(call, &Reach::default(), done.wait()),
+            });
+        done.map_err(|error| error.while_doing(|| format!("variable `{}`", self.name)))
     }
 
     fn check(&self, len: usize) -> Result<()> {

@@ -2,10 +2,10 @@
 
 pub(crate) mod global;
 mod jit;
-mod launch_log;
 pub(crate) mod options;
-pub(crate) mod panics;
+pub(crate) mod origin;
 mod retired;
+pub(crate) mod variables;
 
 use std::ffi::CString;
 use std::mem::ManuallyDrop;
@@ -15,8 +15,9 @@ use warpsmith_driver::raw;
 
 use self::jit::{Jit, declared, declared_variables};
 use self::options::ModuleOptions;
-use self::panics::PanicSlot;
+use self::origin::Origin;
 use self::retired::RetiredModule;
+use self::variables::ModuleVariables;
 use crate::driver_call::handle::Handle;
 use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, NotFound, PtxError, Result, general_hint};
@@ -48,7 +49,9 @@ pub(crate) struct ModuleInner {
     log: String,
     kernels: Vec<String>,
     globals: Vec<String>,
-    pub(crate) panics: Option<Arc<PanicSlot>>,
+    pub(crate) origin: Origin,
+    /// The uses of its variables.
+    pub(crate) variables: Arc<ModuleVariables>,
 }
 
 /// Where a variable of a module is on the device.
@@ -104,16 +107,18 @@ impl Gpu {
         }
         // SAFETY: the call above loaded the module, and nothing else owns it.
         let owner = ManuallyDrop::new(unsafe { adopt::module(handle) });
-        let mut inner = ModuleInner {
+        let mut globals = declared_variables(ptx);
+        globals.retain(|name| !name.starts_with(warpsmith_signature::INTERNAL));
+        let inner = ModuleInner {
             gpu: self.inner.clone(),
             raw: Handle::new(handle),
             owner,
             log: jit.infos(),
             kernels: declared(ptx, ".entry"),
-            globals: declared_variables(ptx),
-            panics: None,
+            origin: Origin::of_text(ptx, !globals.is_empty()),
+            globals,
+            variables: Arc::default(),
         };
-        inner.listen_for_panics(self)?;
         Ok(Module {
             inner: Arc::new(inner),
         })
@@ -146,7 +151,8 @@ impl Gpu {
             log: String::new(),
             kernels: Vec::new(),
             globals: Vec::new(),
-            panics: None,
+            origin: Origin::Binary,
+            variables: Arc::default(),
         };
         Ok(Module {
             inner: Arc::new(inner),
@@ -221,41 +227,14 @@ impl ModuleInner {
         })?;
         Ok(Variable { address, bytes })
     }
-
-    /// Tells the module's kernels where to write their panics.
-    fn listen_for_panics(&mut self, gpu: &Gpu) -> Result<()> {
-        if !self.globals.iter().any(|name| name == panics::VARIABLE) {
-            return Ok(());
-        }
-        let Variable { address, bytes } = self.variable(panics::VARIABLE)?;
-        if bytes != size_of::<u64>() {
-            return Ok(());
-        }
-        let slot = Arc::new(PanicSlot::new(gpu)?);
-        let pointer = slot.device_address();
-        // SAFETY: the variable has `bytes` bytes at `address`, which are as many as `pointer` has (compared above). No kernel of
-        // this module can be running: it has not been returned to the caller yet.
-        let written = unsafe {
-            self.gpu
-                .context()
-                .write_now(address, (&raw const pointer).cast(), bytes)
-        };
-        if let Err(error) = written {
-            self.gpu.retire(Box::new(slot.memory()), &[]);
-            return Err(error);
-        }
-        gpu.inner.reports().add_source(slot.clone());
-        self.panics = Some(slot);
-        Ok(())
-    }
 }
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         // SAFETY: this is the only place that takes the field, and `drop` runs once.
         let module = unsafe { ManuallyDrop::take(&mut self.owner) };
-        let retired = RetiredModule::new(module, self.panics.take(), self.gpu.reports().clone());
-        // A kernel of it may be in any stream, and may write its panic.
+        let retired = RetiredModule::new(module);
+        // A kernel of it may be in any stream.
         self.gpu
             .call_driver_later(|gpu| gpu.retire_from_all(Box::new(retired)));
     }

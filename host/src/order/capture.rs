@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use warpsmith_driver::raw;
+
 use super::access::Access;
 use super::history::OrderedMemory;
 use super::order_lock::OrderGuard;
@@ -22,12 +24,24 @@ pub(crate) trait CaptureRecorder: Send + Sync {
         access: Access,
     ) -> Result<()>;
 
-    /// Keeps a kernel launch for the graph.
-    fn keep_launch(&self, launch: Arc<dyn RecordedLaunch>);
+    /// Keeps a kernel launch for the graph, which was the last to be enqueued in `stream`.
+    fn keep_launch(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &StreamHandle,
+        launch: Arc<dyn RecordedLaunch>,
+    ) -> Result<()>;
 }
 
-/// A kernel launch that is part of a graph, which keeps it alive and tells it of each launch of the graph.
+/// A kernel launch that is part of a graph, which keeps it alive.
 pub(crate) trait RecordedLaunch: Send + Sync {
-    /// The graph was launched.
-    fn launched(&self);
+    /// Whether it tells of panics.
+    fn can_panic(&self) -> bool;
+
+    /// Has the node tell of panics in the log at this address.
+    ///
+    /// # Safety
+    ///
+    /// The node is alive, and the one of this launch, which can panic.
+    unsafe fn set_panic_log(&self, node: raw::CUgraphNode, log: u64) -> Result<()>;
 }

@@ -1,18 +1,21 @@
-//! What the order of one device's work rests on: the lock, the streams that are alive, the captures under way, the launch gate.
+//! What the order of one device's work rests on: the lock, the streams that may hold work, the captures under way, the launch gate.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use super::capture::CaptureRecorder;
 use super::launch_gate::{LaunchGate, LaunchMode};
 use super::order_lock::{OrderGuard, OrderLock};
 use super::stream_handle::StreamHandle;
 use crate::error::Result;
+use crate::panics::timeline::Reach;
 use crate::sync::lock;
 
 /// One for each device that is open.
 pub(crate) struct DeviceOrder {
     lock: OrderLock,
-    streams: Mutex<Vec<Weak<StreamHandle>>>,
+    /// Every stream that may hold work. One that nothing else owns stays until it is idle: what it still runs uses modules, memory and
+    /// functions, which wait for the streams of this list before they are released.
+    streams: Mutex<Vec<Arc<StreamHandle>>>,
     captures: Mutex<Vec<Arc<dyn CaptureRecorder>>>,
     pub(crate) launch_gate: LaunchGate,
 }
@@ -34,16 +37,47 @@ impl DeviceOrder {
 
     /// Adds a stream to those that count as the device's.
     pub(crate) fn add_stream(&self, stream: &Arc<StreamHandle>) {
-        let mut streams = lock(&self.streams);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.push(Arc::downgrade(stream));
+        lock(&self.streams).push(stream.clone());
     }
 
-    /// The streams that are alive.
-    pub(crate) fn live_streams(&self) -> Vec<Arc<StreamHandle>> {
-        let mut streams = lock(&self.streams);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.iter().filter_map(Weak::upgrade).collect()
+    /// The streams that may hold work: those that are alive, and those that were dropped and were not idle when that was last looked at.
+    pub(crate) fn streams(&self) -> Vec<Arc<StreamHandle>> {
+        lock(&self.streams).clone()
+    }
+
+    /// What comes before the present moment, in all streams.
+    pub(crate) fn reach(&self) -> Reach {
+        let mut reach = Reach::default();
+        for stream in self.streams() {
+            reach.merge(&stream.timeline().end());
+        }
+        // After the streams: one that leaves meanwhile is in either.
+        reach.add_gone();
+        reach
+    }
+
+    /// Forgets all streams: the device is idle or lost, and the last object of it is gone.
+    pub(crate) fn forget_streams(&self) {
+        let streams = std::mem::take(&mut *lock(&self.streams));
+        drop(streams);
+    }
+
+    /// Destroys the streams that nothing owns any more and that are idle.
+    pub(crate) fn destroy_idle_streams(&self) {
+        let dropped = |stream: &Arc<StreamHandle>| Arc::strong_count(stream) == 1;
+        if !lock(&self.streams).iter().any(dropped) {
+            return;
+        }
+        let guard = self.lock();
+        // An error means that the context is lost: nothing runs any more.
+        let idle: Vec<_> = lock(&self.streams)
+            .extract_if(.., |stream| {
+                dropped(stream) && stream.past_is_done(&guard).unwrap_or(true)
+            })
+            .collect();
+        drop(guard);
+        // Outside of both locks: destroying calls the driver.
+        drop(idle);
     }
 
     /// Whether all streams have done what was really enqueued in them.
@@ -52,7 +86,7 @@ impl DeviceOrder {
     ///
     /// An earlier fault on the device.
     pub(crate) fn is_idle(&self, guard: &OrderGuard<'_>) -> Result<bool> {
-        for stream in self.live_streams() {
+        for stream in self.streams() {
             if !stream.past_is_done(guard)? {
                 return Ok(false);
             }

@@ -6,6 +6,9 @@
 //! of everything*, so a read that takes the fast path while another thread enters its stream is covered by it. Where exclusive use
 //! of the whole cannot be relied on (halves of a split buffer, buffers that a graph holds) the owner is `NOBODY`, and the check and
 //! the enqueueing happen together under the device's order lock.
+//!
+//! Who follows a stream because of a piece of memory depends on what that stream wrote into it last, not on what it has launched since: a
+//! panic in a later launch is none of its business. So the history knows after which launch each stream wrote last.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,6 +19,7 @@ use super::order_lock::OrderGuard;
 use super::position::StreamPosition;
 use super::stream_handle::StreamHandle;
 use crate::error::Result;
+use crate::panics::timeline::{Reach, Timeline};
 use crate::sync::lock;
 
 /// No stream has this number: every use takes the slow path.
@@ -48,6 +52,8 @@ pub(crate) trait OrderedMemory: Send + Sync {
 pub(crate) struct UseHistory {
     /// The number of the only stream with uses so far, or `NOBODY`.
     owner: AtomicU64,
+    /// After which of its launches the owner wrote last.
+    owner_wrote: AtomicU64,
     uses: Mutex<Uses>,
     /// Host accesses that are open. Only graphs ask: everything else is kept out by the borrow.
     host_accesses: AtomicU32,
@@ -58,6 +64,35 @@ struct Uses {
     entries: Entries<StreamPosition>,
     /// Held by a graph, which may use it at any time: the owner stays `NOBODY`.
     in_graphs: bool,
+    /// After which of their launches streams wrote last; of the owner, `owner_wrote` says it.
+    written: Vec<(Arc<Timeline>, u64)>,
+}
+
+impl Uses {
+    /// What who uses the memory depends on, of what stands at this position.
+    fn reach(&self, position: &StreamPosition) -> Reach {
+        match position {
+            StreamPosition::Event(event) => event.reach().clone(),
+            StreamPosition::End(stream) => {
+                let written = self
+                    .written
+                    .iter()
+                    .find(|(t, _)| Arc::ptr_eq(t, stream.timeline()));
+                written.map_or_else(Reach::default, |(timeline, launch)| timeline.up_to(*launch))
+            }
+        }
+    }
+
+    fn set_written(&mut self, timeline: &Arc<Timeline>, launch: u64) {
+        match self
+            .written
+            .iter_mut()
+            .find(|(t, _)| Arc::ptr_eq(t, timeline))
+        {
+            Some((_, known)) => *known = launch,
+            None => self.written.push((timeline.clone(), launch)),
+        }
+    }
 }
 
 impl UseHistory {
@@ -65,6 +100,22 @@ impl UseHistory {
     #[inline]
     pub(crate) fn is_owned_by(&self, number: u64) -> bool {
         self.owner.load(Ordering::Relaxed) == number
+    }
+
+    /// Notes that the owner writes, as or after this launch.
+    #[inline]
+    pub(crate) fn note_write(&self, launch: u64) {
+        self.owner_wrote.store(launch, Ordering::Relaxed);
+    }
+
+    /// Moves what is known of the owner alone to the rest.
+    fn note_what_owner_wrote(&self, uses: &mut Uses) {
+        if self.owner.load(Ordering::Relaxed) != NOBODY
+            && let Some(StreamPosition::End(owner)) = uses.entries.only()
+        {
+            let timeline = owner.timeline().clone();
+            uses.set_written(&timeline, self.owner_wrote.load(Ordering::Relaxed));
+        }
     }
 
     /// Puts a use by work that is about to be enqueued in `stream` after all that it conflicts with.
@@ -75,15 +126,22 @@ impl UseHistory {
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
-        let mut uses = lock(&self.uses);
+        let uses = &mut *lock(&self.uses);
+        self.note_what_owner_wrote(uses);
         let in_graphs = uses.in_graphs;
-        let entries = &mut uses.entries;
         let position = &StreamPosition::End(stream.clone());
-        let full = entries.len() >= MOST_ENTRIES;
+        let full = uses.entries.len() >= MOST_ENTRIES;
         let ordered = if full { Access::EVERYTHING } else { access };
-        for earlier in entries.before(position, &ordered) {
+        for earlier in uses.entries.before(position, &ordered) {
             earlier.hold_back(guard, stream.stream_ref())?;
+            stream.timeline().follow(&uses.reach(&earlier));
         }
+        if access.writes() {
+            uses.set_written(stream.timeline(), stream.timeline().last());
+        }
+        let Uses {
+            entries, written, ..
+        } = uses;
         if full {
             entries.clear();
         }
@@ -92,6 +150,9 @@ impl UseHistory {
         if sole {
             entries.clear();
             entries.add(position, Access::EVERYTHING);
+            written.retain(|(timeline, _)| Arc::ptr_eq(timeline, stream.timeline()));
+            let wrote = written.first().map_or(0, |(_, launch)| *launch);
+            self.owner_wrote.store(wrote, Ordering::Relaxed);
         }
         let owner = if sole { stream.number() } else { NOBODY };
         self.owner.store(owner, Ordering::Release);
@@ -107,10 +168,11 @@ impl UseHistory {
     /// are used independently of each other; nobody else uses the memory during the call.
     pub(crate) fn fix_positions(&self, guard: &OrderGuard<'_>) {
         let mut uses = lock(&self.uses);
+        self.note_what_owner_wrote(&mut uses);
         let positions = uses.entries.positions();
         let fixed: Result<Vec<_>> = positions
             .iter()
-            .map(|position| position.to_event(guard))
+            .map(|position| position.to_event(guard, uses.reach(position)))
             .collect();
         // An error means that the context is lost; what was noted is right all the same, if coarse.
         if let Ok(fixed) = fixed {
@@ -118,6 +180,7 @@ impl UseHistory {
                 let index = positions.iter().position(|known| known == position)?;
                 fixed[index].clone().map(StreamPosition::Event)
             });
+            uses.written.clear();
         }
         drop(uses);
         self.disown(guard);
@@ -129,31 +192,34 @@ impl UseHistory {
         self.disown(guard);
     }
 
-    /// Whether the device may be doing something that conflicts with an access of this kind by the host. Where it is not and the host
-    /// writes, the uses so far are forgotten.
+    /// What an access of this kind by the host comes after, all of it done; `None` where the device may be doing something that conflicts.
+    /// Where it is not and the host writes, the uses so far are forgotten.
     ///
     /// # Errors
     ///
     /// An earlier fault on the device.
-    pub(crate) fn conflicts_with_host(
+    pub(crate) fn before_host_access(
         &self,
         guard: &OrderGuard<'_>,
         kind: AccessKind,
-    ) -> Result<bool> {
+    ) -> Result<Option<Reach>> {
         let mut uses = lock(&self.uses);
+        self.note_what_owner_wrote(&mut uses);
+        let mut reach = Reach::default();
         if kind == AccessKind::Read && !uses.entries.writes() {
-            return Ok(false);
+            return Ok(Some(reach));
         }
         for position in uses.entries.positions() {
+            reach.merge(&uses.reach(&position));
             if !position.is_done(guard)? {
-                return Ok(true);
+                return Ok(None);
             }
         }
         if kind == AccessKind::Write {
             uses.entries.clear();
             self.disown(guard);
         }
-        Ok(false)
+        Ok(Some(reach))
     }
 
     /// The positions of the last uses.
@@ -173,11 +239,11 @@ impl UseHistory {
 
     /// A count that has reached its limit, by guards that were forgotten, stays there: graphs are kept out for good.
     fn change_host_accesses(&self, change: impl Fn(u32) -> u32) {
-        let changed =
-            self.host_accesses
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
-                    (count != u32::MAX).then(|| change(count))
-                });
+        let changed = self
+            .host_accesses
+            .try_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+                (count != u32::MAX).then(|| change(count))
+            });
         // `Err`: at the limit, nothing changed.
         let _ = changed;
     }

@@ -59,7 +59,7 @@ impl LaunchGate {
     fn change_count(&self, change: impl Fn(u32) -> u32) {
         let changed = self
             .0
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+            .try_update(Ordering::AcqRel, Ordering::Acquire, |word| {
                 let count = word & HOST_ACCESSES;
                 (count != HOST_ACCESSES).then(|| word & !HOST_ACCESSES | change(count))
             });

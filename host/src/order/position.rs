@@ -7,6 +7,7 @@ use super::recorded_event::RecordedEvent;
 use super::stream_handle::StreamHandle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
+use crate::panics::timeline::Reach;
 
 /// A position in the order of what a device does.
 #[derive(Clone, Debug)]
@@ -48,10 +49,15 @@ impl StreamPosition {
         }
     }
 
-    /// An event that stands at this position as it is now; `None` if all before it is done.
-    pub(crate) fn to_event(&self, guard: &OrderGuard<'_>) -> Result<Option<Arc<RecordedEvent>>> {
+    /// An event that stands at this position as it is now; `None` if all before it is done. `reach` is what matters of a stream to those who
+    /// follow it.
+    pub(crate) fn to_event(
+        &self,
+        guard: &OrderGuard<'_>,
+        reach: Reach,
+    ) -> Result<Option<Arc<RecordedEvent>>> {
         match self {
-            StreamPosition::End(stream) => stream.record_position(guard),
+            StreamPosition::End(stream) => stream.record_position(guard, reach),
             StreamPosition::Event(event) => Ok((!event.is_done()?).then(|| event.clone())),
         }
     }

@@ -10,11 +10,14 @@ use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::{Code, Result};
+use crate::panics::timeline::Reach;
 
 /// An event of the driver, recorded once outside of any capture; destroyed with its last owner.
 pub(crate) struct RecordedEvent {
     context: Arc<Context>,
     raw: Handle<raw::CUevent>,
+    /// Of what it comes after, what matters to those who follow it.
+    reach: Reach,
 }
 
 impl RecordedEvent {
@@ -22,6 +25,7 @@ impl RecordedEvent {
     pub(crate) fn record(
         context: &Arc<Context>,
         stream: StreamRef<'_>,
+        reach: Reach,
     ) -> Result<Arc<RecordedEvent>> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call.
@@ -34,16 +38,33 @@ impl RecordedEvent {
         let event = RecordedEvent {
             context: context.clone(),
             raw: Handle::new(raw),
+            reach,
         };
         // SAFETY: `event` owns the event; `StreamRef` says that the stream is alive.
         unsafe { call!(cuEventRecord(event.raw.raw(), stream.raw())) }?;
         Ok(Arc::new(event))
     }
 
+    /// Of what it comes after, what matters to those who follow it.
+    pub(crate) fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
     /// Makes later work in `follower` wait for this.
     pub(crate) fn hold_back(&self, _guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
         // SAFETY: `self` owns the event; `StreamRef` says that the stream is alive.
         unsafe { call!(cuStreamWaitEvent(follower.raw(), self.raw.raw(), 0)) }
+    }
+
+    /// Waits until everything before it is done.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    pub(crate) fn wait(&self) -> Result<()> {
+        self.context.bind()?;
+        // SAFETY: `self` owns the event, which its `drop` alone destroys.
+        unsafe { call!(cuEventSynchronize(self.raw.raw())) }
     }
 
     /// Whether everything before it is done.

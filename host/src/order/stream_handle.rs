@@ -1,4 +1,4 @@
-//! A stream as the ordering rule sees it: the driver's handle, a number, and whether it is captured.
+//! A stream as the ordering rule sees it: the driver's handle, a number, its launches, and whether it is captured.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -14,6 +14,9 @@ use crate::driver_call::handle::Handle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, Result};
+use crate::panics::reports::Panics;
+use crate::panics::source::PanicSource;
+use crate::panics::timeline::{Reach, Timeline};
 
 /// The driver's stream, which it owns, with the events by which other streams follow it.
 pub(crate) struct StreamHandle {
@@ -26,6 +29,10 @@ pub(crate) struct StreamHandle {
     current_number: AtomicU64,
     /// The number of the capture that it is part of, 0 for none.
     capture_number: AtomicU64,
+    /// Its launches.
+    timeline: Arc<Timeline>,
+    /// Where its kernels tell of panics.
+    panics: Arc<PanicSource>,
 }
 
 /// What is destroyed with a stream.
@@ -58,10 +65,13 @@ impl StreamHandle {
     /// A new stream of the driver, with its flags and priority.
     pub(crate) fn create(
         context: &Arc<Context>,
+        panics: &Arc<Panics>,
         flags: raw::CUstream_flags,
         priority: i32,
     ) -> Result<Arc<StreamHandle>> {
         context.bind()?;
+        let timeline = Arc::<Timeline>::default();
+        let panics = panics.add_stream(&timeline)?;
         let event = || {
             cust::event::Event::new(cust::event::EventFlags::DISABLE_TIMING)
                 .map_err(|error| driver_call::cust_failed("cuEventCreate", error))
@@ -84,6 +94,8 @@ impl StreamHandle {
             number,
             current_number: AtomicU64::new(number),
             capture_number: AtomicU64::new(0),
+            timeline,
+            panics,
         }))
     }
 
@@ -109,12 +121,25 @@ impl StreamHandle {
         self.number
     }
 
+    /// Its launches.
+    #[inline]
+    pub(crate) fn timeline(&self) -> &Arc<Timeline> {
+        &self.timeline
+    }
+
+    /// Where its kernels tell of panics.
+    #[inline]
+    pub(crate) fn panics(&self) -> &PanicSource {
+        &self.panics
+    }
+
     /// What a memory's owner is compared with: the stream's number, or while it is captured one that owns nothing.
     #[inline]
     pub(crate) fn current_number(&self) -> u64 {
         self.current_number.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn is_captured(&self) -> bool {
         self.current_number() == CAPTURED
     }
@@ -215,10 +240,11 @@ impl StreamHandle {
         }
     }
 
-    /// An event for everything enqueued here so far; `None` if that is done.
+    /// An event for everything enqueued here so far, of which `reach` matters to those who follow it; `None` if that is done.
     pub(crate) fn record_position(
         &self,
         guard: &OrderGuard<'_>,
+        reach: Reach,
     ) -> Result<Option<Arc<RecordedEvent>>> {
         if self.past_is_done(guard)? {
             return Ok(None);
@@ -231,7 +257,7 @@ impl StreamHandle {
         } else {
             self.stream_ref()
         };
-        RecordedEvent::record(&self.context, stream).map(Some)
+        RecordedEvent::record(&self.context, stream, reach).map(Some)
     }
 }
 
@@ -243,6 +269,7 @@ impl Drop for StreamHandle {
             handover,
             before_capture,
         } = unsafe { ManuallyDrop::take(&mut self.owned) };
+        self.timeline.leave();
         self.context.destroy(move || {
             let stream = destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream));
             let handover = destroyed("cuEventDestroy", cust::event::Event::drop(handover));

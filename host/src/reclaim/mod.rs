@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::order::device_order::DeviceOrder;
 use crate::order::position::StreamPosition;
 use crate::order::recorded_event::RecordedEvent;
+use crate::panics::timeline::Reach;
 use crate::sync::lock;
 
 /// Something that can wait here. Where it keeps its device open (owns a `Gpu`, as functions of the host may), both are freed at the
@@ -71,7 +72,7 @@ impl Reclaimer {
         {
             let guard = order.lock();
             for position in positions {
-                match position.to_event(&guard) {
+                match position.to_event(&guard, Reach::default()) {
                     Ok(None) => {}
                     Ok(Some(event)) => events.push(event),
                     Err(error) => context.report_drop(Err(error)),
@@ -89,7 +90,7 @@ impl Reclaimer {
         what: Box<dyn Reclaim>,
     ) {
         let positions: Vec<StreamPosition> = order
-            .live_streams()
+            .streams()
             .into_iter()
             .map(StreamPosition::End)
             .collect();

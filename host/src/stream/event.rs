@@ -1,8 +1,8 @@
 //! Events: recorded positions in streams, to wait for, to query, and to measure time between.
 
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use warpsmith_driver::raw;
@@ -12,6 +12,8 @@ use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::OpenDevice;
+use crate::panics::timeline::Reach;
+use crate::sync::lock;
 
 /// A position in a stream, once it is recorded.
 ///
@@ -38,6 +40,8 @@ pub struct Event {
     timing: EventTiming,
     /// The number of the capture in which it was last recorded, 0 for none.
     capture: AtomicU64,
+    /// What its last recording comes after.
+    reach: Mutex<Reach>,
 }
 
 /// Whether an event can measure time, which costs something at each recording.
@@ -73,6 +77,7 @@ impl Event {
             inner: ManuallyDrop::new(inner),
             timing,
             capture: AtomicU64::new(0),
+            reach: Mutex::default(),
         })
     }
 
@@ -80,10 +85,14 @@ impl Event {
     pub fn is_complete(&self) -> Result<bool> {
         self.refuse_capture("cuEventQuery")?;
         self.gpu.bind()?;
+        let reach = self.reach();
         // SAFETY: `self` owns the event, which its `drop` alone destroys.
         match unsafe { call!(cuEventQuery(self.raw())) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            done => self.gpu.after_wait("cuEventQuery", done).map(|()| true),
+            done => {
+                let done = self.gpu.after_wait("cuEventQuery", &reach, done);
+                done.map(|()| true)
+            }
         }
     }
 
@@ -91,13 +100,14 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// What went wrong on the device since the last wait.
+    /// What went wrong before the recorded position and was not told yet, as for [`Stream::synchronize`](crate::Stream::synchronize).
     pub fn synchronize(&self) -> Result<()> {
         self.refuse_capture("cuEventSynchronize")?;
         self.gpu.bind()?;
+        let reach = self.reach();
         // SAFETY: `self` owns the event, which its `drop` alone destroys.
         let done = unsafe { call!(cuEventSynchronize(self.raw())) };
-        self.gpu.after_wait("cuEventSynchronize", done)
+        self.gpu.after_wait("cuEventSynchronize", &reach, done)
     }
 
     /// The time between two recordings, as the device saw it, with a resolution of about half a microsecond. On the simulator it is the
@@ -157,8 +167,15 @@ impl Event {
         }
     }
 
-    pub(crate) fn set_capture_number(&self, number: Option<u64>) {
-        self.capture.store(number.unwrap_or(0), Ordering::Release);
+    /// What its last recording comes after.
+    pub(crate) fn reach(&self) -> Reach {
+        lock(&self.reach).clone()
+    }
+
+    /// Notes that it was recorded: in a capture of this number, or after what was really enqueued.
+    pub(crate) fn set_position(&self, capture: Option<u64>, reach: Reach) {
+        self.capture.store(capture.unwrap_or(0), Ordering::Release);
+        *lock(&self.reach) = reach;
     }
 
     fn refuse_capture(&self, call: &'static str) -> Result<()> {

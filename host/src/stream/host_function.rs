@@ -2,7 +2,7 @@
 //!
 //! They run on a thread of the driver and must not call it: what this crate does there fails with `CUDA_ERROR_NOT_PERMITTED` or
 //! waits for itself. Send a message to another thread instead. Buffers that such a function owns may be dropped there; they are freed
-//! later. A panic in one is caught and reported by the next wait.
+//! later. A panic in one is caught and told by the first wait that covers it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,9 @@ use super::Stream;
 use crate::driver_call::call;
 use crate::driver_call::callback::Running;
 use crate::error::Result;
-use crate::gpu::reports::WaitReports;
+use crate::panics::reports::HostFunctionPanics;
+use crate::panics::source::PanicSource;
+use crate::panics::timeline::Timeline;
 
 impl Stream {
     /// Calls `function` once when everything before it in this stream is done; what comes after waits for it.
@@ -43,7 +45,9 @@ impl Stream {
         self.gpu.bind()?;
         let once = Box::new(Once {
             function: Box::new(function),
-            reports: self.gpu.reports().clone(),
+            panics: self.gpu.panics().host_functions().clone(),
+            timeline: self.handle.timeline().clone(),
+            launch: self.handle.timeline().next(),
         });
         let data = Box::into_raw(once);
         // SAFETY: `self` owns the stream; `data` is what `run_once` asks for, and the driver calls it at most once.
@@ -64,7 +68,9 @@ impl Stream {
 
 struct Once {
     function: Box<dyn FnOnce() + Send>,
-    reports: Arc<WaitReports>,
+    panics: Arc<HostFunctionPanics>,
+    timeline: Arc<Timeline>,
+    launch: u64,
 }
 
 /// # Safety
@@ -73,23 +79,32 @@ struct Once {
 unsafe extern "C" fn run_once(data: *mut core::ffi::c_void) {
     // SAFETY: the argument is what this function was registered with: its condition.
     let once = unsafe { Box::from_raw(data.cast::<Once>()) };
-    run_reporting_panics(once.function, &once.reports);
+    if let Some(message) = panic_of(once.function) {
+        once.panics.add(once.timeline, once.launch, message);
+    }
 }
 
 /// A function that a graph calls at each launch.
+pub(crate) type HostFunction = Arc<dyn Fn() + Send + Sync>;
+
+/// Such a function as part of an executable graph.
 pub(crate) struct Repeated {
-    function: Box<dyn Fn() + Send + Sync>,
-    reports: Arc<WaitReports>,
+    function: HostFunction,
+    panics: Arc<HostFunctionPanics>,
+    /// The graph, which says as what it runs.
+    source: Arc<PanicSource>,
 }
 
 impl Repeated {
     pub(crate) fn new(
-        reports: &Arc<WaitReports>,
-        function: impl Fn() + Send + Sync + 'static,
+        panics: &Arc<HostFunctionPanics>,
+        source: &Arc<PanicSource>,
+        function: &HostFunction,
     ) -> Repeated {
         Repeated {
-            function: Box::new(function),
-            reports: reports.clone(),
+            function: function.clone(),
+            panics: panics.clone(),
+            source: source.clone(),
         }
     }
 }
@@ -100,18 +115,23 @@ impl Repeated {
 pub(crate) unsafe extern "C" fn run_repeated(data: *mut core::ffi::c_void) {
     // SAFETY: the argument is what this function was registered with: its condition.
     let repeated = unsafe { &*data.cast::<Repeated>() };
-    run_reporting_panics(&repeated.function, &repeated.reports);
+    if let Some(message) = panic_of(&*repeated.function)
+        && let Some((timeline, launch)) = repeated.source.running_launch()
+    {
+        repeated.panics.add(timeline, launch, message);
+    }
 }
 
 /// Keeps panics on this side of the driver.
-fn run_reporting_panics(function: impl FnOnce(), reports: &WaitReports) {
+fn panic_of(function: impl FnOnce()) -> Option<String> {
     let running = Running::enter();
     let result = catch_unwind(AssertUnwindSafe(function));
     drop(running);
-    let Err(payload) = result else { return };
-    reports.add_host_panic(message(&payload));
+    let payload = result.err()?;
+    let message = message(&payload);
     // A payload's own destructor may panic too; then it is lost, which is better than an abort.
     std::mem::forget(payload);
+    Some(message)
 }
 
 fn message(payload: &Box<dyn Any + Send>) -> String {

@@ -58,7 +58,7 @@ pub struct StreamPriorities {
 /// A queue of work for the device. What one stream holds is done in order; different streams have no order but what events and
 /// the use of the same buffers give (that is put in order by itself).
 ///
-/// Dropping a stream does not wait: work that is enqueued is still done.
+/// Dropping a stream does not wait: work that is enqueued is still done, and what it uses lives until then.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -92,7 +92,14 @@ impl Gpu {
         } else {
             raw::CUstream_flags(0)
         };
-        let handle = StreamHandle::create(self.inner.context(), flags, options.priority)?;
+        self.inner.bind()?;
+        self.inner.order().destroy_idle_streams();
+        let handle = StreamHandle::create(
+            self.inner.context(),
+            self.inner.panics(),
+            flags,
+            options.priority,
+        )?;
         self.inner.order().add_stream(&handle);
         Ok(Stream {
             gpu: self.inner.clone(),
@@ -145,15 +152,17 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What went wrong on the device since the last wait: a kernel's panic, a fault, a panic of a host function. A stream that is
-    /// being captured cannot be waited for; the attempt is refused and leaves the capture as it is.
+    /// What went wrong in this stream, and in others before the work that it followed, and was not told yet: kernels' panics, a panic of a
+    /// host function; or a fault, which costs the context. A stream that is being captured cannot be waited for; the attempt is refused
+    /// and leaves the capture as it is.
     // covers: STREAM-10, GRAPH-33, ERROR-02
     pub fn synchronize(&self) -> Result<()> {
         self.handle.refuse_capture("cuStreamSynchronize")?;
         self.gpu.bind()?;
+        let reach = self.handle.timeline().end();
         // SAFETY: `self` owns the stream, which is destroyed with it alone.
         let done = unsafe { call!(cuStreamSynchronize(self.handle.raw())) };
-        self.gpu.after_wait("cuStreamSynchronize", done)
+        self.gpu.after_wait("cuStreamSynchronize", &reach, done)
     }
 
     /// Whether everything in this stream is done. Does not wait.
@@ -161,10 +170,14 @@ impl Stream {
     pub fn is_idle(&self) -> Result<bool> {
         self.handle.refuse_capture("cuStreamQuery")?;
         self.gpu.bind()?;
+        let reach = self.handle.timeline().end();
         // SAFETY: `self` owns the stream, which is destroyed with it alone.
         match unsafe { call!(cuStreamQuery(self.handle.raw())) } {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            done => self.gpu.after_wait("cuStreamQuery", done).map(|()| true),
+            done => {
+                let done = self.gpu.after_wait("cuStreamQuery", &reach, done);
+                done.map(|()| true)
+            }
         }
     }
 
@@ -175,9 +188,10 @@ impl Stream {
         check_same_device("cuEventRecord", &self.gpu, event.gpu())?;
         self.gpu.bind()?;
         let _order = self.gpu.lock_order();
+        let reach = self.handle.timeline().end();
         // SAFETY: `self` owns the stream, `event` the event.
         unsafe { call!(cuEventRecord(event.raw(), self.handle.raw())) }?;
-        event.set_capture_number(self.handle.capture_number());
+        event.set_position(self.handle.capture_number(), reach);
         Ok(())
     }
 
@@ -218,7 +232,11 @@ impl Stream {
             ));
         }
         // SAFETY: `self` owns the stream, `event` the event.
-        unsafe { call!(cuStreamWaitEvent(self.handle.raw(), event.raw(), 0)) }
+        unsafe { call!(cuStreamWaitEvent(self.handle.raw(), event.raw(), 0)) }?;
+        if here.is_none() {
+            self.handle.timeline().follow(&event.reach());
+        }
+        Ok(())
     }
 }
 

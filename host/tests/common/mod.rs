@@ -1,8 +1,10 @@
 //! What the tests share: a device, kernels written by hand, and a process of its own for those that cost the context.
 #![allow(dead_code)]
 
+pub mod panicking;
+
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use warpsmith_host::prelude::*;
 use warpsmith_testkit::{Side, own_process};
@@ -112,4 +114,33 @@ pub fn in_own_process(variables: &[(&str, &str)], body: impl FnOnce()) -> Option
         }
         Side::Parent(output) => Some(output.text()),
     }
+}
+
+/// What the builder says of a kernel, in a signature for PTX by hand.
+pub fn signed_kernel<K: Kernel>() -> warpsmith_signature::Kernel {
+    warpsmith_signature::Kernel {
+        name: K::NAME.into(),
+        record: K::RECORD.into(),
+        takes_launch: false,
+        variables: vec![],
+    }
+}
+
+/// Holds a stream up by a function on the host, until the result is dropped or sent to.
+pub fn hold_up(stream: &Stream) -> Result<mpsc::Sender<()>> {
+    let (sender, receiver) = mpsc::channel();
+    stream.host_fn(move || {
+        let _ = receiver.recv();
+    })?;
+    Ok(sender)
+}
+
+/// Waits until the stream has done what it holds, without a wait that could tell of errors.
+pub fn wait_silently(stream: &Stream) -> Result<()> {
+    let (sender, receiver) = mpsc::channel();
+    stream.host_fn(move || {
+        let _ = sender.send(());
+    })?;
+    receiver.recv().expect("the function was called");
+    Ok(())
 }

@@ -98,6 +98,10 @@ driver_calls! {
         put(device, context.device as CUdevice)?;
     }
 
+    Ready fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CUcontext) {
+        put(device, Context::of_handle(ctx)?.device as CUdevice)?;
+    }
+
     Ready fn cuCtxGetFlags(flags: *mut c_uint) {
         put(flags, current()?.flags.load(Relaxed))?;
     }

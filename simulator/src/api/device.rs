@@ -33,7 +33,7 @@ driver_calls! {
     }
 
     Ready fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice) {
-        put(bytes, device::profile(index(dev)?).total_memory)?;
+        put(bytes, device::total_memory(index(dev)?))?;
     }
 
     Ready fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice) {

@@ -1,4 +1,6 @@
 //! Fills with values of 1, 2 and 4 bytes.
+//!
+//! Even those that are not called asynchronous do not wait for device memory; memory that the host reads is filled when they return.
 
 use super::entry::*;
 use crate::graph;
@@ -10,21 +12,21 @@ macro_rules! fills {
         driver_calls! {
             $(
                 Ready fn $flat(dstDevice: CUdeviceptr, value: $value, N: usize) {
-                    fill(core::ptr::null_mut(), dstDevice, 0, value as u32, $element, N, 1)?;
+                    fill(None, dstDevice, 0, value as u32, $element, N, 1)?;
                 }
 
                 Ready fn $flat_asynchronous(dstDevice: CUdeviceptr, value: $value, N: usize, hStream: CUstream) {
-                    fill(hStream, dstDevice, 0, value as u32, $element, N, 1)?;
+                    fill(Some(hStream), dstDevice, 0, value as u32, $element, N, 1)?;
                 }
 
                 Ready fn $plain(dstDevice: CUdeviceptr, dstPitch: usize, value: $value, Width: usize, Height: usize) {
-                    fill(core::ptr::null_mut(), dstDevice, dstPitch, value as u32, $element, Width, Height)?;
+                    fill(None, dstDevice, dstPitch, value as u32, $element, Width, Height)?;
                 }
 
                 Ready fn $asynchronous(
                     dstDevice: CUdeviceptr, dstPitch: usize, value: $value, Width: usize, Height: usize, hStream: CUstream,
                 ) {
-                    fill(hStream, dstDevice, dstPitch, value as u32, $element, Width, Height)?;
+                    fill(Some(hStream), dstDevice, dstPitch, value as u32, $element, Width, Height)?;
                 }
             )*
         }
@@ -37,8 +39,9 @@ fills! {
     cuMemsetD2D32_v2, cuMemsetD2D32Async, cuMemsetD32_v2, cuMemsetD32Async: c_uint, 4;
 }
 
+/// A fill on a stream; without one, on the default stream as the synchronous functions do it.
 fn fill(
-    stream: CUstream,
+    stream: Option<CUstream>,
     address: CUdeviceptr,
     pitch: usize,
     value: u32,
@@ -46,7 +49,8 @@ fn fill(
     width: usize,
     height: usize,
 ) -> Result {
-    let stream = streams::find(stream)?;
+    let waits = stream.is_none();
+    let stream = streams::find(stream.unwrap_or(core::ptr::null_mut()))?;
     let fill = Fill {
         address: address as usize,
         pitch,
@@ -54,8 +58,14 @@ fn fill(
         element,
         width,
         height,
+    };
+    let waits = waits && fill.is_host_visible();
+    let done = graph::perform(&stream, Operation::Fill(fill.check()?))?;
+    match done {
+        Some(point) if waits => {
+            point.wait();
+            stream.context().map(drop)
+        }
+        _ => Ok(()),
     }
-    .check()?;
-    graph::perform(&stream, Operation::Fill(fill))?;
-    Ok(())
 }

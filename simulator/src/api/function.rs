@@ -129,9 +129,8 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let shape = launch::shape_of(&*config)?;
-        let size: u32 = shape.cluster.iter().product();
-        let threads = shape.block.iter().product::<u32>();
-        let per_processor = module::resident_blocks(&function, threads, shape.dynamic_shared as usize);
+        let size = module::volume(shape.cluster);
+        let per_processor = module::resident_blocks(&function, module::volume(shape.block), shape.dynamic_shared as usize);
         let processors = device::profile(function.device).limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         put(numClusters, (per_processor * processors / size.max(1)) as c_int)?;
     }

@@ -3,7 +3,6 @@
 use core::ffi::{CStr, c_void};
 
 use super::entry::*;
-use super::versions::{FIRST, VERSIONS};
 use super::{
     capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
     init, launch, managed, memory, module, nodes, pointer, pool, stream, unsupported,
@@ -79,39 +78,40 @@ unsafe fn by_version(
     })
 }
 
+/// Functions whose second version has the first one's signature, and stands for both here.
+const RENAMED: &[&str] = &[
+    "cuCtxDestroy",
+    "cuCtxPopCurrent",
+    "cuCtxPushCurrent",
+    "cuDevicePrimaryCtxRelease",
+    "cuDevicePrimaryCtxReset",
+    "cuDevicePrimaryCtxSetFlags",
+    "cuEventDestroy",
+    "cuMemHostRegister",
+    "cuStreamDestroy",
+];
+
 /// Finds the function that `cuGetProcAddress` hands out.
 fn find_version(name: &str, version: i32, per_thread: bool) -> Found {
-    if version < FIRST
-        && (VERSIONS.iter().any(|(base, _)| *base == name) || entry_point(name).is_some())
-    {
+    let Ok(row) = VERSIONS.binary_search_by_key(&name, |(name, _)| name) else {
+        // The simulator's own functions have no versions; symbols of versions and of per-thread variants are no names.
+        return extension::find(name, Variant::Plain).map_or(Found::Nothing, Found::Function);
+    };
+    let (_, versions) = VERSIONS[row];
+    let Some((_, symbol)) = versions.iter().rev().find(|(since, _)| *since <= version) else {
         return Found::TooNew;
-    }
-    let symbol = match VERSIONS.iter().find(|(base, _)| *base == name) {
-        Some((_, versions)) => match versions.iter().rev().find(|(since, _)| *since <= version) {
-            Some((_, symbol)) => (*symbol).to_owned(),
-            None => return Found::TooNew,
-        },
-        None => {
-            let newer = ["_v3", "_v2"]
-                .into_iter()
-                .map(|suffix| format!("{name}{suffix}"))
-                .find(|n| implemented(n).is_some());
-            newer.unwrap_or_else(|| name.to_owned())
-        }
     };
-    // Version suffixes are no part of a base name, and neither are those of the per-thread variants.
-    let tail = name.rsplit('_').next().unwrap_or_default();
-    if matches!(tail, "v2" | "v3" | "v4" | "ptsz" | "ptds") {
-        return Found::Nothing;
-    }
-    let variants = if per_thread {
-        vec![format!("{symbol}_ptsz"), format!("{symbol}_ptds"), symbol]
-    } else {
-        vec![symbol]
+    let symbol = match *symbol {
+        first if RENAMED.contains(&first) => format!("{first}_v2"),
+        symbol => symbol.to_owned(),
     };
-    variants
+    let suffixes: &[&str] = match per_thread {
+        true => &["_ptsz", "_ptds", ""],
+        false => &[""],
+    };
+    suffixes
         .iter()
-        .find_map(|symbol| entry_point(symbol))
+        .find_map(|suffix| entry_point(&format!("{symbol}{suffix}")))
         .map_or(Found::Nothing, Found::Function)
 }
 

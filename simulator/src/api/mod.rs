@@ -28,6 +28,5 @@ mod pointer;
 mod pool;
 mod stream;
 mod unsupported;
-mod versions;
 
 pub use lookup::entry_point;

@@ -1,4 +1,4 @@
-//! Modules: loading with JIT options and logs, functions and variables by name; libraries, which are modules without a context.
+//! Modules: loading with JIT options and logs, functions and variables by name.
 
 use core::ffi::CStr;
 

@@ -7,7 +7,7 @@ use super::managed;
 use crate::context::{Context, current};
 use crate::device;
 use crate::streams::capture;
-use crate::streams::{self, HostCall, STREAMS, Stream, call_host_function};
+use crate::streams::{self, STREAMS, Stream, StreamCallback};
 
 driver_calls! {
     Ready fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) {
@@ -19,12 +19,7 @@ driver_calls! {
     }
 
     Ready fn cuStreamDestroy_v2(hStream: CUstream) {
-        let stream = STREAMS.get(hStream)?;
-        if stream.capture.is_capturing() {
-            // A stream that disappears from its capture cannot be joined any more.
-            let _ = stream.capture.refuse_if_capturing();
-        }
-        STREAMS.remove(hStream)?;
+        STREAMS.remove(hStream)?.capture.depart();
     }
 
     Ready fn cuStreamSynchronize(hStream: CUstream) {
@@ -58,6 +53,14 @@ driver_calls! {
         put(pctx, streams::find(hStream)?.context()?.handle as CUcontext)?;
     }
 
+    Ready fn cuStreamGetCtx_v2(hStream: CUstream, pCtx: *mut CUcontext, pGreenCtx: *mut CUgreenCtx) {
+        if pCtx.is_null() || pGreenCtx.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        pCtx.write(streams::find(hStream)?.context()?.handle as CUcontext);
+        pGreenCtx.write(core::ptr::null_mut());
+    }
+
     Ready fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) {
         put(device, streams::find(hStream)?.context()?.device as CUdevice)?;
     }
@@ -76,13 +79,10 @@ driver_calls! {
         stream.capture.refuse_if_capturing()?;
         let context = stream.context()?;
         let worker = Arc::clone(&context);
-        let (handle, data) = (hStream as usize, HostCall { function: None, data: userData });
+        let callback = StreamCallback { function: callback, stream: hStream, data: userData };
         // Other than a host function, a callback is called in an error state too, and told of it.
         stream.submit(&context, Vec::new(), Box::new(move || {
-            let status = worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS);
-            let data = data;
-            // SAFETY: the program promised with the call that the callback may be called with its data.
-            call_host_function(|| unsafe { callback(handle as CUstream, status, data.data) });
+            callback.run(worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS));
         }));
     }
 
@@ -93,19 +93,20 @@ driver_calls! {
     }
 
     Ready fn cuCtxSynchronize() {
-        let context = current()?;
-        capture::refuse_waiting_for_context(context.id())?;
-        context.queues.wait_all();
-        context.after_synchronisation()?;
+        synchronise(&*current()?)?;
     }
 
     Ready fn cuCtxSynchronize_v2(ctx: CUcontext) {
         let context = Context::of_handle(ctx)?;
         context.check()?;
-        capture::refuse_waiting_for_context(context.id())?;
-        context.queues.wait_all();
-        context.after_synchronisation()?;
+        synchronise(&context)?;
     }
+}
+
+fn synchronise(context: &Context) -> Result {
+    capture::refuse_waiting_for_context(context.id())?;
+    context.queues.wait_all();
+    context.after_synchronisation()
 }
 
 /// # Safety

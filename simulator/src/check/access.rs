@@ -2,8 +2,6 @@
 
 use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
-use super::known::Agent;
-
 /// An instruction, numbered by the engine.
 pub type Site = u32;
 
@@ -31,6 +29,9 @@ pub struct Access<'a> {
     pub proxy: Proxy,
     /// What it takes the bytes for.
     pub object: ObjectUse,
+    /// Whether it synchronises now, if it is strong. Otherwise that depends on its result, and
+    /// [`SharedMemory::synchronise`](super::SharedMemory::synchronise) says for which lanes it does.
+    pub synchronises: bool,
     /// The instruction.
     pub site: Site,
 }
@@ -106,8 +107,13 @@ pub enum AsyncCompletion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncTicket {
     /// Who performs it.
-    pub(super) agent: Agent,
+    pub(super) agent: u32,
     pub(super) epoch: u32,
+}
+
+impl AsyncTicket {
+    /// Of an operation whose order nobody follows.
+    pub(super) const UNKNOWN: AsyncTicket = AsyncTicket { agent: 0, epoch: 0 };
 }
 
 /// What a fence between proxies orders.
@@ -177,12 +183,6 @@ impl AccessClass {
     pub fn is_strong(self) -> bool {
         self.order.is_strong()
     }
-
-    /// Whether its scope, if it is strong, includes threads of other blocks.
-    #[inline]
-    pub(super) fn is_beyond_block(self) -> bool {
-        self.is_strong() && self.scope > Scope::Block
-    }
 }
 
 impl std::fmt::Display for AccessClass {
@@ -242,6 +242,8 @@ pub enum RaceCause {
     Scope,
     /// They are ordered, but go through different proxies without a proxy fence between.
     Proxy,
+    /// The earlier one has not been waited for by the thread that started it.
+    InFlight,
 }
 
 /// Something wrong.

@@ -10,17 +10,17 @@ use std::collections::HashMap;
 
 use super::access::{AsyncCompletion, AsyncTicket};
 use super::clock::Clocks;
-use super::known::{Agent, Thread};
+use super::known::Number;
 
 /// What operations have in common that share an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum AgentKey {
+enum AgentKey<T> {
     /// The offset of the mbarrier that counts them.
     Mbarrier(u32),
     /// The thread whose bulk groups they are in.
-    BulkGroups(Thread),
+    BulkGroups(T),
     /// The first thread of the warp whose matrix products they are.
-    Products(Thread),
+    Products(T),
 }
 
 /// Operations of an agent.
@@ -33,21 +33,22 @@ struct Operations {
 }
 
 /// The agents of a cluster.
-#[derive(Debug, Default)]
-pub(super) struct Agents {
-    numbers: HashMap<AgentKey, Agent>,
+#[derive(Debug)]
+pub(super) struct Agents<T> {
+    numbers: HashMap<AgentKey<T>, T>,
     /// By agent, less one.
     operations: Vec<Operations>,
     /// Operations on the memory of each block that not all of its threads are known to have seen.
     unsettled: Vec<Vec<AsyncTicket>>,
 }
 
-impl Agents {
+impl<T: Number> Agents<T> {
     /// For so many blocks.
-    pub fn new(blocks: u32) -> Agents {
+    pub fn new(blocks: u32) -> Agents<T> {
         Agents {
+            numbers: HashMap::new(),
+            operations: Vec::new(),
             unsettled: vec![Vec::new(); blocks as usize],
-            ..Agents::default()
         }
     }
 
@@ -61,8 +62,8 @@ impl Agents {
     /// An operation of a thread begins, in this epoch; `first` is the first thread of its warp.
     pub fn begin(
         &mut self,
-        thread: Thread,
-        first: Thread,
+        thread: T,
+        first: T,
         completion: AsyncCompletion,
         epoch: u32,
     ) -> AsyncTicket {
@@ -71,13 +72,17 @@ impl Agents {
             AsyncCompletion::BulkGroup => AgentKey::BulkGroups(thread),
             AsyncCompletion::Products => AgentKey::Products(first),
         };
-        let next = self.operations.len() as Agent + 1;
+        let next = T::new(self.operations.len() + 1);
         let agent = *self.numbers.entry(key).or_insert(next);
         if agent == next {
             self.operations.push(Operations::default());
         }
-        self.operations[usize::from(agent) - 1].pending.push(epoch);
-        AsyncTicket { agent, epoch }
+        let agent = agent.index();
+        self.operations[agent - 1].pending.push(epoch);
+        AsyncTicket {
+            agent: agent as u32,
+            epoch,
+        }
     }
 
     /// The operation touches the memory of a block.
@@ -87,7 +92,7 @@ impl Agents {
 
     /// An operation is done. Gives the epoch below which all of its agent are.
     pub fn end(&mut self, ticket: AsyncTicket) -> u32 {
-        let operations = &mut self.operations[usize::from(ticket.agent) - 1];
+        let operations = &mut self.operations[ticket.agent as usize - 1];
         operations.pending.retain(|&epoch| epoch != ticket.epoch);
         operations.done = operations.done.max(ticket.epoch);
         match operations.pending.iter().min() {
@@ -97,9 +102,10 @@ impl Agents {
     }
 
     /// Whether all threads of a block have seen all operations on its memory.
-    pub fn is_settled(&mut self, block: u32, clocks: &Clocks) -> bool {
+    pub fn is_settled(&mut self, block: u32, clocks: &Clocks<T>) -> bool {
         let unsettled = &mut self.unsettled[block as usize];
-        unsettled.retain(|ticket| !clocks.all_know(block, ticket.agent, ticket.epoch));
+        unsettled
+            .retain(|ticket| !clocks.all_know(block, T::new(ticket.agent as usize), ticket.epoch));
         unsettled.is_empty()
     }
 }

@@ -369,7 +369,9 @@ fn perform(machine: &mut Machine, blocks: u32, site: u32, step: &Step) -> Option
     machine.shared.overdue(false)
 }
 
-/// A finding without the earlier read of a race: of several that an access races with, either way may name another one.
+/// A finding without the earlier read of a race. Of several reads that an access races with, either way may name another one, since
+/// they do not forget the same ones: with stamps, what a warp knew when it read is kept as two epochs, and a read that is ordered
+/// before the next one by more than those stays. Both name a read that does race, which the model confirms (`oracle`).
 fn comparable(finding: Option<Finding>) -> Option<Finding> {
     let mut finding = finding?;
     if let Finding::Race {

@@ -5,10 +5,14 @@
 //! there, in order, as if each had been recorded at once: a note says what its warp knew when the access was made.
 
 use super::access::{Access, AccessClass, Site};
-use super::clock::{Clocks, WarpView};
-use super::known::{NO_AGENT, Thread};
+use super::cells::DenseCells;
+use super::clock::WarpView;
+use super::known::{ClusterThread, Number};
 use super::pattern::{Pattern, RUN_LANES, RUNS, RunPattern, run_starts};
-use super::shadow::{LaneAccess, Reads, Shadow};
+use super::shadow::{Cell, LaneAccess, Reads, Shadow};
+
+/// The shadow of a cluster.
+type ClusterShadow = Shadow<ClusterThread, DenseCells<Cell<ClusterThread>>>;
 
 /// Most notes of an interval: beyond, accesses go to the shadow directly. Few in tests, so that they get there.
 const MOST_NOTES: usize = if cfg!(test) { 16 } else { 1 << 15 };
@@ -44,7 +48,7 @@ struct Note {
     starts: Starts,
     size: u32,
     /// The thread of lane 0.
-    first: Thread,
+    first: ClusterThread,
     class: AccessClass,
     /// The epochs below which accesses of the block and of the warp were ordered before it.
     floor: u32,
@@ -58,7 +62,7 @@ pub(super) struct Interval {
     pub base: u32,
     pub mode: Mode,
     /// The first thread of the block.
-    first: Thread,
+    first: ClusterThread,
     /// An epoch later than all accesses that the block's barrier does not order: by other blocks of the cluster. 0 for none.
     pub foreign: u32,
     /// The latest epoch of the block's accesses in it.
@@ -69,7 +73,7 @@ pub(super) struct Interval {
 
 impl Interval {
     /// Of a block with this first thread.
-    pub fn new(first: Thread) -> Interval {
+    pub fn new(first: ClusterThread) -> Interval {
         Interval {
             first,
             base: 0,
@@ -125,7 +129,7 @@ impl Interval {
         access: &Access<'_>,
         class: AccessClass,
         pattern: Pattern,
-        first: Thread,
+        first: ClusterThread,
         view: WarpView,
     ) {
         let starts = match pattern {
@@ -153,22 +157,17 @@ impl Interval {
 
     /// Enters the notes in the shadow.
     #[cold]
-    pub fn enter(&mut self, clocks: &Clocks, shadow: &mut Shadow) {
-        self.enter_some(clocks, shadow, |_| true);
+    pub fn enter(&mut self, shadow: &mut ClusterShadow) {
+        self.enter_some(shadow, |_| true);
     }
 
     /// Enters the notes of writes in the shadow, and forgets the others.
     #[cold]
-    pub fn enter_writes(&mut self, clocks: &Clocks, shadow: &mut Shadow) {
-        self.enter_some(clocks, shadow, |class| class.kind.writes());
+    pub fn enter_writes(&mut self, shadow: &mut ClusterShadow) {
+        self.enter_some(shadow, |class| class.kind.writes());
     }
 
-    fn enter_some(
-        &mut self,
-        clocks: &Clocks,
-        shadow: &mut Shadow,
-        is_wanted: impl Fn(AccessClass) -> bool,
-    ) {
+    fn enter_some(&mut self, shadow: &mut ClusterShadow, is_wanted: impl Fn(AccessClass) -> bool) {
         for note in self.notes.iter().filter(|note| is_wanted(note.class)) {
             for lane in (0..32).filter(|lane| note.mask >> lane & 1 != 0) {
                 let offset = match note.starts {
@@ -184,20 +183,18 @@ impl Interval {
                     Starts::Scattered(index) => self.scattered[index as usize][lane as usize],
                 };
                 let access = LaneAccess {
-                    thread: note.first + lane as Thread,
+                    thread: note.first.plus(lane),
                     lane,
-                    agent: NO_AGENT,
+                    agent: ClusterThread::NO_AGENT,
                     site: note.site,
                     class: note.class,
                     epoch: note.epoch,
                 };
                 // What the thread knows by now it may not have known then.
-                let is_covered = |reads: &Reads| {
-                    reads.was_seen(note.first, note.floor, note.of_warp, &access, clocks)
+                let is_covered = |reads: &Reads<ClusterThread>| {
+                    reads.was_seen(note.floor, note.of_warp, &access)
                 };
-                for cell in shadow.range(offset, note.size) {
-                    shadow.record_with(cell, &access, is_covered);
-                }
+                shadow.record(&access, (offset, note.size), is_covered);
             }
         }
         self.clear();

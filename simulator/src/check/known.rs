@@ -1,15 +1,57 @@
 //! What is known of single threads, and of the agents that perform asynchronous operations.
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::Arc;
 
-/// A thread of the cluster, counted through all blocks.
-pub(super) type Thread = u16;
+/// The number of a thread, counted through all blocks, or of an agent, as [`super::agents`] counts them: as wide as there are
+/// threads, since shadow memory holds several for each word.
+pub(super) trait Number: Copy + Debug + Eq + Hash {
+    /// In place of an agent: the thread itself, with its instruction.
+    const NO_AGENT: Self;
 
-/// Who performs asynchronous operations, as [`super::agents`] numbers them.
-pub(super) type Agent = u16;
+    /// The number of the thread or agent with this index.
+    fn new(index: usize) -> Self;
 
-/// In place of an agent: the thread itself, with its instruction.
-pub(super) const NO_AGENT: Agent = 0;
+    /// The index.
+    fn index(self) -> usize;
+
+    /// The number of a thread so many behind this one.
+    #[inline]
+    fn plus(self, threads: u32) -> Self {
+        Self::new(self.index() + threads as usize)
+    }
+
+    /// The number of the first thread of a warp, given a thread and its lane.
+    #[inline]
+    fn minus(self, lane: u32) -> Self {
+        Self::new(self.index() - lane as usize)
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Number for $number {
+            const NO_AGENT: Self = 0;
+
+            #[inline]
+            fn new(index: usize) -> Self {
+                debug_assert!(index <= <$number>::MAX as usize, "numbers are wide enough");
+                index as $number
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
+}
+
+numbers!(u16, u32);
+
+/// The number of a thread of one cluster.
+pub(super) type ClusterThread = u16;
 
 /// A vector clock, in two parts, either of which may be missing: then it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -33,13 +75,13 @@ impl Known {
     }
 
     /// The epoch below which the operations of an agent are done.
-    pub fn done(&self, agent: Agent) -> u32 {
+    pub fn done<T: Number>(&self, agent: T) -> u32 {
         let agents = self.agents.as_deref().unwrap_or(&[]);
-        agents.get(usize::from(agent)).copied().unwrap_or(0)
+        agents.get(agent.index()).copied().unwrap_or(0)
     }
 
     /// The operations of an agent with lower epochs are done.
-    pub fn learn_done(&mut self, agent: Agent, epoch: u32) {
+    pub fn learn_done<T: Number>(&mut self, agent: T, epoch: u32) {
         if self.done(agent) >= epoch {
             return;
         }
@@ -47,8 +89,8 @@ impl Known {
             .agents
             .as_deref()
             .map_or_else(Vec::new, <[u32]>::to_vec);
-        agents.resize(agents.len().max(usize::from(agent) + 1), 0);
-        agents[usize::from(agent)] = epoch;
+        agents.resize(agents.len().max(agent.index() + 1), 0);
+        agents[agent.index()] = epoch;
         self.agents = Some(agents.into());
     }
 }

@@ -1,5 +1,11 @@
 //! The checks of shared memory: data races by happens-before, reads of uninitialised bytes, and writes over mbarriers.
 //!
+//! The race check itself is a [`HappensBefore`](happens_before::HappensBefore), which knows what is ordered, and a
+//! [`Shadow`](shadow::Shadow), which remembers accesses. Both take the width of thread numbers as a parameter, the shadow its store of
+//! cells, too ([`Cells`](cells::Cells)): dense for a cluster's shared memory; sparse for memory of any size. Scopes are those of a
+//! [`Topology`](topology::Topology) of blocks, clusters and devices. What is beside them for shared memory ([`SharedMemory`]) makes it
+//! fast: stamps and intervals.
+//!
 //! Nothing here knows about instructions or registers. The engine tells a [`SharedMemory`] of a cluster what its warps do
 //! (accesses in the words of `warpsmith_isa::effect`, barriers, fences), and gets [`Finding`]s back, which name both accesses by thread and by *site*, a
 //! number that the engine gave to the instruction.
@@ -30,6 +36,8 @@
 //! * Operations of the asynchronous proxy are performed by agents, as if by threads of their own, from their instruction until
 //!   somebody learns of their completion (`agents`). They see what threads have written once those have executed a proxy fence
 //!   (`proxy`).
+//! * Copies by `cp.async` are of the generic proxy and most often completed by their own threads: which bytes they write is a set
+//!   (`in_flight`), and nobody may touch those between the instruction and its thread's wait.
 //! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes. Where the values are
 //!   not known when the write is issued, as those of an asynchronous copy, no two are taken to be the same.
 //!
@@ -39,7 +47,11 @@
 
 mod access;
 mod agents;
+mod byte_set;
+mod cells;
 mod clock;
+mod happens_before;
+mod in_flight;
 mod interval;
 mod known;
 mod mbarriers;
@@ -49,6 +61,7 @@ mod release;
 mod shadow;
 mod shared;
 mod stamps;
+mod topology;
 mod validity;
 
 pub use access::{

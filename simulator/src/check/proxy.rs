@@ -10,7 +10,7 @@
 //! The way back needs no fence: the completion of an asynchronous operation is one.
 
 use super::access::ProxyFence;
-use super::known::Thread;
+use super::known::Number;
 
 /// The epochs that each thread has entered by proxy fences.
 #[derive(Debug, Default)]
@@ -37,8 +37,8 @@ impl ProxyFences {
     }
 
     /// A thread has executed a fence, by which it entered this epoch.
-    pub fn fence(&mut self, thread: Thread, fence: ProxyFence, epoch: u32) {
-        let thread = usize::from(thread);
+    pub fn fence<T: Number>(&mut self, thread: T, fence: ProxyFence, epoch: u32) {
+        let thread = thread.index();
         self.mbarriers[thread].push(epoch);
         if fence == ProxyFence::Async {
             self.data[thread].push(epoch);
@@ -47,12 +47,12 @@ impl ProxyFences {
 
     /// The epoch that the first fence of `thread` after its `epoch` entered. `orders` says of what: a fence of mbarriers alone
     /// orders no other data.
-    pub fn first_after(&self, thread: Thread, epoch: u32, orders: ProxyFence) -> Option<u32> {
+    pub fn first_after<T: Number>(&self, thread: T, epoch: u32, orders: ProxyFence) -> Option<u32> {
         let lists = match orders {
             ProxyFence::Async => &self.data,
             ProxyFence::MbarrierInit => &self.mbarriers,
         };
-        let list = &lists[usize::from(thread)];
+        let list = &lists[thread.index()];
         list.get(list.partition_point(|&entered| entered <= epoch))
             .copied()
     }

@@ -1,7 +1,7 @@
 //! Releases and acquires: what fences and strong accesses publish at an address, and what those who read there learn.
 //!
-//! A release is seen by an acquire if each one's scope includes the other's thread (PTX ISA, "morally strong"). Between
-//! threads of one block every scope does; between blocks of a cluster `.cta` does not.
+//! A release is seen by an acquire if each one's scope includes the other's thread (PTX ISA, "morally strong"): if there is a
+//! scope, as wide as the narrower of theirs at most, that means the same group of threads to both.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use warpsmith_isa::effect::{AccessKind, Scope};
 
 use super::access::AccessClass;
 use super::clock::{Clocks, Snapshot};
-use super::known::{Agent, Known, Thread};
+use super::known::{Known, Number};
 
 /// Where strong accesses meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,39 +21,56 @@ pub(super) enum Location {
     Global(u64),
 }
 
+/// For each scope, by its number.
+type ByScope<V> = [V; 4];
+
 /// What fences and strong accesses of a thread have prepared.
-#[derive(Debug, Default)]
-struct Prepared {
-    /// What the last fence made ready to be published by strong writes.
-    released: Option<Arc<Snapshot>>,
-    /// The same of the last fence whose scope goes beyond the block.
-    released_beyond: Option<Arc<Snapshot>>,
-    /// What strong reads have met, to be seen after the next fence.
-    acquired: Known,
-    /// What they have met of other blocks, to be seen after the next fence whose scope goes beyond the block.
-    acquired_beyond: Known,
+#[derive(Debug)]
+struct Prepared<T> {
+    /// What the last fence of this scope or a wider one made ready to be published by strong writes.
+    released: ByScope<Option<Arc<Snapshot<T>>>>,
+    /// What strong reads have met that is for threads of this scope, to be seen after the next fence whose scope is as wide.
+    acquired: ByScope<Known>,
 }
 
-/// What was published at an address.
-#[derive(Clone, Debug, Default)]
+impl<T> Default for Prepared<T> {
+    fn default() -> Prepared<T> {
+        Prepared {
+            released: Default::default(),
+            acquired: Default::default(),
+        }
+    }
+}
+
+/// The threads that a scope means to some of them, by the scope and the number of their group.
+type Group = (Scope, u32);
+
+/// What was published at an address, for each group: by those of its threads whose scope includes the group, for those of its
+/// threads whose scope does.
+#[derive(Debug, Default)]
 struct Published {
-    /// By threads of each block, for threads of the same block.
-    within: Vec<Known>,
-    /// By those whose scope goes beyond their block, for those whose scope does.
-    beyond: Known,
+    groups: Vec<(Group, Known)>,
 }
 
 impl Published {
-    fn within(&mut self, block: u32) -> &mut Known {
-        let block = block as usize;
-        if self.within.len() <= block {
-            self.within.resize(block + 1, Known::default());
-        }
-        &mut self.within[block]
+    /// What threads of a group learn, if something was published for them.
+    fn get(&self, group: Group) -> Option<&Known> {
+        let found = self.groups.iter().find(|(other, _)| *other == group);
+        found.map(|(_, known)| known)
     }
 
-    fn is_empty(&self) -> bool {
-        self.beyond.is_empty() && self.within.iter().all(Known::is_empty)
+    fn get_mut(&mut self, group: Group) -> &mut Known {
+        let found = self.groups.iter().position(|(other, _)| *other == group);
+        let index = found.unwrap_or_else(|| {
+            self.groups.push((group, Known::default()));
+            self.groups.len() - 1
+        });
+        &mut self.groups[index].1
+    }
+
+    /// A write of this scope goes on with the release sequence: nobody beyond it reads from the write what others have published.
+    fn narrow(&mut self, scope: Scope) {
+        self.groups.retain(|((wider, _), _)| *wider <= scope);
     }
 }
 
@@ -67,45 +84,56 @@ pub(super) enum Write {
 }
 
 /// The releases and acquires of a cluster.
-#[derive(Debug, Default)]
-pub(super) struct Releases {
+#[derive(Debug)]
+pub(super) struct Releases<T> {
     /// By thread, of those that have used fences or strong accesses.
-    prepared: FxHashMap<Thread, Prepared>,
+    prepared: FxHashMap<T, Prepared<T>>,
     /// What was released at an address (an atomic variable, an mbarrier).
     locations: FxHashMap<Location, Published>,
 }
 
-/// Whether a scope includes the other blocks of the cluster.
-fn is_beyond(scope: Scope) -> bool {
-    scope > Scope::Block
-}
+impl<T: Number> Releases<T> {
+    /// None yet.
+    pub fn new() -> Releases<T> {
+        Releases {
+            prepared: FxHashMap::default(),
+            locations: FxHashMap::default(),
+        }
+    }
 
-impl Releases {
     /// A new cluster begins.
     pub fn start(&mut self) {
         self.prepared.clear();
         self.locations.clear();
     }
 
-    /// A fence by one thread: releases for later strong writes, and acquires what earlier strong reads met.
-    pub fn fence(&mut self, clocks: &mut Clocks, thread: Thread, scope: Scope) {
-        let prepared = self.prepared.entry(thread).or_default();
-        clocks.learn(thread, &std::mem::take(&mut prepared.acquired));
-        if is_beyond(scope) {
-            clocks.learn(thread, &std::mem::take(&mut prepared.acquired_beyond));
-        }
-        let released = Arc::new(clocks.snapshot(thread));
-        if is_beyond(scope) {
-            prepared.released_beyond = Some(released.clone());
-        }
-        prepared.released = Some(released);
+    /// Whether nothing has been released or is about to be.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.prepared.is_empty() && self.locations.is_empty()
     }
 
-    /// What the last fence of a thread made ready for threads of other blocks.
-    pub fn ready(&self, clocks: &Clocks, thread: Thread) -> Option<Known> {
+    /// A fence by one thread: releases for later strong writes, and acquires what earlier strong reads met.
+    pub fn fence(&mut self, clocks: &mut Clocks<T>, thread: T, scope: Scope) {
+        let prepared = self.prepared.entry(thread).or_default();
+        for included in [Scope::Block, Scope::Cluster, Scope::Device, Scope::System] {
+            if included <= scope {
+                let acquired = &mut prepared.acquired[included as usize];
+                clocks.learn(thread, &std::mem::take(acquired));
+            }
+        }
+        let released = Arc::new(clocks.snapshot(thread));
+        for included in clocks.topology().scopes(scope) {
+            prepared.released[included as usize] = Some(released.clone());
+        }
+    }
+
+    /// What the last fence of a thread made ready for the other blocks of its cluster.
+    pub fn ready(&self, clocks: &Clocks<T>, thread: T) -> Option<Known> {
         let prepared = self.prepared.get(&thread)?;
+        let released = prepared.released[Scope::Cluster as usize].as_ref()?;
         let mut known = Known::default();
-        clocks.add_snapshot(&mut known, prepared.released_beyond.as_ref()?);
+        clocks.add_snapshot(&mut known, released);
         Some(known)
     }
 
@@ -113,40 +141,36 @@ impl Releases {
     /// made ready.
     pub fn publish(
         &mut self,
-        clocks: &mut Clocks,
-        thread: Thread,
+        clocks: &mut Clocks<T>,
+        thread: T,
         location: Location,
         scope: Scope,
         releases: bool,
         write: Write,
     ) {
-        let (within, beyond) = if releases {
-            let own = Arc::new(clocks.snapshot(thread));
-            (Some(own.clone()), Some(own))
-        } else {
-            match self.prepared.get(&thread) {
-                Some(prepared) => (prepared.released.clone(), prepared.released_beyond.clone()),
-                None => (None, None),
-            }
+        let own = releases.then(|| Arc::new(clocks.snapshot(thread)));
+        let prepared = self.prepared.get(&thread);
+        let released = |scope: Scope| match &own {
+            Some(own) => Some(own),
+            None => prepared?.released[scope as usize].as_ref(),
         };
-        let beyond = beyond.filter(|_| is_beyond(scope) && clocks.blocks() > 1);
-        if within.is_none() && self.locations.is_empty() {
+        let is_nothing = released(Scope::Block).is_none();
+        if is_nothing && self.locations.is_empty() {
             return;
         }
         let published = self.locations.entry(location).or_default();
-        if write == Write::Plain {
-            *published = Published::default();
-        } else if !is_beyond(scope) {
-            // Nobody of another block reads, from a write whose scope ends here, what was written before it.
-            published.beyond = Known::default();
+        match write {
+            Write::Plain => *published = Published::default(),
+            Write::Update => published.narrow(scope),
         }
-        if let Some(within) = within {
-            clocks.add_snapshot(published.within(clocks.position(thread).0), &within);
+        let block = clocks.position(thread).0;
+        for scope in clocks.topology().scopes(scope) {
+            if let Some(released) = released(scope) {
+                let group = (scope, clocks.topology().group(block, scope));
+                clocks.add_snapshot(published.get_mut(group), released);
+            }
         }
-        if let Some(beyond) = beyond {
-            clocks.add_snapshot(&mut published.beyond, &beyond);
-        }
-        if published.is_empty() {
+        if published.groups.is_empty() {
             self.locations.remove(&location);
         }
     }
@@ -155,8 +179,8 @@ impl Releases {
     /// after its next fence.
     pub fn observe(
         &mut self,
-        clocks: &mut Clocks,
-        thread: Thread,
+        clocks: &mut Clocks<T>,
+        thread: T,
         location: Location,
         scope: Scope,
         acquires: bool,
@@ -164,21 +188,17 @@ impl Releases {
         let Some(published) = self.locations.get(&location) else {
             return;
         };
-        let block = clocks.position(thread).0 as usize;
-        let nothing = Known::default();
-        let within = published.within.get(block).unwrap_or(&nothing);
-        let beyond = if is_beyond(scope) {
-            &published.beyond
-        } else {
-            &nothing
-        };
-        if acquires {
-            clocks.learn(thread, within);
-            clocks.learn(thread, beyond);
-        } else {
-            let prepared = self.prepared.entry(thread).or_default();
-            prepared.acquired.join(within);
-            prepared.acquired_beyond.join(beyond);
+        let block = clocks.position(thread).0;
+        for &((included, group), ref known) in &published.groups {
+            if included > scope || group != clocks.topology().group(block, included) {
+                continue;
+            }
+            if acquires {
+                clocks.learn(thread, known);
+            } else {
+                let prepared = self.prepared.entry(thread).or_default();
+                prepared.acquired[included as usize].join(known);
+            }
         }
     }
 
@@ -186,7 +206,7 @@ impl Releases {
     /// acquire or only release. False if it has to be done lane by lane.
     pub fn synchronise_warp(
         &mut self,
-        clocks: &mut Clocks,
+        clocks: &mut Clocks<T>,
         (block, warp, mask): (u32, u32, u32),
         location: Location,
         class: AccessClass,
@@ -201,29 +221,30 @@ impl Releases {
         }
         if acquires {
             if let Some(published) = self.locations.get(&location) {
-                if let Some(within) = published.within.get(block as usize) {
-                    clocks.learn_all(block, warp, mask, within);
-                }
-                if is_beyond(class.scope) {
-                    clocks.learn_all(block, warp, mask, &published.beyond);
+                for scope in [Scope::Block, Scope::Cluster, Scope::Device, Scope::System] {
+                    let group = (scope, clocks.topology().group(block, scope));
+                    if scope <= class.scope
+                        && let Some(known) = published.get(group)
+                    {
+                        clocks.learn_all(block, warp, mask, known);
+                    }
                 }
             }
             return true;
         }
         let snapshot = clocks.snapshot_warp(block, warp);
         let published = self.locations.entry(location).or_default();
-        clocks.add_snapshot(published.within(block), &snapshot);
-        if !is_beyond(class.scope) {
-            published.beyond = Known::default();
-        } else if clocks.blocks() > 1 {
-            clocks.add_snapshot(&mut published.beyond, &snapshot);
+        published.narrow(class.scope);
+        for scope in clocks.topology().scopes(class.scope) {
+            let group = (scope, clocks.topology().group(block, scope));
+            clocks.add_snapshot(published.get_mut(group), &snapshot);
         }
         true
     }
 
     /// A thread starts an operation that the mbarrier at a location counts: whoever learns of its completion has seen what the
     /// thread has.
-    pub fn start_operation(&mut self, clocks: &mut Clocks, thread: Thread, location: Location) {
+    pub fn start_operation(&mut self, clocks: &mut Clocks<T>, thread: T, location: Location) {
         let snapshot = clocks.snapshot(thread);
         let mut known = Known::default();
         clocks.add_snapshot(&mut known, &snapshot);
@@ -231,13 +252,14 @@ impl Releases {
     }
 
     /// The mbarrier at a location has counted operations of an agent, all those of lower epochs.
-    pub fn count(&mut self, clocks: &Clocks, location: Location, agent: Agent, epoch: u32) {
+    pub fn count(&mut self, clocks: &Clocks<T>, location: Location, agent: T, epoch: u32) {
         self.tell_all(clocks, location, |within| within.learn_done(agent, epoch));
     }
 
     /// Adds to what threads of every block learn at a location, whatever their scope.
-    fn tell_all(&mut self, clocks: &Clocks, location: Location, tell: impl Fn(&mut Known)) {
+    fn tell_all(&mut self, clocks: &Clocks<T>, location: Location, tell: impl Fn(&mut Known)) {
         let published = self.locations.entry(location).or_default();
-        (0..clocks.blocks()).for_each(|block| tell(published.within(block)));
+        let blocks = 0..clocks.topology().blocks();
+        blocks.for_each(|block| tell(published.get_mut((Scope::Block, block))));
     }
 }

@@ -10,6 +10,7 @@
 
 use super::access::{Access, AccessClass};
 use super::clock::Clocks;
+use super::known::ClusterThread;
 use super::pattern::{Pattern, RUN_LANES, RunPattern};
 
 /// `epoch << 12 | warp << 6 | lane`, or one of the numbers below in place of the warp or the lane. The epoch counts from the
@@ -60,7 +61,7 @@ impl Thresholds {
 
 /// The thresholds of a warp, computed when they are first asked for and kept as long as its lanes learn nothing.
 pub(super) struct LazyThresholds<'a> {
-    pub clocks: &'a Clocks,
+    pub clocks: &'a Clocks<ClusterThread>,
     pub block: u32,
     pub warp: u32,
     /// The base of the block's stamps.

@@ -4,9 +4,11 @@ use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 use super::*;
 
+mod async_copies;
 mod asynchronous;
 mod mbarriers;
 mod scope;
+mod shadow;
 mod stamps;
 
 const THREADS: u32 = 128;
@@ -47,6 +49,7 @@ pub(super) fn access_by(
         scope: class.scope,
         proxy: class.proxy,
         object: ObjectUse::Data,
+        synchronises: true,
         site,
     }
 }
@@ -56,11 +59,31 @@ struct Machine {
     shared: SharedMemory,
 }
 
+/// Values that are all the same.
+struct Same;
+
+impl Values for Same {
+    fn unchanged(&self, _: usize) -> bool {
+        true
+    }
+    fn equal(&self, _: usize, _: usize) -> bool {
+        true
+    }
+}
+
 impl Machine {
     fn new(blocks: u32) -> Machine {
         let mut shared = SharedMemory::new(blocks, THREADS, 4096, true, true);
         shared.start();
         shared.assume_initialised(0, 4096 * blocks);
+        Machine { shared }
+    }
+
+    /// That checks every access by the shadow.
+    fn without_stamps(blocks: u32) -> Machine {
+        let shared = SharedMemory::new(blocks, THREADS, 4096, true, false);
+        let mut shared = shared.with_async_proxy().without_stamps();
+        shared.start();
         Machine { shared }
     }
 
@@ -241,15 +264,6 @@ fn one_instruction_can_race_with_itself() {
 
 #[test]
 fn writing_the_same_value_again_is_harmless() {
-    struct Same;
-    impl Values for Same {
-        fn unchanged(&self, _: usize) -> bool {
-            true
-        }
-        fn equal(&self, _: usize, _: usize) -> bool {
-            true
-        }
-    }
     let mut shared = Machine::new(1).shared;
     let mut write = |warp, values: &dyn Values| {
         shared.access(&access_by(warp, 1, &[8; 32], 4, WRITE, 7), values)
@@ -257,6 +271,19 @@ fn writing_the_same_value_again_is_harmless() {
     assert_eq!(write(0, &()), None);
     assert_eq!(write(1, &Same), None);
     race(write(2, &()));
+    // Of two weak writes alone: whoever reads, or changes what others may change meanwhile, is not helped by equal values.
+    for (first, then) in [
+        (READ, WRITE),
+        (WRITE, READ),
+        (WRITE, ATOMIC),
+        (WRITE, STRONG_WRITE),
+    ] {
+        let mut shared = Machine::new(1).shared;
+        let mut access =
+            |warp, class| shared.access(&access_by(warp, 1, &[8; 32], 4, class, 7), &Same);
+        assert_eq!(access(0, first), None);
+        race(access(1, then));
+    }
 }
 
 #[test]

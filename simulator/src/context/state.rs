@@ -254,7 +254,7 @@ impl Context {
         let limit = lock(&self.limits).malloc_heap;
         let room = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit);
         self.heap_used
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
+            .try_update(Ordering::AcqRel, Ordering::Acquire, room)
             .is_ok()
     }
 

@@ -8,6 +8,8 @@ mod profile;
 mod visible;
 
 pub(crate) use bus_address::{BusAddress, bus_address};
-pub(crate) use capacity::{exceeds_host, give_memory, memory_info, take_memory};
+pub(crate) use capacity::{
+    PIECE, exceeds_host, give_memory, memory_info, take_memory, total_memory,
+};
 pub(crate) use catalog::{DRIVER_VERSION, compute_capability, profile};
 pub(crate) use visible::{count, identity, in_machine};

@@ -107,11 +107,6 @@ impl Checks {
         barriers: false,
         mbarriers: false,
     };
-
-    /// Whether the accesses to shared memory are followed.
-    pub(crate) fn follow_shared_memory(self) -> bool {
-        self.races || self.uninitialised || self.mbarriers
-    }
 }
 
 /// Everything a grid runs in.

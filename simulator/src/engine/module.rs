@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::exec::level::VectorLevel;
-use super::program::Program;
+use super::program::{Program, Uses};
 
 /// Why a module was refused: the place in the PTX text and what was wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,8 +87,10 @@ pub struct Kernel {
     pub(crate) dynamic_shared_base: u32,
     /// Addresses of the module's constant memory.
     pub(crate) constants: (u64, u64),
-    /// Whether it can come to an instruction that accesses memory by the asynchronous proxy.
-    pub(crate) uses_async_proxy: bool,
+    /// Bytes of constant memory that the module takes.
+    pub(crate) constant_bytes: u64,
+    /// What the instructions do that it can come to.
+    pub(crate) uses: Uses,
 }
 
 impl Kernel {

@@ -23,6 +23,22 @@ pub(crate) struct CallSite {
     pub results: Vec<Passed>,
 }
 
+/// What instructions do that the checks prepare for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uses {
+    /// They access memory by the asynchronous proxy.
+    pub async_proxy: bool,
+    /// They initialise mbarriers.
+    pub mbarriers: bool,
+}
+
+impl std::ops::BitOrAssign for Uses {
+    fn bitor_assign(&mut self, other: Uses) {
+        self.async_proxy |= other.async_proxy;
+        self.mbarriers |= other.mbarriers;
+    }
+}
+
 /// A function.
 #[derive(Debug, Default)]
 pub(crate) struct Function {
@@ -35,12 +51,14 @@ pub(crate) struct Function {
     pub constants: Aligned,
     /// Size of the register frame.
     pub frame_bytes: u32,
+    /// The places of registers in the frame. None overlaps another.
+    pub registers: Vec<Passed>,
     /// Registers that may be read before they are written, as (offset, bytes): they start as zero.
     pub zeroed: Vec<(u32, u32)>,
     pub local_bytes: u32,
     pub local_align: u32,
-    /// Whether an instruction of it accesses memory by the asynchronous proxy.
-    pub uses_async_proxy: bool,
+    /// What its instructions do.
+    pub uses: Uses,
     pub calls: Vec<CallSite>,
     pub formals: Vec<Passed>,
     pub returns: Vec<Passed>,
@@ -160,18 +178,16 @@ impl Program {
         )
     }
 
-    /// Whether an instruction that a function can come to, by its calls too, accesses memory by the asynchronous proxy. An indirect
-    /// call may come to any function.
-    pub fn uses_async_proxy(&self, function: u32) -> bool {
+    /// What the instructions do that a function can come to, by its calls too. An indirect call may come to any function.
+    pub fn uses(&self, function: u32) -> Uses {
+        let mut uses = Uses::default();
         let (mut reached, mut rest) = (vec![false; self.functions.len()], vec![function]);
         while let Some(number) = rest.pop() {
             if std::mem::replace(&mut reached[number as usize], true) {
                 continue;
             }
             let function = &self.functions[number as usize];
-            if function.uses_async_proxy {
-                return true;
-            }
+            uses |= function.uses;
             for call in &function.calls {
                 match call.callee {
                     Some(callee) => rest.push(callee),
@@ -180,7 +196,7 @@ impl Program {
                 }
             }
         }
-        false
+        uses
     }
 
     /// A function and the source location of one of its instructions, with the calls that were inlined around it.

@@ -41,7 +41,7 @@ impl Pool<'_> {
             })
         });
         let warp = &resident.warps[warp];
-        let mut frames = source_frames(warp, self.grid.program);
+        let mut frames = source_frames(warp, self.grid.program, fault.lane as usize);
         let (mut block, mut index) = (warp.block, warp.index);
         if let Some(issuer) = fault.issuer {
             if (issuer.block, issuer.warp) != (block, index) {
@@ -150,18 +150,17 @@ impl Pool<'_> {
     }
 }
 
-/// The functions that a warp is in, the innermost first, with the present location in each.
-fn source_frames(warp: &Warp, program: &Program) -> Vec<Frame> {
+/// The functions that a lane of a warp's current group is in, the innermost first, with the present location in each.
+fn source_frames(warp: &Warp, program: &Program, lane: usize) -> Vec<Frame> {
     let mut frames = vec![program.frame(warp.function_of(program), warp.pc)];
     let mut frame = &warp.frames[warp.frame as usize];
-    while let Some(caller) = warp
-        .frames
-        .get(frame.parent as usize)
-        .filter(|_| frames.len() <= MAX_CALLERS)
+    while let Some(caller) = frame.caller(lane)
+        && let Some(outer) = warp.frames.get(caller.parent as usize)
+        && frames.len() <= MAX_CALLERS
     {
-        let function = &program.functions[caller.function as usize];
-        frames.push(program.frame(function, frame.return_pc - 1));
-        frame = caller;
+        let function = &program.functions[outer.function as usize];
+        frames.push(program.frame(function, caller.return_pc - 1));
+        frame = outer;
     }
     frames
 }

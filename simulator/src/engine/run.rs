@@ -127,7 +127,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
         seed: environment.seed,
         workspace: 0,
-        uses_async_proxy: kernel.uses_async_proxy,
+        uses: kernel.uses,
     })
 }
 

@@ -66,7 +66,11 @@ fn label(node: &Node, verbose: bool) -> String {
         Operation::Kernel(launch) => launch.function.kernel.name.replace('"', "'"),
         Operation::Copy(copy) => format!("MEMCPY\\n{} bytes", copy.bytes()),
         Operation::StagedCopy(copy, _) => format!("MEMCPY\\n{} bytes", copy.bytes()),
-        Operation::Fill(fill) => format!("MEMSET\\n{} x {} elements", fill.width, fill.height),
+        Operation::Fill(fill) => format!(
+            "MEMSET\\n{} x {} elements",
+            fill.asked().width,
+            fill.asked().height
+        ),
         Operation::Host(_) => "HOST".to_owned(),
         Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
         Operation::EventWait(_) => "EVENT_WAIT".to_owned(),
@@ -82,11 +86,13 @@ fn label(node: &Node, verbose: bool) -> String {
         }
         Operation::Fill(fill) if verbose => format!(
             "{name}\\naddress {:#x}\\nvalue {}",
-            fill.address, fill.value
+            fill.asked().address,
+            fill.asked().value
         ),
         Operation::Copy(copy) if verbose => format!(
             "{name}\\n{:#x} from {:#x}",
-            copy.to.address, copy.from.address
+            copy.to.address(),
+            copy.from.address()
         ),
         _ => name,
     }

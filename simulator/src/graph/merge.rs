@@ -88,7 +88,7 @@ pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
                 .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }
         (Operation::Fill(old), Operation::Fill(new)) => {
-            let same_kind = old.height == 1 && new.height == 1;
+            let same_kind = old.asked().height == 1 && new.asked().height == 1;
             (!same_kind && old != new)
                 .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }

@@ -203,6 +203,9 @@ impl Graph {
         dependencies: &[Dependency],
         operation: NodeOperation,
     ) -> Result<Arc<Node>> {
+        if let NodeOperation::Single(Operation::Free(address)) = operation {
+            self.check_free(address)?;
+        }
         let mut body = lock(&self.body);
         let mut seen = HashSet::new();
         for dependency in dependencies {
@@ -225,6 +228,27 @@ impl Graph {
             }));
         body.nodes.push(Arc::clone(&node));
         Ok(node)
+    }
+
+    /// What a node of a graph frees was allocated by one, and is freed once in a graph.
+    fn check_free(&self, address: usize) -> Result {
+        let allocates = |node: &Node| match node.single_operation() {
+            Some(Operation::Allocate { address: made, .. }) => made == address,
+            _ => false,
+        };
+        let frees = |node: &Arc<Node>| match node.single_operation() {
+            Some(Operation::Free(freed)) => freed == address,
+            _ => false,
+        };
+        if self.nodes().iter().any(frees) || !NODES.any(allocates) {
+            return Err(code::INVALID_VALUE);
+        }
+        Ok(())
+    }
+
+    /// Whether a conditional handle was made for this graph.
+    pub(crate) fn has_condition(&self, handle: u64) -> bool {
+        lock(&self.body).conditions.contains(&handle)
     }
 
     /// Adds edges; refuses those that exist, leave the graph, or close a cycle. All or none are added.

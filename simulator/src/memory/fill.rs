@@ -1,7 +1,9 @@
 //! Fills of up to two dimensions, checked when they are issued and again when they run.
 
-use super::allocation::{AllocationKind, AllocationState};
+use super::allocation::AllocationKind;
+use super::extent::{Extent, Layout, product};
 use super::guest::{self, FillValue};
+use super::pointer::PointerInfo;
 use super::space::Memory;
 use crate::error::{Result, code};
 
@@ -17,59 +19,86 @@ pub(crate) struct Fill {
     pub(crate) height: usize,
 }
 
+/// A fill whose memory was there when it was issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckedFill {
+    asked: Fill,
+    extent: Extent,
+    layout: Layout,
+}
+
 impl Fill {
     /// Checks the element's size and alignment and that the memory is there.
-    pub(crate) fn check(self) -> Result<Self> {
+    pub(crate) fn check(self) -> Result<CheckedFill> {
         if !matches!(self.element, 1 | 2 | 4) || !self.address.is_multiple_of(self.element) {
             return Err(code::INVALID_VALUE);
         }
-        if self.height > 1
-            && (self.pitch < self.width * self.element || !self.pitch.is_multiple_of(self.element))
-        {
+        let row = product(&[self.width, self.element]).ok_or(code::INVALID_VALUE)?;
+        if self.height > 1 && (self.pitch < row || !self.pitch.is_multiple_of(self.element)) {
             return Err(code::INVALID_VALUE);
         }
-        if self.span() > 0 && !Memory::global().is_live(self.address, self.span()) {
+        let extent = Extent::new(row, self.height, 1)?;
+        let layout = Layout::new(self.address, [0; 3], [self.pitch, 0], &extent)?;
+        if !extent.is_empty() && !Memory::global().is_live(self.address, layout.span()) {
             return Err(code::INVALID_VALUE);
         }
-        Ok(self)
-    }
-
-    fn span(&self) -> usize {
-        if self.width == 0 || self.height == 0 {
-            return 0;
-        }
-        self.width * self.element + (self.height - 1) * self.pitch
+        Ok(CheckedFill {
+            asked: self,
+            extent,
+            layout,
+        })
     }
 
     /// Whether the memory is of a stream-ordered pool.
     pub(crate) fn is_pool_memory(&self) -> bool {
-        Memory::global()
-            .detail(self.address)
-            .is_some_and(|(info, detail)| {
-                info.state == AllocationState::Live
-                    && matches!(detail.kind, AllocationKind::Pool(_))
-            })
+        matches!(self.kind(), Some(AllocationKind::Pool(_)))
+    }
+
+    /// Whether the host reads the memory without a copy: page-locked or managed memory.
+    pub(crate) fn is_host_visible(&self) -> bool {
+        matches!(
+            self.kind(),
+            Some(AllocationKind::Pinned(_) | AllocationKind::Managed)
+        )
+    }
+
+    /// What the memory is, if it is allocated or registered.
+    fn kind(&self) -> Option<AllocationKind> {
+        PointerInfo::of(self.address).map(|known| known.kind)
+    }
+}
+
+impl CheckedFill {
+    /// What was asked for.
+    pub(crate) fn asked(&self) -> &Fill {
+        &self.asked
     }
 
     pub(crate) fn execute(&self) -> core::result::Result<(), String> {
-        if self.span() == 0 {
+        let Fill {
+            address,
+            value,
+            element,
+            width,
+            ..
+        } = self.asked;
+        if self.extent.is_empty() {
             return Ok(());
         }
-        if !Memory::global().is_live(self.address, self.span()) {
+        if !Memory::global().is_live(address, self.layout.span()) {
             return Err(format!(
-                "a memset of {} bytes started after {:#x} had been freed",
-                self.span(),
-                self.address
+                "a memset of {} bytes started after {address:#x} had been freed",
+                self.layout.span(),
             ));
         }
-        let value = match self.element {
-            1 => FillValue::U8(self.value as u8),
-            2 => FillValue::U16(self.value as u16),
-            _ => FillValue::U32(self.value),
+        let value = match element {
+            1 => FillValue::U8(value as u8),
+            2 => FillValue::U16(value as u16),
+            _ => FillValue::U32(value),
         };
-        for y in 0..self.height {
+        for y in 0..self.extent.height() {
             // SAFETY: all rows were just found inside a live allocation; `check` has made sure of the alignment of address and pitch.
-            unsafe { guest::fill(self.address + y * self.pitch, value, self.width) };
+            unsafe { guest::fill(self.layout.start(y, 0), value, width) };
         }
         Ok(())
     }

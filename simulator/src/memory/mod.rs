@@ -12,7 +12,7 @@
 //! | `space` | [`Memory`]: both together, and registered host ranges |
 //! | `engine_view` | the address space as the engine sees it |
 //! | `guest` | the only access to the bytes of guest memory outside the engine |
-//! | `transfer`, `fill` | copies and memsets |
+//! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
@@ -20,6 +20,7 @@ mod accounting;
 mod allocation;
 mod arena;
 mod engine_view;
+mod extent;
 mod fill;
 pub(crate) mod guest;
 pub(crate) mod hints;
@@ -35,7 +36,7 @@ pub(crate) use accounting::{
 pub use allocation::{
     AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange,
 };
-pub(crate) use fill::Fill;
+pub(crate) use fill::{CheckedFill, Fill};
 pub(crate) use pointer::PointerInfo;
 pub use space::Memory;
 pub(crate) use transfer::{EndMemory, Transfer};

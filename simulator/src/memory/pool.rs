@@ -2,7 +2,7 @@
 //!
 //! Every allocation has an address of its own (see [`crate::memory`]), so that using memory after its free in stream order shows. What
 //! a pool reuses is therefore not addresses but bytes: memory freed into it is *cached* and serves later requests before the pool takes
-//! more from the device; a synchronisation gives back what exceeds the release threshold.
+//! more from the device, in large pieces; a synchronisation gives back what exceeds the release threshold.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -13,6 +13,9 @@ use crate::error::{Result, code};
 use crate::registry::Registry;
 use crate::sync::lock;
 use warpsmith_abi::{CUmemPool_attribute, CUmemoryPool};
+
+/// What a pool takes from its device at once.
+const LIKED: usize = 32 << 20;
 
 /// All pools that the program can name.
 pub(crate) static POOLS: Registry<Pool> = Registry::new();
@@ -55,7 +58,12 @@ impl Pool {
     /// Takes memory for an allocation of a context and gives its address.
     pub(crate) fn allocate(&self, context: u64, bytes: usize) -> Result<usize> {
         let mut usage = lock(&self.usage);
-        if usage.destroyed || (self.max_size > 0 && usage.used + bytes > self.max_size) {
+        let limit = if self.max_size > 0 {
+            self.max_size
+        } else {
+            usize::MAX
+        };
+        if usage.destroyed || bytes > limit.saturating_sub(usage.used) {
             return Err(code::OUT_OF_MEMORY);
         }
         if !self.reserve(&mut usage, bytes) {
@@ -66,6 +74,8 @@ impl Pool {
             Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync")
         else {
             usage.used -= bytes;
+            drop(usage);
+            self.trim(0);
             return Err(code::OUT_OF_MEMORY);
         };
         Ok(base)
@@ -74,10 +84,18 @@ impl Pool {
     /// Counts bytes as used: cached ones first, then the device's.
     fn reserve(&self, usage: &mut PoolUsage, bytes: usize) -> bool {
         let cached = usage.reserved - usage.used;
-        let more = bytes.saturating_sub(cached);
-        if device::exceeds_host(bytes) || !device::take_memory(self.device, more) {
+        let missing = bytes.saturating_sub(cached);
+        if device::exceeds_host(bytes) {
             return false;
         }
+        // Less than it likes to take if that is all there is.
+        let taken = [LIKED, device::PIECE]
+            .into_iter()
+            .filter_map(|piece| missing.checked_next_multiple_of(piece))
+            .find(|&more| more == 0 || device::take_memory(self.device, more));
+        let Some(more) = taken else {
+            return false;
+        };
         usage.reserved += more;
         usage.used += bytes;
         usage.reserved_high = usage.reserved_high.max(usage.reserved);
@@ -102,9 +120,12 @@ impl Pool {
     /// Gives unused memory back to the device until `keep` bytes are left.
     pub(crate) fn trim(&self, keep: usize) {
         let mut usage = lock(&self.usage);
-        let left = usage.reserved.min(keep.max(usage.used));
-        device::give_memory(self.device, usage.reserved - left);
-        usage.reserved = left;
+        let left = keep.max(usage.used).div_ceil(LIKED);
+        let left = usage.reserved.min(left.saturating_mul(LIKED));
+        if left < usage.reserved {
+            device::give_memory(self.device, usage.reserved - left);
+            usage.reserved = left;
+        }
     }
 
     /// Ends the pool: its unused memory goes back to the device.

@@ -39,6 +39,11 @@ impl Memory {
         (self.arena.base(), self.arena.len())
     }
 
+    /// Whether an address lies in the arena.
+    pub(super) fn contains(&self, address: usize) -> bool {
+        self.arena.contains(address)
+    }
+
     /// Allocates `len` bytes at a page's start; `None` when there is no room. The bytes are zero.
     pub fn allocate(
         &self,

@@ -1,5 +1,6 @@
 //! Copies of up to three dimensions, checked when they are issued and again when they run.
 
+use super::extent::{Extent, Layout, product};
 use super::guest;
 use super::space::Memory;
 use crate::error::{Result, code};
@@ -14,13 +15,11 @@ pub(crate) enum EndMemory {
     Pageable,
 }
 
-/// One end of a copy: the first byte's address and the distances of rows and slices.
+/// One end of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
-    pub(crate) address: usize,
+    layout: Layout,
     pub(crate) memory: EndMemory,
-    pub(crate) row: usize,
-    pub(crate) slice: usize,
 }
 
 /// A copy.
@@ -28,9 +27,7 @@ pub(crate) struct End {
 pub(crate) struct Transfer {
     pub(crate) from: End,
     pub(crate) to: End,
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) depth: usize,
+    extent: Extent,
     /// What was asked for, for `cuGraphMemcpyNodeGetParams`.
     asked: Option<(CUmemorytype, CUmemorytype)>,
 }
@@ -44,68 +41,73 @@ impl Transfer {
         from_type: CUmemorytype,
         bytes: usize,
     ) -> Result<Self> {
-        let end = |address, kind| End::new(address, kind, bytes, bytes, [bytes, 1, 1]);
+        let extent = Extent::new(bytes, 1, 1)?;
+        let end = |address, kind| {
+            let layout = Layout::new(address, [0; 3], [bytes, bytes], &extent)?;
+            End::new(layout, kind, &extent)
+        };
         Ok(Self {
             from: end(from, from_type)?,
             to: end(to, to_type)?,
-            width: bytes,
-            height: 1,
-            depth: 1,
+            extent,
             asked: Some((to_type, from_type)),
         })
     }
 
     pub(crate) fn two_dimensional(copy: &CUDA_MEMCPY2D) -> Result<Self> {
-        let size = [copy.WidthInBytes, copy.Height, 1];
-        let pitch = |pitch: usize| if pitch == 0 { copy.WidthInBytes } else { pitch };
-        let (from_row, to_row) = (pitch(copy.srcPitch), pitch(copy.dstPitch));
-        let from = base(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice)?;
-        let to = base(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice)?;
+        let extent = Extent::new(copy.WidthInBytes, copy.Height, 1)?;
+        let end = |kind, host, device, [x, y]: [usize; 2], pitch| {
+            let row = if pitch == 0 { copy.WidthInBytes } else { pitch };
+            let layout = Layout::new(base(kind, host, device)?, [x, y, 0], [row, 0], &extent)?;
+            End::new(layout, kind, &extent)
+        };
         Ok(Self {
-            from: End::new(
-                from + copy.srcY * from_row + copy.srcXInBytes,
+            from: end(
                 copy.srcMemoryType,
-                from_row,
-                0,
-                size,
+                copy.srcHost as usize,
+                copy.srcDevice,
+                [copy.srcXInBytes, copy.srcY],
+                copy.srcPitch,
             )?,
-            to: End::new(
-                to + copy.dstY * to_row + copy.dstXInBytes,
+            to: end(
                 copy.dstMemoryType,
-                to_row,
-                0,
-                size,
+                copy.dstHost as usize,
+                copy.dstDevice,
+                [copy.dstXInBytes, copy.dstY],
+                copy.dstPitch,
             )?,
-            width: size[0],
-            height: size[1],
-            depth: 1,
+            extent,
             asked: Some((copy.dstMemoryType, copy.srcMemoryType)),
         })
     }
 
     pub(crate) fn three_dimensional(copy: &CUDA_MEMCPY3D) -> Result<Self> {
-        let size = [copy.WidthInBytes, copy.Height, copy.Depth];
-        let pitch = |pitch: usize| if pitch == 0 { copy.WidthInBytes } else { pitch };
-        let rows = |rows: usize| if rows == 0 { copy.Height } else { rows };
-        let (from_row, to_row) = (pitch(copy.srcPitch), pitch(copy.dstPitch));
-        let (from_slice, to_slice) = (
-            from_row * rows(copy.srcHeight),
-            to_row * rows(copy.dstHeight),
-        );
-        let from = base(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice)?
-            + copy.srcZ * from_slice
-            + copy.srcY * from_row
-            + copy.srcXInBytes;
-        let to = base(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice)?
-            + copy.dstZ * to_slice
-            + copy.dstY * to_row
-            + copy.dstXInBytes;
+        let extent = Extent::new(copy.WidthInBytes, copy.Height, copy.Depth)?;
+        let end = |kind, host, device, offset, pitch, rows| {
+            let row = if pitch == 0 { copy.WidthInBytes } else { pitch };
+            let rows = if rows == 0 { copy.Height } else { rows };
+            let slice = product(&[row, rows]).ok_or(code::INVALID_VALUE)?;
+            let layout = Layout::new(base(kind, host, device)?, offset, [row, slice], &extent)?;
+            End::new(layout, kind, &extent)
+        };
         Ok(Self {
-            from: End::new(from, copy.srcMemoryType, from_row, from_slice, size)?,
-            to: End::new(to, copy.dstMemoryType, to_row, to_slice, size)?,
-            width: size[0],
-            height: size[1],
-            depth: size[2],
+            from: end(
+                copy.srcMemoryType,
+                copy.srcHost as usize,
+                copy.srcDevice,
+                [copy.srcXInBytes, copy.srcY, copy.srcZ],
+                copy.srcPitch,
+                copy.srcHeight,
+            )?,
+            to: end(
+                copy.dstMemoryType,
+                copy.dstHost as usize,
+                copy.dstDevice,
+                [copy.dstXInBytes, copy.dstY, copy.dstZ],
+                copy.dstPitch,
+                copy.dstHeight,
+            )?,
+            extent,
             asked: Some((copy.dstMemoryType, copy.srcMemoryType)),
         })
     }
@@ -118,28 +120,28 @@ impl Transfer {
         ));
         CUDA_MEMCPY3D {
             srcMemoryType: from,
-            srcHost: self.from.address as *const _,
-            srcDevice: self.from.address as CUdeviceptr,
-            srcPitch: self.from.row,
-            srcHeight: self.from.slice.checked_div(self.from.row).unwrap_or(0),
+            srcHost: self.from.address() as *const _,
+            srcDevice: self.from.address() as CUdeviceptr,
+            srcPitch: self.from.layout.row(),
+            srcHeight: self.from.rows(),
             dstMemoryType: to,
-            dstHost: self.to.address as *mut _,
-            dstDevice: self.to.address as CUdeviceptr,
-            dstPitch: self.to.row,
-            dstHeight: self.to.slice.checked_div(self.to.row).unwrap_or(0),
-            WidthInBytes: self.width,
-            Height: self.height,
-            Depth: self.depth,
+            dstHost: self.to.address() as *mut _,
+            dstDevice: self.to.address() as CUdeviceptr,
+            dstPitch: self.to.layout.row(),
+            dstHeight: self.to.rows(),
+            WidthInBytes: self.extent.width(),
+            Height: self.extent.height(),
+            Depth: self.extent.depth(),
             ..Default::default()
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.width * self.height * self.depth
+        self.extent.bytes()
     }
 
     pub(crate) fn is_linear(&self) -> bool {
-        self.height == 1 && self.depth == 1
+        self.extent.height() == 1 && self.extent.depth() == 1
     }
 
     /// The kinds of memory at both ends, destination first: what an update of a graph may not change.
@@ -154,39 +156,26 @@ impl Transfer {
     /// The source is readable.
     pub(crate) unsafe fn stage(&self) -> Vec<u8> {
         let mut staged = vec![0; self.bytes()];
-        let packed = End {
-            address: staged.as_mut_ptr().expose_provenance(),
-            memory: EndMemory::Pageable,
-            row: self.width,
-            slice: 0,
-        };
-        let packed = End {
-            slice: self.width * self.height,
-            ..packed
-        };
+        let to = self.staging(staged.as_mut_ptr().expose_provenance());
         // SAFETY: the staging buffer has the copy's size, and the source is readable by the caller's contract.
-        unsafe {
-            Self {
-                to: packed,
-                ..self.clone()
-            }
-            .copy()
-        };
+        unsafe { Self { to, ..self.clone() }.copy() };
         staged
     }
 
     /// The same copy out of a staging buffer.
     pub(crate) fn with_staged_source(&self, staged: &[u8]) -> Self {
-        let address = staged.as_ptr().expose_provenance();
-        let from = End {
-            address,
-            memory: EndMemory::Pageable,
-            row: self.width,
-            slice: self.width * self.height,
-        };
+        let from = self.staging(staged.as_ptr().expose_provenance());
         Self {
             from,
             ..self.clone()
+        }
+    }
+
+    /// A staging buffer as an end.
+    fn staging(&self, address: usize) -> End {
+        End {
+            layout: Layout::packed(address, &self.extent),
+            memory: EndMemory::Pageable,
         }
     }
 
@@ -198,13 +187,12 @@ impl Transfer {
     pub(crate) unsafe fn execute(&self) -> core::result::Result<(), String> {
         for (end, name) in [(&self.from, "source"), (&self.to, "destination")] {
             if end.memory == EndMemory::Known
-                && !Memory::global()
-                    .is_live(end.address, end.span([self.width, self.height, self.depth]))
+                && !Memory::global().is_live(end.address(), end.layout.span())
             {
                 return Err(format!(
                     "a copy of {} bytes started after its {name} at {:#x} had been freed",
                     self.bytes(),
-                    end.address
+                    end.address()
                 ));
             }
         }
@@ -217,12 +205,11 @@ impl Transfer {
     ///
     /// Both ends are valid.
     unsafe fn copy(&self) {
-        for z in 0..self.depth {
-            for y in 0..self.height {
-                let from = self.from.address + z * self.from.slice + y * self.from.row;
-                let to = self.to.address + z * self.to.slice + y * self.to.row;
+        for z in 0..self.extent.depth() {
+            for y in 0..self.extent.height() {
+                let (from, to) = (self.from.layout.start(y, z), self.to.layout.start(y, z));
                 // SAFETY: rows lie inside the two ends, which are valid by the caller's contract.
-                unsafe { guest::copy(to, from, self.width) };
+                unsafe { guest::copy(to, from, self.extent.width()) };
             }
         }
     }
@@ -240,31 +227,24 @@ fn base(kind: CUmemorytype, host: usize, device: CUdeviceptr) -> Result<usize> {
 }
 
 impl End {
-    fn new(
-        address: usize,
-        kind: CUmemorytype,
-        row: usize,
-        slice: usize,
-        size: [usize; 3],
-    ) -> Result<Self> {
+    fn new(layout: Layout, kind: CUmemorytype, extent: &Extent) -> Result<Self> {
         let mut end = Self {
-            address,
+            layout,
             memory: EndMemory::Known,
-            row,
-            slice,
         };
-        if size.contains(&0) {
+        if extent.is_empty() {
             return Ok(end);
         }
-        if (size[1] > 1 && row < size[0]) || address == 0 {
+        let address = layout.address();
+        if (extent.height() > 1 && layout.row() < extent.width()) || address == 0 {
             return Err(code::INVALID_VALUE);
         }
-        let live = Memory::global().is_live(address, end.span(size));
+        let live = Memory::global().is_live(address, layout.span());
         match kind {
             CUmemorytype::CU_MEMORYTYPE_DEVICE if !live => return Err(code::INVALID_VALUE),
             CUmemorytype::CU_MEMORYTYPE_DEVICE => {}
             // An address in the arena that is no live allocation cannot be the program's own memory.
-            _ if !live && Memory::global().detail(address).is_some() => {
+            _ if !live && Memory::global().contains(address) => {
                 return Err(code::INVALID_VALUE);
             }
             _ if !live => end.memory = EndMemory::Pageable,
@@ -274,11 +254,14 @@ impl End {
         Ok(end)
     }
 
-    /// Bytes from the first to the last.
-    fn span(&self, [width, height, depth]: [usize; 3]) -> usize {
-        if width == 0 || height == 0 || depth == 0 {
-            return 0;
-        }
-        width + (height - 1) * self.row + (depth - 1) * self.slice
+    /// The first byte's address.
+    pub(crate) fn address(&self) -> usize {
+        self.layout.address()
+    }
+
+    /// Rows from one slice to the next.
+    fn rows(&self) -> usize {
+        let rows = self.layout.slice().checked_div(self.layout.row());
+        rows.unwrap_or(0)
     }
 }

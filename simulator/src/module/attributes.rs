@@ -21,7 +21,7 @@ pub(crate) fn attribute(function: &Function, attribute: Attribute) -> Result<c_i
         }
         Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => max_threads(function) as c_int,
         Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => kernel.static_shared as c_int,
-        Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
+        Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => kernel.constant_bytes as c_int,
         Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => kernel.local_bytes as c_int,
         Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS => registers(function) as c_int,
         Attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION => function.target as c_int,

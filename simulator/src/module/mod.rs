@@ -13,4 +13,4 @@ pub(crate) use function::{FUNCTIONS, Function};
 pub(crate) use image::ptx_text;
 pub(crate) use load::load;
 pub(crate) use loaded::{MODULES, Module};
-pub(crate) use occupancy::{best_block, max_threads, resident_blocks};
+pub(crate) use occupancy::{best_block, max_threads, resident_blocks, volume};

@@ -9,15 +9,19 @@ pub(super) fn registers(function: &Function) -> u32 {
     function.kernel.registers.clamp(1, 255)
 }
 
+/// Threads of a block, or blocks of a cluster or grid, of these sizes; the largest number for more.
+pub(crate) fn volume(sizes: [u32; 3]) -> u32 {
+    sizes
+        .iter()
+        .fold(1u32, |all, &size| all.saturating_mul(size))
+}
+
 /// The largest block that a kernel can be launched with.
 pub(crate) fn max_threads(function: &Function) -> u32 {
     let device = device::profile(function.device);
     let most = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     let all = device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-    let bound = function
-        .kernel
-        .max_threads
-        .map_or(most, |size| size.iter().product());
+    let bound = function.kernel.max_threads.map_or(most, volume);
     let by_registers = all / (registers(function).next_multiple_of(8) * 32) * 32;
     // A kernel with launch bounds is compiled to fit them.
     if function.kernel.max_threads.is_some() {
@@ -46,11 +50,13 @@ pub(crate) fn resident_blocks(function: &Function, threads: u32, dynamic_shared:
     let reserved = device
         .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)
         as usize;
-    let shared =
-        (function.kernel.static_shared as usize + dynamic_shared + reserved).next_multiple_of(128);
     let all = device
         .limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
         as usize;
+    let shared = (function.kernel.static_shared as usize + reserved)
+        .checked_add(dynamic_shared)
+        .and_then(|bytes| bytes.checked_next_multiple_of(128));
+    let by_shared = shared.map_or(0, |bytes| all / bytes);
     let by_slots =
         device.limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
     // A kernel with a promised number of blocks was compiled to keep it.
@@ -63,7 +69,7 @@ pub(crate) fn resident_blocks(function: &Function, threads: u32, dynamic_shared:
     by_threads
         .min(by_registers)
         .min(by_slots)
-        .min((all / shared) as u32)
+        .min(by_shared as u32)
 }
 
 /// A block size, and the grid that fills the device with such blocks.

@@ -60,7 +60,7 @@ impl LaunchShape {
             Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
             Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
         ];
-        let threads: u32 = shape.block.iter().map(|&size| size.min(4096)).product();
+        let threads = module::volume(shape.block);
         if !within(shape.grid, grid)
             || !within(shape.block, block)
             || threads > device.limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
@@ -69,7 +69,7 @@ impl LaunchShape {
         }
         if let Some(bound) = kernel.max_threads {
             let exactly_wrong = kernel.exact_threads && bound != shape.block;
-            if exactly_wrong || threads > bound.iter().product() {
+            if exactly_wrong || threads > module::volume(bound) {
                 return Err(code::INVALID_VALUE);
             }
         } else if threads > module::max_threads(function) {
@@ -87,17 +87,14 @@ impl LaunchShape {
             (_, [0, 0, 0]) => [1, 1, 1],
             (_, asked) => asked,
         };
-        let size = cluster
-            .iter()
-            .try_fold(1u32, |all, &one| all.checked_mul(one))
-            .filter(|&size| size > 0)
-            .ok_or(code::INVALID_CLUSTER_SIZE)?;
+        let size = module::volume(cluster);
         let most = if function.non_portable_cluster.load(Relaxed) != 0 {
             16
         } else {
             8
         };
-        if size > most
+        if size == 0
+            || size > most
             || shape
                 .grid
                 .iter()

@@ -20,7 +20,7 @@ mod stream;
 
 pub(crate) use default::{PerThreadDefault, find};
 pub(crate) use event::{EVENTS, Event, EventPoint, Recording};
-pub(crate) use host_call::{HostCall, call_host_function, in_host_function};
+pub(crate) use host_call::{HostCall, StreamCallback, in_host_function};
 pub(crate) use launch::{Launch, LaunchShape};
 pub(crate) use operation::Operation;
 pub(crate) use stream::{STREAMS, Stream};

@@ -6,7 +6,7 @@ use super::event::{Event, EventPoint, Recording};
 use super::host_call::HostCall;
 use super::launch::Launch;
 use crate::context::Context;
-use crate::memory::{self, Fill, Transfer};
+use crate::memory::{self, CheckedFill, Transfer};
 use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// One item of work.
@@ -18,7 +18,7 @@ pub(crate) enum Operation {
     Copy(Transfer),
     /// A copy whose source has been copied away already.
     StagedCopy(Transfer, Arc<[u8]>),
-    Fill(Fill),
+    Fill(CheckedFill),
     Host(HostCall),
     EventRecord(Arc<Event>),
     EventWait(Arc<Event>),

@@ -105,3 +105,52 @@ pub fn approximate_tanh(x: &[f32], mut out: PerThread<[f32]>) {
         *out = float::tanh_approx(*x);
     }
 }
+
+/// What `%` computes, of two numbers for each thread.
+#[kernel(instantiate(f32, f64))]
+pub fn remainders<T: core::ops::Rem<Output = T> + bytemuck::Pod>(
+    x: &[[T; 2]],
+    mut out: PerThread<[T]>,
+) {
+    if let (Some(&[x, y]), Some(out)) = (x.get(thread::index()), out.mine()) {
+        *out = x % y;
+    }
+}
+
+/// 128-bit integers as floating-point numbers: unsigned and signed, as the bits of single and double precision.
+#[kernel]
+pub fn wide_to_floats(x: &[[u64; 2]], mut out: PerThread<[[u64; 4]]>) {
+    if let (Some(&x), Some(out)) = (x.get(thread::index()), out.mine()) {
+        *out = wide_as_floats(x);
+    }
+}
+
+/// Floating-point numbers as 128-bit integers: unsigned and signed, of the single precision number and of the double precision one.
+#[kernel]
+pub fn floats_to_wide(x: &[[u64; 2]], mut out: PerThread<[[u64; 8]]>) {
+    if let (Some(&[single, double]), Some(out)) = (x.get(thread::index()), out.mine()) {
+        *out = floats_as_wide(f32::from_bits(single as u32), f64::from_bits(double));
+    }
+}
+
+/// What [`wide_to_floats`] stores.
+pub fn wide_as_floats([low, high]: [u64; 2]) -> [u64; 4] {
+    let unsigned = u128::from(high) << 64 | u128::from(low);
+    let signed = unsigned as i128;
+    [
+        (unsigned as f32).to_bits().into(),
+        (signed as f32).to_bits().into(),
+        (unsigned as f64).to_bits(),
+        (signed as f64).to_bits(),
+    ]
+}
+
+/// What [`floats_to_wide`] stores.
+pub fn floats_as_wide(single: f32, double: f64) -> [u64; 8] {
+    let words = |x: u128| [x as u64, (x >> 64) as u64];
+    let [a, b] = words(single as u128);
+    let [c, d] = words(single as i128 as u128);
+    let [e, f] = words(double as u128);
+    let [g, h] = words(double as i128 as u128);
+    [a, b, c, d, e, f, g, h]
+}

@@ -25,6 +25,7 @@ pub mod memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 pub mod mma;
 pub mod output;
+pub mod safe;
 pub mod shared_memory;
 pub mod statics;
 pub mod warps;

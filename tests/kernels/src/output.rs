@@ -60,3 +60,60 @@ pub fn traps(thread_number: u32) {
         thread::trap();
     }
 }
+
+/// What `panics_behind_calls` does with numbers, behind a vtable.
+trait Step {
+    fn step(&self, x: u32) -> u32;
+}
+
+struct Add(u32);
+
+impl Step for Add {
+    fn step(&self, x: u32) -> u32 {
+        x.wrapping_add(self.0)
+    }
+}
+
+struct Divide(u32);
+
+impl Step for Divide {
+    fn step(&self, x: u32) -> u32 {
+        x / self.0
+    }
+}
+
+fn double(x: u32) -> u32 {
+    x.wrapping_mul(2)
+}
+
+fn decrement(x: u32) -> u32 {
+    x.checked_sub(1).expect("nothing is left")
+}
+
+static FUNCTIONS: [fn(u32) -> u32; 2] = [double, decrement];
+
+/// The sum of the numbers from `n` down to 1, unless `forbidden` is among them.
+#[inline(never)]
+fn sum_to(n: u32, forbidden: u32) -> u32 {
+    assert!(n != forbidden, "{n} is forbidden");
+    if n == 0 {
+        0
+    } else {
+        sum_to(n - 1, forbidden) + n
+    }
+}
+
+/// Panics in functions that are called through vtables and pointers, and deep in a recursion, where `way` asks for it.
+#[kernel]
+pub fn panics_behind_calls(way: u32, x: &[u32], mut out: PerThread<[u32]>) {
+    let Some(x) = x.get(thread::index()).copied() else {
+        return;
+    };
+    let steps: [&dyn Step; 2] = [&Add(3), &Divide(x)];
+    let mut result = steps[usize::from(way == 1)].step(x);
+    result += FUNCTIONS[usize::from(way == 2)](x);
+    result += sum_to(x + 4, if way == 3 { x + 2 } else { u32::MAX });
+    if let Some(out) = out.mine() {
+        *out = result;
+    }
+}

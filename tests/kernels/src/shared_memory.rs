@@ -1,7 +1,7 @@
 //! Kernels for shared memory: phases, tiles, dynamic memory, objects inside generic functions.
 
 use warpsmith_device::prelude::*;
-use warpsmith_device::shared;
+use warpsmith_device::shared::{self, SharedArray};
 
 /// Reverses each block's part of the data.
 #[kernel(launch_bounds(256, exact))]
@@ -57,28 +57,75 @@ pub fn tile_columns(x: &[u32], mut out: PerThread3d<[u32]>) {
     }
 }
 
-/// The same shared object again and again, in a loop: each round must not disturb the one before.
+/// The value of the next thread of the block.
+fn next(buffer: &mut SharedArray<u32, 128>, value: u32) -> u32 {
+    let view = buffer.refill().write(value).sync();
+    view[(thread::linear_in_block() as usize + 1) % view.len()]
+}
+
+/// The same shared object again and again, lent to a helper in a loop: each round must not disturb the one before.
 #[kernel]
 pub fn rounds(x: &[u32], count: u32, mut out: PerThread<[u32]>) {
-    let own = thread::linear_in_block() as usize;
+    let mut buffer = shared!([u32; 128]);
     let mut value = x.get(thread::index()).copied().unwrap_or(0);
     for _ in 0..count {
-        let view = shared!([u32; 128]).write(value).sync();
-        value = view[(own + 1) % view.len()];
+        value = next(&mut buffer, value);
     }
     if let Some(out) = out.mine() {
         *out = value;
     }
 }
 
+/// The same with a handle that is given to the helper and comes back.
+#[kernel]
+pub fn rounds_by_value(x: &[u32], count: u32, mut out: PerThread<[u32]>) {
+    fn next(buffer: SharedArray<u32, 128>, value: u32) -> (SharedArray<u32, 128>, u32) {
+        let view = buffer.write(value).sync();
+        let next = view[(thread::linear_in_block() as usize + 1) % view.len()];
+        (view.sync(), next)
+    }
+    let mut buffer = shared!([u32; 128]);
+    let mut value = x.get(thread::index()).copied().unwrap_or(0);
+    for _ in 0..count {
+        (buffer, value) = next(buffer, value);
+    }
+    if let Some(out) = out.mine() {
+        *out = value;
+    }
+}
+
+/// A tile in rounds: each thread adds up a row of the transposed tile.
+#[kernel(launch_bounds(8, 8, 1, exact))]
+pub fn tile_rounds(x: &[u32], mut out: PerThread3d<[u32]>) {
+    let mut tile = shared!([[u32; 8]; 8], padding = 1);
+    let (column, row, _) = thread::idx();
+    let mut sum = 0;
+    for part in x.as_chunks::<64>().0 {
+        let view = tile
+            .refill()
+            .fill_with(|row, column| part[row * 8 + column])
+            .sync();
+        sum = sum * 3 + view[(column as usize, row as usize)];
+    }
+    if let Some(out) = out.mine() {
+        *out = sum;
+    }
+}
+
 /// The neighbour's value: each instantiation has an object of its own.
-fn neighbour<T: bytemuck::Pod + Send + Sync>(value: T) -> T {
-    let view = shared!([T; 64]).write(value).sync();
-    view[(thread::linear_in_block() as usize + 1) % view.len()]
+fn neighbour<T: Copy>(value: T) -> T {
+    let buffer = shared!(raw [T; 64]).as_mut_ptr().cast::<T>();
+    let own = thread::linear_in_block() as usize;
+    // SAFETY: each thread of a block of 64 writes its own element, and reads the next one's after the barrier.
+    unsafe {
+        buffer.add(own).write(value);
+        block::sync();
+        buffer.add((own + 1) % 64).read()
+    }
 }
 
 /// A generic function with shared memory, for two types at once.
-#[kernel]
+#[kernel(launch_bounds(64, exact))]
 pub fn neighbours(mut out: PerThread<[[u32; 2]]>) {
     let own = thread::linear_in_block();
     let word = neighbour(own);

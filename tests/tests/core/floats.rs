@@ -222,3 +222,150 @@ fn the_approximate_tanh() {
         );
     }
 }
+
+/// Pairs for `%`: of all exponents, subnormal and special numbers, close ones, and multiples.
+fn remainder_pairs() -> (Vec<[f32; 2]>, Vec<[f64; 2]>) {
+    let mut random = Random::new(13);
+    let mut word = || random.bits();
+    let (mut singles, mut doubles) = (Vec::new(), Vec::new());
+    for x in 0..64u32 {
+        for y in 0..64u32 {
+            // Exponents in steps, with the lowest and the highest two.
+            let exponent = |n: u32| [0, 1, 254, 255].get(n as usize).copied().unwrap_or(n * 4);
+            let [m, n] = [word(), word()];
+            let number = |e: u32, mantissa: u64| f32::from_bits(e << 23 | (mantissa >> 41) as u32);
+            singles.push([number(exponent(x), m), -number(exponent(y), n)]);
+            let exponent = |n: u32| {
+                [0, 1, 2046, 2047]
+                    .get(n as usize)
+                    .copied()
+                    .unwrap_or(n * 32)
+            };
+            let number =
+                |e: u32, mantissa: u64| f64::from_bits(u64::from(e) << 52 | mantissa >> 12);
+            doubles.push([-number(exponent(x), m), number(exponent(y), n)]);
+        }
+    }
+    for _ in 0..2000 {
+        let [m, n] = [word(), word()];
+        let x = f32::from_bits(m as u32);
+        let below = (n as u32 % (30 << 23)).min(x.to_bits() & 0x7FFF_FFFF);
+        singles.push([x, f32::from_bits(x.to_bits() - below)]);
+        let [i, j] = [(m >> 52) as f32, (n >> 52) as f32];
+        singles.extend([
+            [i * j, j],
+            [(i * j).next_down(), j],
+            [(i * j).next_up(), -j],
+        ]);
+        let x = f64::from_bits(m);
+        let below = (n % (60 << 52)).min(m & (u64::MAX >> 1));
+        doubles.push([x, f64::from_bits(m - below)]);
+        let [i, j] = [(m >> 38) as f64, (n >> 38) as f64];
+        doubles.extend([
+            [i * j, j],
+            [(i * j).next_down(), j],
+            [(i * j).next_up(), -j],
+        ]);
+    }
+    (singles, doubles)
+}
+
+// covers: MATH-13
+#[test]
+fn remainders_agree_with_the_host() {
+    let f = fixture();
+    let stream = f.stream();
+    let (singles, doubles) = remainder_pairs();
+    macro_rules! check {
+        ($ty:ty, $pairs:expr) => {{
+            let kernel = f.module.kernel(kernels::remainders::<$ty>).unwrap();
+            let pairs = stream.upload($pairs).unwrap();
+            let mut out = stream.zeroed::<$ty>($pairs.len()).unwrap();
+            let grid = Grid::cover($pairs.len(), 128);
+            stream.launch(&kernel, grid, (&pairs, &mut out)).unwrap();
+            for (got, [x, y]) in stream.download(&out).unwrap().into_iter().zip($pairs) {
+                assert!(same(got.into(), (x % y).into()), "{x:e} % {y:e} is {got:e}");
+            }
+        }};
+    }
+    check!(f32, &singles);
+    check!(f64, &doubles);
+}
+
+#[test]
+fn wide_integers_convert_as_on_the_host() {
+    let f = fixture();
+    let stream = f.stream();
+    let mut random = Random::new(128);
+    let mut word = || random.bits();
+    // Integers with so many bits, their neighbours at the limits, and sums that lie between two floating-point numbers.
+    let mut wide = vec![
+        [0, 0],
+        [u64::MAX, u64::MAX],
+        [0, 1 << 63],
+        [u64::MAX, u64::MAX >> 1],
+    ];
+    let mut floats = vec![];
+    for bits in 1..128 {
+        let x = 1u128 << bits;
+        let tie = x | x >> 24;
+        let wider_tie = x | x >> 53;
+        let random = (u128::from(word()) << 64 | u128::from(word())) >> (127 - bits);
+        for x in [
+            x,
+            x - 1,
+            tie,
+            tie - 1,
+            tie + 1,
+            wider_tie,
+            wider_tie + 1,
+            random,
+        ] {
+            for x in [x, x.wrapping_neg()] {
+                wide.push([x as u64, (x >> 64) as u64]);
+                floats.push([(x as f32).to_bits().into(), (x as f64).to_bits()]);
+                floats.push([
+                    (x as i128 as f32).to_bits().into(),
+                    (x as i128 as f64).to_bits(),
+                ]);
+            }
+        }
+    }
+    for (single, double) in [
+        (f32::NAN, f64::NAN),
+        (f32::INFINITY, f64::INFINITY),
+        (f32::NEG_INFINITY, f64::NEG_INFINITY),
+        (f32::MAX, f64::MAX),
+        (-0.0, -0.0),
+        (-0.99, -0.99),
+        (f32::from_bits(1), f64::from_bits(1)),
+        (1.5, 1e38),
+        (-2.5, -1.8e38),
+    ] {
+        floats.push([single.to_bits().into(), double.to_bits()]);
+    }
+
+    let xs = stream.upload(&wide).unwrap();
+    let mut out = stream.zeroed::<[u64; 4]>(wide.len()).unwrap();
+    let kernel = f.module.kernel(kernels::wide_to_floats).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(wide.len(), 128), (&xs, &mut out))
+        .unwrap();
+    for (got, &x) in stream.download(&out).unwrap().into_iter().zip(&wide) {
+        assert_eq!(got, kernels::wide_as_floats(x), "{x:x?}");
+    }
+    let xs = stream.upload(&floats).unwrap();
+    let mut out = stream.zeroed::<[u64; 8]>(floats.len()).unwrap();
+    let kernel = f.module.kernel(kernels::floats_to_wide).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(floats.len(), 128), (&xs, &mut out))
+        .unwrap();
+    for (got, &[single, double]) in stream.download(&out).unwrap().into_iter().zip(&floats) {
+        let [single, double] = [f32::from_bits(single as u32).into(), f64::from_bits(double)];
+        assert_eq!(
+            got,
+            kernels::floats_as_wide(single as f32, double),
+            "{single:e}, {double:e}"
+        );
+    }
+}

@@ -28,29 +28,68 @@ fn panic_of(way: u32) -> (Error, Vec<u32>) {
     (error, values)
 }
 
-/// In a process of its own: the first synchronisation in the context gets the panic, whichever stream it is for.
 // covers: LANG-14
 #[test]
 fn panics_are_errors_and_the_context_survives() {
-    if let Side::Child = own_process(&[]) {
-        for (way, message) in [
-            (
-                0,
-                "index out of bounds: the len is 100 but the index is 140",
-            ),
-            (1, "thread 40 has had enough of 1"),
-            (2, "not equal"),
-            (3, "attempt to divide by zero"),
+    for (way, message) in [
+        (
+            0,
+            "index out of bounds: the len is 100 but the index is 140",
+        ),
+        (1, "thread 40 has had enough of 1"),
+        (2, "not equal"),
+        (3, "attempt to divide by zero"),
+    ] {
+        let (error, values) = panic_of(way);
+        let text = error.to_string();
+        assert!(text.contains(message), "{text}");
+        for part in [
+            "output.rs",
+            "`panics`",
+            "block [1, 0, 0]",
+            "thread [8, 0, 0]",
         ] {
-            let (error, values) = panic_of(way);
-            let text = error.to_string();
-            assert!(text.contains(message), "{text}");
-            for part in ["output.rs", "panics", "block [1, 0, 0]", "thread [8, 0, 0]"] {
-                assert!(text.contains(part), "{part} is missing in: {text}");
-            }
-            let expected: Vec<u32> = (0..100).map(|i| if i == 40 { 0 } else { 7 }).collect();
-            assert_eq!(values, expected, "the other threads went on");
+            assert!(text.contains(part), "{part} is missing in: {text}");
         }
+        let expected: Vec<u32> = (0..100).map(|i| if i == 40 { 0 } else { 7 }).collect();
+        assert_eq!(values, expected, "the other threads went on");
+    }
+}
+
+/// The launch is known wherever in it the panic is: behind vtables, pointers, recursion.
+#[test]
+fn a_panic_behind_calls_belongs_to_its_launch() {
+    let f = fixture();
+    let kernel = f.module.kernel(kernels::panics_behind_calls).unwrap();
+    let streams = [f.stream(), f.stream()];
+    let inputs = [0_u32, 1].map(|x| f.stream().upload(&[x; 32]).unwrap());
+    let mut outputs = streams.each_ref().map(|s| s.zeroed::<u32>(32).unwrap());
+    for (way, message) in [
+        (1, "attempt to divide by zero"),
+        (2, "nothing is left"),
+        (3, "2 is forbidden"),
+    ] {
+        let [innocent, guilty] = &streams;
+        let [theirs, ours] = &mut outputs;
+        for (stream, way, output) in [(guilty, way, ours), (innocent, 0, theirs)] {
+            let arguments = (way, &inputs[0], output);
+            stream.launch(&kernel, Grid::new(1, 32), arguments).unwrap();
+        }
+        assert_eq!(innocent.download(&outputs[0]).unwrap(), [13; 32]);
+        let error = guilty.download(&outputs[1]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert!(error.contains("kernel `panics_behind_calls`"), "{error}");
+        assert!(error.contains("output.rs"), "{error}");
+    }
+    let [_, stream] = &streams;
+    for (way, expected) in [(1, 1 + 2 + 15), (2, 4 + 15), (0, 4 + 2 + 15)] {
+        let arguments = (way, &inputs[1], &mut outputs[1]);
+        stream.launch(&kernel, Grid::new(1, 32), arguments).unwrap();
+        assert_eq!(
+            stream.download(&outputs[1]).unwrap(),
+            [expected; 32],
+            "{way}"
+        );
     }
 }
 

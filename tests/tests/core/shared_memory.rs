@@ -67,20 +67,52 @@ fn tiles_are_filled_by_blocks_of_any_shape() {
     }
 }
 
-/// In a loop, `shared!` gives the same object each time: without its barrier the rounds would disturb one another.
+/// A helper called in a loop gets the same object each time: without the barrier of `refill` the rounds would disturb one
+/// another.
 #[test]
 fn one_object_serves_many_rounds() {
     let f = fixture();
     let stream = f.stream();
-    let kernel = f.module.kernel(kernels::rounds).unwrap();
     let x: Vec<u32> = (0..128).map(|i| i * 3).collect();
     let xs = stream.upload(&x).unwrap();
-    let mut out = stream.zeroed::<u32>(128).unwrap();
-    stream
-        .launch(&kernel, Grid::new(1, 128), (&xs, 100u32, &mut out))
-        .unwrap();
     let expected: Vec<u32> = (0..128).map(|i| x[(i + 100) % 128]).collect();
+    let mut out = stream.zeroed::<u32>(128).unwrap();
+    let lent = f.module.kernel(kernels::rounds).unwrap();
+    stream
+        .launch(&lent, Grid::new(1, 128), (&xs, 100u32, &mut out))
+        .unwrap();
     assert_eq!(stream.download(&out).unwrap(), expected);
+    stream.fill(&mut out, 0).unwrap();
+    let given = f.module.kernel(kernels::rounds_by_value).unwrap();
+    stream
+        .launch(&given, Grid::new(1, 128), (&xs, 100u32, &mut out))
+        .unwrap();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+    for kernel in [lent.attributes(), given.attributes()] {
+        assert_eq!(kernel.unwrap().static_shared_bytes, 512);
+    }
+}
+
+#[test]
+fn one_tile_serves_many_rounds() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::tile_rounds).unwrap();
+    let x: Vec<u32> = (0..64 * 5).map(|i| i * 7 % 101).collect();
+    let xs = stream.upload(&x).unwrap();
+    let mut out = stream.zeroed::<u32>(64).unwrap();
+    stream
+        .launch(&kernel, Grid::new(1, (8, 8)), (&xs, &mut out))
+        .unwrap();
+    let transposed = |part: &[u32], i: usize| part[i % 8 * 8 + i / 8];
+    let expected: Vec<u32> = (0..64)
+        .map(|i| {
+            x.chunks(64)
+                .fold(0, |sum, part| sum * 3 + transposed(part, i))
+        })
+        .collect();
+    assert_eq!(stream.download(&out).unwrap(), expected);
+    assert_eq!(kernel.attributes().unwrap().static_shared_bytes, 8 * 9 * 4);
 }
 
 #[test]

@@ -1,70 +1,61 @@
-//! A kernel's parameters: how each Rust type is passed (flat), rebuilt inside, described to the linker, and launched.
+//! A kernel's parameters: how each is passed (flat), rebuilt inside, described to the linker, and launched.
 //!
-//! A macro sees only syntax, so a parameter's kind is decided by the last segment of its type's path; that the name
-//! really means the library's type is then checked by the compiler, because the rebuilt value must have exactly the
-//! declared type.
+//! All of that is the compiler's to say, by the parameter's type (`warpsmith_device::parameter`). The macro only tells
+//! references, raw pointers and the names of numbers from everything else, and says what to write instead of what it sees
+//! to be no parameter.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, GenericArgument, Ident, ItemFn, Pat, PathArguments, Safety, Type};
-
-/// How a parameter is passed.
-enum Form {
-    /// By value, in a register.
-    Scalar,
-    /// `half::f16`, `half::bf16`: as a `u16`.
-    Half,
-    /// By value, in the parameter space, reached through a pointer.
-    Struct,
-    /// `&[T]`
-    Slice(Type),
-    /// `&T`
-    Reference(Type),
-    /// A view with a pointer and a length that the kernel writes through.
-    Output {
-        element: TokenStream,
-        dimensions: u32,
-    },
-    /// `Matrix<T>`
-    Matrix(Type),
-    /// `MatrixOut<T>`
-    MatrixOut { element: Type, dimensions: u32 },
-    /// `*const T`, `*mut T`
-    Raw { element: Type },
-}
+use syn::visit::{self, Visit};
+use syn::{FnArg, GenericParam, Ident, ItemFn, Lifetime, Pat, PathArguments, Safety, Type};
 
 pub struct Parameter {
-    /// The first flat parameter's name.
-    ident: Ident,
-    ty: Type,
-    form: Form,
+    /// Names the function pointer type that the compiler is asked about.
+    alias: Ident,
+    /// That type.
+    question: TokenStream,
+    /// The flat parameters' names.
+    flat: [Ident; 4],
 }
 
 const SCALARS: &[&str] = &[
-    "f32", "f64", "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize",
+    "f32", "f64", "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f16",
+    "bf16",
 ];
 
 pub fn parse(function: &ItemFn) -> syn::Result<Vec<Parameter>> {
     let is_unsafe = matches!(function.sig.safety, Safety::Unsafe(_));
+    let lifetimes: Vec<&Lifetime> = function
+        .sig
+        .generics
+        .params
+        .iter()
+        .filter_map(|parameter| match parameter {
+            GenericParam::Lifetime(parameter) => Some(&parameter.lifetime),
+            _ => None,
+        })
+        .collect();
     let mut parameters = Vec::new();
     let mut errors: Option<syn::Error> = None;
     for (index, input) in function.sig.inputs.iter().enumerate() {
         let FnArg::Typed(input) = input else { continue };
-        let form = pattern(&input.pat).and_then(|()| form(&input.ty, is_unsafe));
-        match form {
-            Ok(form) => {
-                let span = input.pat.span();
-                let ident = match &*input.pat {
-                    Pat::Ident(pattern) => {
-                        format_ident!("__p{}_{}", index, pattern.ident, span = span)
-                    }
-                    _ => format_ident!("__p{}", index, span = span),
+        let asked = pattern(&input.pat)
+            .and_then(|()| no_static(&input.ty))
+            .and_then(|()| asked(&input.ty, is_unsafe));
+        match asked {
+            Ok(asked) => {
+                let name = match &*input.pat {
+                    Pat::Ident(pattern) => format!("__p{index}_{}", pattern.ident),
+                    _ => format!("__p{index}"),
                 };
+                // Errors about the type are shown at the type.
+                let span = Span::call_site().located_at(input.ty.span());
                 parameters.push(Parameter {
-                    ident,
-                    ty: (*input.ty).clone(),
-                    form,
+                    alias: format_ident!("__P{index}", span = span),
+                    question: quote! { for<#(#lifetimes),*> fn(#asked) },
+                    flat: ["", "_2", "_3", "_4"]
+                        .map(|suffix| format_ident!("{name}{suffix}", span = span)),
                 });
             }
             Err(error) => match &mut errors {
@@ -90,10 +81,36 @@ fn pattern(pattern: &Pat) -> syn::Result<()> {
     }
 }
 
-fn form(ty: &Type, is_unsafe: bool) -> syn::Result<Form> {
+/// Refuses `'static` anywhere in a parameter's type.
+fn no_static(ty: &Type) -> syn::Result<()> {
+    struct Find(Option<Span>);
+    impl Visit<'_> for Find {
+        fn visit_lifetime(&mut self, lifetime: &Lifetime) {
+            if lifetime.ident == "static" {
+                self.0 = Some(lifetime.span());
+            }
+        }
+        fn visit_type(&mut self, ty: &Type) {
+            visit::visit_type(self, ty);
+        }
+    }
+    let mut find = Find(None);
+    find.visit_type(ty);
+    match find.0 {
+        None => Ok(()),
+        Some(span) => Err(syn::Error::new(
+            span,
+            "a kernel's parameter lives as long as the launch, not for ever: the host may free the memory afterwards. Leave \
+             the lifetime out",
+        )),
+    }
+}
+
+/// The type that the compiler is asked about: the parameter's own, or a wrapper around it.
+fn asked(ty: &Type, is_unsafe: bool) -> syn::Result<TokenStream> {
     match ty {
-        Type::Paren(inner) => form(&inner.elem, is_unsafe),
-        Type::Group(inner) => form(&inner.elem, is_unsafe),
+        Type::Paren(inner) => asked(&inner.elem, is_unsafe),
+        Type::Group(inner) => asked(&inner.elem, is_unsafe),
         Type::Reference(reference) if reference.mutability.is_some() => {
             Err(syn::Error::new_spanned(
                 ty,
@@ -103,7 +120,6 @@ fn form(ty: &Type, is_unsafe: bool) -> syn::Result<Form> {
             ))
         }
         Type::Reference(reference) => match &*reference.elem {
-            Type::Slice(slice) => Ok(Form::Slice((*slice.elem).clone())),
             Type::TraitObject(_) => Err(syn::Error::new_spanned(
                 ty,
                 "a kernel cannot take a `dyn` reference: a vtable of the host means nothing on the device. Make the \
@@ -113,11 +129,10 @@ fn form(ty: &Type, is_unsafe: bool) -> syn::Result<Form> {
                 ty,
                 "a kernel cannot take `&str`: take `&[u8]`",
             )),
-            element => Ok(Form::Reference(element.clone())),
+            // Of a `'static` one, too, whose lifetime the kernel's body then does not get.
+            element => Ok(quote! { ::warpsmith_device::parameter::Reference<#element> }),
         },
-        Type::Ptr(pointer) if is_unsafe => Ok(Form::Raw {
-            element: (*pointer.elem).clone(),
-        }),
+        Type::Ptr(_) if is_unsafe => Ok(quote! { ::warpsmith_device::parameter::Raw<#ty> }),
         Type::Ptr(_) => Err(syn::Error::new_spanned(
             ty,
             "a kernel with a raw pointer must be an `unsafe fn`: nothing checks what the pointer means. A safe kernel \
@@ -146,38 +161,23 @@ fn form(ty: &Type, is_unsafe: bool) -> syn::Result<Form> {
             ty,
             "a kernel's parameter has a written-out type",
         )),
-        Type::Path(path) => path_form(ty, path),
-        _ => Ok(Form::Struct),
+        Type::Path(path) => match path.path.segments.last() {
+            Some(last) if path.qself.is_none() && matches!(last.arguments, PathArguments::None) => {
+                named(ty, &last.ident)
+            }
+            _ => Ok(quote! { #ty }),
+        },
+        _ => Ok(quote! { #ty }),
     }
 }
 
-fn path_form(ty: &Type, path: &syn::TypePath) -> syn::Result<Form> {
-    let Some(last) = path.path.segments.last() else {
-        return Ok(Form::Struct);
-    };
-    if path.qself.is_some() {
-        return Ok(Form::Struct);
+/// A type that is only a name.
+fn named(ty: &Type, name: &Ident) -> syn::Result<TokenStream> {
+    let name = name.to_string();
+    if SCALARS.contains(&name.as_str()) {
+        return Ok(quote! { ::warpsmith_device::parameter::Scalar<#ty> });
     }
-    let name = last.ident.to_string();
-    let types: Vec<&Type> = match &last.arguments {
-        PathArguments::AngleBracketed(list) => list
-            .args
-            .iter()
-            .filter_map(|a| match a {
-                GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    let plain = matches!(last.arguments, PathArguments::None);
-    if plain && SCALARS.contains(&name.as_str()) {
-        return Ok(Form::Scalar);
-    }
-    if plain && (name == "f16" || name == "bf16") {
-        return Ok(Form::Half);
-    }
-    if plain && (name == "bool" || name == "char") {
+    if name == "bool" || name == "char" {
         return Err(syn::Error::new_spanned(
             ty,
             format!(
@@ -185,190 +185,68 @@ fn path_form(ty: &Type, path: &syn::TypePath) -> syn::Result<Form> {
             ),
         ));
     }
-    let element = || -> syn::Result<Type> {
-        match types.first() {
-            Some(Type::Slice(slice)) => Ok((*slice.elem).clone()),
-            Some(other) => Ok((*other).clone()),
-            None => Err(syn::Error::new_spanned(
-                ty,
-                format!("`{name}` needs its element type: `{name}<[f32]>` or the like"),
-            )),
-        }
-    };
-    let slice_element = || -> syn::Result<Type> {
-        match types.first() {
-            Some(Type::Slice(slice)) => Ok((*slice.elem).clone()),
-            _ => Err(syn::Error::new_spanned(
-                ty,
-                format!("`{name}` views a slice: write `{name}<[T]>`"),
-            )),
-        }
-    };
-    let output = |element: Type, dimensions: u32| Form::Output {
-        element: quote! { #element },
-        dimensions,
-    };
-    match name.as_str() {
-        // The launch may have so many dimensions that the view's elements still belong to one thread each.
-        "PerThread" | "PerThreadVectors" => Ok(output(slice_element()?, 1)),
-        "PerThread3d" => Ok(output(slice_element()?, 3)),
-        "PerBlock" => Ok(output(slice_element()?, 3)),
-        "AtomicSlice" => Ok(output(element()?, 3)),
-        "Matrix" => Ok(Form::Matrix(element()?)),
-        "MatrixOut" => Ok(Form::MatrixOut {
-            element: element()?,
-            dimensions: 2,
-        }),
-        _ => Ok(Form::Struct),
-    }
+    Ok(quote! { #ty })
 }
 
-/// Kinds of flat parameters, as in the kernel record.
-const SCALAR: u32 = 0;
-const READ_ONLY: u32 = 1;
-const WRITTEN: u32 = 2;
-const RAW: u32 = 3;
-const BY_VALUE: u32 = 4;
-
 impl Parameter {
-    fn part(&self, suffix: &str) -> Ident {
-        format_ident!("{}_{}", self.ident, suffix, span = self.ident.span())
+    /// What stands before all else that is said of the parameter.
+    pub fn declaration(&self) -> TokenStream {
+        let (alias, question, element) = (&self.alias, &self.question, self.answer("Element"));
+        quote_spanned! { alias.span()=>
+            type #alias = #question;
+            const _: () = ::warpsmith_device::parameter::assert_passable::<#element>();
+        }
+    }
+
+    /// Spanned like the parameter's type, for then the compiler says once what is wrong with it.
+    fn answer(&self, item: &str) -> TokenStream {
+        let alias = &self.alias;
+        let item = Ident::new(item, alias.span());
+        quote_spanned! { alias.span()=> <#alias as ::warpsmith_device::parameter::KernelParameter>::#item }
     }
 
     /// The entry's parameters.
-    pub fn flat(&self) -> Vec<TokenStream> {
-        let (ident, ty) = (&self.ident, &self.ty);
-        let length = self.part("length");
-        match &self.form {
-            Form::Scalar => vec![quote! { #ident: #ty }],
-            Form::Half => vec![quote! { #ident: u16 }],
-            Form::Struct => vec![quote! { #ident: *const #ty }],
-            Form::Slice(element) => vec![
-                quote! { #ident: *const #element },
-                quote! { #length: usize },
-            ],
-            Form::Reference(element) => vec![quote! { #ident: *const #element }],
-            Form::Output { element, .. } => {
-                vec![quote! { #ident: *mut #element }, quote! { #length: usize }]
-            }
-            Form::Matrix(element) => self.matrix(quote! { *const #element }),
-            Form::MatrixOut { element, .. } => self.matrix(quote! { *mut #element }),
-            Form::Raw { .. } => vec![quote! { #ident: #ty }],
-        }
-    }
-
-    fn matrix(&self, pointer: TokenStream) -> Vec<TokenStream> {
-        let ident = &self.ident;
-        let (rows, columns, stride) =
-            (self.part("rows"), self.part("columns"), self.part("stride"));
-        vec![
-            quote! { #ident: #pointer },
-            quote! { #rows: u32 },
-            quote! { #columns: u32 },
-            quote! { #stride: u32 },
-        ]
+    pub fn flat(&self) -> TokenStream {
+        let types = ["First", "Second", "Third", "Fourth"].map(|item| self.answer(item));
+        let names = &self.flat;
+        quote_spanned! { self.alias.span()=> #(#names: #types),* }
     }
 
     /// The expression that makes the Rust argument out of the flat ones (inside `unsafe`).
-    pub fn rebuild(&self) -> TokenStream {
-        let ident = &self.ident;
-        let length = self.part("length");
-        let (rows, columns, stride) =
-            (self.part("rows"), self.part("columns"), self.part("stride"));
-        match &self.form {
-            Form::Scalar | Form::Raw { .. } => quote! { #ident },
-            Form::Half => quote! { ::warpsmith_device::__private::bytemuck::cast(#ident) },
-            Form::Struct => quote! { ::core::ptr::read(#ident) },
-            Form::Slice(_) => quote! { ::warpsmith_device::__private::slice(#ident, #length) },
-            Form::Reference(_) => quote! { &*#ident },
-            Form::Output { .. } => {
-                quote! { ::warpsmith_device::__private::OutputView::from_raw(#ident, #length) }
-            }
-            Form::Matrix(_) => {
-                quote! { ::warpsmith_device::__private::MatrixView::from_raw(#ident.cast_mut(), #rows, #columns, #stride) }
-            }
-            Form::MatrixOut { .. } => {
-                quote! { ::warpsmith_device::__private::MatrixView::from_raw(#ident, #rows, #columns, #stride) }
-            }
-        }
+    pub fn rebuild(&self, launch: &Ident) -> TokenStream {
+        let (rebuild, names) = (self.answer("rebuild"), &self.flat);
+        quote_spanned! { self.alias.span()=> #rebuild(#(#names,)* &#launch) }
     }
 
-    /// One row of the kernel record for each flat parameter.
-    pub fn record(&self) -> Vec<TokenStream> {
-        let ty = &self.ty;
-        let row = |kind: u32, ty: TokenStream| {
-            quote! { [#kind, ::core::mem::size_of::<#ty>() as u32, ::core::mem::align_of::<#ty>() as u32, 0] }
-        };
-        let word = || row(SCALAR, quote! { usize });
-        let half_word = || row(SCALAR, quote! { u32 });
-        match &self.form {
-            Form::Scalar => vec![row(SCALAR, quote! { #ty })],
-            Form::Half => vec![row(SCALAR, quote! { u16 })],
-            Form::Struct => vec![row(BY_VALUE, quote! { #ty })],
-            Form::Slice(element) => vec![row(READ_ONLY, quote! { #element }), word()],
-            Form::Reference(element) => vec![row(READ_ONLY, quote! { #element })],
-            Form::Output { element, .. } => vec![row(WRITTEN, quote! { #element }), word()],
-            Form::Matrix(element) => vec![
-                row(READ_ONLY, quote! { #element }),
-                half_word(),
-                half_word(),
-                half_word(),
-            ],
-            Form::MatrixOut { element, .. } => {
-                vec![
-                    row(WRITTEN, quote! { #element }),
-                    half_word(),
-                    half_word(),
-                    half_word(),
-                ]
-            }
-            Form::Raw { element } => vec![row(RAW, quote! { #element })],
-        }
+    /// What the linker and the launcher are told of it: a constant of `parameter::Form`.
+    fn told(&self, item: &str) -> TokenStream {
+        let (form, item) = (self.answer("Form"), Ident::new(item, self.alias.span()));
+        quote_spanned! { self.alias.span()=> <#form as ::warpsmith_device::parameter::Form>::#item }
+    }
+
+    /// The rows of the kernel record.
+    pub fn rows(&self) -> TokenStream {
+        self.told("ROWS")
+    }
+
+    /// How many rows.
+    pub fn count(&self) -> TokenStream {
+        let rows = self.rows();
+        quote_spanned! { self.alias.span()=> #rows.len() }
+    }
+
+    /// In how many dimensions the grid and its blocks may extend, so that this parameter stays free of races.
+    pub fn dimensions(&self) -> TokenStream {
+        self.told("DIMENSIONS")
+    }
+
+    /// Where errors about the parameter's type are shown.
+    pub fn span(&self) -> Span {
+        self.alias.span()
     }
 
     /// The launcher's marker type.
     pub fn marker(&self) -> TokenStream {
-        let ty = &self.ty;
-        match &self.form {
-            Form::Scalar | Form::Half | Form::Struct => {
-                quote! { ::warpsmith_device::launch::Value<#ty> }
-            }
-            Form::Slice(element) => quote! { ::warpsmith_device::launch::In<#element> },
-            Form::Reference(element) => quote! { ::warpsmith_device::launch::InRef<#element> },
-            Form::Output { element, .. } => quote! { ::warpsmith_device::launch::Out<#element> },
-            Form::Matrix(element) => quote! { ::warpsmith_device::launch::InMatrix<#element> },
-            Form::MatrixOut { element, .. } => {
-                quote! { ::warpsmith_device::launch::OutMatrix<#element> }
-            }
-            Form::Raw { element } => quote! { ::warpsmith_device::launch::RawPtr<#element> },
-        }
-    }
-
-    /// A compile-time check that the bytes may cross between host and device.
-    pub fn assertion(&self) -> TokenStream {
-        let check = |ty: &TokenStream, span| {
-            quote_spanned! { span=> const _: () = ::warpsmith_device::__private::assert_passable::<#ty>(); }
-        };
-        let span = self.ty.span();
-        match &self.form {
-            Form::Scalar | Form::Half | Form::Raw { .. } => TokenStream::new(),
-            Form::Struct => {
-                let ty = &self.ty;
-                check(&quote! { #ty }, span)
-            }
-            Form::Slice(ty)
-            | Form::Reference(ty)
-            | Form::Matrix(ty)
-            | Form::MatrixOut { element: ty, .. } => check(&quote! { #ty }, span),
-            Form::Output { element, .. } => check(element, span),
-        }
-    }
-
-    /// In how many dimensions the grid and its blocks may extend, so that this parameter stays free of races.
-    pub fn launch_dimensions(&self) -> u32 {
-        match &self.form {
-            Form::Output { dimensions, .. } | Form::MatrixOut { dimensions, .. } => *dimensions,
-            _ => 3,
-        }
+        self.answer("Marker")
     }
 }

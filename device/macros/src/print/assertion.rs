@@ -55,12 +55,15 @@ fn expand(assertion: &Assertion) -> TokenStream {
     );
     quote! {
         if !(#condition) {
-            ::warpsmith_device::print::assertion_failed(
-                #text,
-                ::core::concat!(::core::file!(), "\0"),
-                ::core::line!(),
-                ::core::concat!(::core::module_path!(), "\0"),
-            )
+            // SAFETY: a zero was just appended to both texts.
+            unsafe {
+                ::warpsmith_device::print::assertion_failed(
+                    #text,
+                    ::core::concat!(::core::file!(), "\0"),
+                    ::core::line!(),
+                    ::core::concat!(::core::module_path!(), "\0"),
+                )
+            }
         }
     }
 }

@@ -189,7 +189,9 @@ fn emit(values: &[Value], pieces: &[TokenStream], purpose: Purpose) -> TokenStre
         Purpose::Print | Purpose::PrintLine => quote! {
             #(#make_stores)*
             let __arguments = __Arguments(#(#packed),*);
-            ::warpsmith_device::print::send(__Format, #list, &__arguments);
+            let __list = #list;
+            // SAFETY: the structure has the packed values in the list's order, and their stores live.
+            unsafe { ::warpsmith_device::print::send(__Format, __list, &__arguments) };
         },
     };
     quote! {{

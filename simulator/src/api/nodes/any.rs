@@ -73,11 +73,19 @@ unsafe fn add_any(
         let operation = match given.type_ {
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
                 let conditional = &mut given.__bindgen_anon_1.conditional;
-                let operation = new_conditional(conditional)?;
-                if let NodeOperation::Conditional(made) = &operation {
-                    conditional.phGraph_out = lend_bodies(&made.bodies);
+                let made = new_conditional(&found, conditional)?;
+                let bodies = made.bodies.clone();
+                let added = found.add(&after, NodeOperation::Conditional(made));
+                if added.is_err() {
+                    for body in &bodies {
+                        let _ = GRAPHS.remove(body.handle as CUgraph);
+                    }
                 }
-                operation
+                let node = added?;
+                conditions::assign_to_node(conditional.handle)?;
+                conditional.phGraph_out = lend_bodies(&bodies);
+                to.write(node.handle as CUgraphNode);
+                return Ok(());
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
                 child(given.__bindgen_anon_1.graph.graph, Some(graph))?
@@ -144,7 +152,8 @@ fn child(graph: CUgraph, parent: Option<CUgraph>) -> Result<NodeOperation> {
     Ok(NodeOperation::Child(child.duplicate(true).0))
 }
 
-fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<NodeOperation> {
+/// The operation of a conditional node that is to be added to a graph.
+fn new_conditional(graph: &Graph, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<Conditional> {
     let kind = match (given.type_, given.size) {
         (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1 | 2) => ConditionalKind::If,
         (CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE, 1) => ConditionalKind::While,
@@ -154,13 +163,16 @@ fn new_conditional(given: &CUDA_CONDITIONAL_NODE_PARAMS) -> Result<NodeOperation
     if !given.ctx.is_null() {
         check_context(given.ctx)?;
     }
-    conditions::assign_to_node(given.handle)?;
+    // The handle is one of this graph, and no other node has it.
+    if !graph.has_condition(given.handle) || conditions::has_node(given.handle) {
+        return Err(code::INVALID_VALUE);
+    }
     let bodies = (0..given.size).map(|_| Graph::create(true)).collect();
-    Ok(NodeOperation::Conditional(Conditional {
+    Ok(Conditional {
         handle: given.handle,
         kind,
         bodies,
-    }))
+    })
 }
 
 /// The handles of a conditional node's bodies, in an array that belongs to the driver for good.

@@ -47,12 +47,12 @@ driver_calls! {
     Ready fn cuGraphMemsetNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMSET_NODE_PARAMS) {
         match NODES.get(hNode)?.single_operation() {
             Some(Operation::Fill(fill)) => put(nodeParams, CUDA_MEMSET_NODE_PARAMS {
-                dst: fill.address as CUdeviceptr,
-                pitch: fill.pitch,
-                value: fill.value,
-                elementSize: fill.element as c_uint,
-                width: fill.width,
-                height: fill.height,
+                dst: fill.asked().address as CUdeviceptr,
+                pitch: fill.asked().pitch,
+                value: fill.asked().value,
+                elementSize: fill.asked().element as c_uint,
+                width: fill.asked().width,
+                height: fill.asked().height,
             })?,
             _ => return Err(code::INVALID_VALUE),
         }

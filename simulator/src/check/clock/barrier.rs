@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::super::known::Known;
+use super::super::known::{Known, Number};
 use super::clocks::Clocks;
 use super::gathering::Gathering;
 use super::knowledge::{Knowledge, WarpClock};
 use super::lanes::Lanes;
 
-impl Clocks {
+impl<T: Number> Clocks<T> {
     /// Puts what these lanes know into a gathering, under a fresh epoch that they enter.
-    fn gather(&mut self, into: &mut Gathering, block: u32, warp: u32, mask: u32) {
+    fn gather(&mut self, into: &mut Gathering<T>, block: u32, warp: u32, mask: u32) {
         self.clock += 1;
         let clock = self.clock;
         let size = self.warp_size(warp);
@@ -32,7 +32,7 @@ impl Clocks {
             warp => {
                 let clocks = warp.diverge();
                 for thread in lanes.threads() {
-                    let own = &mut clocks[usize::from(thread - lanes.first)];
+                    let own = &mut clocks[thread.index() - lanes.first.index()];
                     let knowledge = &mut own.knowledge;
                     knowledge.now = clock;
                     into.cluster = into.cluster.max(knowledge.cluster);
@@ -54,14 +54,14 @@ impl Clocks {
     }
 
     /// What a gathering knows, with its entries in it; what is known of a whole block or cluster is not.
-    fn spell_out(&self, gathered: &Gathering) -> Known {
+    fn spell_out(&self, gathered: &Gathering<T>) -> Known {
         let mut each = match &gathered.known.threads {
             Some(each) => each.to_vec(),
             None => vec![0; self.positions.len()],
         };
         for &(lanes, epoch) in &gathered.entries {
             for thread in lanes.threads() {
-                let entry = &mut each[usize::from(thread)];
+                let entry = &mut each[thread.index()];
                 *entry = epoch.max(*entry);
             }
         }
@@ -77,8 +77,7 @@ impl Clocks {
             Some(each) => each.to_vec(),
             None => vec![0; self.positions.len()],
         };
-        let first = (block * self.block_threads) as usize;
-        for entry in &mut each[first..first + self.block_threads as usize] {
+        for entry in &mut each[self.threads_of(block)] {
             *entry = epoch.max(*entry);
         }
         known.threads = Some(each.into());
@@ -87,7 +86,7 @@ impl Clocks {
     /// Lanes arrive at a barrier of their block; those that do not wait (`bar.arrive`) only release.
     pub fn arrive(&mut self, block: u32, id: u32, warp: u32, mask: u32, waits: bool) {
         let index = (block * 16 + id) as usize;
-        let mut gathered = std::mem::take(&mut self.barriers[index]);
+        let mut gathered = std::mem::replace(&mut self.barriers[index], Gathering::new());
         self.gather(&mut gathered, block, warp, mask);
         if waits {
             gathered.waiting.push(self.lanes(block, warp, mask));
@@ -98,21 +97,21 @@ impl Clocks {
     /// Whether all threads of the block that have not exited wait at the barrier.
     pub fn all_wait(&self, block: u32, id: u32) -> bool {
         let gathered = &self.barriers[(block * 16 + id) as usize];
-        gathered.waiting() + self.exited[block as usize] >= self.block_threads
+        gathered.waiting() + self.exited[block as usize] >= self.topology.block_threads()
     }
 
     /// A barrier of a block is complete: those who wait have seen what all who arrived had done.
     pub fn complete(&mut self, block: u32, id: u32) {
         let index = (block * 16 + id) as usize;
         let all = self.all_wait(block, id);
-        let mut gathered = std::mem::take(&mut self.barriers[index]);
+        let mut gathered = std::mem::replace(&mut self.barriers[index], Gathering::new());
         self.clock += 1;
         let clock = self.clock;
         if all {
             // Lanes that do not wait have exited: the others of their warp know the same again.
             let alone = self.exited.len() == 1;
             let first = self.warp_index(block, 0);
-            let warps = self.block_threads.div_ceil(32) as usize;
+            let warps = self.warps_of_block() as usize;
             for warp in &mut self.warps[first..first + warps] {
                 *warp = WarpClock::Uniform(Knowledge {
                     now: clock,
@@ -143,10 +142,10 @@ impl Clocks {
     /// Lanes arrive at the cluster's barrier; `releases` unless it is `.relaxed`.
     pub fn cluster_arrive(&mut self, block: u32, warp: u32, mask: u32, releases: bool) {
         let index = self.barriers.len() - 1;
-        let mut gathered = std::mem::take(&mut self.barriers[index]);
+        let mut gathered = std::mem::replace(&mut self.barriers[index], Gathering::new());
         if releases {
             // A block's knowledge means nothing to other blocks until it is spelled out.
-            let mut own = Gathering::default();
+            let mut own = Gathering::new();
             self.gather(&mut own, block, warp, mask);
             gathered.cluster = gathered.cluster.max(own.cluster);
             let mut known = std::mem::take(&mut own.known);
@@ -175,7 +174,7 @@ impl Clocks {
     /// done when it arrived. Gives the epoch below which everybody has seen everything.
     pub fn cluster_complete(&mut self) -> u32 {
         let index = self.barriers.len() - 1;
-        let mut gathered = std::mem::take(&mut self.barriers[index]);
+        let mut gathered = std::mem::replace(&mut self.barriers[index], Gathering::new());
         let released = gathered.released + self.exited.iter().sum::<u32>();
         let floor = if released >= self.positions.len() as u32 {
             gathered.lowest
@@ -201,10 +200,10 @@ impl Clocks {
             knowledge.known.join(&known);
         };
         for &lanes in &gathered.waiting {
-            let position = self.positions[usize::from(lanes.first)];
-            let size = self.block_threads - u32::from(lanes.first) % self.block_threads;
-            let whole = lanes.mask.count_ones() == size.min(32);
-            match &mut self.warps[usize::from(position.warp)] {
+            let position = self.positions[lanes.first.index()];
+            let size = self.warp_size(self.position(lanes.first).1);
+            let whole = lanes.mask.count_ones() == size;
+            match &mut self.warps[position.warp.index()] {
                 WarpClock::Uniform(knowledge) if whole => learn(knowledge),
                 warp => {
                     let clocks = warp.diverge();
@@ -229,7 +228,7 @@ impl Clocks {
             knowledge.version = self.clock;
             return;
         }
-        let mut gathered = Gathering::default();
+        let mut gathered = Gathering::new();
         self.gather(&mut gathered, block, warp, mask);
         let clock = self.clock;
         if whole {

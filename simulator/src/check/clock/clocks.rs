@@ -1,51 +1,54 @@
 //! The clocks of a cluster's threads.
 
 use super::super::access::ProxyFence;
-use super::super::known::{Agent, Known, Thread};
+use super::super::known::{Known, Number};
 use super::super::proxy::ProxyFences;
+use super::super::topology::Topology;
 use super::gathering::Gathering;
 use super::knowledge::{Knowledge, LaneClock, WarpClock, WarpView};
 use super::lanes::{Lanes, Position};
 
 /// The clocks of a cluster.
 #[derive(Debug)]
-pub(in super::super) struct Clocks {
+pub(in super::super) struct Clocks<T> {
     /// The last epoch given out.
     pub(super) clock: u32,
-    pub(super) block_threads: u32,
+    pub(super) topology: Topology,
     /// Where each thread is.
-    pub(super) positions: Vec<Position>,
+    pub(super) positions: Vec<Position<T>>,
     /// The warps of all blocks.
     pub(super) warps: Vec<WarpClock>,
     /// Exited threads of each block.
     pub(super) exited: Vec<u32>,
     /// The barriers of each block, sixteen each, then the cluster's.
-    pub(super) barriers: Vec<Gathering>,
+    pub(super) barriers: Vec<Gathering<T>>,
     /// The epoch in which the cluster began.
     pub(super) began: u32,
     pub(super) proxy_fences: ProxyFences,
 }
 
-impl Clocks {
-    pub fn new(blocks: u32, block_threads: u32) -> Clocks {
+impl<T: Number> Clocks<T> {
+    pub fn new(topology: Topology) -> Clocks<T> {
+        let block_threads = topology.block_threads() as usize;
         let warps = block_threads.div_ceil(32);
-        let position = |thread: u32| {
+        let position = |thread: usize| {
             let (block, inside) = (thread / block_threads, thread % block_threads);
             Position {
-                block: block as u16,
-                warp: (block * warps + inside / 32) as u16,
+                block: T::new(block),
+                warp: T::new(block * warps + inside / 32),
                 lane: (inside % 32) as u8,
             }
         };
+        let (blocks, threads) = (topology.blocks() as usize, topology.threads());
         Clocks {
             clock: 0,
-            block_threads,
-            positions: (0..blocks * block_threads).map(position).collect(),
-            warps: vec![WarpClock::Uniform(Knowledge::default()); (blocks * warps) as usize],
-            exited: vec![0; blocks as usize],
-            barriers: vec![Gathering::default(); blocks as usize * 16 + 1],
+            topology,
+            positions: (0..threads).map(position).collect(),
+            warps: vec![WarpClock::Uniform(Knowledge::default()); blocks * warps],
+            exited: vec![0; blocks],
+            barriers: vec![Gathering::new(); blocks * 16 + 1],
             began: 0,
-            proxy_fences: ProxyFences::new((blocks * block_threads) as usize),
+            proxy_fences: ProxyFences::new(threads),
         }
     }
 
@@ -72,38 +75,50 @@ impl Clocks {
         wrapped
     }
 
-    /// Number of blocks.
+    /// Which threads there are.
     #[inline]
-    pub fn blocks(&self) -> u32 {
-        self.exited.len() as u32
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The warps of a block.
+    pub(super) fn warps_of_block(&self) -> u32 {
+        self.topology.block_threads().div_ceil(32)
+    }
+
+    /// The indices of a block's threads.
+    pub(super) fn threads_of(&self, block: u32) -> std::ops::Range<usize> {
+        let threads = self.topology.block_threads() as usize;
+        let first = block as usize * threads;
+        first..first + threads
     }
 
     /// The thread of a lane.
     #[inline]
-    pub fn thread(&self, block: u32, warp: u32, lane: u32) -> Thread {
-        (block * self.block_threads + warp * 32 + lane) as Thread
+    pub fn thread(&self, block: u32, warp: u32, lane: u32) -> T {
+        let first = block as usize * self.topology.block_threads() as usize;
+        T::new(first + warp as usize * 32 + lane as usize)
     }
 
     /// The block, warp and lane of a thread.
-    pub fn position(&self, thread: Thread) -> (u32, u32, u32) {
-        let (block, inside) = (
-            u32::from(thread) / self.block_threads,
-            u32::from(thread) % self.block_threads,
-        );
+    pub fn position(&self, thread: T) -> (u32, u32, u32) {
+        let threads = self.topology.block_threads();
+        let index = thread.index() as u32;
+        let (block, inside) = (index / threads, index % threads);
         (block, inside / 32, inside % 32)
     }
 
     pub(super) fn warp_index(&self, block: u32, warp: u32) -> usize {
-        (block * self.block_threads.div_ceil(32) + warp) as usize
+        (block * self.warps_of_block() + warp) as usize
     }
 
-    pub(super) fn lane_clock(&mut self, thread: Thread) -> &mut LaneClock {
-        let position = self.positions[usize::from(thread)];
-        &mut self.warps[usize::from(position.warp)].diverge()[usize::from(position.lane)]
+    pub(super) fn lane_clock(&mut self, thread: T) -> &mut LaneClock {
+        let position = self.positions[thread.index()];
+        &mut self.warps[position.warp.index()].diverge()[usize::from(position.lane)]
     }
 
     /// Adds to what a thread knows.
-    pub fn learn(&mut self, thread: Thread, news: &Known) {
+    pub fn learn(&mut self, thread: T, news: &Known) {
         if !news.is_empty() {
             self.lane_clock(thread).knowledge.known.join(news);
         }
@@ -126,9 +141,9 @@ impl Clocks {
     }
 
     /// Whether all threads of a block know that an operation is done.
-    pub fn all_know(&self, block: u32, agent: Agent, epoch: u32) -> bool {
+    pub fn all_know(&self, block: u32, agent: T, epoch: u32) -> bool {
         let knows = |knowledge: &Knowledge| epoch < knowledge.known.done(agent);
-        let warps = self.block_threads.div_ceil(32);
+        let warps = self.warps_of_block();
         (0..warps).all(|warp| match &self.warps[self.warp_index(block, warp)] {
             WarpClock::Uniform(knowledge) => knows(knowledge),
             WarpClock::Diverged(lanes) => {
@@ -193,8 +208,10 @@ impl Clocks {
     pub fn known_of_warps(&self, block: u32, warp: u32) -> impl Iterator<Item = u32> {
         let knowledge = self.warps[self.warp_index(block, warp)].lane(0);
         let floor = knowledge.cluster.max(knowledge.block);
-        let first = (block * self.block_threads) as usize;
-        let last = first + self.block_threads as usize;
+        let std::ops::Range {
+            start: first,
+            end: last,
+        } = self.threads_of(block);
         let each = knowledge.known.threads.as_deref();
         let of_warp = move |other: u32| {
             let own = if other == warp { knowledge.warp } else { 0 };
@@ -205,14 +222,14 @@ impl Clocks {
             });
             floor.max(own).max(least)
         };
-        let warps = self.block_threads.div_ceil(32);
+        let warps = self.warps_of_block();
         std::iter::once(floor).chain((0..warps).map(of_warp))
     }
 
     /// By warp of a block, the epoch below which all of its threads have seen all that the warp's did; `None` if that is not
     /// quickly told.
     pub fn seen_by_all(&self, block: u32) -> Option<Vec<u32>> {
-        let warps = self.block_threads.div_ceil(32);
+        let warps = self.warps_of_block();
         let mut seen = vec![u32::MAX; warps as usize];
         for warp in 0..warps {
             self.view(block, warp)?;
@@ -224,10 +241,10 @@ impl Clocks {
         Some(seen)
     }
 
-    /// Whether two threads are in one block.
-    #[inline]
-    pub fn are_together(&self, one: Thread, other: Thread) -> bool {
-        self.positions[usize::from(one)].block == self.positions[usize::from(other)].block
+    /// Uses up epochs.
+    #[cfg(test)]
+    pub fn skip(&mut self, epochs: u32) {
+        self.clock += epochs;
     }
 
     /// The last epoch given out.
@@ -237,14 +254,14 @@ impl Clocks {
 
     /// The thread's current epoch.
     #[inline]
-    pub fn now(&self, thread: Thread) -> u32 {
-        let position = self.positions[usize::from(thread)];
-        self.warps[usize::from(position.warp)]
+    pub fn now(&self, thread: T) -> u32 {
+        let position = self.positions[thread.index()];
+        self.warps[position.warp.index()]
             .lane(position.lane.into())
             .now
     }
 
-    pub(super) fn lanes(&self, block: u32, warp: u32, mask: u32) -> Lanes {
+    pub(super) fn lanes(&self, block: u32, warp: u32, mask: u32) -> Lanes<T> {
         Lanes {
             first: self.thread(block, warp, 0),
             mask,
@@ -254,7 +271,7 @@ impl Clocks {
     /// Number of threads in a warp of a block.
     #[inline]
     pub(super) fn warp_size(&self, warp: u32) -> u32 {
-        (self.block_threads - warp * 32).min(32)
+        (self.topology.block_threads() - warp * 32).min(32)
     }
 
     /// Lanes leave the kernel.

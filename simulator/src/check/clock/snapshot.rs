@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::super::known::{Known, Thread};
+use super::super::known::{Known, Number};
 use super::clocks::Clocks;
 use super::knowledge::{Knowledge, WarpClock};
 use super::lanes::Lanes;
 
 /// What threads of a warp knew at some time, and what they had done.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Snapshot {
+pub(in super::super) struct Snapshot<T> {
     block: u32,
-    lanes: Lanes,
+    lanes: Lanes<T>,
     /// The epoch that they entered then.
     epoch: u32,
     knowledge: Knowledge,
@@ -19,9 +19,9 @@ pub(in super::super) struct Snapshot {
     of_warp: Option<Box<[u32; 32]>>,
 }
 
-impl Clocks {
+impl<T: Number> Clocks<T> {
     /// What a thread knows now; it moves on to a fresh epoch.
-    pub fn snapshot(&mut self, thread: Thread) -> Snapshot {
+    pub fn snapshot(&mut self, thread: T) -> Snapshot<T> {
         let (block, warp, lane) = self.position(thread);
         let epoch = self.fresh();
         let lanes = self.lanes(block, warp, 1 << lane);
@@ -37,7 +37,7 @@ impl Clocks {
     }
 
     /// What all threads of a uniform warp know now; they move on to a fresh epoch.
-    pub fn snapshot_warp(&mut self, block: u32, warp: u32) -> Snapshot {
+    pub fn snapshot_warp(&mut self, block: u32, warp: u32) -> Snapshot<T> {
         let epoch = self.fresh();
         let mask = u32::MAX >> (32 - self.warp_size(warp));
         let lanes = self.lanes(block, warp, mask);
@@ -57,7 +57,7 @@ impl Clocks {
     }
 
     /// Adds a snapshot, with what is known of whole blocks spelled out.
-    pub fn add_snapshot(&self, known: &mut Known, snapshot: &Snapshot) {
+    pub fn add_snapshot(&self, known: &mut Known, snapshot: &Snapshot<T>) {
         let knowledge = &snapshot.knowledge;
         known.join(&knowledge.known);
         let none = || vec![0; self.positions.len()].into();
@@ -68,10 +68,11 @@ impl Clocks {
                 .for_each(|entry| *entry = epoch.max(*entry));
         };
         raise(each, knowledge.cluster);
-        let first = (snapshot.block * self.block_threads) as usize;
-        let block = &mut each[first..first + self.block_threads as usize];
+        let threads = self.threads_of(snapshot.block);
+        let first = threads.start;
+        let block = &mut each[threads];
         raise(block, knowledge.block);
-        let first = usize::from(snapshot.lanes.first) - first;
+        let first = snapshot.lanes.first.index() - first;
         let end = block.len().min(first + 32);
         let warp = &mut block[first..end];
         raise(warp, knowledge.warp);

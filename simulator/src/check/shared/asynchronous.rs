@@ -3,13 +3,14 @@
 use warpsmith_isa::effect::{AccessKind, ObjectUse};
 
 use super::super::access::{
-    AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, ProxyFence,
+    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, Performer, ProxyFence,
+    RaceCause, ThreadAccess,
 };
-use super::super::known::{Known, Thread};
 use super::super::mbarriers::MBARRIER_BYTES;
-use super::super::release::Location;
+use super::super::pattern::{Pattern, lanes_of};
 use super::super::shadow::LaneAccess;
-use super::SharedMemory;
+use super::races::Races;
+use super::{SharedMemory, by_lane};
 
 impl SharedMemory {
     /// A thread starts an asynchronous operation on shared memory: call it with the instruction, for each range of bytes that
@@ -20,110 +21,62 @@ impl SharedMemory {
     /// The engine keeps the ticket. When the bytes are moved, it calls [`SharedMemory::complete`]; when the issuing threads have
     /// waited for the operation's group, [`SharedMemory::wait`].
     pub fn issue(&mut self, operation: &AsyncAccess) -> Result<AsyncTicket, Finding> {
-        let class = operation.class();
-        let thread = self
-            .clocks
-            .thread(operation.block, operation.warp, operation.lane);
-        let first = thread - operation.lane as Thread;
-        let epoch = self.clocks.fresh();
-        let ticket = self
-            .agents
-            .begin(thread, first, operation.completion, epoch);
-        let own = LaneAccess {
-            thread,
-            lane: operation.lane,
-            agent: ticket.agent,
-            site: operation.site,
-            class,
-            epoch,
-        };
-        if let Some(found) = self.start_operation(operation, &own) {
-            return Err(found);
+        if let Some(found) = self.uninitialised_source(operation) {
+            if self.races.is_none() {
+                return Err(found);
+            }
+            self.pending.get_or_insert(found);
         }
-        if class.kind.writes()
+        let ticket = match &mut self.races {
+            Some(races) => races.issue(operation)?,
+            None => AsyncTicket::UNKNOWN,
+        };
+        if operation.kind.writes()
             && let Some(found) = self.overwritten_mbarrier(
                 operation.offset,
                 operation.bytes,
                 ObjectUse::Data,
-                || self.thread_access(thread, ticket.agent, operation.site, class),
+                || by_operation(operation),
             )
         {
             return Err(found);
         }
-        let end = operation.offset + operation.bytes;
-        for block in operation.offset / self.stride..end.div_ceil(self.stride) {
-            self.agents
-                .unsettle(block.min(self.clocks.blocks() - 1), ticket);
-        }
-        if let AsyncCompletion::Mbarrier { offset } = operation.completion {
-            let location = Location::Shared(offset);
-            self.releases
-                .start_operation(&mut self.clocks, thread, location);
+        if let Some(races) = &mut self.races {
+            races.order.publish_start(operation);
         }
         Ok(ticket)
     }
 
-    /// Checks an asynchronous operation, and records it if there is nothing against it.
-    fn start_operation(&mut self, operation: &AsyncAccess, own: &LaneAccess) -> Option<Finding> {
-        let (offset, bytes) = (operation.offset, operation.bytes);
-        if own.class.kind.reads()
-            && let Some(validity) = &self.validity
-            && let Some(at) = validity.first_uninitialised_of(offset, bytes)
-        {
-            let finding = Finding::Uninitialised {
-                access: self.thread_access(own.thread, own.agent, own.site, own.class),
-                block: at / self.stride,
-                offset: at % self.stride,
-                size: bytes,
-            };
-            if self.races.is_none() {
-                return Some(finding);
-            }
-            self.pending.get_or_insert(finding);
+    /// Lanes of a warp start copies to shared memory for whose completion each waits by itself (`cp.async`): call it with the
+    /// instruction. From now on the bytes may be written at any time. When they are, the engine calls
+    /// [`SharedMemory::complete_copies`].
+    pub fn begin_copies(&mut self, access: &Access<'_>) -> Option<Finding> {
+        self.races.as_mut()?.begin_copies(access)
+    }
+
+    /// Copies are done, of lanes that have waited for them. The lanes may be fewer than those that started them, or of several
+    /// executions of the instruction.
+    pub fn complete_copies(&mut self, access: &Access<'_>) -> Option<Finding> {
+        if let Some(races) = &mut self.races {
+            races.in_flight.end(access);
         }
-        let races = self.races.as_mut()?;
-        races.refine(offset, bytes);
-        races.open_shadow(
-            &self.clocks,
-            operation.block,
-            own.thread,
-            offset,
-            bytes,
-            self.stride,
-        );
-        let by = self.clocks.observer(own.thread);
-        if let AsyncCompletion::Mbarrier { offset } = operation.completion {
-            races.refine(offset, MBARRIER_BYTES);
-            races.open_shadow(
-                &self.clocks,
-                operation.block,
-                own.thread,
-                offset,
-                MBARRIER_BYTES,
-                self.stride,
-            );
-            let shadow = &races.shadow;
-            let conflict = shadow
-                .range(offset, MBARRIER_BYTES)
-                .find_map(|cell| shadow.mbarrier_conflict(&by, cell, own));
-            if let Some(earlier) = conflict {
-                let class = AccessClass {
-                    kind: AccessKind::Atomic,
-                    ..own.class
-                };
-                let counting = LaneAccess { class, ..*own };
-                return Some(self.race(&counting, earlier, offset, MBARRIER_BYTES));
-            }
+        self.access(access, &())
+    }
+
+    /// The finding of an asynchronous operation that reads uninitialised bytes.
+    fn uninitialised_source(&self, operation: &AsyncAccess) -> Option<Finding> {
+        let (offset, size) = (operation.offset, operation.bytes);
+        let validity = self.validity.as_ref()?;
+        if !operation.kind.reads() {
+            return None;
         }
-        let shadow = &mut races.shadow;
-        for cell in shadow.range(offset, bytes) {
-            if let Some(earlier) = shadow.conflict(&by, cell, own) {
-                let at = shadow.offset(cell).max(offset);
-                return Some(self.race(own, earlier, at, bytes));
-            }
-            shadow.record(&by, cell, own);
-        }
-        None
+        let at = validity.first_uninitialised_of(offset, size)?;
+        Some(Finding::Uninitialised {
+            access: by_operation(operation),
+            block: at / self.stride,
+            offset: at % self.stride,
+            size,
+        })
     }
 
     /// An asynchronous operation is done: call it when its bytes have been moved. If an mbarrier counts it, threads that
@@ -132,23 +85,118 @@ impl SharedMemory {
         if operation.kind.writes() {
             self.assume_initialised(operation.offset, operation.bytes);
         }
-        let done = self.agents.end(ticket);
-        if let AsyncCompletion::Mbarrier { offset } = operation.completion {
-            self.releases
-                .count(&self.clocks, Location::Shared(offset), ticket.agent, done);
+        if let Some(races) = &mut self.races {
+            races.order.finish(operation, ticket);
         }
     }
 
     /// Lanes have waited for an operation in a bulk group, or for a matrix product: for this one and all that were issued before
     /// it in the same way. It must be done.
     pub fn wait(&mut self, block: u32, warp: u32, mask: u32, ticket: AsyncTicket) {
-        let mut known = Known::default();
-        known.learn_done(ticket.agent, ticket.epoch + 1);
-        self.clocks.learn_all(block, warp, mask, &known);
+        if let Some(races) = &mut self.races {
+            races.order.wait(block, warp, mask, ticket);
+        }
     }
 
     /// A fence between proxies, by lanes of a warp.
     pub fn proxy_fence(&mut self, block: u32, warp: u32, mask: u32, fence: ProxyFence) {
-        self.clocks.proxy_fence(block, warp, mask, fence);
+        if let Some(races) = &mut self.races {
+            races.order.proxy_fence(block, warp, mask, fence);
+        }
+    }
+}
+
+/// An asynchronous operation, as findings name it.
+fn by_operation(operation: &AsyncAccess) -> ThreadAccess {
+    ThreadAccess {
+        block: operation.block,
+        thread: operation.warp * 32 + operation.lane,
+        site: operation.site,
+        class: operation.class(),
+        performer: Performer::Operation,
+    }
+}
+
+impl Races {
+    fn begin_copies(&mut self, access: &Access<'_>) -> Option<Finding> {
+        let class = access.class();
+        let pattern = Pattern::of(access);
+        let mut found = None;
+        if self.in_flight.touches(access, pattern) {
+            found = self.find_in_flight(access, class);
+        }
+        if found.is_none() && !self.admits(access, class, pattern) {
+            found =
+                lanes_of(access.mask).find_map(|lane| self.check_lane(access, class, lane, &()));
+        }
+        if let Some(Finding::Race { access, .. }) = &mut found {
+            access.performer = Performer::Operation;
+        } else {
+            self.in_flight.begin(access, pattern);
+        }
+        found
+    }
+
+    /// The finding of an access to bytes that are being copied.
+    #[cold]
+    pub(super) fn find_in_flight(
+        &self,
+        access: &Access<'_>,
+        class: AccessClass,
+    ) -> Option<Finding> {
+        lanes_of(access.mask).find_map(|lane| {
+            let offset = access.offsets[lane as usize];
+            let by = by_lane(access, class, lane);
+            self.race_in_flight(by, offset, access.size)
+        })
+    }
+
+    /// The finding of an access to a range some of whose bytes are being copied.
+    fn race_in_flight(&self, access: ThreadAccess, offset: u32, size: u32) -> Option<Finding> {
+        let (at, earlier) = self.in_flight.first_in(offset, size)?;
+        Some(Finding::Race {
+            access,
+            earlier,
+            cause: RaceCause::InFlight,
+            block: at / self.stride,
+            offset: at % self.stride,
+            size,
+        })
+    }
+
+    /// Checks an asynchronous operation, and records it if there is nothing against it.
+    fn issue(&mut self, operation: &AsyncAccess) -> Result<AsyncTicket, Finding> {
+        let (offset, bytes) = (operation.offset, operation.bytes);
+        if let Some(found) = self.race_in_flight(by_operation(operation), offset, bytes) {
+            return Err(found);
+        }
+        let (ticket, own) = self.order.begin(operation);
+        self.refine(offset, bytes);
+        self.open_shadow(operation.block, own.thread, offset, bytes);
+        if let AsyncCompletion::Mbarrier { offset } = operation.completion {
+            let mbarrier = (offset, MBARRIER_BYTES);
+            self.refine(offset, MBARRIER_BYTES);
+            self.open_shadow(operation.block, own.thread, offset, MBARRIER_BYTES);
+            let clocks = &self.order.clocks;
+            if let Some(earlier) = self.shadow.mbarrier_conflict(clocks, &own, mbarrier) {
+                let class = AccessClass {
+                    kind: AccessKind::Atomic,
+                    ..own.class
+                };
+                let counting = LaneAccess { class, ..own };
+                return Err(self.race(&counting, &earlier, offset, MBARRIER_BYTES));
+            }
+        }
+        let clocks = &self.order.clocks;
+        let found = self.shadow.check(clocks, &own, (offset, bytes), |_| false);
+        if let Some((earlier, at)) = found {
+            return Err(self.race(&own, &earlier, at.max(offset), bytes));
+        }
+        let end = offset + bytes;
+        let last = self.order.clocks.topology().blocks() - 1;
+        for block in offset / self.stride..end.div_ceil(self.stride) {
+            self.order.agents.unsettle(block.min(last), ticket);
+        }
+        Ok(ticket)
     }
 }

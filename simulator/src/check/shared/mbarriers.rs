@@ -3,10 +3,9 @@
 use warpsmith_isa::effect::ObjectUse;
 
 use super::super::access::{Access, AccessClass, Finding, ThreadAccess};
-use super::super::known::NO_AGENT;
 use super::super::mbarriers::{MBARRIER_BYTES, Mbarrier};
 use super::super::pattern::lanes_of;
-use super::SharedMemory;
+use super::{SharedMemory, by_lane};
 
 impl SharedMemory {
     /// Checks that an access does not write over initialised mbarriers, and notes those that it makes or unmakes.
@@ -37,10 +36,7 @@ impl SharedMemory {
                 self.mbarriers.as_mut()?.invalidate(offset);
                 continue;
             }
-            let by = || {
-                let thread = self.clocks.thread(access.block, access.warp, lane);
-                self.thread_access(thread, NO_AGENT, access.site, class)
-            };
+            let by = || by_lane(access, class, lane);
             let found = self.overwritten_mbarrier(offset, access.size, access.object, by);
             if found.is_some() {
                 return found;

@@ -230,3 +230,25 @@ fn a_warps_release_is_that_of_its_lanes_and_its_scope() {
     flag.use_it((1, 2), scoped(ACQUIRE, Scope::Cluster));
     assert!(!flag.is_ordered(1));
 }
+
+/// A test of an mbarrier synchronises the lanes that find its phase over, when that is known.
+#[test]
+fn a_test_synchronises_where_its_result_says_so() {
+    for answers in [false, true] {
+        let mut machine = Machine::new(1);
+        assert_eq!(machine.access(0, 1, 1, WRITE, |_| 64), None);
+        assert_eq!(machine.access(0, 1, 1, RELEASE, |_| 8), None);
+        let offsets = [8; 32];
+        let test = Access {
+            synchronises: false,
+            ..access_by(2, 3, &offsets, 8, ACQUIRE, 5)
+        };
+        assert_eq!(machine.shared.access(&test, &()), None);
+        if answers {
+            machine.shared.synchronise(&Access { mask: 1, ..test });
+        }
+        let found = machine.access(0, 2, 1, READ, |_| 64);
+        assert_eq!(found.is_none(), answers, "{found:?}");
+        race(machine.access(0, 2, 2, READ, |_| 64));
+    }
+}

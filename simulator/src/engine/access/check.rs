@@ -18,8 +18,9 @@ use crate::engine::observe;
 
 /// Whether an access concerns a check that is on: those of shared memory, and those that can order what threads do there.
 #[inline(always)]
-pub(super) fn concerns(declared: Declared) -> bool {
-    declared.is_strong() || matches!(declared.region(), Region::Generic | Region::Shared)
+pub(super) fn concerns(warp: &Warp, declared: Declared) -> bool {
+    (warp.watches_reads || declared.writes())
+        && (declared.is_strong() || matches!(declared.region(), Region::Generic | Region::Shared))
 }
 
 /// The lanes of the warp are about to access `size` bytes each.
@@ -50,8 +51,8 @@ pub(super) fn access(
             .filter(|&lane| cluster.holds(pointers[lane]))
             .fold(0, |mask, lane| mask | 1 << lane),
     };
-    // An asynchronous access happens when it completes.
-    if shared != 0 && declared.is_synchronous() {
+    // An asynchronous access that is no copy of `cp.async` is told of by its operation (`issue`).
+    if shared != 0 && (declared.is_synchronous() || declared.is_copy_to_shared()) {
         let comparison = Comparison {
             warp,
             stored,
@@ -100,20 +101,81 @@ pub(super) fn shared_access(
     values: &dyn Values,
 ) -> Option<Finding> {
     let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
-    let access = Access {
+    let access = as_told(issuer, declared, mask, &offsets, size);
+    let checker = cluster.checker.as_deref_mut()?;
+    if declared.is_synchronous() {
+        checker.access(&access, values)
+    } else {
+        checker.begin_copies(&access)
+    }
+}
+
+/// An access to shared memory as the checks are told of it.
+fn as_told(
+    issuer: Issuer,
+    declared: Declared,
+    mask: u32,
+    offsets: &[u32; LANES],
+    size: u32,
+) -> Access<'_> {
+    Access {
         block: issuer.block,
         warp: issuer.warp,
         mask,
-        offsets: &offsets,
+        offsets,
         size,
         kind: declared.kind(),
         order: declared.order(),
         scope: declared.scope(),
         proxy: declared.proxy(),
         object: declared.object(),
+        synchronises: !declared.is_tested(),
         site: issuer.site,
-    };
-    cluster.checker.as_deref_mut()?.access(&access, values)
+    }
+}
+
+/// Lanes of a warp have waited for copies to shared memory by an instruction.
+pub(super) fn complete_copies(
+    issuer: Issuer,
+    cluster: &mut Cluster<'_>,
+    declared: Declared,
+    mask: u32,
+    pointers: &[*mut u8; LANES],
+    size: u32,
+) -> Option<Finding> {
+    let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
+    let access = as_told(issuer, declared, mask, &offsets, size);
+    cluster.checker.as_deref_mut()?.complete_copies(&access)
+}
+
+/// The lanes of `mask`, which have accessed the objects of `size` bytes at `warp.pointers`, have found there what they synchronise
+/// with. Call it for an access whose declaration says that it is [tested](Declared::tested).
+#[inline]
+pub(crate) fn synchronise(
+    warp: &Warp,
+    cluster: &mut Cluster<'_>,
+    declared: Declared,
+    mask: u32,
+    size: u32,
+) {
+    if warp.watched && mask != 0 {
+        synchronise_watched(warp, cluster, declared, mask, size);
+    }
+}
+
+#[cold]
+fn synchronise_watched(
+    warp: &Warp,
+    cluster: &mut Cluster<'_>,
+    declared: Declared,
+    mask: u32,
+    size: u32,
+) {
+    let offsets = warp.pointers.map(|pointer| cluster.shared_offset(pointer));
+    let access = as_told(warp.issuer(), declared, mask, &offsets, size);
+    if let Some(checker) = cluster.checker.as_deref_mut() {
+        checker.synchronise(&access);
+    }
 }
 
 /// A fence by the lanes of the mask.

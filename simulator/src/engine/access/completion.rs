@@ -1,6 +1,6 @@
 //! Completion of asynchronous operations: where their bytes move, and where the checks see them.
 
-use super::check::{self, shared_access};
+use super::check::{self, complete_copies};
 use super::declared::Declared;
 use super::finding;
 use crate::engine::exec::async_copy::AsyncCopy;
@@ -38,29 +38,33 @@ pub(crate) fn complete(
 
 #[inline(never)]
 fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) -> Flow {
-    for (lane, copy) in warp.copies.take(mask, which) {
+    let copies = warp.copies.take(mask, which);
+    if warp.watched {
+        let same = |(a, x): &(usize, AsyncCopy), (b, y): &(usize, AsyncCopy)| {
+            a < b && (x.issuer, x.declared, x.bytes) == (y.issuer, y.declared, y.bytes)
+        };
+        for copies in copies.chunk_by(same) {
+            let (_, first) = &copies[0];
+            let (mut lanes, mut pointers) = (0, [first.to; LANES]);
+            for (lane, copy) in copies {
+                lanes |= 1 << lane;
+                pointers[*lane] = copy.to;
+            }
+            let (bytes, declared) = (first.bytes.into(), Declared::from_word(first.declared));
+            let found = complete_copies(first.issuer, cluster, declared, lanes, &pointers, bytes);
+            if let Some(found) = found {
+                return finding::fail(warp, cluster, &found);
+            }
+        }
+    }
+    for (_, copy) in copies {
         let AsyncCopy {
             bytes,
             from_bytes,
             from,
             to,
-            declared,
-            issuer,
+            ..
         } = copy;
-        if warp.watched
-            && let Some(found) = shared_access(
-                issuer,
-                cluster,
-                Declared::from_word(declared),
-                1 << lane,
-                &[to; LANES],
-                bytes.into(),
-                &(),
-            )
-        {
-            // Its value is not compared: it is not in a register.
-            return finding::fail(warp, cluster, &found);
-        }
         let (bytes, from_bytes) = (usize::from(bytes), usize::from(from_bytes));
         // SAFETY: both ranges were resolved when the copy was issued (`path::access`). The source is global memory, which stays
         // mapped while the grid runs; the destination is shared memory of the cluster, which its warps do not outlive.

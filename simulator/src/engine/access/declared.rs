@@ -20,6 +20,7 @@ use crate::engine::exec::warp::EXTENTS;
 /// | 14 to 16 | when it is done |
 /// | 17 to 20 | which remembered extent of global memory the instruction uses |
 /// | 21 to 22 | what it takes the bytes for |
+/// | 23 | whether it synchronises depends on what it finds |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Declared(u32);
 
@@ -33,6 +34,7 @@ const PROXY_SHIFT: u32 = 11;
 const COMPLETION_SHIFT: u32 = 14;
 const EXTENT_SHIFT: u32 = 17;
 const OBJECT_SHIFT: u32 = 21;
+const TESTED: u32 = 1 << 23;
 
 const SPACES: [Space; 8] = [
     Space::Generic,
@@ -189,6 +191,22 @@ impl Declared {
     #[inline(always)]
     pub fn is_synchronous(self) -> bool {
         self.0 >> COMPLETION_SHIFT & 7 == 0
+    }
+
+    /// The same access, of which the operation says for which lanes it synchronises, once it knows the result.
+    pub fn tested(self) -> Declared {
+        Declared(self.0 | TESTED)
+    }
+
+    /// Whether the operation says that.
+    pub fn is_tested(self) -> bool {
+        self.0 & TESTED != 0
+    }
+
+    /// Whether it is the writing side of a copy that its thread waits for (`cp.async`).
+    pub fn is_copy_to_shared(self) -> bool {
+        COMPLETIONS[(self.0 >> COMPLETION_SHIFT & 7) as usize] == Completion::AsyncGroup
+            && self.is_store()
     }
 
     /// The same access, at the time it completes.

@@ -65,6 +65,9 @@ fn describe(
                 RaceCause::Scope => {
                     "the scope of one does not include the other's block, and nothing else orders the two"
                 }
+                RaceCause::InFlight => {
+                    "the thread that started the asynchronous write has not waited for it"
+                }
                 RaceCause::Proxy => {
                     "the writing thread has not executed fence.proxy.async between the write and what orders the two"
                 }

@@ -80,9 +80,10 @@ pub(crate) fn locate(
 
 fn local(warp: &mut Warp, refused: Refused) -> Option<*mut u8> {
     let end = refused.offset.checked_add(u64::from(refused.size))?;
+    let caller = warp.frames[warp.frame as usize].caller(refused.lane);
     let room = warp
         .local_stride
-        .min(warp.frames[warp.frame as usize].local_top);
+        .min(caller.map_or(0, |caller| caller.local_top));
     if end > u64::from(room) {
         refused.outside(warp, format!("the thread has {room} bytes of it"));
         return None;

@@ -142,7 +142,7 @@ fn resolved(
         Found::Failed => return Flow::Fault,
     };
     if warp.watched
-        && (warp.observed || check::concerns(declared))
+        && (warp.observed || check::concerns(warp, declared))
         && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault
     {
         return Flow::Fault;

@@ -1,11 +1,11 @@
 //! Calls and returns, and the stack of a warp's lanes.
 
 use super::cluster::Cluster;
-use super::frame::{Frame, NO_FRAME};
-use super::operand::{CONSTANT, FULL, SINK, lanes_of};
+use super::frame::{Caller, Frame, NO_FRAME};
+use super::operand::{CONSTANT, SINK};
+use super::transfer::copy_lanes;
 use super::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
-use crate::engine::memory::Aligned;
 use crate::engine::program::{Function, Program};
 
 /// What a call costs of the stack besides the callee's variables (return address, saved registers), so that endless
@@ -15,55 +15,87 @@ const CALL_BYTES: u32 = 32;
 const MAX_DEPTH: u32 = 20_000;
 
 impl Warp {
-    /// Creates a frame for a function; `None` if the stack is exhausted.
-    pub fn new_frame(
+    /// Creates the kernel's own frame.
+    pub fn kernel_frame(&mut self, program: &Program, number: u32) -> u32 {
+        let function = &program.functions[number as usize];
+        let index = self.take_frame(program, number);
+        let frame = &mut self.frames[index as usize];
+        let caller = Caller {
+            parent: NO_FRAME,
+            return_pc: 0,
+            site: 0,
+            local_base: 0,
+            local_top: function.local_bytes,
+        };
+        frame.enter(self.exists, caller);
+        let grown = self.grow_local(function.local_bytes);
+        // The launch has made sure that the kernel's own local memory is within the limit.
+        assert!(grown, "a kernel's own frame fits");
+        index
+    }
+
+    /// Creates the frame of a call that lanes of the current frame make; `None` if their stack is exhausted.
+    fn callee_frame(
         &mut self,
         program: &Program,
         number: u32,
-        parent: u32,
-        return_pc: u32,
         lanes: u32,
+        site: u32,
     ) -> Option<u32> {
         let function = &program.functions[number as usize];
-        let (depth, local_base) = match self.frames.get(parent as usize) {
-            Some(frame) if parent != NO_FRAME => (frame.depth + 1, frame.local_top),
-            _ => (0, 0),
-        };
-        let local_base = local_base.next_multiple_of(function.local_align);
-        let charge = if depth > 0 { CALL_BYTES } else { 0 };
-        let local_top = local_base
-            .checked_add(function.local_bytes)?
-            .checked_add(charge)?;
-        if depth > MAX_DEPTH || !self.grow_local(local_top) {
+        let (parent, return_pc) = (self.frame, self.pc + 1);
+        let depth = self.frames[parent as usize].depth + 1;
+        if depth > MAX_DEPTH {
             return None;
         }
-        let index = match self.free_frames.pop() {
-            Some(index) => index,
-            None => {
-                self.frames.push(Frame {
-                    function: number,
-                    registers_memory: Aligned::default(),
-                    parent,
-                    return_pc,
-                    lanes,
-                    depth,
-                    local_base,
-                    local_top,
-                    site: 0,
-                });
-                (self.frames.len() - 1) as u32
+        let index = self.take_frame(program, number);
+        self.frames[index as usize].depth = depth;
+        let mut fits = true;
+        for entry in 0..self.frames[parent as usize].callers.len() {
+            let (with, of_parent) = self.frames[parent as usize].callers[entry];
+            if with & lanes == 0 {
+                continue;
             }
-        };
+            let local_base = of_parent
+                .local_top
+                .checked_next_multiple_of(function.local_align);
+            let local_top = local_base
+                .and_then(|base| base.checked_add(function.local_bytes))
+                .and_then(|top| top.checked_add(CALL_BYTES))
+                .filter(|&top| self.grow_local(top));
+            let (Some(local_base), Some(local_top)) = (local_base, local_top) else {
+                fits = false;
+                break;
+            };
+            let caller = Caller {
+                parent,
+                return_pc,
+                site,
+                local_base,
+                local_top,
+            };
+            self.frames[index as usize].enter(with & lanes, caller);
+        }
+        if !fits {
+            self.free_frames.push(index);
+            return None;
+        }
+        Some(index)
+    }
+
+    /// A frame for a function, without lanes; its registers that may be read before they are written are zero.
+    pub(super) fn take_frame(&mut self, program: &Program, number: u32) -> u32 {
+        let function = &program.functions[number as usize];
+        let index = self.free_frames.pop().unwrap_or_else(|| {
+            self.frames.push(Frame::default());
+            (self.frames.len() - 1) as u32
+        });
         let frame = &mut self.frames[index as usize];
         frame.registers_memory.ensure(function.frame_bytes as usize);
         frame.function = number;
-        frame.parent = parent;
-        frame.return_pc = return_pc;
-        frame.lanes = lanes;
-        frame.depth = depth;
-        frame.local_base = local_base;
-        frame.local_top = local_top;
-        frame.site = 0;
+        frame.lanes = 0;
+        frame.depth = 0;
+        frame.callers.clear();
         for &(offset, length) in &function.zeroed {
             // SAFETY: the range is a register of the function, which allocation has put inside `frame_bytes`, and the frame has
             // just been made that large.
@@ -74,7 +106,7 @@ impl Warp {
                     .write_bytes(0, length as usize)
             };
         }
-        Some(index)
+        index
     }
 
     /// Makes sure that each lane has this much local memory.
@@ -123,14 +155,11 @@ impl Warp {
             "the lowering or the operation has compared them"
         );
         let lanes = self.mask;
-        let caller = self.frame;
-        let return_pc = self.pc + 1;
-        let Some(index) = self.new_frame(program, number, caller, return_pc, lanes) else {
+        let Some(index) = self.callee_frame(program, number, lanes, site_number) else {
             let lane = lanes.trailing_zeros() as usize;
             let message = format!("stack overflow in the call of {}", callee.name);
             return self.fail(FaultKind::StackOverflow, lane, message);
         };
-        self.frames[index as usize].site = site_number;
         let from = self.bases;
         let to = self.frames[index as usize].registers();
         for (argument, formal) in site.arguments.iter().zip(&callee.formals) {
@@ -139,7 +168,7 @@ impl Warp {
             // SAFETY: the argument lies in the caller's frame or constants, the formal in the callee's frame, both with the same
             // number of bytes a lane (`Function::takes`).
             unsafe {
-                copy(
+                copy_lanes(
                     from[constant].add(offset),
                     to.add(formal.offset as usize),
                     formal.bytes,
@@ -149,7 +178,7 @@ impl Warp {
         }
         let others = self.active & !lanes;
         if others != 0 {
-            self.add_ready(others, return_pc, caller);
+            self.add_ready(others, self.pc + 1, self.frame);
         }
         self.active = lanes;
         self.enter_frame(program, index);
@@ -160,68 +189,61 @@ impl Warp {
 
     /// Returns from a function for the lanes of `self.mask`; from the kernel, they exit.
     pub fn ret(&mut self, cluster: &mut Cluster<'_>) -> Flow {
-        let program = cluster.grid.program;
-        let lanes = self.mask;
-        let frame = &mut self.frames[self.frame as usize];
-        let parent = frame.parent;
-        if parent == NO_FRAME {
-            self.exit(cluster, true);
+        if self.frames[self.frame as usize].is_kernels() {
+            self.exit(cluster);
             return Flow::Leave;
         }
-        frame.lanes &= !lanes;
-        let empty = frame.lanes == 0;
-        let (from, site, return_pc) = (frame.registers(), frame.site, frame.return_pc);
+        let program = cluster.grid.program;
+        let (lanes, left) = (self.mask, self.frame);
+        let from = self.frames[left as usize].registers();
         let returns = &self.function_of(program).returns;
-        let caller = &self.frames[parent as usize];
-        let site = &program.functions[caller.function as usize].calls[site as usize];
-        let to = caller.registers();
-        for (result, returned) in site.results.iter().zip(returns) {
-            if result.offset != SINK {
-                // SAFETY: the returned value lies in the callee's frame, the result in the caller's, both with the same number of
-                // bytes a lane (`Function::takes`).
-                unsafe {
-                    copy(
-                        from.add(returned.offset as usize),
-                        to.add(result.offset as usize),
-                        returned.bytes,
-                        lanes,
-                    )
-                };
+        let mut back: Option<(u32, Caller)> = None;
+        for entry in 0..self.frames[left as usize].callers.len() {
+            let (with, caller) = self.frames[left as usize].callers[entry];
+            let with = with & lanes;
+            if with == 0 {
+                continue;
+            }
+            let parent = &self.frames[caller.parent as usize];
+            let sites = &program.functions[parent.function as usize].calls;
+            let to = parent.registers();
+            let results = &sites[caller.site as usize].results;
+            for (result, returned) in results.iter().zip(returns) {
+                if result.offset != SINK {
+                    // SAFETY: the returned value lies in the callee's frame, the result in the caller's, both with the same number
+                    // of bytes a lane (`Function::takes`).
+                    unsafe {
+                        copy_lanes(
+                            from.add(returned.offset as usize),
+                            to.add(result.offset as usize),
+                            returned.bytes,
+                            with,
+                        )
+                    };
+                }
+            }
+            match back {
+                None => back = Some((with, caller)),
+                Some((_, first)) if first.is_same_place(&caller) => {
+                    back = back.map(|(lanes, first)| (lanes | with, first));
+                }
+                Some(_) => self.add_ready(with, caller.return_pc, caller.parent),
             }
         }
         let others = self.active & !lanes;
         if others != 0 {
-            self.add_ready(others, self.pc + 1, self.frame);
+            self.add_ready(others, self.pc + 1, left);
         }
-        if empty {
-            self.free_frames.push(self.frame);
+        let frame = &mut self.frames[left as usize];
+        frame.leave(lanes);
+        if frame.lanes == 0 {
+            self.free_frames.push(left);
         }
+        let (lanes, caller) = back.expect("each lane of a frame has a caller");
         self.active = lanes;
-        self.enter_frame(program, parent);
-        self.pc = return_pc;
+        self.enter_frame(program, caller.parent);
+        self.pc = caller.return_pc;
         self.limit = if self.groups.is_empty() { u32::MAX } else { 0 };
         Flow::Switch
-    }
-}
-
-/// Copies `bytes` for each of the lanes; 0 means a predicate's bits.
-///
-/// # Safety
-/// Both hold 32 lanes of this size (or one word of bits), and do not overlap.
-unsafe fn copy(from: *const u8, to: *mut u8, bytes: u32, lanes: u32) {
-    let bytes = bytes as usize;
-    // SAFETY: the caller's promise gives the ranges.
-    unsafe {
-        if bytes == 0 {
-            let (from, to) = (from.cast::<u32>(), to.cast::<u32>());
-            *to = *to & !lanes | *from & lanes;
-        } else if lanes == FULL {
-            from.copy_to_nonoverlapping(to, bytes * 32);
-        } else {
-            for lane in lanes_of(lanes) {
-                from.add(lane * bytes)
-                    .copy_to_nonoverlapping(to.add(lane * bytes), bytes);
-            }
-        }
     }
 }

@@ -17,8 +17,6 @@ pub(crate) struct Block {
     pub barriers: [Barrier; 16],
     /// Threads that have not exited.
     pub live: u32,
-    /// A thread that has left the kernel by `ret`, as (warp, lane), while others were still there.
-    pub returned: Option<(u32, u32)>,
     /// Its shared memory.
     pub shared: *mut u8,
     /// Its full warpgroups.
@@ -51,12 +49,8 @@ pub(crate) struct Arrival {
 pub(crate) struct Exit {
     /// Rank of the block.
     pub block: u32,
-    /// Number of the warp in its block.
-    pub warp: u32,
     /// The lanes.
     pub mask: u32,
-    /// They have left the kernel by `ret`, not by `exit`.
-    pub returned: bool,
     /// Lanes of the warp that have arrived at the cluster's barrier, in the phase that follows.
     pub cluster_arrived: u32,
     pub cluster_phase: u64,
@@ -103,7 +97,7 @@ impl<'g> Cluster<'g> {
         let mut memory = Aligned::default();
         memory.ensure(stride * blocks);
         let checks = grid.checks;
-        let checker = (checks.follow_shared_memory() && shared > 0).then(|| {
+        let checker = (grid.follows_writes() && shared > 0).then(|| {
             let mut checker = SharedMemory::new(
                 blocks as u32,
                 grid.threads,
@@ -111,10 +105,10 @@ impl<'g> Cluster<'g> {
                 checks.races,
                 checks.uninitialised,
             );
-            if grid.uses_async_proxy {
+            if grid.uses.async_proxy {
                 checker = checker.with_async_proxy();
             }
-            if checks.mbarriers {
+            if checks.mbarriers && grid.uses.mbarriers {
                 checker = checker.with_mbarriers();
             }
             Box::new(checker)
@@ -124,7 +118,6 @@ impl<'g> Cluster<'g> {
             rank: rank as u32,
             barriers: [Barrier::NEW; 16],
             live: 0,
-            returned: None,
             shared: memory.as_ptr().wrapping_add(stride * rank),
             warpgroups: Vec::new(),
         });
@@ -163,7 +156,6 @@ impl<'g> Cluster<'g> {
                 std::array::from_fn(|axis| self.index[axis] * [cx, cy, cz][axis] + inside[axis]);
             block.barriers = [Barrier::NEW; 16];
             block.live = grid.threads;
-            block.returned = None;
             block.warpgroups.clear();
             let warpgroups = grid.warps / warpgroup::WARPS;
             block
@@ -225,9 +217,6 @@ impl<'g> Cluster<'g> {
             checker.exit(block.rank, gone);
         }
         if block.live > 0 {
-            if exit.returned && block.returned.is_none() {
-                block.returned = Some((exit.warp, gone.trailing_zeros()));
-            }
             for (id, barrier) in block.barriers.iter_mut().enumerate() {
                 if barrier.arrived > 0
                     && barrier.expected.is_none()

@@ -55,16 +55,7 @@ impl<E: Exchange> Op for Together<E> {
 fn apart<E: Exchange>(warp: &mut Warp, cluster: &Cluster<'_>, o: E::Operands) -> Flow {
     let pc = warp.pc;
     // Lanes that wait here already take part again.
-    let frame = warp.frame;
-    let mut joined = 0;
-    warp.groups.retain(|group| {
-        let same =
-            group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
-        joined |= if same { group.mask } else { 0 };
-        !same
-    });
-    warp.active |= joined;
-    warp.mask |= joined;
+    warp.join_waiting(cluster.grid.program);
     let all = warp.mask;
     let masks = *E::members(&o).lanes(warp);
     if let Some(lane) = lanes_of(all).find(|&lane| masks[lane] >> lane & 1 == 0) {

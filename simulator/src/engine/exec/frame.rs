@@ -1,36 +1,101 @@
-//! Call frames. A frame belongs to the lanes that made the call together; the registers of all of them lie in it, lane by
-//! lane, so groups that diverge inside the callee share it. It is free when the last of them has returned.
+//! Call frames. A frame belongs to the lanes that made the call together, and to those that came to an instruction of the callee where
+//! the lanes wait for each other (see [`transfer`](super::transfer)); the registers of all of them lie in it, lane by lane, so groups that
+//! diverge inside the callee share it. It is free when the last of them has returned.
 
-use super::operand::{CONSTANT, FULL, Registers};
+use super::operand::{CONSTANT, FULL, LANES, Registers, lanes_of};
 use crate::engine::memory::Aligned;
 use crate::engine::program::Function;
 
 /// The parent of the kernel's own frame.
 pub(crate) const NO_FRAME: u32 = u32::MAX;
 
+/// Where lanes of a frame come from, and where their local memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// The frame that they made the call in.
+    pub parent: u32,
+    /// Where they go on there.
+    pub return_pc: u32,
+    /// Number of the call site there: where results go.
+    pub site: u32,
+    /// Where their local variables start.
+    pub local_base: u32,
+    /// How far their dynamic allocations reach.
+    pub local_top: u32,
+}
+
+impl Caller {
+    /// Whether lanes of both go on at the same place.
+    pub fn is_same_place(&self, other: &Caller) -> bool {
+        (self.parent, self.return_pc) == (other.parent, other.return_pc)
+    }
+}
+
 /// A frame.
+#[derive(Default)]
 pub(crate) struct Frame {
     /// Number of the function.
     pub function: u32,
     pub registers_memory: Aligned,
-    pub parent: u32,
-    /// Where the caller goes on.
-    pub return_pc: u32,
     /// Lanes that have not returned.
     pub lanes: u32,
+    /// Calls between the kernel and this frame, the most that any of the lanes has made.
     pub depth: u32,
-    /// Where the frame's local variables start.
-    pub local_base: u32,
-    /// How far dynamic allocations reach.
-    pub local_top: u32,
-    /// Number of the caller's call site: where results go.
-    pub site: u32,
+    /// The callers of those lanes: each of the lanes is in one entry.
+    pub callers: Vec<(u32, Caller)>,
 }
 
 impl Frame {
     /// The registers.
     pub fn registers(&self) -> *mut u8 {
         self.registers_memory.as_ptr()
+    }
+
+    /// Whether it is the kernel's own.
+    pub fn is_kernels(&self) -> bool {
+        self.depth == 0
+    }
+
+    /// Adds lanes with the same caller.
+    pub fn enter(&mut self, lanes: u32, caller: Caller) {
+        self.lanes |= lanes;
+        match self.callers.iter_mut().find(|(_, known)| *known == caller) {
+            Some((with, _)) => *with |= lanes,
+            None => self.callers.push((lanes, caller)),
+        }
+    }
+
+    /// Takes lanes out.
+    pub fn leave(&mut self, lanes: u32) {
+        self.lanes &= !lanes;
+        self.callers.retain_mut(|(with, _)| {
+            *with &= !lanes;
+            *with != 0
+        });
+    }
+
+    /// The caller of a lane.
+    pub fn caller(&self, lane: usize) -> Option<&Caller> {
+        let entry = self
+            .callers
+            .iter()
+            .find(|(lanes, _)| lanes >> lane & 1 != 0);
+        entry.map(|(_, caller)| caller)
+    }
+
+    /// A value of each lane's caller; any for lanes that are not here.
+    #[inline(always)]
+    pub fn each_lane(&self, value: impl Fn(&Caller) -> u32) -> [u32; LANES] {
+        if let [(_, all)] = self.callers.as_slice() {
+            return [value(all); LANES];
+        }
+        let mut values = [0; LANES];
+        for (lanes, caller) in &self.callers {
+            for lane in lanes_of(*lanes) {
+                values[lane] = value(caller);
+            }
+        }
+        values
     }
 }
 

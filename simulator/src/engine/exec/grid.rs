@@ -2,7 +2,7 @@
 
 use crate::engine::environment::{Checks, DeviceMemory, Runtime};
 use crate::engine::observe::Observer;
-use crate::engine::program::Program;
+use crate::engine::program::{Program, Uses};
 
 /// A grid while it runs.
 pub(crate) struct Grid<'a> {
@@ -42,11 +42,21 @@ pub(crate) struct Grid<'a> {
     pub seed: u64,
     /// The address of a cooperative launch's workspace, whose second word is the grid's barrier; 0 in other launches.
     pub workspace: u64,
-    /// Whether the kernel can come to an instruction that accesses memory by the asynchronous proxy.
-    pub uses_async_proxy: bool,
+    /// What the instructions do that the kernel can come to.
+    pub uses: Uses,
 }
 
 impl Grid<'_> {
+    /// Whether writes to shared memory are followed.
+    pub fn follows_writes(&self) -> bool {
+        self.follows_reads() || self.checks.mbarriers && self.uses.mbarriers
+    }
+
+    /// Whether all accesses to shared memory are.
+    pub fn follows_reads(&self) -> bool {
+        self.checks.races || self.checks.uninitialised
+    }
+
     /// Clusters in the grid.
     pub fn total(&self) -> u64 {
         self.clusters.iter().map(|&axis| u64::from(axis)).product()

@@ -117,7 +117,8 @@ impl Warp {
             extents: [Cached::default(); EXTENTS],
             shared,
             shared_size: grid.shared_bytes,
-            watched: grid.checks.follow_shared_memory() || grid.observer.is_some(),
+            watched: grid.follows_writes() || grid.observer.is_some(),
+            watches_reads: grid.follows_reads(),
             observed: grid.observer.is_some(),
             local: Vec::new(),
             local_stride: 0,
@@ -159,9 +160,7 @@ impl Warp {
         // Frame 0 is the kernel's, and is reused; all others are free.
         self.free_frames.clear();
         self.free_frames.extend((0..self.frames.len() as u32).rev());
-        let frame = self.new_frame(grid.program, grid.entry, NO_FRAME, 0, self.exists);
-        // The launch has made sure that the kernel's own local memory is within the limit.
-        let frame = frame.expect("a kernel's own frame fits");
+        let frame = self.kernel_frame(grid.program, grid.entry);
         self.rotated = false;
         self.tick = 0;
         self.count = 0;

@@ -13,6 +13,7 @@ use super::group::Group;
 use super::operand::{FULL, lanes_of};
 use super::wait::{EndsBy, Reduction, ReductionTarget, Wait};
 use super::warp::Warp;
+use crate::engine::program::Program;
 
 impl Warp {
     /// Stops the current group: it will go on at `self.pc`.
@@ -207,26 +208,15 @@ impl Warp {
 
     /// The current lanes wait for the other members at this instruction, unless these wait here already.
     /// True if all are here now and the instruction can be executed for `self.mask`, which they have joined.
-    pub fn gather(&mut self, members: u32) -> bool {
+    pub fn gather(&mut self, program: &Program, members: u32) -> bool {
         if self.missing(members) == 0 {
             return true;
         }
-        let (frame, pc) = (self.frame, self.pc);
-        let mut joined = 0;
-        self.groups.retain(|group| {
-            let same =
-                group.frame == frame && group.pc == pc && matches!(group.wait, Wait::Lanes { .. });
-            if same {
-                joined |= group.mask;
-            }
-            !same
-        });
-        self.mask |= joined;
-        self.active |= joined;
+        self.join_waiting(program);
         if self.missing(members) == 0 {
             return true;
         }
-        self.wait(Wait::Lanes { members }, pc);
+        self.wait(Wait::Lanes { members }, self.pc);
         false
     }
 
@@ -264,18 +254,26 @@ impl Warp {
     }
 
     /// The lanes of `self.mask` exit.
-    pub fn exit(&mut self, cluster: &mut Cluster<'_>, returned: bool) {
+    pub fn exit(&mut self, cluster: &mut Cluster<'_>) {
         let gone = self.mask;
         self.live &= !gone;
-        let mut frame = self.frame;
-        while frame != NO_FRAME {
-            let entry = &mut self.frames[frame as usize];
-            let parent = entry.parent;
-            entry.lanes &= !gone;
-            if entry.lanes == 0 && parent != NO_FRAME {
-                self.free_frames.push(frame);
+        // Their frames, from the innermost outwards.
+        let (mut next, mut rest) = (Some((self.frame, gone)), Vec::new());
+        while let Some((number, lanes)) = next.take().or_else(|| rest.pop()) {
+            if number == NO_FRAME {
+                continue;
             }
-            frame = parent;
+            let frame = &mut self.frames[number as usize];
+            for (with, caller) in &frame.callers {
+                if with & lanes != 0 {
+                    let outer = (caller.parent, with & lanes);
+                    rest.extend(next.replace(outer));
+                }
+            }
+            frame.leave(lanes);
+            if frame.lanes == 0 && !frame.is_kernels() {
+                self.free_frames.push(number);
+            }
         }
         let others = self.active & !gone;
         if others != 0 {
@@ -308,9 +306,7 @@ impl Warp {
         }
         cluster.threads_exited(Exit {
             block: self.block,
-            warp: self.index,
             mask: gone,
-            returned,
             cluster_arrived: self.cluster_arrived,
             cluster_phase: self.cluster_phase,
         });

@@ -134,6 +134,8 @@ pub(crate) struct Warp {
     pub shared_size: u32,
     /// Whether a check or an observer is told of accesses.
     pub watched: bool,
+    /// Whether a check is told of reads, too.
+    pub watches_reads: bool,
     /// Whether an observer is.
     pub observed: bool,
     /// Local memory: `local_stride` bytes for each lane.

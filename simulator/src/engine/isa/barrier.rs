@@ -69,7 +69,7 @@ impl Op for Block {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        barrier(warp, cluster, o, 0, None)
+        barrier(warp, cluster, o, None)
     }
 }
 
@@ -90,7 +90,7 @@ impl Op for BlockCount {
             count: o.count,
             flags: o.flags,
         };
-        barrier(warp, cluster, block, o.vote.bits(warp), Some(target))
+        barrier(warp, cluster, block, Some((o.vote, target)))
     }
 }
 
@@ -111,16 +111,16 @@ impl<const ALL: bool> Op for BlockVote<ALL> {
             count: o.count,
             flags: o.flags,
         };
-        barrier(warp, cluster, block, o.vote.bits(warp), Some(target))
+        barrier(warp, cluster, block, Some((o.vote, target)))
     }
 }
 
+/// Arrives at a barrier; `reduced` is what the lanes of a reduction vote, and where its result goes.
 fn barrier(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
     o: BlockOperands,
-    bits: u32,
-    reduction: Option<ReductionTarget>,
+    reduced: Option<(ReadPredicate, ReductionTarget)>,
 ) -> Flow {
     let first = warp.mask.trailing_zeros() as usize;
     let flags = BarrierFlags(o.flags);
@@ -144,20 +144,21 @@ fn barrier(
     if flags.has(BarrierFlags::ALIGNED)
         && warp.checks.barriers
         && others != 0
-        && !warp.gather(warp.live)
+        && !warp.gather(cluster.grid.program, warp.live)
     {
         return Flow::Leave;
     }
     let mask = warp.mask;
+    // Read now that all lanes are here.
+    let bits = reduced.map_or(0, |(vote, _)| vote.bits(warp));
+    let reduction = reduced.map(|(_, target)| target);
     // A whole warp counts as 32 threads where threads are counted.
     let threads = if count.is_some() && mask == warp.live {
         32
     } else {
         mask.count_ones()
     };
-    let block = &cluster.blocks[warp.block as usize];
-    let (live, returned) = (block.live, block.returned);
-    let phase = block.barriers[number as usize].phase;
+    let phase = cluster.blocks[warp.block as usize].barriers[number as usize].phase;
     let complete = cluster.arrive(Arrival {
         id: number as u8,
         block: warp.block,
@@ -181,14 +182,6 @@ fn barrier(
         };
         warp.observe(cluster, |observer, at| observer.barrier(at, &arrival));
     }
-    if warp.checks.barriers
-        && count.is_none()
-        && complete
-        && live < cluster.grid.threads
-        && let Some((other, lane)) = returned
-    {
-        return partial(warp, cluster, number, (other, lane));
-    }
     if flags.has(BarrierFlags::ARRIVES) {
         return Flow::Next;
     }
@@ -202,23 +195,6 @@ fn barrier(
         next,
     );
     Flow::Leave
-}
-
-/// A barrier for all threads was completed although some, the given (warp, lane) first, have left the kernel before.
-#[cold]
-fn partial(warp: &mut Warp, cluster: &Cluster<'_>, number: u32, (other, lane): (u32, u32)) -> Flow {
-    let grid = cluster.grid;
-    let ([x, y, z], threads) = (grid.thread_index(other, lane), grid.threads);
-    let here = cluster.blocks[warp.block as usize].live;
-    let message =
-        format!("barrier {number} was reached by {here} of the block's {threads} threads");
-    let note = format!("thread ({x},{y},{z}) has returned from the kernel without it");
-    warp.fail_with(
-        FaultKind::BarrierDivergence,
-        warp.mask.trailing_zeros() as usize,
-        message,
-        vec![note],
-    )
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {

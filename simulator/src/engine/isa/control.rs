@@ -4,7 +4,6 @@ use super::family::Family;
 use super::wgmma_completion;
 use crate::engine::access::completion::complete_all;
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::frame::NO_FRAME;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
 use crate::engine::exec::operand::{Label, Labels, Read, lanes_of, operands};
@@ -106,7 +105,7 @@ impl Op for Return {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        let exits = warp.frames[warp.frame as usize].parent == NO_FRAME;
+        let exits = warp.frames[warp.frame as usize].is_kernels();
         if exits && complete_all(warp, cluster, warp.mask) == Flow::Fault {
             return Flow::Fault;
         }
@@ -130,7 +129,7 @@ impl Op for Exit {
         }
         match wgmma_completion::leave(warp, cluster, true) {
             Flow::Next => {
-                warp.exit(cluster, false);
+                warp.exit(cluster);
                 Flow::Leave
             }
             flow => flow,

@@ -197,7 +197,7 @@ impl<F: FragmentWord> Op for LoadTile<F> {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        if let Some(flow) = whole_warp(warp, "wmma.load") {
+        if let Some(flow) = whole_warp(warp, cluster, "wmma.load") {
             return flow;
         }
         let tile = TILES.get(o.tile);
@@ -244,7 +244,7 @@ impl<F: FragmentWord> Op for StoreTile<F> {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        if let Some(flow) = whole_warp(warp, "wmma.store") {
+        if let Some(flow) = whole_warp(warp, cluster, "wmma.store") {
             return flow;
         }
         let tile = TILES.get(o.tile);

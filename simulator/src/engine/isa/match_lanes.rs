@@ -49,7 +49,7 @@ impl<T: Value + Eq> Exchange for MatchAny<T> {
     }
 }
 
-/// `match.all.sync`: the member mask if all have the same value, else 0.
+/// `match.all.sync`: the members that take part, if all have the same value, else 0.
 struct MatchAll<T>(PhantomData<T>);
 
 impl<T: Value + Eq> Exchange for MatchAll<T> {
@@ -61,11 +61,11 @@ impl<T: Value + Eq> Exchange for MatchAll<T> {
     }
 
     #[inline(always)]
-    fn exchange(warp: &mut Warp, o: Self::Operands, members: u32) {
-        let values = o.value.lanes(warp);
+    fn exchange(warp: &mut Warp, o: Self::Operands, _: u32) {
+        let (values, here) = (o.value.lanes(warp), warp.mask);
         let first = values[warp.mask.trailing_zeros() as usize & 31];
         let equal = lanes_of(warp.mask).all(|lane| values[lane] == first);
-        o.d.put(warp, &[if equal { members } else { 0 }; LANES]);
+        o.d.put(warp, &[if equal { here } else { 0 }; LANES]);
         o.all.put(warp, if equal { FULL } else { 0 });
     }
 }

@@ -112,8 +112,8 @@ impl<F: FragmentWord> Op for Product<F> {
     type Operands = ProductOperands<F>;
 
     #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        if let Some(flow) = whole_warp(warp, "a matrix product") {
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        if let Some(flow) = whole_warp(warp, cluster, "a matrix product") {
             return flow;
         }
         multiply(warp, o, None);
@@ -163,8 +163,8 @@ impl Op for Transpose {
     type Operands = Unary<u32, u32>;
 
     #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        if let Some(flow) = whole_warp(warp, "movmatrix") {
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        if let Some(flow) = whole_warp(warp, cluster, "movmatrix") {
             return flow;
         }
         let result = exchange::transpose(o.a.lanes(warp));

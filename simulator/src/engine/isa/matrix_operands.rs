@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::operand::{FULL, Value};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
@@ -51,8 +52,8 @@ impl<K: std::hash::Hash + Eq, T> Table<K, T> {
 /// Waits for the whole warp: these instructions are executed by all 32 lanes or not at all. `Some` if the instruction cannot
 /// be executed now.
 #[inline(always)]
-pub(crate) fn whole_warp(warp: &mut Warp, what: &str) -> Option<Flow> {
-    if !warp.gather(FULL) {
+pub(crate) fn whole_warp(warp: &mut Warp, cluster: &Cluster<'_>, what: &str) -> Option<Flow> {
+    if !warp.gather(cluster.grid.program, FULL) {
         return Some(Flow::Leave);
     }
     if warp.mask == FULL {

@@ -40,7 +40,7 @@ fn rows(
     name: &str,
     perform: impl FnOnce(&mut Warp, [*mut u8; LANES]),
 ) -> Flow {
-    if let Some(flow) = whole_warp(warp, name) {
+    if let Some(flow) = whole_warp(warp, cluster, name) {
         return flow;
     }
     let addresses = at.lanes(warp);

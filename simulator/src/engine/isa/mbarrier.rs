@@ -3,7 +3,9 @@
 use super::addresses::address;
 use super::family::Family;
 use super::lowering::{by_flags, emit};
+use crate::engine::access::check;
 use crate::engine::access::completion::settle;
+use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
 use crate::engine::exec::cluster::Cluster;
@@ -219,6 +221,10 @@ fn test<L: Level>(
         Ok(before)
     });
     let waiting = warp.mask & !bits;
+    if flow == Flow::Next {
+        // Only a phase that is over says what its arrivals have released.
+        check::synchronise(warp, cluster, Declared::of(barrier), bits & warp.mask, 8);
+    }
     if flow == Flow::Next && waiting != 0 && !cluster.transactions.is_empty() {
         wait(warp, cluster, waiting);
     }
@@ -373,7 +379,10 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
             None if operation != "inval" => Some(cx.constant(1, Width::W32)),
             None => None,
         };
-        let barrier = address(cx, &rest[0], effect)?;
+        let mut barrier = address(cx, &rest[0], effect)?;
+        if matches!(operation, "test_wait" | "try_wait") {
+            barrier.access = Declared::of(barrier).tested().word();
+        }
         cx.emit_access(code, &fields, barrier, argument.as_slice());
         Ok(())
     }))

@@ -214,6 +214,6 @@ pub(crate) fn lower<'a>(
     lowerings: &mut Lowerings,
 ) -> Result<()> {
     let form = accept::check(cx, inst)?;
-    cx.uses_async_proxy |= form.uses_async_proxy;
+    cx.uses |= form.uses;
     lowerings.lower(cx, inst, &form, read)
 }

@@ -70,6 +70,25 @@ macro_rules! parts {
 }
 parts! { u16 => u32; u16 => u64; u32 => u64; u32 => u128; u64 => u128; }
 
+/// A byte, in a register of 16 bits: there are no smaller ones.
+#[derive(Clone, Copy, Default)]
+#[repr(transparent)]
+pub(crate) struct Byte(u16);
+
+impl Value for Byte {
+    const WIDTH: Width = Width::W16;
+}
+
+macro_rules! byte_parts {
+    ($($r:ty)*) => { $(impl Parts<Byte> for $r {
+        #[inline(always)]
+        fn with(self, index: usize, part: Byte) -> $r { self | <$r>::from(part.0 as u8) << (index as u32 * 8) }
+        #[inline(always)]
+        fn part(self, index: usize) -> Byte { Byte(u16::from((self >> (index as u32 * 8)) as u8)) }
+    })* };
+}
+byte_parts! { u16 u32 }
+
 /// `d = {list}`: the parts of type `E` become one `R`, the first lowest.
 struct Pack<E, R>(PhantomData<(E, R)>);
 
@@ -170,7 +189,15 @@ fn lower<'a>(
 
 /// The type of the parts.
 fn part_type(inst: &Instruction, ty: Ty, list: &[Operand]) -> Result<Ty> {
-    let known = [(32, 2), (64, 4), (64, 2), (128, 4), (128, 2)];
+    let known = [
+        (16, 2),
+        (32, 4),
+        (32, 2),
+        (64, 4),
+        (64, 2),
+        (128, 4),
+        (128, 2),
+    ];
     if !known.contains(&(ty.width(), list.len())) {
         let message = format!(
             "`{}` of {} parts is not supported by the simulator",
@@ -207,6 +234,8 @@ fn pack<'a>(
         }};
     }
     match (ty.width(), part.bits) {
+        (16, _) => emit!(Byte, u16),
+        (32, 8) => emit!(Byte, u32),
         (32, _) => emit!(u16, u32),
         (64, 16) => emit!(u16, u64),
         (64, _) => emit!(u32, u64),
@@ -240,6 +269,8 @@ fn unpack<'a>(
         }};
     }
     match (ty.width(), part.bits) {
+        (16, _) => emit!(Byte, u16),
+        (32, 8) => emit!(Byte, u32),
         (32, _) => emit!(u16, u32),
         (64, 16) => emit!(u16, u64),
         (64, _) => emit!(u32, u64),

@@ -49,19 +49,28 @@ impl Op for Allocate {
             .map(|lane| sizes[lane])
             .max()
             .unwrap_or(0);
-        let frame = &warp.frames[warp.frame as usize];
-        let start = frame.local_top.next_multiple_of(o.align.max(16));
-        let end = u32::try_from(largest)
-            .ok()
-            .and_then(|size| start.checked_add(size));
-        let Some(end) = end.filter(|&end| warp.grow_local(end)) else {
-            let lane = warp.mask.trailing_zeros() as usize;
-            let message = format!("stack overflow in an alloca of {largest} bytes");
-            return warp.fail(FaultKind::StackOverflow, lane, message);
-        };
+        let mut starts = [0u64; LANES];
         let frame = warp.frame as usize;
-        warp.frames[frame].local_top = end;
-        o.d.put(warp, &[u64::from(start); LANES]);
+        for entry in 0..warp.frames[frame].callers.len() {
+            let (with, caller) = warp.frames[frame].callers[entry];
+            if with & warp.mask == 0 {
+                continue;
+            }
+            let start = caller.local_top.checked_next_multiple_of(o.align.max(16));
+            let end = start
+                .zip(u32::try_from(largest).ok())
+                .and_then(|(start, size)| start.checked_add(size));
+            let (Some(start), Some(end)) = (start, end.filter(|&end| warp.grow_local(end))) else {
+                let lane = warp.mask.trailing_zeros() as usize;
+                let message = format!("stack overflow in an alloca of {largest} bytes");
+                return warp.fail(FaultKind::StackOverflow, lane, message);
+            };
+            warp.frames[frame].callers[entry].1.local_top = end;
+            for lane in lanes_of(with) {
+                starts[lane] = start.into();
+            }
+        }
+        o.d.put(warp, &starts);
         Flow::Next
     }
 }
@@ -74,13 +83,13 @@ impl Op for Save {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let top = warp.frames[warp.frame as usize].local_top;
-        o.d.put(warp, &[u64::from(top); LANES]);
+        let tops = warp.frames[warp.frame as usize].each_lane(|caller| caller.local_top);
+        o.d.put(warp, &tops.map(u64::from));
         Flow::Next
     }
 }
 
-/// `stackrestore`: only when all lanes of the frame are here, as the others may still use what lies above.
+/// `stackrestore`: only when all lanes that share a stack are here, as the others may still use what lies above.
 struct Restore;
 
 impl Op for Restore {
@@ -88,15 +97,13 @@ impl Op for Restore {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let tops = o.top.lanes(warp);
-        let saved = lanes_of(warp.mask)
-            .map(|lane| tops[lane])
-            .max()
-            .unwrap_or(0);
+        let tops = *o.top.lanes(warp);
         let mask = warp.mask;
-        let frame = &mut warp.frames[warp.frame as usize];
-        if frame.lanes & !mask == 0 && saved <= u64::from(frame.local_top) {
-            frame.local_top = saved as u32;
+        for (with, caller) in &mut warp.frames[warp.frame as usize].callers {
+            let saved = lanes_of(*with).map(|lane| tops[lane]).max().unwrap_or(0);
+            if *with & !mask == 0 && saved <= u64::from(caller.local_top) {
+                caller.local_top = saved as u32;
+            }
         }
         Flow::Next
     }

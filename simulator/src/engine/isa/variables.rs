@@ -50,9 +50,10 @@ impl Op for LocalAddress {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let base = warp.frames[warp.frame as usize].local_base;
-        let address = u64::from(base).wrapping_add(i64::from(o.offset as i32) as u64);
-        o.d.put(warp, &[address; LANES]);
+        let bases = warp.frames[warp.frame as usize].each_lane(|caller| caller.local_base);
+        let offset = i64::from(o.offset as i32) as u64;
+        let addresses = bases.map(|base| u64::from(base).wrapping_add(offset));
+        o.d.put(warp, &addresses);
         Flow::Next
     }
 }
@@ -66,10 +67,11 @@ impl Op for Spill {
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let size = o.size as usize;
-        let base = warp.frames[warp.frame as usize].local_base as usize + o.offset as usize;
+        let bases = warp.frames[warp.frame as usize].each_lane(|caller| caller.local_base);
         let stride = warp.local_stride as usize;
         let start = o.area.start(warp);
         for lane in lanes_of(warp.mask) {
+            let base = bases[lane] as usize + o.offset as usize;
             let local = &mut warp.local[lane * stride + base..][..size];
             let from = start.wrapping_add(lane * size);
             // SAFETY: an area has `size` bytes for each of 32 lanes in the frame (`spill_area` gives its own size), which does

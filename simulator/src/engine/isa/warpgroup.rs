@@ -27,8 +27,9 @@ pub(super) fn warpgroup<'c>(
 pub(super) fn prepare(warp: &mut Warp, cluster: &mut Cluster<'_>) -> Option<Flow> {
     let others = |warp: &Warp| {
         let elsewhere = warp.groups.iter().find(|group| {
+            let function = warp.frames[group.frame as usize].function;
             group.wait == Wait::Lanes { members: FULL }
-                && (group.pc, group.frame) != (warp.pc, warp.frame)
+                && (group.pc, function) != (warp.pc, warp.function)
         });
         elsewhere.copied()
     };
@@ -46,7 +47,7 @@ pub(super) fn prepare(warp: &mut Warp, cluster: &mut Cluster<'_>) -> Option<Flow
         let lane = warp.mask.trailing_zeros() as usize;
         return Some(warp.fail(FaultKind::IllegalInstruction, lane, message));
     }
-    if let Some(flow) = whole_warp(warp, "an instruction of a warpgroup") {
+    if let Some(flow) = whole_warp(warp, cluster, "an instruction of a warpgroup") {
         return Some(flow);
     }
     let own = number(warp);

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use warpsmith_isa::effect::Proxy;
+use warpsmith_isa::effect::{ObjectUse, Proxy};
 use warpsmith_isa::{Match, PtxVersion, Target, matches};
 
+use crate::engine::program::Uses;
 use crate::ptx::ast;
 
 /// An instruction's opcode and modifiers.
@@ -17,8 +18,8 @@ pub(crate) struct AcceptedForm {
     pub form: Match,
     /// Its number: the forms of a module are numbered as they come.
     pub number: usize,
-    /// Whether it has an access by the asynchronous proxy.
-    pub uses_async_proxy: bool,
+    /// What it does that the checks prepare for.
+    pub uses: Uses,
 }
 
 /// The instructions of one name.
@@ -82,13 +83,12 @@ fn forms(
         })
         .map(|form| {
             let number = std::mem::replace(next, *next + 1);
-            let mut effects = form.effects();
-            let uses_async_proxy = effects.any(|found| found.effect.proxy == Proxy::Async);
-            Rc::new(AcceptedForm {
-                form,
-                number,
-                uses_async_proxy,
-            })
+            let mut uses = Uses::default();
+            for found in form.effects() {
+                uses.async_proxy |= found.effect.proxy == Proxy::Async;
+                uses.mbarriers |= found.effect.object == ObjectUse::MbarrierInit;
+            }
+            Rc::new(AcceptedForm { form, number, uses })
         })
         .collect();
     match refusal {

@@ -20,21 +20,19 @@ pub(crate) fn allocate(name: &str, builder: Builder) -> (Function, u32) {
     let flow = Flow::new(&builder);
     let live_in = flow.liveness(&builder);
     let intervals = intervals(&builder, &flow, &live_in);
-    let (offsets, frame_bytes, pressure) = place(&builder, &intervals);
+    let placed = place(&builder, &intervals);
     // What is alive at the entry may be read before it is written.
     let mut zeroed: Vec<(u32, u32)> = Vec::new();
     if let Some(entry) = live_in.first() {
         for register in entry.iter() {
             zeroed.push((
-                offsets[register as usize],
+                placed.offsets[register as usize],
                 builder.widths[register as usize].frame_bytes(),
             ));
         }
     }
-    (
-        finish(name, &builder, &offsets, frame_bytes, zeroed),
-        pressure,
-    )
+    let pressure = placed.pressure;
+    (finish(name, &builder, placed, zeroed), pressure)
 }
 
 /// A set of registers.
@@ -314,8 +312,20 @@ fn intervals(builder: &Builder, flow: &Flow, live_in: &[Set]) -> Vec<Option<(u32
     intervals
 }
 
-/// Gives each register an offset: linear scan over the intervals.
-fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32, u32) {
+/// Where the registers are.
+struct Placed {
+    /// For each register.
+    offsets: Vec<u32>,
+    /// The places, each once, with the bytes of a lane.
+    places: Vec<Passed>,
+    frame_bytes: u32,
+    /// The number of 32-bit registers alive at once, at most.
+    pressure: u32,
+}
+
+/// Gives each register an offset: linear scan over the intervals. A place is used again by registers with as many bytes a lane alone:
+/// others would put a lane where it reaches into another lane's value, which may be alive, as lanes diverge.
+fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> Placed {
     let mut order: Vec<(u32, u32, u32)> = intervals
         .iter()
         .enumerate()
@@ -327,6 +337,7 @@ fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32,
     let mut offsets = vec![FIRST; intervals.len()];
     let mut top = FIRST;
     let mut free: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    let mut places = Vec::new();
     let mut alive = std::collections::BinaryHeap::new();
     let (mut words, mut peak) = (0u32, 0u32);
     for (start, end, register) in order {
@@ -337,20 +348,22 @@ fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32,
             }
             alive.pop();
             let width: Width = builder.widths[old as usize];
-            free.entry(class(width))
+            free.entry(width.lane_bytes())
                 .or_default()
                 .push(offsets[old as usize]);
             words -= width.lane_bytes().div_ceil(4);
         }
         let width = builder.widths[register as usize];
-        let size = class(width);
-        let list = free.entry(size).or_default();
-        if list.is_empty() && width == Width::Pred {
-            // Predicates are cut from a line of sixteen.
+        let (size, bytes) = (size(width), width.lane_bytes());
+        let list = free.entry(bytes).or_default();
+        if list.is_empty() && bytes == 0 {
+            // Predicates are cut from a line of sixteen; an empty area takes the place of one.
             list.extend((0..16).rev().map(|i| top + i * 4));
             top += 64;
+            places.extend(list.iter().map(|&offset| Passed { offset, bytes }));
         }
         offsets[register as usize] = list.pop().unwrap_or_else(|| {
+            places.push(Passed { offset: top, bytes });
             top += size;
             top - size
         });
@@ -358,24 +371,24 @@ fn place(builder: &Builder, intervals: &[Option<(u32, u32)>]) -> (Vec<u32>, u32,
         words += width.lane_bytes().div_ceil(4);
         peak = peak.max(words);
     }
-    (offsets, top, peak)
-}
-
-/// Bytes that a register takes up, a multiple of a cache line except for predicates.
-fn class(width: Width) -> u32 {
-    match width {
-        Width::Pred => 4,
-        other => other.frame_bytes().max(1).next_multiple_of(64),
+    Placed {
+        offsets,
+        places,
+        frame_bytes: top,
+        pressure: peak,
     }
 }
 
-fn finish(
-    name: &str,
-    builder: &Builder,
-    offsets: &[u32],
-    frame_bytes: u32,
-    zeroed: Vec<(u32, u32)>,
-) -> Function {
+/// Bytes that a register takes up, a multiple of a cache line except for predicates.
+fn size(width: Width) -> u32 {
+    match width {
+        Width::Pred => 4,
+        other => other.frame_bytes().next_multiple_of(64),
+    }
+}
+
+fn finish(name: &str, builder: &Builder, placed: Placed, zeroed: Vec<(u32, u32)>) -> Function {
+    let offsets = &placed.offsets;
     let resolve = |field: Field| match field {
         Field::Register(register) => offsets[register.0 as usize],
         Field::Constant(constant) => constant.offset | CONSTANT,
@@ -459,11 +472,12 @@ fn finish(
         code,
         lists,
         constants,
-        frame_bytes,
+        frame_bytes: placed.frame_bytes,
+        registers: placed.places,
         zeroed,
         local_bytes: builder.local_bytes,
         local_align: builder.local_align,
-        uses_async_proxy: builder.uses_async_proxy,
+        uses: builder.uses,
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),

@@ -6,6 +6,7 @@ use super::field::{Field, Register};
 use super::scope::{Scope, Symbol};
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Width;
+use crate::engine::program::Uses;
 use crate::ptx::ast::{Instruction, Linkage, Position};
 use crate::ptx::{Error, Result};
 
@@ -81,8 +82,8 @@ pub(crate) struct Builder<'a, 'm> {
     pub constants: Constants,
     pub local_bytes: u32,
     pub local_align: u32,
-    /// Whether an instruction of it accesses memory by the asynchronous proxy.
-    pub uses_async_proxy: bool,
+    /// What its instructions do that the checks prepare for.
+    pub uses: Uses,
     pub calls: Vec<Call>,
     /// Areas with the instructions they are alive for.
     pub areas: Vec<(Register, u32, u32)>,
@@ -121,7 +122,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             constants: Constants::default(),
             local_bytes: 0,
             local_align: 16,
-            uses_async_proxy: false,
+            uses: Uses::default(),
             calls: Vec::new(),
             areas: Vec::new(),
             formals: Vec::new(),

@@ -140,6 +140,12 @@ fn lower_functions<'a>(
     let constants = constants.fold((u64::MAX, 0), |(low, high), g| {
         (low.min(g.address), high.max(g.address + g.size))
     });
+    let constant_bytes = globals
+        .iter()
+        .filter(|global| global.space == GlobalSpace::Const)
+        .fold(0u64, |end, global| {
+            end.next_multiple_of(global.align.max(1)) + global.size
+        });
     let mut kernels = HashMap::new();
     for (number, function) in defined.iter().enumerate().filter(|(_, f)| f.entry) {
         let mut offset = 0u32;
@@ -166,7 +172,7 @@ fn lower_functions<'a>(
             parameters,
             static_shared,
             local_bytes: program.local_bytes(number as u32),
-            uses_async_proxy: program.uses_async_proxy(number as u32),
+            uses: program.uses(number as u32),
             registers: function.max_registers.unwrap_or(255).min(pressure.max(16)),
             max_threads: function.max_threads,
             exact_threads: function.exact_threads,
@@ -175,6 +181,7 @@ fn lower_functions<'a>(
             program: program.clone(),
             entry: number as u32,
             constants,
+            constant_bytes,
             dynamic_shared_base: context.shared.dynamic_base(number as u32),
         };
         kernels.insert(function.name.to_owned(), Arc::new(kernel));

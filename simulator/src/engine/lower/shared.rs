@@ -95,7 +95,11 @@ impl<'a> Layout<'a> {
             layout.static_size.insert(kernel, 0);
             layout.reached.insert(kernel, functions);
         }
-        let is_dynamic = |v: &Variable| v.linkage == Linkage::Extern || v.size().is_none();
+        // An external array with a size is an array of this module, as there is no other.
+        let is_dynamic = |v: &Variable| match v.size() {
+            None => true,
+            Some(size) => size == 0 && v.linkage == Linkage::Extern,
+        };
         users.sort_by_key(|(v, ..)| (is_dynamic(v), v.at.line, v.at.column));
         let top = |layout: &Layout, kernels: &[u32], align: u32| {
             let end = kernels

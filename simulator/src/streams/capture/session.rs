@@ -38,12 +38,14 @@ struct SessionState {
     ended: bool,
     /// The streams that take part.
     streams: Vec<Weak<dyn Participant>>,
+    /// Where streams stood that were destroyed meanwhile.
+    departed: Vec<Frontier>,
 }
 
 /// What a capture leaves when it ends.
 pub(super) struct SessionEnd {
     pub(super) is_invalid: bool,
-    /// Where the streams stood that still took part.
+    /// Where the other streams stand, or stood when they were destroyed.
     pub(super) frontiers: Vec<Frontier>,
 }
 
@@ -111,16 +113,14 @@ impl CaptureSession {
 
     /// Ends the capture: its streams leave it.
     pub(super) fn close(self: &Arc<Self>) -> SessionEnd {
-        let (is_invalid, streams) = {
+        let (is_invalid, streams, mut frontiers) = {
             let mut state = lock(&self.state);
             state.ended = true;
-            (state.invalid, std::mem::take(&mut state.streams))
+            let streams = std::mem::take(&mut state.streams);
+            (state.invalid, streams, std::mem::take(&mut state.departed))
         };
-        let frontiers = streams
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter_map(|stream| stream.leave(self))
-            .collect();
+        let taking_part = streams.iter().filter_map(Weak::upgrade);
+        frontiers.extend(taking_part.filter_map(|stream| stream.leave(self)));
         let mut open = lock(&OPEN);
         open.retain(|other| other.strong_count() > 0 && other.as_ptr() != Arc::as_ptr(self));
         OPEN_COUNT.store(open.len(), Ordering::Release);
@@ -128,6 +128,11 @@ impl CaptureSession {
             is_invalid,
             frontiers,
         }
+    }
+
+    /// Remembers where a stream stood that is destroyed.
+    pub(super) fn keep(&self, frontier: Frontier) {
+        lock(&self.state).departed.push(frontier);
     }
 
     /// Lets every later use of the capture fail.

@@ -166,6 +166,15 @@ impl CaptureSlot {
         lock(&self.part).is_some()
     }
 
+    /// The stream is being destroyed. A capture that began on it can never be ended; one that it was drawn into goes on without it.
+    pub(crate) fn depart(&self) {
+        match lock(&self.part).take() {
+            Some(part) if part.session.began_on(self) => part.session.invalidate(),
+            Some(part) => part.session.keep(part.frontier),
+            None => {}
+        }
+    }
+
     /// The check of a call that is never allowed on a captured stream: it invalidates the capture.
     pub(crate) fn refuse_if_capturing(&self) -> Result {
         match lock(&self.part).as_ref() {

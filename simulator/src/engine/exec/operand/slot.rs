@@ -18,7 +18,6 @@ impl Width {
     pub const fn frame_bytes(self) -> u32 {
         match self {
             Width::Pred => 4,
-            Width::Area(0) => 32,
             other => other.lane_bytes().saturating_mul(32),
         }
     }

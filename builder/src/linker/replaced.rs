@@ -1,0 +1,171 @@
+//! Replaces instructions that LLVM's NVPTX target has no translation for, or a wrong one, by calls of functions.
+//!
+//! - The remainder of floating-point numbers, which LLVM translates to `x - trunc(x / y) * y`, rounded at each step.
+//! - Conversions between floating-point numbers and 128-bit integers, for which LLVM wants a library.
+//!
+//! The functions come from `compiler_builtins` and from the linker's own [`builtins`](crate::builtins). What is constant is computed
+//! by LLVM before, and exactly.
+
+use crate::llvm::{Module, Value, ValueKind, opcode};
+
+const REMAINDER_F32: &str = "__warpsmith_remainder_f32";
+const REMAINDER_F64: &str = "__warpsmith_remainder_f64";
+
+/// Every function that may be called, with one parameter or two.
+const FUNCTIONS: [&str; 10] = [
+    REMAINDER_F32,
+    REMAINDER_F64,
+    "__floattisf",
+    "__floattidf",
+    "__floatuntisf",
+    "__floatuntidf",
+    "__fixsfti",
+    "__fixdfti",
+    "__fixunssfti",
+    "__fixunsdfti",
+];
+
+/// The functions that the module's instructions need, where it does not define them.
+pub(super) fn needed(module: &Module<'_>) -> Vec<String> {
+    let mut symbols: Vec<&str> = instructions(module)
+        .map(|(_, symbol)| symbol)
+        .filter(|symbol| module.function(symbol).is_none_or(|f| f.is_declaration()))
+        .collect();
+    symbols.sort();
+    symbols.dedup();
+    symbols.into_iter().map(String::from).collect()
+}
+
+/// Keeps the functions although nothing calls them yet.
+pub(super) fn keep_functions(module: &Module<'_>) {
+    functions(module).for_each(Value::externalise);
+}
+
+/// Replaces all such instructions; the functions may go where nothing calls them.
+pub(super) fn replace(module: &Module<'_>) {
+    for (instruction, symbol) in instructions(module).collect::<Vec<_>>() {
+        if let Some(function) = module.function(symbol).filter(|f| !f.is_declaration()) {
+            replace_by_call(instruction, function);
+        }
+    }
+    functions(module).for_each(Value::internalise);
+}
+
+fn functions<'c>(module: &Module<'c>) -> impl Iterator<Item = Value<'c>> {
+    FUNCTIONS
+        .iter()
+        .filter_map(|symbol| module.function(symbol))
+        .filter(|f| !f.is_declaration())
+}
+
+/// All instructions that are to be replaced, with the function for each.
+fn instructions<'c>(module: &Module<'c>) -> impl Iterator<Item = (Value<'c>, &'static str)> {
+    module
+        .functions()
+        .into_iter()
+        .filter(|function| !FUNCTIONS.contains(&function.name().as_str()))
+        .flat_map(Value::instructions)
+        .filter_map(|instruction| Some((instruction, replacement(instruction)?)))
+}
+
+/// The function for an instruction, `None` if LLVM translates it.
+fn replacement(instruction: Value<'_>) -> Option<&'static str> {
+    let pick = |float: Value<'_>, single, double| match float.float_bits()? {
+        16 | 32 => Some(single),
+        64 => Some(double),
+        _ => None,
+    };
+    let is_wide = |integer: Value<'_>| integer.integer_bits() == Some(128);
+    match instruction.opcode() {
+        opcode::FREM => {
+            let bits = match instruction.float_vector() {
+                Some((_, bits)) => bits,
+                None => instruction.float_bits()?,
+            };
+            Some(if bits == 64 {
+                REMAINDER_F64
+            } else {
+                REMAINDER_F32
+            })
+        }
+        opcode::UI_TO_FP if is_wide(instruction.operand(0)?) => {
+            pick(instruction, "__floatuntisf", "__floatuntidf")
+        }
+        opcode::SI_TO_FP if is_wide(instruction.operand(0)?) => {
+            pick(instruction, "__floattisf", "__floattidf")
+        }
+        opcode::FP_TO_UI if is_wide(instruction) => {
+            pick(instruction.operand(0)?, "__fixunssfti", "__fixunsdfti")
+        }
+        opcode::FP_TO_SI if is_wide(instruction) => {
+            pick(instruction.operand(0)?, "__fixsfti", "__fixdfti")
+        }
+        opcode::CALL if is_wide(instruction) => {
+            let callee = instruction
+                .callee()
+                .filter(|c| c.kind() == ValueKind::Function)?;
+            let name = callee.name();
+            if name.starts_with("llvm.fptoui.sat.i128.") {
+                pick(instruction.operand(0)?, "__fixunssfti", "__fixunsdfti")
+            } else if name.starts_with("llvm.fptosi.sat.i128.") {
+                pick(instruction.operand(0)?, "__fixsfti", "__fixdfti")
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Calls `function` with the instruction's operands, element by element if they are vectors.
+fn replace_by_call(instruction: Value<'_>, function: Value<'_>) {
+    let count = function.parameter_count();
+    let Some(operands) = (0..count)
+        .map(|n| instruction.operand(n))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    let result = match instruction.float_vector() {
+        None => call(instruction, function, &operands, instruction.ty()),
+        Some((length, _)) => {
+            let mut vector = Value::undefined(instruction.ty(), instruction);
+            for n in 0..length {
+                let elements: Vec<_> = operands
+                    .iter()
+                    .map(|&operand| instruction.build_element_before(operand, n))
+                    .collect();
+                let element = call(instruction, function, &elements, elements[0].ty());
+                vector = instruction.build_insertion_before(vector, element, n);
+            }
+            vector
+        }
+    };
+    instruction.replace_uses_with(result);
+    instruction.erase();
+}
+
+/// A call before `at`. Half-precision numbers are converted: their values are numbers of single precision, and so are the remainders;
+/// the integers that are less than the largest of them are exact in single precision, too, and rounded once.
+fn call<'c>(
+    at: Value<'c>,
+    function: Value<'c>,
+    operands: &[Value<'c>],
+    ty: crate::llvm::sys::TypeRef,
+) -> Value<'c> {
+    let arguments: Vec<_> = (0..)
+        .zip(operands)
+        .map(
+            |(n, &operand)| match (operand.float_bits(), function.parameter(n)) {
+                (Some(_), Some(parameter)) => at.build_float_cast_before(operand, parameter.ty()),
+                _ => operand,
+            },
+        )
+        .collect();
+    let result = at.build_call_before(function, &arguments);
+    if result.float_bits().is_some() {
+        at.build_float_cast_before(result, ty)
+    } else {
+        result
+    }
+}

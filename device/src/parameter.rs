@@ -1,0 +1,340 @@
+//! What a kernel takes: which Rust types, as which parameters of the entry, under which promises.
+//!
+//! `#[kernel]` sees names, and a name says nothing sure about a type: it may be imported under another one, or stand for an
+//! alias. So the macro asks the compiler, by the trait [`KernelParameter`] of the function pointer type `fn(P)` for a
+//! parameter of type `P`. In a function pointer's type an elided lifetime stands for all lifetimes, as it does in the
+//! kernel's signature, so a view with a lifetime of its own choice (`PerThread<'static, [T]>`) is no parameter.
+//!
+//! Beside the types below a parameter may be a reference, a scalar or a raw pointer. Coherence does not let a trait treat
+//! those apart from the structs that are passed by value, so the macro wraps what it sees to be one: [`Reference`],
+//! [`Scalar`], [`Raw`].
+
+use core::marker::PhantomData;
+
+use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
+use crate::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
+use crate::vector::Lanes;
+use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors};
+
+/// Plain data whose bytes may cross between host and device.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "its bytes are copied between host and device, so it has to be plain old data",
+    note = "give your struct a fixed layout: `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`",
+    note = "an output is a view of a slice, for the lifetime of the launch: `PerThread<[T]>`"
+)]
+pub trait Passable: Copy + 'static {}
+impl<T: bytemuck::Pod> Passable for T {}
+
+/// `fn(P)` for a kernel's parameter of type `P`.
+///
+/// An entry's parameters are flat: numbers and pointers. There are up to four for a parameter; those that it has not are `()`,
+/// of which nothing arrives in PTX.
+///
+/// # Safety
+/// If [`Element`](Self::Element) is [`Passable`]: [`Form`](Self::Form) describes the flat parameters that are not `()`, in their order; [`Marker`](Self::Marker) stands for the
+/// same; and no launch of at most [`Form::DIMENSIONS`] dimensions gives two threads access to one element that one of
+/// them writes, unless atomically.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot take this parameter",
+    label = "its type is none that crosses from the host to the device",
+    note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
+            `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, `AtomicSlice<T>`, \
+            each with the lifetime that the launch gives it"
+)]
+pub unsafe trait KernelParameter {
+    /// What the launcher knows it by.
+    type Marker;
+    /// What crosses: `#[kernel]` asserts that it is [`Passable`].
+    type Element;
+    /// The first flat parameter.
+    type First;
+    /// The second.
+    type Second;
+    /// The third.
+    type Third;
+    /// The fourth.
+    type Fourth;
+    /// The parameter's type for one launch.
+    type Argument<'launch>;
+    /// What the PTX linker and the launcher are told.
+    type Form: Form;
+
+    /// Makes the argument out of the flat parameters.
+    ///
+    /// # Safety
+    /// The flat parameters are what a launch passes for the marker: pointers that are valid for their lengths, aligned,
+    /// initialised, and unaliased where a view promises it, for as long as the kernel runs.
+    unsafe fn rebuild<'launch>(
+        first: Self::First,
+        second: Self::Second,
+        third: Self::Third,
+        fourth: Self::Fourth,
+        launch: &'launch Launch,
+    ) -> Self::Argument<'launch>;
+}
+
+/// Lives in an entry, so that no argument's lifetime is longer than the kernel runs.
+pub struct Launch;
+
+/// `&X`
+pub struct Reference<X: ?Sized>(PhantomData<fn(&X)>);
+/// A number, by value in a register.
+pub struct Scalar<T>(PhantomData<fn(T)>);
+/// `*const T`, `*mut T`
+pub struct Raw<P>(PhantomData<fn(P)>);
+
+/// Kinds of flat parameters, as in the kernel record.
+mod kind {
+    pub const SCALAR: u32 = 0;
+    pub const READ_ONLY: u32 = 1;
+    pub const WRITTEN: u32 = 2;
+    pub const RAW: u32 = 3;
+    pub const BY_VALUE: u32 = 4;
+}
+
+/// Forms tell parameters apart whose flat parameters are alike.
+mod form {
+    pub const SCALAR: u32 = 1;
+    pub const HALF: u32 = 2;
+    pub const STRUCT: u32 = 3;
+    pub const SLICE: u32 = 4;
+    pub const REFERENCE: u32 = 5;
+    pub const OUTPUT: u32 = 6;
+    pub const MATRIX: u32 = 7;
+    pub const MATRIX_OUT: u32 = 8;
+    pub const RAW: u32 = 9;
+}
+
+/// What is told of a parameter's flat parameters.
+pub trait Form {
+    /// Kind, size, alignment and form of each, as in the kernel record.
+    const ROWS: &'static [[u32; 4]];
+    /// In how many dimensions a launch may extend.
+    const DIMENSIONS: u32;
+}
+
+/// A flat parameter that is, or leads to, a `T`, and the extents `E` behind it: none (`()`), a length (`usize`), or rows,
+/// columns and stride (`[u32; 3]`).
+pub struct Flat<T, E, const KIND: u32, const FORM: u32, const DIMENSIONS: u32 = 3>(
+    PhantomData<fn(T, E)>,
+);
+
+const fn row<T>(kind: u32, form: u32) -> [u32; 4] {
+    [kind, size_of::<T>() as u32, align_of::<T>() as u32, form]
+}
+
+macro_rules! forms {
+    ($($extents:ty: $($extent:ty),*;)*) => {$(
+        impl<T, const KIND: u32, const FORM: u32, const DIMENSIONS: u32> Form
+            for Flat<T, $extents, KIND, FORM, DIMENSIONS>
+        {
+            const ROWS: &'static [[u32; 4]] =
+                &[row::<T>(KIND, FORM) $(, row::<$extent>(kind::SCALAR, FORM))*];
+            const DIMENSIONS: u32 = DIMENSIONS;
+        }
+    )*};
+}
+forms! {
+    (): ;
+    usize: usize;
+    [u32; 3]: u32, u32, u32;
+}
+
+/// Fails to compile for what cannot cross to the device.
+pub const fn assert_passable<T: Passable>() {
+    assert!(
+        size_of::<T>() != 0,
+        "a kernel's parameter cannot be zero-sized: PTX has no such parameters"
+    );
+}
+
+/// The fewest of the parameters' dimensions.
+pub const fn launch_dimensions(parameters: &[u32]) -> u32 {
+    let (mut least, mut i) = (3, 0);
+    while i < parameters.len() {
+        if parameters[i] < least {
+            least = parameters[i];
+        }
+        i += 1;
+    }
+    least
+}
+
+macro_rules! scalars {
+    ($($ty:ty as $flat:ty, $form:ident, $rebuild:expr;)*) => {$(
+        // SAFETY: the value itself, or its bits in a register of its size.
+        unsafe impl KernelParameter for fn(Scalar<$ty>) {
+            type Marker = Value<$ty>;
+            type Element = $ty;
+            type First = $flat;
+            type Second = ();
+            type Third = ();
+            type Fourth = ();
+            type Argument<'launch> = $ty;
+            type Form = Flat<$flat, (), { kind::SCALAR }, { form::$form }>;
+
+            #[inline(always)]
+            unsafe fn rebuild(first: $flat, (): (), (): (), (): (), _: &Launch) -> $ty {
+                $rebuild(first)
+            }
+        }
+    )*};
+    ($($ty:ty),*) => { scalars! { $($ty as $ty, SCALAR, core::convert::identity;)* } };
+}
+scalars!(f32, f64, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+scalars! {
+    half::f16 as u16, HALF, half::f16::from_bits;
+    half::bf16 as u16, HALF, half::bf16::from_bits;
+}
+
+// SAFETY: plain data by value, in the parameter space.
+unsafe impl<T: Passable> KernelParameter for fn(T) {
+    type Marker = Value<T>;
+    type Element = T;
+    type First = *const T;
+    type Second = ();
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = T;
+    type Form = Flat<T, (), { kind::BY_VALUE }, { form::STRUCT }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: *const T, (): (), (): (), (): (), _: &Launch) -> T {
+        // SAFETY: the parameter space has the value, by the function's condition.
+        unsafe { first.read() }
+    }
+}
+
+// SAFETY: pointer and length of memory that is only read.
+unsafe impl<T: 'static> KernelParameter for fn(Reference<[T]>) {
+    type Marker = In<T>;
+    type Element = T;
+    type First = *const T;
+    type Second = usize;
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = &'launch [T];
+    type Form = Flat<T, usize, { kind::READ_ONLY }, { form::SLICE }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: *const T, second: usize, (): (), (): (), _: &Launch) -> &[T] {
+        // SAFETY: pointer and length are a slice's, by the function's condition; a slice's pointer is not null, and saying so
+        // spares `get` a comparison.
+        unsafe {
+            core::hint::assert_unchecked(!first.is_null());
+            core::slice::from_raw_parts(first, second)
+        }
+    }
+}
+
+// SAFETY: a pointer to a value that is only read.
+unsafe impl<T: 'static> KernelParameter for fn(Reference<T>) {
+    type Marker = InRef<T>;
+    type Element = T;
+    type First = *const T;
+    type Second = ();
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = &'launch T;
+    type Form = Flat<T, (), { kind::READ_ONLY }, { form::REFERENCE }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: *const T, (): (), (): (), (): (), _: &Launch) -> &T {
+        // SAFETY: the pointer is a reference's, by the function's condition.
+        unsafe { &*first }
+    }
+}
+
+macro_rules! raw_pointers {
+    ($($pointer:tt),*) => {$(
+        // SAFETY: a pointer without promises; only kernels that are unsafe functions take it.
+        unsafe impl<T: 'static> KernelParameter for fn(Raw<*$pointer T>) {
+            type Marker = RawPtr<T>;
+            type Element = usize;
+            type First = *$pointer T;
+            type Second = ();
+            type Third = ();
+            type Fourth = ();
+            type Argument<'launch> = *$pointer T;
+            type Form = Flat<T, (), { kind::RAW }, { form::RAW }>;
+
+            #[inline(always)]
+            unsafe fn rebuild(first: *$pointer T, (): (), (): (), (): (), _: &Launch) -> *$pointer T {
+                first
+            }
+        }
+    )*};
+}
+raw_pointers!(const, mut);
+
+macro_rules! outputs {
+    ($($view:ident<$argument:ty $(, $scope:ident: $scopes:path)?>, $dimensions:literal $(, $bound:path)*;)*) => {$(
+        // SAFETY: pointer and length of memory that is reached through the view only; the view's numbering is one to one in so
+        // many dimensions.
+        unsafe impl<T: 'static $(+ $bound)* $(, $scope: $scopes + 'static)?> KernelParameter
+            for for<'a> fn($view<'a, $argument $(, $scope)?>)
+        {
+            type Marker = Out<T>;
+            type Element = T;
+            type First = *mut T;
+            type Second = usize;
+            type Third = ();
+            type Fourth = ();
+            type Argument<'launch> = $view<'launch, $argument $(, $scope)?>;
+            type Form = Flat<T, usize, { kind::WRITTEN }, { form::OUTPUT }, $dimensions>;
+
+            #[inline(always)]
+            unsafe fn rebuild<'launch>(
+                first: *mut T,
+                second: usize,
+                (): (),
+                (): (),
+                _: &'launch Launch,
+            ) -> $view<'launch, $argument $(, $scope)?> {
+                // SAFETY: pointer and length are of memory for the view alone, by the function's condition.
+                unsafe { $view::from_raw_parts(first, second) }
+            }
+        }
+    )*};
+}
+outputs! {
+    PerThread<[T]>, 1;
+    PerThreadVectors<[T]>, 1, Lanes;
+    PerThread3d<[T]>, 3;
+    PerBlock<[T]>, 3;
+    AtomicSlice<T, S: GridScope>, 3, AtomicValue;
+}
+
+macro_rules! matrices {
+    ($($view:ident, $pointer:tt, $marker:ident, $kind:ident, $form:ident, $dimensions:literal;)*) => {$(
+        // SAFETY: pointer and shape of memory that is only read, or reached through the view only, whose numbering is one to one
+        // in so many dimensions.
+        unsafe impl<T: 'static> KernelParameter for for<'a> fn($view<'a, T>) {
+            type Marker = $marker<T>;
+            type Element = T;
+            type First = *$pointer T;
+            type Second = u32;
+            type Third = u32;
+            type Fourth = u32;
+            type Argument<'launch> = $view<'launch, T>;
+            type Form = Flat<T, [u32; 3], { kind::$kind }, { form::$form }, $dimensions>;
+
+            #[inline(always)]
+            unsafe fn rebuild<'launch>(
+                first: *$pointer T,
+                rows: u32,
+                columns: u32,
+                stride: u32,
+                _: &'launch Launch,
+            ) -> $view<'launch, T> {
+                // SAFETY: pointer and shape are a matrix's, for the view alone if it writes, by the function's condition.
+                unsafe { $view::from_raw_parts(first, rows, columns, stride) }
+            }
+        }
+    )*};
+}
+matrices! {
+    Matrix, const, InMatrix, READ_ONLY, MATRIX, 3;
+    MatrixOut, mut, OutMatrix, WRITTEN, MATRIX_OUT, 2;
+}

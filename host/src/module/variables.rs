@@ -1,0 +1,136 @@
+//! Who uses the variables of a module, so that the host's writes and reads come between kernels, not beside them.
+//!
+//! Kernels name no variables in their launches: the PTX's signature says which kernels use any. Kernels use them beside each other, by
+//! their own rules; the host's access excludes all of them. It is enqueued in a stream of this crate, after the streams that use the
+//! variables, and what is launched later waits for it, on the device; the host waits for its own copy alone.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, Weak};
+
+use crate::error::Result;
+use crate::gpu::open_device::OpenDevice;
+use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::history::{OrderedMemory, UseHistory};
+use crate::order::order_lock::OrderGuard;
+use crate::order::recorded_event::RecordedEvent;
+use crate::order::stream_handle::StreamHandle;
+use crate::panics::timeline::Reach;
+use crate::sync::{lock, read, write};
+
+/// Streams that the fast path knows; those beyond take the order lock at each launch.
+const FAST: usize = 8;
+
+/// What a kernel does to the variables: as much beside other kernels as it likes.
+pub(crate) const KERNEL_ACCESS: Access = Access {
+    start: 0,
+    end: u64::MAX,
+    kind: AccessKind::Read,
+};
+
+/// The uses of one module's variables, all of them together.
+#[derive(Default)]
+pub(crate) struct ModuleVariables {
+    /// Read while a launch is checked and enqueued, written while an access of the host is.
+    launching: RwLock<()>,
+    /// The numbers of streams that need nothing more: they follow the host's last access, and its next one follows them.
+    fast: [AtomicU64; FAST],
+    uses: Mutex<Uses>,
+    /// For graphs, which ask for one of whatever they keep.
+    history: UseHistory,
+}
+
+#[derive(Default)]
+struct Uses {
+    /// Where kernels that use the variables were enqueued since the host's last access. A stream that is gone was idle.
+    streams: Vec<Weak<StreamHandle>>,
+    /// The host's last access, if it may still be under way.
+    last_access: Option<Arc<RecordedEvent>>,
+}
+
+impl ModuleVariables {
+    /// Held while a launch that uses the variables is put in order and enqueued.
+    #[inline]
+    pub(crate) fn launching(&self) -> RwLockReadGuard<'_, ()> {
+        read(&self.launching)
+    }
+
+    /// The fast path: the stream has used the variables since the host's last access. To be asked with [`launching`](Self::launching) held.
+    #[inline]
+    pub(crate) fn are_used_by(&self, stream: u64) -> bool {
+        self.fast
+            .iter()
+            .any(|number| number.load(Ordering::Acquire) == stream)
+    }
+
+    /// Puts a use by kernels of this stream after the host's last access.
+    fn note_use(&self, guard: &OrderGuard<'_>, stream: &Arc<StreamHandle>) -> Result<()> {
+        let mut uses = lock(&self.uses);
+        if let Some(access) = &uses.last_access {
+            if access.is_done()? {
+                uses.last_access = None;
+            } else {
+                access.hold_back(guard, stream.stream_ref())?;
+                stream.timeline().follow(access.reach());
+            }
+        }
+        if !uses
+            .streams
+            .iter()
+            .any(|known| known.as_ptr() == Arc::as_ptr(stream))
+        {
+            uses.streams.retain(|known| known.strong_count() > 0);
+            uses.streams.push(Arc::downgrade(stream));
+            self.let_pass(&uses.streams);
+        }
+        Ok(())
+    }
+
+    /// Sets which streams take the fast path. A launch that looks meanwhile may take the slow one, which is always right.
+    fn let_pass(&self, streams: &[Weak<StreamHandle>]) {
+        let numbers = streams
+            .iter()
+            .filter_map(|stream| Some(stream.upgrade()?.number()));
+        for (fast, number) in self.fast.iter().zip(numbers.chain(std::iter::repeat(0))) {
+            fast.store(number, Ordering::Release);
+        }
+    }
+
+    /// Enqueues an access of the host in the service stream, after all kernels that use the variables; those launched later follow it.
+    /// Gives the event that is complete when it is done, which what the host reads depends on.
+    pub(super) fn access(
+        &self,
+        gpu: &OpenDevice,
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<Arc<RecordedEvent>> {
+        let _no_launch = write(&self.launching);
+        let guard = gpu.lock_order();
+        let mut uses = lock(&self.uses);
+        let mut reach = Reach::default();
+        for stream in uses.streams.iter().filter_map(Weak::upgrade) {
+            stream.hold_back(&guard, gpu.service_stream())?;
+            reach.merge(&stream.timeline().end());
+        }
+        enqueue()?;
+        let done = RecordedEvent::record(gpu.context(), gpu.service_stream(), reach)?;
+        uses.streams.clear();
+        self.let_pass(&uses.streams);
+        uses.last_access = Some(done.clone());
+        Ok(done)
+    }
+}
+
+impl OrderedMemory for ModuleVariables {
+    fn history(&self) -> &UseHistory {
+        &self.history
+    }
+
+    fn order_use(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        _access: Access,
+        _scope: ViewScope,
+    ) -> Result<()> {
+        self.note_use(guard, stream)
+    }
+}

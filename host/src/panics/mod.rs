@@ -1,0 +1,11 @@
+//! Panics on the device and in functions on the host: where they are told, which launch they belong to, and which wait hears of them.
+//!
+//! The launches of a stream are numbered ([`timeline`]). A position in a stream, where an event is recorded or a wait begins, comes after
+//! launches of its own stream up to a number, and after those of the streams that it followed: that is its [`timeline::Reach`]. A kernel
+//! that panics writes its launch's number into the log of its stream or graph ([`source`]). A wait hears of the panics in its reach, once;
+//! others stay in their logs for the waits that come.
+
+pub(crate) mod log;
+pub(crate) mod reports;
+pub(crate) mod source;
+pub(crate) mod timeline;

@@ -1,0 +1,222 @@
+//! Where panics come from: the launches of a stream, or those of an executable graph.
+
+use std::sync::{Arc, Mutex};
+
+use warpsmith_device::panic::{KERNEL_BITS, PanicRecord};
+
+use super::log::{Entry, LogMemory};
+use super::reports::Panics;
+use super::timeline::Timeline;
+use crate::error::KernelPanic;
+use crate::sync::lock;
+
+/// A stream or an executable graph, with the log that its kernels tell of panics in. It lives until its launches are done.
+pub(crate) struct PanicSource {
+    panics: Arc<Panics>,
+    /// Gone only while it is dropped.
+    log: Option<LogMemory>,
+    owner: Owner,
+    /// One thread takes panics at a time.
+    taking: Mutex<()>,
+}
+
+/// Whose launches they are.
+enum Owner {
+    /// A stream's, whose launches pass their numbers.
+    Stream(Arc<Timeline>),
+    /// A graph's: its kernels' parameters do not change, and the log says which launch runs.
+    Graph(Mutex<GraphLaunches>),
+}
+
+/// Which launches of which streams the graph's launches are.
+#[derive(Default)]
+struct GraphLaunches {
+    /// The number that the log has, or will have when the work that sets it is done.
+    current: u32,
+    /// The oldest first.
+    known: Vec<GraphLaunch>,
+}
+
+/// Launches of a graph that no wait can tell apart.
+struct GraphLaunch {
+    /// The number in the log.
+    number: u32,
+    timeline: Arc<Timeline>,
+    /// The numbers of the first and the last in the stream.
+    first: u64,
+    last: u64,
+    /// The stream's count of positions before `first` was numbered, and since.
+    positions: u64,
+}
+
+/// What a launch of a graph has to do so that its panics are its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GraphNumber {
+    /// The log has the right number.
+    Stays,
+    /// The stream has to set this number first, after the launches before.
+    SetInOrder(u32),
+}
+
+/// A panic, and the launch that it belongs to.
+pub(super) struct Found {
+    pub(super) timeline: Arc<Timeline>,
+    pub(super) launch: u64,
+    pub(super) panic: KernelPanic,
+}
+
+impl PanicSource {
+    pub(super) fn of_stream(panics: Arc<Panics>, log: LogMemory, timeline: Arc<Timeline>) -> Self {
+        PanicSource {
+            panics,
+            log: Some(log),
+            owner: Owner::Stream(timeline),
+            taking: Mutex::new(()),
+        }
+    }
+
+    pub(super) fn of_graph(panics: Arc<Panics>, log: LogMemory) -> Self {
+        PanicSource {
+            panics,
+            log: Some(log),
+            owner: Owner::Graph(Mutex::default()),
+            taking: Mutex::new(()),
+        }
+    }
+
+    fn log(&self) -> &LogMemory {
+        self.log.as_ref().expect("only `drop` takes it")
+    }
+
+    /// The log's address on the device, for the launch's first parameter.
+    #[inline]
+    pub(crate) fn address(&self) -> u64 {
+        self.log().device_address()
+    }
+
+    /// The address on the device of the number that a graph's launch may have to set.
+    pub(crate) fn graph_number_address(&self) -> u64 {
+        self.log().graph_launch_address()
+    }
+
+    /// Numbers a launch of the graph among those of a stream. The caller holds the order lock, and enqueues it then.
+    pub(crate) fn begin_graph_launch(&self, timeline: &Arc<Timeline>) -> GraphNumber {
+        let positions = timeline.positions();
+        let launch = timeline.next();
+        let Owner::Graph(launches) = &self.owner else {
+            return GraphNumber::Stays;
+        };
+        let mut launches = lock(launches);
+        launches
+            .known
+            .retain(|known| !known.timeline.is_done(known.last));
+        if let Some(last) = launches.known.last_mut()
+            && Arc::ptr_eq(&last.timeline, timeline)
+            && last.positions == timeline.positions()
+        {
+            // No wait covers the earlier one without this one.
+            last.last = launch;
+            return GraphNumber::Stays;
+        }
+        let number = launches.current.wrapping_add(1).max(1);
+        let idle = launches.known.is_empty();
+        launches.current = number;
+        launches.known.push(GraphLaunch {
+            number,
+            timeline: timeline.clone(),
+            first: launch,
+            last: launch,
+            positions,
+        });
+        if idle {
+            // What was launched before is done.
+            self.log().set_graph_launch(number);
+            GraphNumber::Stays
+        } else {
+            GraphNumber::SetInOrder(number)
+        }
+    }
+
+    /// The launch of a stream that the graph runs as; asked by a function that the graph calls.
+    pub(crate) fn running_launch(&self) -> Option<(Arc<Timeline>, u64)> {
+        self.launch_of(u64::from(self.log().graph_launch()))
+    }
+
+    /// The launch of a stream that has this number in the log.
+    fn launch_of(&self, number: u64) -> Option<(Arc<Timeline>, u64)> {
+        match &self.owner {
+            Owner::Stream(timeline) => Some((timeline.clone(), number)),
+            Owner::Graph(launches) => lock(launches)
+                .known
+                .iter()
+                .find(|known| u64::from(known.number) == number)
+                .map(|known| (known.timeline.clone(), known.first)),
+        }
+    }
+
+    /// Takes the panics in launches of which `is_wanted` says so, which are done.
+    pub(super) fn take(
+        &self,
+        is_wanted: impl Fn(&Arc<Timeline>, u64) -> bool,
+        found: &mut Vec<Found>,
+    ) {
+        let _taking = lock(&self.taking);
+        let launch_of = |id: u64| self.launch_of(id >> KERNEL_BITS);
+        self.log().take(
+            |id| launch_of(id).is_none_or(|(timeline, launch)| is_wanted(&timeline, launch)),
+            |entry| {
+                let (id, panic) = match entry {
+                    Entry::Recorded(record) => (record.launch, self.panic(&record)),
+                    Entry::Unrecorded { first, last } => (first, self.unrecorded(first, last)),
+                };
+                // A launch that is not known any more was done, and this is what it left since: there is nobody to tell.
+                if let Some((timeline, launch)) = launch_of(id) {
+                    found.push(Found {
+                        timeline,
+                        launch,
+                        panic,
+                    });
+                }
+            },
+        );
+    }
+
+    fn panic(&self, record: &PanicRecord) -> KernelPanic {
+        KernelPanic {
+            kernel: self.panics.kernel_name(record.launch),
+            message: record.message().into(),
+            file: record.file().into(),
+            line: record.line,
+            column: record.column,
+            block: record.block,
+            thread: record.thread,
+            grid_dim: record.grid_dim,
+            block_dim: record.block_dim,
+            others: Vec::new(),
+        }
+    }
+
+    fn unrecorded(&self, first: u64, last: u64) -> KernelPanic {
+        let [mut kernel, newest] = [first, last].map(|id| self.panics.kernel_name(id));
+        if kernel != newest {
+            kernel += "` to `";
+            kernel += &newest;
+        }
+        KernelPanic {
+            kernel,
+            message: "(the message was not kept: the launches before had filled the log)".into(),
+            ..KernelPanic::default()
+        }
+    }
+}
+
+impl Drop for PanicSource {
+    fn drop(&mut self) {
+        let mut left = Vec::new();
+        self.take(|_, _| true, &mut left);
+        self.panics.keep(left);
+        if let Some(log) = self.log.take() {
+            self.panics.give_back(log);
+        }
+    }
+}
