@@ -46,6 +46,8 @@ enum Command {
     Bundle(commands::bundle::Options),
     /// Generate the bindings of NVIDIA's libraries from their descriptions and headers.
     Codegen(commands::codegen::Options),
+    /// Record what a GPU's arithmetic answers, or compare a device with what was recorded.
+    Record(commands::record::Options),
     /// Interpret the simulator's checks and engine with Miri.
     Miri(commands::miri::Options),
     /// Run the simulator's tests under AddressSanitizer or ThreadSanitizer.
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => commands::bench::run(&options),
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Codegen(options) => commands::codegen::run(&options),
+        Command::Record(options) => commands::record::run(&options),
         Command::Miri(options) => commands::miri::run(&options),
         Command::Sanitize(options) => commands::sanitize::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),

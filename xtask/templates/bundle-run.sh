@@ -3,6 +3,7 @@
 #   ./run.sh test [FILTER]     every device test
 #   ./run.sh run [OPTIONS]     every kernel once, each checked against its CPU oracle
 #   ./run.sh bench [OPTIONS]   ours against the nvcc twins and the measured roofs
+#   ./run.sh record OUT [OPTIONS]  what the arithmetic answers, written below OUT
 # WARPSMITH_DEVICE chooses the device; left out, `cuda` is meant: a bundle is made for a GPU.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,8 +23,9 @@ case $what in
     [ ${#failed[@]} -eq 0 ]
     ;;
   run | bench) exec "$here/suite" "$what" "$@" ;;
+  record | compare) exec "$here/recorder" "$what" "$@" ;;
   *)
-    sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

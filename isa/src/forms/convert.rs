@@ -34,7 +34,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".irnd", TO_INT)
         .with(".dtype", INT)
         .with(".atype", "f16 f64"),
-    form("cvt.irnd.dtype.bf16 d:.dtype+, a")
+    form("cvt.irnd.dtype.bf16 d:.dtype, a")
         .since("7.8 sm_90")
         .with(".irnd", TO_INT)
         .with(".dtype", "u16 u32 u64 s16 s32 s64"),
@@ -45,7 +45,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".frnd", RND)
         .with(".dtype", "f16 f64")
         .with(".atype", INT),
-    form("cvt.frnd.bf16.atype d:bf16, a:.atype+")
+    form("cvt.frnd.bf16.atype d:bf16, a:.atype")
         .since("7.8 sm_90")
         .with(".frnd", RND)
         .with(".atype", "u16 u32 u64 s16 s32 s64"),

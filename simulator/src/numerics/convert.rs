@@ -267,8 +267,16 @@ impl Conversion {
     }
 
     fn float_to_float(&self, bits: u64) -> u64 {
+        if (self.to, self.from) == (Scalar::Tf32, Scalar::F32)
+            && self.rounding == Rounding::NearestAway
+        {
+            return self.round_word_to_tf32(bits);
+        }
         let value = self.flush_source(bits);
-        if self.integral && value.is_finite() {
+        if value.is_nan() {
+            return self.finish(self.nan(bits));
+        }
+        if self.integral {
             let whole = match self.rounding {
                 Rounding::NearestEven => value.round_ties_even(),
                 Rounding::NearestAway => value.round(),
@@ -278,7 +286,7 @@ impl Conversion {
             };
             return self.round(soft::F64.decode(whole.to_bits()));
         }
-        if self.rounding == Rounding::NearestEven && !self.satfinite && !value.is_nan() {
+        if self.rounding == Rounding::NearestEven && !self.satfinite {
             let rounded = match self.to {
                 Scalar::F16 => f16_from_f64(value).bits(),
                 Scalar::Bf16 => bf16_from_f64(value).bits(),
@@ -288,10 +296,56 @@ impl Conversion {
             };
             return self.finish(rounded);
         }
-        if value.is_nan() && self.to == Scalar::F64 && self.from == Scalar::F64 && !self.sat {
-            return bits | 1 << 51;
-        }
         self.round(soft::F64.decode(value.to_bits()))
+    }
+
+    /// `cvt.rna.tf32.f32`: an addition and a mask, also of a NaN, which may become an infinity. `.satfinite` then takes one step from
+    /// all that are not finite.
+    #[inline]
+    fn round_word_to_tf32(&self, bits: u64) -> u64 {
+        const STEP: u64 = 1 << 13;
+        let size = ((bits & 0x7fff_ffff) + STEP / 2).min(0x7fff_ffff) & !(STEP - 1);
+        let size = match self.satfinite && size >= 0x7f80_0000 {
+            true => size - STEP,
+            false => size,
+        };
+        bits & 0x8000_0000 | size
+    }
+
+    /// What a NaN becomes. To and from f64 it keeps its sign and the upper digits of its payload, and gets its quiet bit; a
+    /// conversion that only moves bits leaves it as it is; all others make the canonical one.
+    #[inline]
+    fn nan(&self, bits: u64) -> u64 {
+        use Scalar::*;
+        let (to, from) = (
+            self.to.format().unwrap_or(soft::F64),
+            self.from.format().unwrap_or(soft::F64),
+        );
+        match (self.from, self.to) {
+            // Flushing makes the canonical NaN of f32 first.
+            (F32, F64) if self.ftz => 0x7fff_ffff_e000_0000,
+            (F64, F32 | F16 | Bf16) | (F32 | F16 | Bf16, F64) => {
+                let quiet = 1 << (to.fraction_bits - 1);
+                let sign = bits >> (self.from.width() - 1) << (self.to.width() - 1);
+                let fraction = bits & ((1 << from.fraction_bits) - 1);
+                let payload = match to.fraction_bits.checked_sub(from.fraction_bits) {
+                    Some(more) => fraction << more,
+                    None => fraction >> (from.fraction_bits - to.fraction_bits),
+                };
+                sign | to.infinity(false) | quiet | payload
+            }
+            (Bf16, F32) => bits << 16,
+            (F64, F64) if self.integral => bits | 1 << 51,
+            (F32, F32) | (F64, F64) if !self.integral && !self.ftz => bits,
+            _ => to.nan(),
+        }
+    }
+
+    /// Whether subnormal sources become zero. Those that are rounded down or up into f16 do not.
+    #[inline]
+    fn flushes_source(&self) -> bool {
+        let directed = matches!(self.rounding, Rounding::Down | Rounding::Up);
+        self.ftz && !(directed && self.to == Scalar::F16)
     }
 
     /// The source as an f64, exactly, flushed if it is an f32 and the instruction says so.
@@ -300,7 +354,7 @@ impl Conversion {
         match self.from {
             Scalar::F16 => f16::from_raw(bits).widen(),
             Scalar::Bf16 => bf16::from_raw(bits).widen(),
-            Scalar::F32 => f32::from_raw(bits).flush(self.ftz).widen(),
+            Scalar::F32 => f32::from_raw(bits).flush(self.flushes_source()).widen(),
             Scalar::Tf32 => f32::from_raw(bits & !0x1fff).flush(self.ftz).widen(),
             Scalar::E4m3 => super::narrow::e4m3_to_f64(bits as u8),
             Scalar::E5m2 => super::narrow::e5m2_to_f64(bits as u8),

@@ -127,13 +127,16 @@ fn sixteen_bit_floats_round_trip() {
         ] {
             for wide in [F32, F64] {
                 let up = convert(wide, small, bits);
+                // To and from f64 a NaN keeps its sign and payload, and gets its quiet bit.
+                let quiet = 1 << (small.format().unwrap().fraction_bits - 1);
+                let expected = match (nan, wide) {
+                    (true, F64) => bits | quiet,
+                    (true, _) => 0x7fff,
+                    (false, _) => bits,
+                };
                 for mode in MODES {
                     let back = Conversion::new(small, wide, mode).apply(up);
-                    assert_eq!(
-                        back,
-                        if nan { 0x7fff } else { bits },
-                        "{small:?} {wide:?} {bits:#x}"
-                    );
+                    assert_eq!(back, expected, "{small:?} {wide:?} {bits:#x}");
                 }
             }
         }
@@ -192,7 +195,45 @@ fn tf32_rounds_ties_away() {
     assert_eq!(cvt.apply(0x3f80_0fff), 0x3f80_0000);
     assert_eq!(cvt.apply(0xbf80_1000), 0xbf80_2000);
     assert_eq!(cvt.apply(0x7f7f_ffff), 0x7f80_0000);
-    assert_eq!(cvt.apply(0xffc0_0001), 0x7fff_ffff);
+    // NaNs are rounded like numbers.
+    assert_eq!(cvt.apply(0xffc0_0001), 0xffc0_0000);
+    assert_eq!(cvt.apply(0x7f80_0001), 0x7f80_0000);
+    assert_eq!(cvt.apply(0xffff_ffff), 0xffff_e000);
+    let finite = Conversion {
+        satfinite: true,
+        ..cvt
+    };
+    assert_eq!(finite.apply(0x7f7f_ffff), 0x7f7f_e000);
+    assert_eq!(finite.apply(0xff80_0001), 0xff7f_e000);
+    assert_eq!(finite.apply(0x7fff_ffff), 0x7fff_c000);
+}
+
+/// As recorded on a GPU.
+#[test]
+fn payloads_of_nans() {
+    let quiet = 0x7ff8_0000_0000_0000;
+    for (to, from, bits, expected) in [
+        (F32, F64, 0xfff0_0000_2000_0001, 0xffc0_0001),
+        (F16, F64, 0x7ff0_0400_0000_0000, 0x7e01),
+        (Bf16, F64, 0xfff8_0000_0000_0001, 0xffc0),
+        (F64, F32, 0xff80_0001, quiet | 1 << 63 | 1 << 29),
+        (F64, F16, 0x7c01, quiet | 1 << 42),
+        (F64, Bf16, 0x7f81, quiet | 1 << 45),
+        (F32, Bf16, 0xff81, 0xff81_0000),
+        (F32, F32, 0xff80_0001, 0xff80_0001),
+        (F64, F64, 0x7ff0_0000_0000_0001, 0x7ff0_0000_0000_0001),
+        (F32, F16, 0xfc01, 0x7fff_ffff),
+        (F16, F16, 0x7c01, 0x7fff),
+        (Bf16, Bf16, 0xff81, 0x7fff),
+        (Tf32, F32, 0xff80_0001, 0x7fff_e000),
+    ] {
+        assert_eq!(convert(to, from, bits), expected, "{from:?} to {to:?}");
+    }
+    let flushing = Conversion {
+        ftz: true,
+        ..Conversion::new(F64, F32, NEAREST)
+    };
+    assert_eq!(flushing.apply(0xff80_0001), 0x7fff_ffff_e000_0000);
 }
 
 #[test]
@@ -238,9 +279,13 @@ proptest! {
         let (source, target) = (from.format().unwrap(), to.format().unwrap());
         let found = Conversion::new(to, from, mode).apply(bits);
         let expected = target.encode(source.decode(bits), mode, false);
-        if source.decode(bits) == Number::Nan {
+        if (from, to, mode) == (F32, Tf32, Rounding::NearestAway) && source.decode(bits) == Number::Nan {
+            // Rounded like a number: see `tf32_rounds_ties_away`.
+            prop_assert!(found & 0x7f80_0000 == 0x7f80_0000);
+        } else if source.decode(bits) == Number::Nan {
             prop_assert_eq!(target.decode(found), Number::Nan);
-            prop_assert!(to == F64 || found == expected);
+            let keeps_payload = from == to || [from, to].contains(&F64) || (from, to) == (Bf16, F32);
+            prop_assert!(keeps_payload || found == expected);
         } else {
             prop_assert_eq!(found, expected, "{:?} to {:?} {:#x}", from, to, bits);
         }

@@ -58,17 +58,19 @@ pub trait Float: Copy + PartialOrd {
     /// Whether the value is not a number.
     fn nan(self) -> bool;
 
-    /// The value itself, or for a NaN of a format other than f64, the canonical one.
+    /// The value itself; instead of a NaN the canonical one, but of f64 that NaN with its quiet bit.
     #[inline]
     fn canonical(self) -> Self {
-        if Self::FORMAT.fraction_bits != 52 && self.nan() {
-            Self::from_raw(Self::FORMAT.nan())
-        } else {
+        if !self.nan() {
             self
+        } else if Self::FORMAT.fraction_bits == 52 {
+            Self::from_raw(self.bits() | 1 << 51)
+        } else {
+            Self::from_raw(Self::FORMAT.nan())
         }
     }
 
-    /// The value with its sign flipped; a NaN of f64 stays as it is.
+    /// The value with its sign flipped; a NaN of f64 keeps its sign.
     #[inline]
     fn negate(self) -> Self {
         if self.nan() {
@@ -78,7 +80,7 @@ pub trait Float: Copy + PartialOrd {
         }
     }
 
-    /// The magnitude; a NaN of f64 stays as it is.
+    /// The magnitude; a NaN of f64 keeps its sign.
     #[inline]
     fn magnitude(self) -> Self {
         if self.nan() {
@@ -243,15 +245,22 @@ impl Float for f64 {
     }
     #[inline]
     fn nearest_add(a: f64, b: f64) -> f64 {
-        if b.is_nan() { quiet(b) } else { a + b }
+        // Of two NaNs the second operand's counts.
+        if b.is_nan() { b } else { a + b }
     }
     #[inline]
     fn nearest_mul(a: f64, b: f64) -> f64 {
-        if b.is_nan() { quiet(b) } else { a * b }
+        if b.is_nan() { b } else { a * b }
     }
     #[inline]
     fn nearest_fma(a: f64, b: f64, c: f64) -> f64 {
-        a.mul_add(b, c)
+        // Of several NaNs the first of b, c, a counts.
+        match (a.is_nan(), b.is_nan(), c.is_nan()) {
+            (_, true, _) => b,
+            (_, false, true) => c,
+            (true, false, false) => a,
+            _ => a.mul_add(b, c),
+        }
     }
     #[inline]
     fn nearest_div(a: f64, b: f64) -> f64 {
@@ -261,12 +270,6 @@ impl Float for f64 {
     fn nearest_sqrt(a: f64) -> f64 {
         a.sqrt()
     }
-}
-
-/// A NaN as a sum or product of it: with its quiet bit. Of two NaNs hardware takes the second operand's.
-#[inline]
-fn quiet(nan: f64) -> f64 {
-    f64::from_bits(nan.to_bits() | 1 << 51)
 }
 
 /// f16 and bf16 compute in f64: their products are exact there, sums are rounded to odd, and quotients and roots have
@@ -323,6 +326,26 @@ fn nearest(mode: Mode) -> bool {
     mode.rounding == Rounding::NearestEven
 }
 
+/// A zero, if a result is so small before it is rounded that `.ftz` flushes it: the exact result counts, even where that would be
+/// rounded to the smallest normal number.
+#[inline]
+fn flushed<F: Float>(mode: Mode, is_negative: bool, is_tiny: impl Fn(f64) -> bool) -> Option<F> {
+    let smallest_normal = || f64::from_bits(((1024 - F::FORMAT.bias()) as u64) << 52);
+    let sign = if is_negative { sign::<F>() } else { 0 };
+    (mode.ftz && is_tiny(smallest_normal())).then(|| F::from_raw(sign).finish(mode))
+}
+
+/// Whether the exact sum of these is not zero and its magnitude below `least`.
+#[inline(always)]
+pub fn is_tiny_sum(a: f64, b: f64, least: f64) -> bool {
+    let sum = a + b;
+    // What rounding took away: the sum may have been rounded up to `least`.
+    let rounded_b = sum - a;
+    let rest = (a - (sum - rounded_b)) + (b - rounded_b);
+    let size = sum.abs();
+    size != 0.0 && (size < least) | (size == least) & (rest * sum < 0.0)
+}
+
 /// `add`.
 #[inline]
 pub fn add<F: Float>(a: F, b: F, mode: Mode) -> F {
@@ -350,6 +373,11 @@ pub fn sub<F: Float>(a: F, b: F, mode: Mode) -> F {
 #[inline]
 pub fn mul<F: Float>(a: F, b: F, mode: Mode) -> F {
     let (a, b) = (a.flush(mode.ftz), b.flush(mode.ftz));
+    // Exact in f64: no format with `.ftz` has more than 24 digits.
+    let exact = a.widen() * b.widen();
+    if let Some(zero) = flushed(mode, exact.is_sign_negative(), |least| exact.abs() < least) {
+        return zero;
+    }
     let product = if nearest(mode) || a.nan() || b.nan() {
         F::nearest_mul(a, b)
     } else {
@@ -365,6 +393,12 @@ pub fn mul<F: Float>(a: F, b: F, mode: Mode) -> F {
 #[inline]
 pub fn fma<F: Float>(a: F, b: F, c: F, mode: Mode) -> F {
     let (a, b, c) = (a.flush(mode.ftz), b.flush(mode.ftz), c.flush(mode.ftz));
+    // Exact in f64: no format with `.ftz` has more than 24 digits.
+    let (product, addend) = (a.widen() * b.widen(), c.widen());
+    let is_tiny = |least| is_tiny_sum(product, addend, least);
+    if let Some(zero) = flushed(mode, product + addend < 0.0, is_tiny) {
+        return zero;
+    }
     let result = if nearest(mode) || a.nan() || b.nan() || c.nan() {
         F::nearest_fma(a, b, c)
     } else {
@@ -381,6 +415,12 @@ pub fn fma<F: Float>(a: F, b: F, c: F, mode: Mode) -> F {
 #[inline]
 pub fn div<F: Float>(a: F, b: F, mode: Mode) -> F {
     let (a, b) = (a.flush(mode.ftz), b.flush(mode.ftz));
+    let (dividend, divisor) = (a.widen(), b.widen());
+    let is_negative = dividend.is_sign_negative() != divisor.is_sign_negative();
+    let is_tiny = |least| dividend.abs() < divisor.abs() * least;
+    if let Some(zero) = flushed(mode, is_negative, is_tiny) {
+        return zero;
+    }
     let quotient = if nearest(mode) || a.nan() || b.nan() {
         F::nearest_div(a, b)
     } else {

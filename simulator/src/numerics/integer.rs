@@ -77,15 +77,24 @@ pub fn sad<W: Word>(a: W, b: W, c: W, signed: bool) -> W {
     W::low(c.wide().wrapping_add(difference))
 }
 
-/// `bfe`: the field of `length` bits at `start` (both from the low byte of their operand). Signed fields are
-/// extended with their top bit, or with the operand's own sign where the field reaches beyond it.
+/// The start or length of a field: the low byte of its operand, but all of it in instructions of 64 bits.
+#[inline]
+fn extent<W: Word>(operand: u32) -> u32 {
+    match W::BITS {
+        64 => operand,
+        _ => operand & 0xff,
+    }
+}
+
+/// `bfe`: the field of `length` bits at `start`. Signed fields are extended with their top bit, or with the operand's own sign where
+/// the field reaches beyond it.
 #[inline]
 pub fn bfe<W: Word>(a: W, start: u32, length: u32, signed: bool) -> W {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (extent::<W>(start), extent::<W>(length));
     if length == 0 {
         return W::low(0);
     }
-    let top = (start + length - 1).min(W::BITS - 1);
+    let top = start.saturating_add(length - 1).min(W::BITS - 1);
     let fill = if signed && a.wide() >> top & 1 != 0 {
         u64::MAX
     } else {
@@ -113,7 +122,7 @@ pub fn bfe<W: Word>(a: W, start: u32, length: u32, signed: bool) -> W {
 /// `bfi`: `b` with the low `length` bits of `a` put at `start`.
 #[inline]
 pub fn bfi<W: Word>(a: W, b: W, start: u32, length: u32) -> W {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (extent::<W>(start), extent::<W>(length));
     if start >= W::BITS || length == 0 {
         return b;
     }
@@ -339,36 +348,11 @@ pub fn add_carry<W: Word>(a: W, b: W, carry: bool) -> (W, bool) {
     (W::low(sum as u64), sum >> W::BITS != 0)
 }
 
-/// `sub.cc`, `subc`: the difference with a borrow in, and the borrow out.
+/// `sub.cc`, `subc`: `a + !b + carry`, and the carry out of that. So the flag is set where nothing is borrowed, and `sub.cc` has a
+/// carry in.
 #[inline]
-pub fn sub_borrow<W: Word>(a: W, b: W, borrow: bool) -> (W, bool) {
-    let subtrahend = u128::from(b.wide()) + u128::from(borrow);
-    let difference = u128::from(a.wide()).wrapping_sub(subtrahend);
-    (W::low(difference as u64), u128::from(a.wide()) < subtrahend)
-}
-
-/// Integer division as the hardware leaves it: by zero all ones; the smallest integer by -1 is itself.
-#[inline]
-pub fn div<W: Word>(a: W, b: W, signed: bool) -> W {
-    if b.wide() == 0 {
-        W::low(u64::MAX)
-    } else if signed {
-        W::low(a.signed().wrapping_div(b.signed()) as u64)
-    } else {
-        W::low(a.wide() / b.wide())
-    }
-}
-
-/// The remainder; by zero it is the dividend.
-#[inline]
-pub fn rem<W: Word>(a: W, b: W, signed: bool) -> W {
-    if b.wide() == 0 {
-        a
-    } else if signed {
-        W::low(a.signed().wrapping_rem(b.signed()) as u64)
-    } else {
-        W::low(a.wide() % b.wide())
-    }
+pub fn sub_carry<W: Word>(a: W, b: W, carry: bool) -> (W, bool) {
+    add_carry(a, W::low(!b.wide()), carry)
 }
 
 #[cfg(test)]

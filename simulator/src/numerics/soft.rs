@@ -78,7 +78,8 @@ impl Format {
         }
     }
 
-    const fn bias(self) -> i32 {
+    /// What the exponent of one is written as.
+    pub(crate) const fn bias(self) -> i32 {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
@@ -91,7 +92,7 @@ impl Format {
         if self.fraction_bits == 52 {
             0xfff8_0000_0000_0000
         } else {
-            self.sign_bit() - 1
+            (self.sign_bit() - 1) >> self.padding << self.padding
         }
     }
 

@@ -34,7 +34,7 @@ pub struct Video {
     pub lanes: u32,
     /// Signedness of the result (`.dtype`).
     pub signed: bool,
-    /// Signedness of the lanes of `a` and `b`.
+    /// Signedness of each lane's first and second operand (`.atype`, `.btype`), whichever register it is selected from.
     pub operands_signed: [bool; 2],
     /// For each result lane, which lane of `b:a` the first and the second operand are.
     pub selectors: [[u8; 4]; 2],
@@ -66,11 +66,10 @@ impl Video {
     pub fn apply(&self, a: u32, b: u32, c: u32) -> u32 {
         let width = 32 / self.lanes;
         let both = u64::from(b) << 32 | u64::from(a);
-        let lane = |index: u8| {
+        let lane = |operand: usize, index: u8| {
             let bits = (both >> (u32::from(index) * width)) & ((1 << width) - 1);
-            let from_b = u32::from(index) >= self.lanes;
             let shift = 64 - width;
-            if self.operands_signed[usize::from(from_b)] {
+            if self.operands_signed[operand] {
                 ((bits << shift) as i64) >> shift
             } else {
                 bits as i64
@@ -87,8 +86,8 @@ impl Video {
                 continue;
             }
             let (x, y) = (
-                lane(self.selectors[0][i as usize]),
-                lane(self.selectors[1][i as usize]),
+                lane(0, self.selectors[0][i as usize]),
+                lane(1, self.selectors[1][i as usize]),
             );
             let value = match self.operation {
                 Operation::Add => x + y,

@@ -1,9 +1,9 @@
 //! `cargo xtask bundle DIR`: a relocatable folder to carry to a GPU machine that has no Rust.
 //!
 //! It holds the integration tests, the suite's program (kernels and benchmark, their PTX inside), the
-//! CUDA C++ twins as source, and `run.sh test|run|bench`.
+//! CUDA C++ twins as source, the recorder of arithmetic, and `run.sh test|run|bench|record`.
 
-use super::setup;
+use super::{record, setup};
 use crate::{cargo, workspace};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -55,7 +55,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .with_context(|| format!("could not make {}", options.dir.display()))?;
     fs::set_permissions(&options.dir, fs::Permissions::from_mode(0o755))?;
     eprintln!(
-        "   ok {}: carry it to the GPU machine and call ./run.sh test, run or bench there",
+        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench or record there",
         options.dir.display()
     );
     Ok(ExitCode::SUCCESS)
@@ -82,6 +82,9 @@ fn refuse_foreign_folder(dir: &Path) -> Result<()> {
 fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     let suite = super::run::build_suite(&["--release"])?;
     install(&suite, &staging.join("suite"), keep_symbols)?;
+
+    let recorder = record::build(&["--release"])?;
+    install(&recorder, &staging.join("recorder"), keep_symbols)?;
 
     let mut arguments = vec!["test", "--release", "--no-run", "--test", "*"];
     for package in TESTED {

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod isa;
 pub mod miri;
 pub mod new;
+pub mod record;
 pub mod run;
 pub mod sanitize;
 pub mod setup;

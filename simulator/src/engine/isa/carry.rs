@@ -20,13 +20,18 @@ pub(super) const FAMILY: Family = Family {
     read,
 };
 
-/// The results of all lanes, and their carries or borrows. Each lane's step gets the flag where the instruction reads it.
+/// The results of all lanes, and their carries. Each lane's step gets the flag where the instruction reads it, else `carry`.
 #[inline(always)]
 fn each_lane<T: Word, const READS: bool>(
     warp: &Warp,
+    carry: bool,
     step: impl Fn(usize, bool) -> (T, bool),
 ) -> ([T; LANES], u32) {
-    let flags = if READS { warp.carry } else { 0 };
+    let flags = match (READS, carry) {
+        (true, _) => warp.carry,
+        (false, true) => u32::MAX,
+        (false, false) => 0,
+    };
     let (mut results, mut carries) = ([T::default(); LANES], 0);
     for lane in 0..LANES {
         let (result, carry) = step(lane, flags >> lane & 1 != 0);
@@ -59,14 +64,14 @@ impl<T: Word, const READS: bool, const WRITES: bool> Op for Add<T, READS, WRITES
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
-        let sums = each_lane::<T, READS>(warp, |lane, carry| {
+        let sums = each_lane::<T, READS>(warp, false, |lane, carry| {
             numeric::add_carry(a[lane], b[lane], carry)
         });
         write::<T, WRITES>(warp, o.d, sums)
     }
 }
 
-/// `sub.cc`, `subc`; flags as for [`Add`].
+/// `sub.cc`, `subc`; flags as for [`Add`]. The flag is the carry of an addition: set where nothing is borrowed.
 struct Subtract<T, const READS: bool, const WRITES: bool>(PhantomData<T>);
 
 impl<T: Word, const READS: bool, const WRITES: bool> Op for Subtract<T, READS, WRITES> {
@@ -75,8 +80,8 @@ impl<T: Word, const READS: bool, const WRITES: bool> Op for Subtract<T, READS, W
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let (a, b) = (o.a.lanes(warp), o.b.lanes(warp));
-        let differences = each_lane::<T, READS>(warp, |lane, borrow| {
-            numeric::sub_borrow(a[lane], b[lane], borrow)
+        let differences = each_lane::<T, READS>(warp, true, |lane, carry| {
+            numeric::sub_carry(a[lane], b[lane], carry)
         });
         write::<T, WRITES>(warp, o.d, differences)
     }
@@ -95,7 +100,7 @@ impl<T: Word, const HIGH: bool, const SIGNED: bool, const READS: bool, const WRI
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
-        let sums = each_lane::<T, READS>(warp, |lane, carry| {
+        let sums = each_lane::<T, READS>(warp, false, |lane, carry| {
             let product = if HIGH {
                 numeric::mul_hi(a[lane], b[lane], SIGNED)
             } else {

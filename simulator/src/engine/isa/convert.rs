@@ -34,9 +34,12 @@ lanewise! {
     F32ToU32(a: f32) -> u32 { a as u32 }
     F64ToS32(a: f64) -> i32 { if a.is_nan() { i32::MIN } else { a as i32 } }
     F32ToF64(a: f32) -> f64 { a.into() }
-    F64ToF32(a: f64) -> u32 { if a.is_nan() { 0x7fff_ffff } else { (a as f32).to_bits() } }
+    F64ToF32(a: f64) -> u32 {
+        let nan = (a.to_bits() >> 32 & 0x8000_0000 | a.to_bits() >> 29 & 0x003f_ffff | 0x7fc0_0000) as u32;
+        if a.is_nan() { nan } else { (a as f32).to_bits() }
+    }
     F16ToF32(a: u16) -> u32 { canonical(f16::from_bits(a).to_f32()) }
-    Bf16ToF32(a: u16) -> u32 { canonical(f32::from_bits(u32::from(a) << 16)) }
+    Bf16ToF32(a: u16) -> u32 { u32::from(a) << 16 }
     F32ToF16(a: f32) -> u16 { if a.is_nan() { 0x7fff } else { f16::from_f32(a).to_bits() } }
     F32ToBf16(a: f32) -> u16 { if a.is_nan() { 0x7fff } else { bf16::from_f32(a).to_bits() } }
 }

@@ -92,13 +92,24 @@ pub(super) fn lowering(to: Ty, from: Ty) -> Lowering {
         // Registers wider than the type are allowed on both sides.
         let source = cx.width_of(&inst.operands[1]).unwrap_or(Width::of(from));
         let target = cx.width_of(&inst.operands[0]).unwrap_or(Width::of(to));
-        // The value is first brought to the narrower type: truncated, or extended by the source's sign.
-        let value = if to.bits < from.bits { to } else { from };
-        let code = code(source, target, value).ok_or_else(|| unsupported(inst))?;
+        // The value is first brought to the narrower type: truncated, or extended by the source's sign. A register that is wider than
+        // both is filled as the destination's type says.
+        let value = if to.bits <= from.bits { to } else { from };
+        let is_signed = |ty: Ty| ty.kind == ScalarKind::Signed;
+        let in_two_steps = target.lane_bytes() * 8 > to.bits && is_signed(value) && !is_signed(to);
+        let first = if in_two_steps { Width::of(to) } else { target };
+        let convert = code(source, first, value).ok_or_else(|| unsupported(inst))?;
         let contents = Ty::new(ScalarKind::Bits, source.lane_bytes() * 8);
         let a = cx.src(&inst.operands[1], contents)?;
         let d = cx.dst(&inst.operands[0], target)?;
-        cx.emit_fields(code, &[d, a]);
+        if !in_two_steps {
+            cx.emit_fields(convert, &[d, a]);
+            return Ok(());
+        }
+        let extended = Field::Register(cx.new_register(first));
+        cx.emit_fields(convert, &[extended, a]);
+        let fill = code(first, target, to).ok_or_else(|| unsupported(inst))?;
+        cx.emit_fields(fill, &[d, extended]);
         Ok(())
     })
 }

@@ -11,6 +11,9 @@ use crate::engine::lower::types::ScalarKind;
 use crate::numerics::Rounding;
 use crate::numerics::float::{self as numeric, Float, Mode};
 
+/// The smallest normal number of f32.
+const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+
 /// f32 and f64 with the host's arithmetic.
 pub(crate) trait Fast: Float + Value + Default {
     fn add(self, other: Self) -> Self;
@@ -18,7 +21,13 @@ pub(crate) trait Fast: Float + Value + Default {
     fn mul(self, other: Self) -> Self;
     fn fma(self, b: Self, c: Self) -> Self;
     fn div(self, other: Self) -> Self;
-    /// Results that are NaN get the hardware's encoding.
+    /// A product of operands without subnormals that is flushed where it is tiny before it is rounded.
+    fn mul_flushed(self, other: Self) -> Self;
+    /// A quotient likewise.
+    fn div_flushed(self, other: Self) -> Self;
+    /// `self * b + c` likewise.
+    fn fma_flushed(self, b: Self, c: Self) -> Self;
+    /// Results that are NaN get the hardware's encoding: of f64 the payload stays.
     fn clean(self) -> Self;
     /// Subnormals become zero.
     fn flushed(self) -> Self;
@@ -32,19 +41,15 @@ pub(crate) trait Fast: Float + Value + Default {
 macro_rules! fast {
     ($($ty:ident, $sign:expr, { $($own:item)* })*) => { $(impl Fast for $ty {
         #[inline(always)]
-        fn add(self, other: $ty) -> $ty { self + other }
-        #[inline(always)]
-        fn sub(self, other: $ty) -> $ty { self - other }
-        #[inline(always)]
-        fn mul(self, other: $ty) -> $ty { self * other }
-        #[inline(always)]
-        fn fma(self, b: $ty, c: $ty) -> $ty { self.mul_add(b, c) }
-        #[inline(always)]
         fn div(self, other: $ty) -> $ty { self / other }
         #[inline(always)]
-        fn neg(self) -> $ty { $ty::from_bits(self.to_bits() ^ $sign).clean() }
+        fn neg(self) -> $ty {
+            if self.is_nan() { self.clean() } else { $ty::from_bits(self.to_bits() ^ $sign) }
+        }
         #[inline(always)]
-        fn abs(self) -> $ty { $ty::from_bits(self.to_bits() & !$sign).clean() }
+        fn abs(self) -> $ty {
+            if self.is_nan() { self.clean() } else { $ty::from_bits(self.to_bits() & !$sign) }
+        }
         // The smaller; a number rather than a NaN; -0 is smaller than +0.
         #[inline(always)]
         fn min(self, other: $ty) -> $ty {
@@ -78,6 +83,33 @@ macro_rules! fast {
 fast! {
     f32, 1 << 31, {
         #[inline(always)]
+        fn add(self, other: f32) -> f32 { self + other }
+        #[inline(always)]
+        fn sub(self, other: f32) -> f32 { self - other }
+        #[inline(always)]
+        fn mul(self, other: f32) -> f32 { self * other }
+        #[inline(always)]
+        fn fma(self, b: f32, c: f32) -> f32 { self.mul_add(b, c) }
+        // Products and scaled divisors are exact in f64.
+        #[inline(always)]
+        fn mul_flushed(self, other: f32) -> f32 {
+            let product = self * other;
+            let is_tiny = (f64::from(self) * f64::from(other)).abs() < SMALLEST_NORMAL;
+            f32::from_bits(product.clean().to_bits() & if is_tiny { 0x8000_0000 } else { u32::MAX })
+        }
+        #[inline(always)]
+        fn div_flushed(self, other: f32) -> f32 {
+            let quotient = self / other;
+            let is_tiny = f64::from(self).abs() < f64::from(other).abs() * SMALLEST_NORMAL;
+            f32::from_bits(quotient.clean().to_bits() & if is_tiny { 0x8000_0000 } else { u32::MAX })
+        }
+        #[inline(always)]
+        fn fma_flushed(self, b: f32, c: f32) -> f32 {
+            let sum = self.mul_add(b, c).clean().flushed();
+            let is_tiny = numeric::is_tiny_sum(f64::from(self) * f64::from(b), c.into(), SMALLEST_NORMAL);
+            f32::from_bits(sum.to_bits() & if is_tiny { 0x8000_0000 } else { u32::MAX })
+        }
+        #[inline(always)]
         fn clean(self) -> f32 {
             if self.is_nan() { f32::from_bits(0x7FFF_FFFF) } else { self }
         }
@@ -87,9 +119,30 @@ fast! {
             f32::from_bits(if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits })
         }
     }
+    // Of two NaNs the second operand's counts, of three the second's, then the third's; the host would take another.
     f64, 1 << 63, {
         #[inline(always)]
-        fn clean(self) -> f64 { self }
+        fn add(self, other: f64) -> f64 { if other.is_nan() { other } else { self + other } }
+        #[inline(always)]
+        fn sub(self, other: f64) -> f64 { if other.is_nan() { other } else { self - other } }
+        #[inline(always)]
+        fn mul(self, other: f64) -> f64 { if other.is_nan() { other } else { self * other } }
+        #[inline(always)]
+        fn fma(self, b: f64, c: f64) -> f64 {
+            let result = if self.is_nan() { self } else { self.mul_add(b, c) };
+            let result = if c.is_nan() { c } else { result };
+            if b.is_nan() { b } else { result }
+        }
+        #[inline(always)]
+        fn mul_flushed(self, other: f64) -> f64 { self.mul(other).clean() }
+        #[inline(always)]
+        fn div_flushed(self, other: f64) -> f64 { self.div(other).clean() }
+        #[inline(always)]
+        fn fma_flushed(self, b: f64, c: f64) -> f64 { self.fma(b, c).clean() }
+        #[inline(always)]
+        fn clean(self) -> f64 {
+            if self.is_nan() { f64::from_bits(self.to_bits() | 1 << 51) } else { self }
+        }
         #[inline(always)]
         fn flushed(self) -> f64 { self }
     }
@@ -103,9 +156,9 @@ lanewise! {
     Div<T: Fast>(a: T, b: T) -> T { a.div(b).clean() }
     AddFtz<T: Fast>(a: T, b: T) -> T { a.flushed().add(b.flushed()).clean().flushed() }
     SubFtz<T: Fast>(a: T, b: T) -> T { a.flushed().sub(b.flushed()).clean().flushed() }
-    MulFtz<T: Fast>(a: T, b: T) -> T { a.flushed().mul(b.flushed()).clean().flushed() }
-    FmaFtz<T: Fast>(a: T, b: T, c: T) -> T { a.flushed().fma(b.flushed(), c.flushed()).clean().flushed() }
-    DivFtz<T: Fast>(a: T, b: T) -> T { a.flushed().div(b.flushed()).clean().flushed() }
+    MulFtz<T: Fast>(a: T, b: T) -> T { a.flushed().mul_flushed(b.flushed()) }
+    FmaFtz<T: Fast>(a: T, b: T, c: T) -> T { a.flushed().fma_flushed(b.flushed(), c.flushed()) }
+    DivFtz<T: Fast>(a: T, b: T) -> T { a.flushed().div_flushed(b.flushed()) }
     Min<T: Fast>(a: T, b: T) -> T { a.min(b) }
     Max<T: Fast>(a: T, b: T) -> T { a.max(b) }
     MinFtz<T: Fast>(a: T, b: T) -> T { a.flushed().min(b.flushed()) }

@@ -34,6 +34,8 @@ struct Tile {
     lines: usize,
     /// Bytes of a line.
     line_bytes: usize,
+    /// What the distance of lines is a multiple of, in bits.
+    stride_bits: u64,
     /// For each lane and element: the bit at which it lies, were the lines packed without gaps.
     bits: Vec<u32>,
 }
@@ -63,7 +65,10 @@ fn tile(key: TileKey) -> Tile {
         };
         (line * length + at) * width
     });
+    // Factors of 8 bits are loaded by 8 bytes where a tile has 32 rows or columns.
+    let by_eight = width == 8 && shape.m != shape.n;
     Tile {
+        stride_bits: if by_eight { 64 } else { 128 },
         name: format!("wmma {shape} {part:?}"),
         element,
         registers: layout.registers() as usize,
@@ -123,12 +128,13 @@ fn pieces(
         let elements = strides[0];
         let bits = u64::from(elements) * u64::from(tile.element.bits());
         let uneven = strides.iter().position(|&stride| stride != elements);
-        if uneven.is_some() || !bits.is_multiple_of(128) {
+        if uneven.is_some() || !bits.is_multiple_of(tile.stride_bits) {
             let message = match uneven {
                 Some(_) => format!("{}: the lanes have different strides", tile.name),
                 None => format!(
-                    "{}: a stride of {elements} elements is no multiple of 16 bytes",
-                    tile.name
+                    "{}: a stride of {elements} elements is no multiple of {} bytes",
+                    tile.name,
+                    tile.stride_bits / 8
                 ),
             };
             return warp.fail(FaultKind::IllegalInstruction, uneven.unwrap_or(0), message);
@@ -144,7 +150,8 @@ fn pieces(
         let notes = vec!["the address must be a multiple of 32".to_owned()];
         return warp.fail_with(FaultKind::MisalignedAddress, 0, message, notes);
     }
-    let size = tile.line_bytes.min(16);
+    let aligned = if stride.is_multiple_of(16) { 16 } else { 8 };
+    let size = tile.line_bytes.min(aligned);
     let per_line = tile.line_bytes / size;
     // As if the lanes shared the pieces among themselves, 32 at a time.
     let count = tile.lines * per_line;

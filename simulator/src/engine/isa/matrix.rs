@@ -7,17 +7,20 @@ use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_w
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
-use crate::engine::exec::operand::{LANES, ReadList, Unary, WriteList, operands};
+use crate::engine::exec::operand::{LANES, Read, ReadList, Unary, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::Ty;
+use crate::numerics::Rounding;
+use crate::numerics::matrix::accumulate::SumFormat;
 use crate::numerics::matrix::exchange;
 use crate::numerics::matrix::multiply::{BitOperation, Multiply};
-use crate::numerics::matrix::shape::Use;
-use crate::numerics::matrix::shape::{Element, Shape, registers};
-use crate::ptx::ast::Instruction;
+use crate::numerics::matrix::quads::Quads;
+use crate::numerics::matrix::shape::{Element, Shape, Use, registers};
+use crate::numerics::matrix::sparse::Sparse;
+use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
@@ -26,13 +29,38 @@ pub(super) const FAMILY: Family = Family {
     read,
 };
 
-type ProductKey = (Shape, [Element; 4], bool, bool, BitOperation);
-static PRODUCTS: Table<ProductKey, Multiply> = Table::new();
+/// A product as its instruction spells it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Spelling {
+    shape: Shape,
+    /// The types of A, B, C and D.
+    types: [Element; 4],
+    /// Whether A and B are stored by rows.
+    by_rows: [bool; 2],
+    wmma: bool,
+    saturate: bool,
+    bits: BitOperation,
+    rounding: Rounding,
+    /// Where A is sparse; the selector is an operand.
+    sparse: Option<Sparse>,
+}
+
+/// A product with what is prepared for it.
+enum Prepared {
+    Fragments(Multiply),
+    Quads(Quads),
+}
+
+static PRODUCTS: Table<Spelling, Prepared> = Table::new();
 
 operands! {
     /// `product`: the number of the product in [`PRODUCTS`].
     pub(crate) struct ProductOperands<F: FragmentWord> {
         d: WriteList<F>, a: ReadList<F>, b: ReadList<F>, c: ReadList<F>, product: u32,
+    }
+    /// The same with the metadata of a sparse A.
+    pub(crate) struct SparseOperands {
+        d: WriteList<u32>, a: ReadList<u32>, b: ReadList<u32>, c: ReadList<u32>, metadata: Read<u32>, product: u32,
     }
 }
 
@@ -52,6 +80,31 @@ fn read_registers<F: FragmentWord>(warp: &Warp, list: ReadList<F>) -> [[u64; LAN
     fragment
 }
 
+/// Computes a product of fragments.
+#[inline(always)]
+fn multiply<F: FragmentWord>(
+    warp: &mut Warp,
+    o: ProductOperands<F>,
+    metadata: Option<&[u32; LANES]>,
+) {
+    let fragments = [o.a, o.b, o.c].map(|list| read_registers(warp, list));
+    let mut result = [[0u64; LANES]; MOST];
+    let written = &mut result[..o.d.len()];
+    match PRODUCTS.get(o.product) {
+        Prepared::Fragments(product) => product.apply(
+            fragments.each_ref().map(|part| &part[..]),
+            metadata,
+            written,
+        ),
+        Prepared::Quads(product) => {
+            product.apply(fragments.each_ref().map(|part| &part[..]), written)
+        }
+    }
+    for (index, lanes) in written.iter().enumerate() {
+        o.d.get(warp, index).put(warp, &lanes.map(F::from_bits));
+    }
+}
+
 /// A product on fragments of registers of type `F`.
 struct Product<F>(std::marker::PhantomData<F>);
 
@@ -63,17 +116,42 @@ impl<F: FragmentWord> Op for Product<F> {
         if let Some(flow) = whole_warp(warp, cluster, "a matrix product") {
             return flow;
         }
-        let product = PRODUCTS.get(o.product);
-        let (a, b, c) = (
-            read_registers(warp, o.a),
-            read_registers(warp, o.b),
-            read_registers(warp, o.c),
-        );
-        let mut result = [[0u64; LANES]; MOST];
-        product.apply(&a, &b, &c, &mut result[..o.d.len()]);
-        for (index, lanes) in result.iter().enumerate().take(o.d.len()) {
-            o.d.get(warp, index).put(warp, &lanes.map(F::from_bits));
+        multiply(warp, o, None);
+        Flow::Next
+    }
+}
+
+/// A product with a sparse A.
+struct SparseProduct;
+
+impl Op for SparseProduct {
+    type Operands = SparseOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        if let Some(flow) = whole_warp(warp, "a matrix product") {
+            return flow;
         }
+        let metadata = *o.metadata.lanes(warp);
+        let SparseOperands {
+            d,
+            a,
+            b,
+            c,
+            product,
+            ..
+        } = o;
+        multiply(
+            warp,
+            ProductOperands {
+                d,
+                a,
+                b,
+                c,
+                product,
+            },
+            Some(&metadata),
+        );
         Flow::Next
     }
 }
@@ -112,77 +190,134 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     };
     let population = form.has("popc");
     let saturate = form.has("satfinite");
+    // Metadata in ascending order are the same for both.
+    let sparse = form.one_of(&["sp", "sp::ordered_metadata"]);
     let shape = form.next(Shape::parse).filter(|_| sync)?;
-    let layouts = [form.next(layout), form.next(layout)];
+    let by_rows = [form.next(layout)?, form.next(layout)?];
     let types: Vec<Element> = std::iter::from_fn(|| form.next(Element::parse)).collect();
-    // Products of f64 are rounded to nearest: another direction stays unread.
-    form.has("rn");
+    let rounding = form.next(rounding).unwrap_or(Rounding::NearestEven);
     // D, A, B, C; wmma on f16 names only D and C.
     let [d, a, b, c] = match types[..] {
         [d, a, b, c] => [d, a, b, c],
         [d, c] if wmma => [d, Element::F16, Element::F16, c],
         _ => return None,
     };
-    // Its layout belongs to the quads of sm_70.
-    let quads = !wmma && a == Element::F16 && (shape.m, shape.n, shape.k) == (8, 8, 4);
-    // mma.sync and the narrow types of wmma know only A by rows and B by columns.
-    let any_layout = wmma && !matches!(a, Element::S4 | Element::U4 | Element::B1);
-    let laid_out =
-        layouts == [Some(true), Some(false)] || any_layout && layouts.iter().all(Option::is_some);
     let integers = c == Element::S32 && a != Element::B1;
-    if quads || !laid_out || population != (a == Element::B1) || saturate && !integers {
+    if population != (a == Element::B1) || saturate && !integers {
         return None;
     }
-    let key = (shape, [a, b, c, d], wmma, saturate, bits);
-    Some(Lowering::new(move |cx, inst| lower_product(cx, inst, key)))
+    let spelling = Spelling {
+        shape,
+        types: [a, b, c, d],
+        by_rows,
+        wmma,
+        saturate,
+        bits,
+        rounding,
+        sparse: sparse.map(|_| Sparse { selector: 0 }),
+    };
+    Some(Lowering::new(move |cx, inst| {
+        lower_product(cx, inst, spelling)
+    }))
+}
+
+impl Spelling {
+    /// Whether this is the oldest product, of four quads of lanes.
+    fn has_quads(&self) -> bool {
+        let Shape { m, n, k } = self.shape;
+        !self.wmma && self.types[0] == Element::F16 && (m, n, k) == (8, 8, 4)
+    }
+
+    /// The registers of a fragment.
+    fn registers(&self, part: Use, element: Element) -> u32 {
+        let shape = match (self.sparse, part) {
+            (Some(_), Use::A) => Sparse::stored(self.shape),
+            _ => self.shape,
+        };
+        match self.has_quads() {
+            true => Quads::registers(part, element),
+            false => registers(shape, part, element, self.wmma),
+        }
+    }
+
+    fn prepare(self) -> Prepared {
+        let [_, _, c, d] = self.types;
+        if self.has_quads() {
+            return Prepared::Quads(Quads {
+                by_rows: self.by_rows,
+                formats: [c, d].map(SumFormat::of),
+            });
+        }
+        let mut product = Multiply::new(self.shape, self.types, self.wmma, self.sparse);
+        product.saturate = self.saturate;
+        product.bits = self.bits;
+        product.rounding = self.rounding;
+        Prepared::Fragments(product)
+    }
 }
 
 fn lower_product<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    key: ProductKey,
+    mut spelling: Spelling,
 ) -> Result<()> {
-    let (shape, [a, b, c, d], wmma, saturate, bits) = key;
-    let number = PRODUCTS.number(key, || {
-        let mut product = Multiply::new(shape, [a, b, c, d], wmma);
-        product.saturate = saturate;
-        product.bits = bits;
-        product
-    });
-
-    let number = number.ok_or_else(|| Error::new(inst.at, "too many kinds of matrix products"))?;
-    // Only f64 has registers of 64 bits, and then all have.
+    let operand = |number: usize| inst.operands.get(number).ok_or_else(|| unsupported(inst));
+    if spelling.sparse.is_some() {
+        let selector = selector(operand(5)?, spelling)?;
+        spelling.sparse = Some(Sparse { selector });
+    }
+    let number = PRODUCTS.number(spelling, || spelling.prepare());
+    let product = number.ok_or_else(|| Error::new(inst.at, "too many kinds of matrix products"))?;
+    let [a, b, c, d] = spelling.types;
+    let mut part = |number, part, element, access| {
+        let count = spelling.registers(part, element);
+        fragment(cx, operand(number)?, count, element, access)
+    };
+    let d = part(0, Use::Accumulator, d, FragmentUse::Written)?;
+    let a = part(1, Use::A, a, FragmentUse::Read)?;
+    let b = part(2, Use::B, b, FragmentUse::Read)?;
     let wide = c == Element::F64;
-    let mut operands = inst.operands.iter();
-    let [d, a, b, c] = [
-        (Use::Accumulator, d, FragmentUse::Written),
-        (Use::A, a, FragmentUse::Read),
-        (Use::B, b, FragmentUse::Read),
-        (Use::Accumulator, c, FragmentUse::Read),
-    ]
-    .map(|(part, element, access)| {
-        let operand = operands.next().ok_or_else(|| unsupported(inst))?;
-        let count = registers(shape, part, element, wmma);
-        fragment(cx, operand, count, element, access)
-    });
-    let (d, a, b, c) = (d?, a?, b?, c?);
-    macro_rules! emit {
-        ($word:ty) => {{
-            let operands = ProductOperands {
+    let c = part(3, Use::Accumulator, c, FragmentUse::Read)?;
+    macro_rules! lists {
+        ($operands:ident, $word:ty $(, $metadata:ident)?) => {
+            $operands {
                 d: cx.write_list::<$word>(&d),
                 a: cx.read_list::<$word>(&a),
                 b: cx.read_list::<$word>(&b),
                 c: cx.read_list::<$word>(&c),
-                product: number,
-            };
-            cx.emit(vector::<Product<$word>>(), operands)
-        }};
+                $($metadata,)?
+                product,
+            }
+        };
     }
-    match wide {
-        true => emit!(u64),
-        false => emit!(u32),
-    };
+    // Only f64 has registers of 64 bits, and then all have.
+    if spelling.sparse.is_some() {
+        let metadata = cx.src(operand(4)?, Ty::B32)?;
+        let metadata = metadata.into();
+        let operands = lists!(SparseOperands, u32, metadata);
+        cx.emit(vector::<SparseProduct>(), operands);
+    } else if wide {
+        let operands = lists!(ProductOperands, u64);
+        cx.emit(vector::<Product<u64>>(), operands);
+    } else {
+        let operands = lists!(ProductOperands, u32);
+        cx.emit(vector::<Product<u32>>(), operands);
+    }
     Ok(())
+}
+
+/// Which lanes of four have the metadata of a sparse A.
+fn selector(operand: &Operand<'_>, spelling: Spelling) -> Result<u8> {
+    let limit = Sparse::selectors(spelling.types[0], spelling.shape);
+    match operand.kind {
+        OperandKind::Int(number) if (0..i128::from(limit)).contains(&number.into()) => {
+            Ok(number as u8)
+        }
+        _ => {
+            let message = format!("the sparsity selector of this shape is a number below {limit}");
+            Err(Error::new(operand.at, message))
+        }
+    }
 }
 
 /// `row` (true) or `col`.
@@ -190,6 +325,17 @@ fn layout(name: &str) -> Option<bool> {
     match name {
         "row" => Some(true),
         "col" => Some(false),
+        _ => None,
+    }
+}
+
+/// The direction in which sums of f64 are rounded.
+fn rounding(name: &str) -> Option<Rounding> {
+    match name {
+        "rn" => Some(Rounding::NearestEven),
+        "rz" => Some(Rounding::Zero),
+        "rm" => Some(Rounding::Down),
+        "rp" => Some(Rounding::Up),
         _ => None,
     }
 }

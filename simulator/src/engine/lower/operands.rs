@@ -161,6 +161,8 @@ impl<'a> Builder<'a, '_> {
                 let bits = match (width, *value) {
                     (Width::W32, Float::Single(bits)) => u64::from(bits),
                     (Width::W64, Float::Double(bits)) => bits,
+                    // ptxas takes the bits of a literal of 32 bits as they are, whatever type the operand has.
+                    (Width::W64, Float::Single(bits)) => u64::from(bits),
                     (Width::W64, other) => other.value().to_bits(),
                     (Width::W32, other) => u64::from((other.value() as f32).to_bits()),
                     (Width::W16, other) if ty.kind == ScalarKind::Float => {

@@ -3,7 +3,7 @@
 //! # Floating point
 //!
 //! All products of an element and its addend C are added in one step, whose rules were measured on a device of compute
-//! capability 9.0:
+//! capability 9.0. Some instructions take several such steps, or others: see [`order`](super::order).
 //!
 //! 1. A NaN among the factors or the addend, an infinity times zero, or infinities of both signs give a NaN (`0x7fffffff` in f32,
 //!    `0x7fff` in f16); else an infinity wins.
@@ -17,7 +17,10 @@
 //!
 //! Sums are exact, and wrap or saturate at the end.
 
+use half::f16;
+
 use super::factors::{Factors, Line, SPECIAL_EXPONENT, fraction_bits};
+use super::shape::Element;
 
 /// Columns that are computed at once: their intermediate values stay in the first cache.
 const BLOCK: usize = 64;
@@ -44,8 +47,10 @@ pub enum SumFormat {
 pub struct Sum {
     /// Binary digits behind the point that terms keep, relative to the largest.
     pub fraction: u32,
-    /// What C is and D becomes.
-    pub format: SumFormat,
+    /// What C is.
+    pub addend: SumFormat,
+    /// What D becomes.
+    pub result: SumFormat,
 }
 
 /// What becomes of a sum of integers beyond the range of 32 bits.
@@ -75,6 +80,14 @@ enum Term {
 }
 
 impl SumFormat {
+    /// That of an accumulator with floating-point elements of this type.
+    pub fn of(element: Element) -> SumFormat {
+        match element {
+            Element::F16 => SumFormat::F16,
+            _ => SumFormat::F32,
+        }
+    }
+
     /// Binary digits behind the point of an addend's significand.
     fn fraction_bits(self) -> u32 {
         match self {
@@ -122,6 +135,23 @@ impl SumFormat {
                 bits & !((1 << 10) - 1)
             }
             SumFormat::F16 => to_f16(sum, unit),
+        }
+    }
+
+    /// A number of this format, exactly.
+    pub fn to_f32(self, bits: u32) -> f32 {
+        match self {
+            SumFormat::F32 | SumFormat::F32Short => f32::from_bits(bits),
+            SumFormat::F16 => f16::from_bits(bits as u16).to_f32(),
+        }
+    }
+
+    /// The bits of a number in this format, to nearest even.
+    pub fn from_f32(self, value: f32) -> u32 {
+        match self {
+            _ if value.is_nan() => self.nan(),
+            SumFormat::F32 | SumFormat::F32Short => value.to_bits(),
+            SumFormat::F16 => f16::from_f32(value).to_bits().into(),
         }
     }
 
@@ -202,6 +232,15 @@ fn to_f16(sum: i64, unit: i32) -> u32 {
 }
 
 impl Sum {
+    /// Sums of this format, addend and result alike.
+    pub fn of(fraction: u32, format: SumFormat) -> Sum {
+        Sum {
+            fraction,
+            addend: format,
+            result: format,
+        }
+    }
+
     /// Computes a row of D: `d` has the bits of an element of C for each line of `b`, and gets those of D.
     ///
     /// `a` and `b` are as deep, and so shallow that the products of the largest significands add up to less than 2^31 with
@@ -232,7 +271,7 @@ impl Sum {
         let mut exponents = [NO_EXPONENT; BLOCK];
         if addend == Addend::Accumulator {
             for n in 0..columns {
-                match self.format.term(former[n]) {
+                match self.addend.term(former[n]) {
                     Term::Number {
                         significand,
                         exponent,
@@ -271,7 +310,7 @@ impl Sum {
             }
         }
         let fraction = i32::from(self.fraction as u16);
-        let shift = fraction - self.format.fraction_bits() as i32;
+        let shift = fraction - self.addend.fraction_bits() as i32;
         for n in 0..columns {
             let cut = i32::from(top[n]) - i32::from(exponents[n]) - shift;
             let magnitude = added[n].unsigned_abs();
@@ -281,12 +320,12 @@ impl Sum {
                 _ => 0,
             } as i64;
             let sum = i64::from(sums[n]) + if added[n] < 0 { -magnitude } else { magnitude };
-            d[n] = self.format.round(sum, i32::from(top[n]) - fraction);
+            d[n] = self.result.round(sum, i32::from(top[n]) - fraction);
         }
         if is_special {
             for n in 0..columns {
                 let added = match addend {
-                    Addend::Accumulator => self.format.term(former[n]),
+                    Addend::Accumulator => self.addend.term(former[n]),
                     Addend::None => Term::ZERO,
                 };
                 if let Some(bits) = self.special(a, b, start + n, added) {
@@ -310,16 +349,16 @@ impl Sum {
         });
         for term in products.chain([added]) {
             match term {
-                Term::Nan => return Some(self.format.nan()),
+                Term::Nan => return Some(self.result.nan()),
                 Term::Infinity { negative: true } => minus = true,
                 Term::Infinity { negative: false } => plus = true,
                 Term::Number { .. } => {}
             }
         }
         match (plus, minus) {
-            (true, true) => Some(self.format.nan()),
+            (true, true) => Some(self.result.nan()),
             (false, false) => None,
-            _ => Some(self.format.infinity(minus)),
+            _ => Some(self.result.infinity(minus)),
         }
     }
 }

@@ -51,7 +51,7 @@ fn exact(format: soft::Format, bits: u32) -> Exact {
 
 /// The rules, one after the other.
 fn model(sum: Sum, terms: &[(Exact, Exact)], c: Option<u32>) -> u32 {
-    let stored = match sum.format {
+    let stored = match sum.result {
         SumFormat::F16 => soft::F16,
         _ => soft::F32,
     };
@@ -116,7 +116,7 @@ fn model(sum: Sum, terms: &[(Exact, Exact)], c: Option<u32>) -> u32 {
         significand: total.unsigned_abs(),
         sticky: false,
     };
-    if sum.format == SumFormat::F16 {
+    if sum.result == SumFormat::F16 {
         return soft::F16.encode(number, Rounding::NearestEven, false) as u32;
     }
     let bits = soft::F32.encode(number, Rounding::Zero, false) as u32;
@@ -126,7 +126,7 @@ fn model(sum: Sum, terms: &[(Exact, Exact)], c: Option<u32>) -> u32 {
             let digits = 127 - total.unsigned_abs().leading_zeros() as i32;
             digits + unit > 127
         };
-    match (overflows, sum.format) {
+    match (overflows, sum.result) {
         (true, _) => bits & 0x8000_0000 | 0x7f80_0000,
         (false, SumFormat::F32Short) => bits & !0x3ff,
         (false, _) => bits,
@@ -220,10 +220,7 @@ fn check(
         .collect();
     let left = factors(a_type, Order::ByLine, 1, depth, false, |_, k| a[k]);
     for &format_of_sum in formats(a_type) {
-        let sum = Sum {
-            fraction,
-            format: format_of_sum,
-        };
+        let sum = Sum::of(fraction, format_of_sum);
         let c: Vec<u32> = (0..COLUMNS).map(|_| c_bits(format_of_sum)).collect();
         // Both ways to fill a factor, where the type has them.
         for across in [false, b_type.bits() == 16] {
@@ -367,10 +364,7 @@ fn the_largest_factors_do_not_overflow_the_sum() {
 
 #[test]
 fn cancellation_leaves_a_positive_zero_and_what_is_cut_is_forgotten() {
-    let sum = Sum {
-        fraction: 25,
-        format: SumFormat::F32,
-    };
+    let sum = Sum::of(25, SumFormat::F32);
     let (one, minus_one, tiny) = (0x3c00, 0xbc00, 0x0001);
     let row = |a: [u32; 16], c: f32| {
         let left = factors(Element::F16, Order::ByLine, 1, 16, false, |_, k| a[k]);

@@ -178,7 +178,7 @@ impl Factors {
 
     /// Takes in one element, given by its bits. Elements of `b1` come by words: see [`Factors::put_along_k`].
     #[inline(always)]
-    fn put(&mut self, line: usize, k: usize, bits: u32) {
+    pub(super) fn put(&mut self, line: usize, k: usize, bits: u32) {
         let at = self.at(line, k, self.depth);
         match format(self.element) {
             Some(format) => {

@@ -1,15 +1,16 @@
 //! D = A * B + C on fragments.
 //!
-//! Fragments are unpacked into dense matrices, multiplied, and packed again. Products of f16, bf16, tf32 and the 8-bit
-//! formats are exact in f32. A device adds them up in an order, and with an intermediate precision, that are not
-//! documented, only that it is at least single precision: here the sum of one instruction runs in f32 along k, starting
-//! from C, and is rounded once more where D is f16. Integers wrap, or clamp with `.satfinite`; f64 uses fused
-//! multiply-adds in the order of k.
+//! Fragments are unpacked into dense matrices, multiplied, and packed again. Floating-point products are added up as
+//! [`order`](super::order) says; f64 uses fused multiply-adds in the order of k, each rounded as the instruction asks. Integers wrap, or
+//! clamp with `.satfinite`.
 
+use super::accumulate::SumFormat;
 use super::layout::Layout;
+use super::order::{Product, Steps, add_up};
 use super::shape::{Element, Shape, Use};
-use crate::numerics::narrow::{e4m3_to_f64, e5m2_to_f64};
-use half::{bf16, f16};
+use super::sparse::Sparse;
+use crate::numerics::Rounding;
+use crate::numerics::float::{Mode, fma};
 
 /// How bits are combined by `mma` on b1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +36,10 @@ pub struct Multiply {
     pub saturate: bool,
     /// What b1 does.
     pub bits: BitOperation,
+    /// How sums of f64 are rounded.
+    pub rounding: Rounding,
+    sparse: Option<Sparse>,
+    steps: Steps,
     shape: Shape,
     places: [Vec<u16>; 4],
 }
@@ -43,10 +48,20 @@ pub struct Multiply {
 pub type Fragment = [[u64; 32]];
 
 impl Multiply {
-    /// For factors of types `a` and `b` and accumulators `c` and `d`.
-    pub fn new(shape: Shape, [a, b, c, d]: [Element; 4], wmma: bool) -> Multiply {
+    /// For factors of types `a` and `b` and accumulators `c` and `d`; A may be sparse.
+    pub fn new(
+        shape: Shape,
+        [a, b, c, d]: [Element; 4],
+        wmma: bool,
+        sparse: Option<Sparse>,
+    ) -> Multiply {
+        let stored = match sparse {
+            Some(_) => Sparse::stored(shape),
+            None => shape,
+        };
+        let steps = Steps::of(shape, a, wmma);
         let layouts = [
-            Layout::new(shape, Use::A, a, wmma),
+            Layout::new(stored, Use::A, a, wmma),
             Layout::new(shape, Use::B, b, wmma),
             Layout::new(shape, Use::Accumulator, c, wmma),
             Layout::new(shape, Use::Accumulator, d, wmma),
@@ -69,13 +84,23 @@ impl Multiply {
             d,
             saturate: false,
             bits: BitOperation::Xor,
+            rounding: Rounding::NearestEven,
+            sparse,
+            steps,
             shape,
             places,
         }
     }
 
-    /// Computes D from A, B and C. `d` must have as many registers as its layout.
-    pub fn apply(&self, a: &Fragment, b: &Fragment, c: &Fragment, d: &mut Fragment) {
+    /// Computes D from A, B and C, with the metadata of a sparse A. `d` must have as many registers as its layout.
+    pub fn apply(&self, [a, b, c]: [&Fragment; 3], metadata: Option<&[u32; 32]>, d: &mut Fragment) {
+        let place = |row: usize, stored: usize| match (self.sparse, metadata) {
+            (Some(sparse), Some(metadata)) => {
+                let depth = self.shape.k as usize;
+                sparse.place(self.a.element(), depth, metadata, row, stored)
+            }
+            _ => stored,
+        };
         match self.d.element() {
             Element::F64 => {
                 let (x, y) = (
@@ -83,23 +108,24 @@ impl Multiply {
                     self.dense(1, b, f64::from_bits),
                 );
                 let mut sums = self.dense(2, c, f64::from_bits);
-                self.sum(&x, &y, &mut sums, |s, x, y| x.mul_add(y, s));
+                let mode = Mode::rounded(self.rounding);
+                self.sum(&x, &y, &mut sums, place, |s, x, y| fma(x, y, s, mode));
                 self.spread(&sums, d, f64::to_bits);
             }
             Element::S32 => {
                 let (x, y) = (self.integers(0, a), self.integers(1, b));
                 let mut sums = self.dense(2, c, |v| i64::from(v as i32));
-                if self.a.element() == Element::B1 {
-                    match self.bits {
-                        BitOperation::Xor => {
-                            self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x ^ y))
-                        }
-                        BitOperation::And => {
-                            self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x & y))
-                        }
+                let add = |step: fn(i64, i32, i32) -> i64, sums: &mut Vec<i64>| {
+                    self.sum(&x, &y, sums, place, step);
+                };
+                match (self.a.element(), self.bits) {
+                    (Element::B1, BitOperation::Xor) => {
+                        add(|s, x, y| s + i64::from(x ^ y), &mut sums)
                     }
-                } else {
-                    self.sum(&x, &y, &mut sums, |s, x, y| s + i64::from(x * y));
+                    (Element::B1, BitOperation::And) => {
+                        add(|s, x, y| s + i64::from(x & y), &mut sums)
+                    }
+                    _ => add(|s, x, y| s + i64::from(x * y), &mut sums),
                 }
                 let clamp = |v: i64| v.clamp(i32::MIN.into(), i32::MAX.into());
                 let saturate = self.saturate;
@@ -107,25 +133,30 @@ impl Multiply {
                     u64::from((if saturate { clamp(v) } else { v }) as u32)
                 });
             }
-            element => {
-                let (x, y) = (self.floats(0, a), self.floats(1, b));
-                let mut sums = self.floats(2, c);
-                self.sum(&x, &y, &mut sums, |s, x, y| s + x * y);
-                if element == Element::F16 {
-                    self.spread(&sums, d, |v| {
-                        u64::from(if v.is_nan() {
-                            0x7fff
-                        } else {
-                            f16::from_f32(v).to_bits()
-                        })
-                    });
-                } else {
-                    self.spread(&sums, d, |v| {
-                        u64::from(if v.is_nan() { 0x7fff_ffff } else { v.to_bits() })
-                    });
-                }
+            _ => {
+                let bits = |which, fragment| self.dense(which, fragment, |v| v as u32);
+                let (x, y, c) = (bits(0, a), bits(1, b), bits(2, c));
+                let columns = self.shape.n as usize;
+                let depth = self.stored();
+                let product = Product {
+                    elements: [self.a.element(), self.b.element()],
+                    rows: self.shape.m as usize,
+                    columns,
+                    depth,
+                    a: |row, k| x[row * depth + k],
+                    b: |row, column, k| y[place(row, k) * columns + column],
+                    is_sparse: self.sparse.is_some(),
+                };
+                let formats = [&self.c, &self.d].map(|layout| SumFormat::of(layout.element()));
+                let sums = add_up(&product, self.steps, formats, &c);
+                self.spread(&sums, d, u64::from);
             }
         }
+    }
+
+    /// Elements of a row of A that are stored.
+    fn stored(&self) -> usize {
+        self.a.extent().1 as usize
     }
 
     fn layout(&self, which: usize) -> &Layout {
@@ -176,18 +207,6 @@ impl Multiply {
         }
     }
 
-    fn floats(&self, which: usize, fragment: &Fragment) -> Vec<f32> {
-        match self.layout(which).element() {
-            Element::F16 => self.dense(which, fragment, |v| f16::from_bits(v as u16).to_f32()),
-            Element::Bf16 => self.dense(which, fragment, |v| bf16::from_bits(v as u16).to_f32()),
-            // The device looks at the upper 19 bits only.
-            Element::Tf32 => self.dense(which, fragment, |v| f32::from_bits(v as u32 & !0x1fff)),
-            Element::E4m3 => self.dense(which, fragment, |v| e4m3_to_f64(v as u8) as f32),
-            Element::E5m2 => self.dense(which, fragment, |v| e5m2_to_f64(v as u8) as f32),
-            _ => self.dense(which, fragment, |v| f32::from_bits(v as u32)),
-        }
-    }
-
     fn integers(&self, which: usize, fragment: &Fragment) -> Vec<i32> {
         match self.layout(which).element() {
             Element::S8 => self.dense(which, fragment, |v| i32::from(v as i8)),
@@ -197,11 +216,19 @@ impl Multiply {
     }
 
     /// The triple loop, innermost along a row of B and D so that it vectorises.
-    fn sum<F: Copy, S: Copy>(&self, a: &[F], b: &[F], sums: &mut [S], step: impl Fn(S, F, F) -> S) {
-        let Shape { n, k, .. } = self.shape;
-        let (n, k) = (n as usize, k as usize);
-        for (row_a, row_d) in a.chunks_exact(k).zip(sums.chunks_exact_mut(n)) {
-            for (&x, row_b) in row_a.iter().zip(b.chunks_exact(n)) {
+    fn sum<F: Copy, S: Copy>(
+        &self,
+        a: &[F],
+        b: &[F],
+        sums: &mut [S],
+        place: impl Fn(usize, usize) -> usize,
+        step: impl Fn(S, F, F) -> S,
+    ) {
+        let (n, stored) = (self.shape.n as usize, self.stored());
+        let rows = a.chunks_exact(stored).zip(sums.chunks_exact_mut(n));
+        for (row, (row_a, row_d)) in rows.enumerate() {
+            for (column, &x) in row_a.iter().enumerate() {
+                let row_b = &b[place(row, column) * n..][..n];
                 for (sum, &y) in row_d.iter_mut().zip(row_b) {
                     *sum = step(*sum, x, y);
                 }

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::numerics::matrix::shape::{Use, registers};
+use crate::numerics::narrow::{e4m3_to_f64, e5m2_to_f64};
+use half::{bf16, f16};
 use warpsmith_isa::{accept, forms_of};
 
 /// Small whole numbers, exact in every type, from a fixed sequence.
@@ -86,12 +88,12 @@ fn check(multiply: &Multiply) {
         }
     }
     let mut result = vec![[0; 32]; multiply.d.registers() as usize];
-    multiply.apply(
-        &fragment(&multiply.a, &a),
-        &fragment(&multiply.b, &b),
-        &fragment(&multiply.c, &c),
-        &mut result,
-    );
+    let fragments = [
+        fragment(&multiply.a, &a),
+        fragment(&multiply.b, &b),
+        fragment(&multiply.c, &c),
+    ];
+    multiply.apply(fragments.each_ref().map(Vec::as_slice), None, &mut result);
     assert_eq!(result, fragment(&multiply.d, &d), "{multiply:?}");
 }
 
@@ -166,7 +168,7 @@ fn every_combination_multiplies() {
     const STEP: usize = if cfg!(miri) { 20 } else { 1 };
     let products = products();
     for product in products.iter().step_by(STEP) {
-        let mut multiply = Multiply::new(product.shape, product.types, product.wmma);
+        let mut multiply = Multiply::new(product.shape, product.types, product.wmma, None);
         check(&multiply);
         multiply.bits = BitOperation::And;
         check(&multiply);
@@ -202,14 +204,15 @@ fn integers_wrap_or_clamp() {
         shape,
         [Element::S8, Element::S8, Element::S32, Element::S32],
         true,
+        None,
     );
     let ones = fragment(&multiply.a, &[100; 256]);
     let c = fragment(&multiply.c, &[i32::MAX as i64 - 5; 256]);
     let mut d = vec![[0; 32]; 8];
-    multiply.apply(&ones, &ones, &c, &mut d);
+    multiply.apply([&ones, &ones, &c], None, &mut d);
     assert_eq!(d[3][7] as u32, (i32::MAX - 5).wrapping_add(160_000) as u32);
     multiply.saturate = true;
-    multiply.apply(&ones, &ones, &c, &mut d);
+    multiply.apply([&ones, &ones, &c], None, &mut d);
     assert_eq!(d[3][7], i32::MAX as u64);
 }
 
@@ -221,11 +224,12 @@ fn tf32_ignores_the_low_bits() {
         shape,
         [Element::Tf32, Element::Tf32, Element::F32, Element::F32],
         false,
+        None,
     );
     let dirty: Vec<[u64; 32]> = vec![[u64::from(1.0f32.to_bits() | 0x1fff); 32]; 4];
     let ones = fragment(&multiply.b, &[1; 64]);
     let mut d = vec![[0; 32]; 4];
-    multiply.apply(&dirty, &ones, &vec![[0; 32]; 4], &mut d);
+    multiply.apply([&dirty, &ones, &[[0; 32]; 4]], None, &mut d);
     assert_eq!(f32::from_bits(d[0][0] as u32), 8.0);
 }
 
@@ -237,6 +241,7 @@ fn elementwise_work_on_accumulators() {
         shape,
         [Element::F16, Element::F16, Element::F32, Element::F16],
         true,
+        None,
     );
     // C in f32 and D in f16 agree on the order of elements.
     for lane in 0..32 {

@@ -5,6 +5,7 @@
 use super::accumulate::{Addend, IntegerOverflow, Sum, SumFormat, integer_row};
 use super::descriptor::Major;
 use super::factors::{Factors, Order};
+use super::order::TensorCore;
 use super::shape::Element;
 
 /// Rows of A and D.
@@ -163,10 +164,10 @@ impl WarpgroupProduct {
             _ => SumFormat::F32,
         };
         let fraction = match self.a {
-            Element::E4m3 | Element::E5m2 => 13,
-            _ => 25,
+            Element::E4m3 | Element::E5m2 => TensorCore::SIMULATED.warpgroup_byte_fraction,
+            _ => TensorCore::SIMULATED.fraction,
         };
-        let sum = Sum { fraction, format };
+        let sum = Sum::of(fraction, format);
         for (row, d) in d.chunks_exact_mut(self.columns.into()).enumerate() {
             let a = a.line(first + row);
             match self.d {

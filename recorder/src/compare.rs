@@ -1,0 +1,143 @@
+//! Where a device answers something else than what was recorded.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use crate::bounds::tolerance;
+use crate::device::Device;
+use crate::program::{Family, Program};
+use crate::recording::{Entry, Recording};
+
+/// What came of comparing a family.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Programs that answered what was recorded.
+    pub same: usize,
+    /// Values that they wrote.
+    pub values: usize,
+    /// Programs that the device refuses, though they were recorded.
+    pub refused: Vec<String>,
+    /// Programs that are not those that were recorded, or were not recorded.
+    pub stale: Vec<String>,
+    /// What differs, a text for each program.
+    pub wrong: Vec<String>,
+}
+
+/// Runs the programs of a family and compares them with a recording; those whose name contains `wanted`.
+pub fn compare(device: &Device, family: &Family, recording: &Recording, wanted: &str) -> Outcome {
+    let mut outcome = Outcome::default();
+    let entries: HashMap<&str, &Entry> = recording
+        .entries
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry))
+        .collect();
+    let mut chosen: Vec<(&Program, &[u8])> = Vec::new();
+    for program in family
+        .programs
+        .iter()
+        .filter(|program| program.name.contains(wanted))
+    {
+        match entries.get(program.name.as_str()) {
+            Some(entry) if entry.fingerprint == program.fingerprint() => {
+                if let Ok(bytes) = &entry.answer {
+                    chosen.push((program, bytes));
+                }
+            }
+            _ => outcome.stale.push(program.name.clone()),
+        }
+    }
+    let programs: Vec<&Program> = chosen.iter().map(|(program, _)| *program).collect();
+    let answers = device.run(&programs, |_| {});
+    for ((program, expected), answer) in chosen.into_iter().zip(answers) {
+        match answer {
+            Err(why) => outcome.refused.push(format!("{}: {why}", program.name)),
+            Ok(found) => match difference(program, expected, &found) {
+                None => {
+                    outcome.same += 1;
+                    outcome.values += program
+                        .columns
+                        .iter()
+                        .map(|column| column.count)
+                        .sum::<usize>();
+                }
+                Some(text) => outcome.wrong.push(text),
+            },
+        }
+    }
+    outcome
+}
+
+/// The value at this place.
+fn value(bytes: &[u8], at: usize, width: usize) -> u64 {
+    let mut word = [0; 8];
+    word[..width].copy_from_slice(&bytes[at..at + width]);
+    u64::from_le_bytes(word)
+}
+
+/// How many differences of a program are shown.
+const SHOWN: usize = 4;
+
+/// How the answers differ, with the inputs where a program has an array for each operand.
+fn difference(program: &Program, expected: &[u8], found: &[u8]) -> Option<String> {
+    let allowed = tolerance(&program.name);
+    let (mut start, mut count, mut text) = (0, 0, String::new());
+    for (number, column) in program.columns.iter().enumerate() {
+        for case in 0..column.count {
+            let at = start + case * column.width;
+            let (right, wrong) = (
+                value(expected, at, column.width),
+                value(found, at, column.width),
+            );
+            if right == wrong
+                || allowed.is_some_and(|allowed| allowed.covers(program, case, right, wrong))
+            {
+                continue;
+            }
+            count += 1;
+            if count <= SHOWN {
+                let digits = 2 * column.width + 2;
+                let inputs: Vec<String> = inputs(program, case)
+                    .iter()
+                    .map(|input| format!("{input:#x}"))
+                    .collect();
+                let _ = write!(
+                    text,
+                    "\n    result {number}, input {case} ({}): recorded {right:#0digits$x}, found {wrong:#0digits$x}",
+                    inputs.join(", ")
+                );
+                text = text.replace("(): ", ": ");
+            }
+        }
+        start += column.width * column.count;
+    }
+    (count > 0).then(|| format!("{}: {count} values differ{text}", program.name))
+}
+
+/// The operands of an input, where the program reads an array for each: told by its loads.
+pub fn inputs(program: &Program, case: usize) -> Vec<u64> {
+    let cases = program.columns.first().map_or(1, |column| column.count);
+    let threads = (program.blocks * program.threads) as usize;
+    if cases != threads || program.input.is_empty() {
+        return Vec::new();
+    }
+    let loads = program
+        .body
+        .lines()
+        .filter_map(|line| line.strip_prefix("ld.global.b"));
+    let widths: Vec<usize> = loads
+        .filter_map(|rest| rest.split_once(' ')?.0.parse::<usize>().ok())
+        .map(|bits| bits / 8)
+        .collect();
+    if widths.iter().sum::<usize>() * cases != program.input.len() {
+        return Vec::new();
+    }
+    let mut at = 0;
+    widths
+        .iter()
+        .map(|&width| {
+            let value = value(&program.input, at + case * width, width);
+            at += width * cases;
+            value
+        })
+        .collect()
+}

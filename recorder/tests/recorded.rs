@@ -1,0 +1,45 @@
+//! The device answers what was recorded on a GPU, bit for bit; approximate functions within the bound of `bounds.rs`.
+
+use std::path::Path;
+
+use warpsmith_driver::Choice;
+use warpsmith_recorder::compare::compare;
+use warpsmith_recorder::device::Device;
+use warpsmith_recorder::program::families;
+use warpsmith_recorder::recording::Recording;
+
+#[test]
+fn the_device_answers_what_was_recorded() {
+    let device = Device::new(Choice::Simulator).expect("a device");
+    let capability = device.capability().expect("a compute capability");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data")
+        .join(format!("sm_{capability}"));
+    if !folder.is_dir() {
+        eprintln!("skipped: nothing was recorded on a device of compute capability {capability}");
+        assert!(!device.is_simulator(), "{} is missing", folder.display());
+        return;
+    }
+    let mut failures = String::new();
+    for family in families() {
+        let file = folder.join(format!("{}.lz", family.name));
+        let recording = Recording::read(&file).expect("a recording");
+        let outcome = compare(&device, &family, &recording, "");
+        eprintln!(
+            "{}: {} programs, {} values",
+            family.name, outcome.same, outcome.values
+        );
+        assert!(outcome.same > 0, "nothing of {} was compared", family.name);
+        for text in outcome.wrong.iter().chain(&outcome.stale) {
+            failures += &format!("{}: {text}\n", family.name);
+        }
+        // What the simulator lacks it refuses by name; of sparse `wgmma` the table of forms lacks most.
+        let is_lacking = |text: &str| {
+            text.contains("is not supported") || text.starts_with("wgmma.mma_async.sp.")
+        };
+        for text in outcome.refused.iter().filter(|text| !is_lacking(text)) {
+            failures += &format!("{}: refused: {text}\n", family.name);
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
