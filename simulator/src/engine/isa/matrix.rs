@@ -128,8 +128,8 @@ impl Op for SparseProduct {
     type Operands = SparseOperands;
 
     #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        if let Some(flow) = whole_warp(warp, "a matrix product") {
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        if let Some(flow) = whole_warp(warp, cluster, "a matrix product") {
             return flow;
         }
         let metadata = *o.metadata.lanes(warp);
