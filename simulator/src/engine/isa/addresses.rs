@@ -37,6 +37,10 @@ pub(super) fn declared<'a>(
                 ));
             }
             wide = is_wide;
+            if !wide {
+                // An address of 32 bits wraps around.
+                offset = i64::from(offset as i32);
+            }
             Field::Register(register)
         }
         Base::Absolute => {
