@@ -195,8 +195,8 @@ fn program(variant: &Match, selector: Option<u32>) -> Option<Program> {
     let wide = d == "f64";
     let width = if wide { 8 } else { 4 };
     let bits = 8 * width;
-    let mut body = format!(
-        ".reg .b64 %at;\n.reg .b32 %warp, %lane;\nmov.u32 %warp, %ctaid.x;\nmov.u32 %lane, %tid.x;\n"
+    let mut body = String::from(
+        ".reg .b64 %at;\n.reg .b32 %warp, %lane;\nmov.u32 %warp, %ctaid.x;\nmov.u32 %lane, %tid.x;\n",
     );
     let (mut texts, mut stores) = (Vec::new(), String::new());
     let mut input = Vec::new();

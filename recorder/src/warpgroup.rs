@@ -241,7 +241,7 @@ impl Product {
         // 8 rows of 16 bytes lie in one piece; the next of them in either direction 128 bytes or more further on.
         let units = self.b_bytes() / self.columns / 16;
         for (register, memory, units) in [("%a", "a_memory", 2), ("%b", "b_memory", units as u64)] {
-            let strides = (128u64 >> 4) << 16 | (128 * units >> 4) << 32;
+            let strides = (128u64 >> 4) << 16 | ((128 * units) >> 4) << 32;
             let _ = write!(
                 body,
                 "mov.u64 {register}, {memory};\nand.b64 {register}, {register}, 0x3ffff;\n\

@@ -14,8 +14,8 @@ pub struct Tested {
     pub llvm: &'static str,
 }
 
-/// The tested toolchains, oldest first. One with other differences than those of its neighbours has its row in
-/// [`super::differences`] or in `llvm::differences`.
+/// The tested toolchains, oldest first. One with other differences than those of its neighbours has its row in `toolchain::release` or in
+/// `llvm::differences`.
 pub const TESTED: &[Tested] = &[
     tested("1.95.0", "59807616e", "22.1.2"),
     tested("1.96.0", "ac68faa20", "22.1.2"),

@@ -310,9 +310,7 @@ fn lower_product<'a>(
 fn selector(operand: &Operand<'_>, spelling: Spelling) -> Result<u8> {
     let limit = Sparse::selectors(spelling.types[0], spelling.shape);
     match operand.kind {
-        OperandKind::Int(number) if (0..i128::from(limit)).contains(&number.into()) => {
-            Ok(number as u8)
-        }
+        OperandKind::Int(number) if (0..i128::from(limit)).contains(&number) => Ok(number as u8),
         _ => {
             let message = format!("the sparsity selector of this shape is a number below {limit}");
             Err(Error::new(operand.at, message))
