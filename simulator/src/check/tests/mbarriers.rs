@@ -50,6 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(warpsmith_testkit::cases(256)) })]
     #[test]
     fn findings_are_those_of_a_list(steps in prop::collection::vec(step(), 1..60)) {
         let mut shared = machine();
