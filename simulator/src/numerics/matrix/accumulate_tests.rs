@@ -261,7 +261,7 @@ fn addend(sequence: &mut Sequence, format: SumFormat, narrow: bool) -> u32 {
 
 #[test]
 fn sums_of_all_kinds_of_numbers() {
-        for shape in SHAPES {
+    for shape in SHAPES {
         for round in 0..u64::from(cases(60)) {
             let narrow = round % 2 == 0;
             let mut a = Sequence(round);
