@@ -1,9 +1,9 @@
 //! The checks of shared memory: data races by happens-before, reads of uninitialised bytes, and writes over mbarriers.
 //!
-//! The race check itself is a [`HappensBefore`](happens_before::HappensBefore), which knows what is ordered, and a
-//! [`Shadow`](shadow::Shadow), which remembers accesses. Both take the width of thread numbers as a parameter, the shadow its store of
-//! cells, too ([`Cells`](cells::Cells)): dense for a cluster's shared memory; sparse for memory of any size. Scopes are those of a
-//! [`Topology`](topology::Topology) of blocks, clusters and devices. What is beside them for shared memory ([`SharedMemory`]) makes it
+//! The race check itself is a `HappensBefore`, which knows what is ordered, and a
+//! `Shadow`, which remembers accesses. Both take the width of thread numbers as a parameter, the shadow its store of
+//! cells, too (`Cells`): dense for a cluster's shared memory; sparse for memory of any size. Scopes are those of a
+//! `Topology` of blocks, clusters and devices. What is beside them for shared memory ([`SharedMemory`]) makes it
 //! fast: stamps and intervals.
 //!
 //! Nothing here knows about instructions or registers. The engine tells a [`SharedMemory`] of a cluster what its warps do

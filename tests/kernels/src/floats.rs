@@ -133,7 +133,7 @@ pub fn floats_to_wide(x: &[[u64; 2]], mut out: PerThread<[[u64; 8]]>) {
     }
 }
 
-/// What [`wide_to_floats`] stores.
+/// What [`wide_to_floats()`] stores.
 pub fn wide_as_floats([low, high]: [u64; 2]) -> [u64; 4] {
     let unsigned = u128::from(high) << 64 | u128::from(low);
     let signed = unsigned as i128;
@@ -145,7 +145,7 @@ pub fn wide_as_floats([low, high]: [u64; 2]) -> [u64; 4] {
     ]
 }
 
-/// What [`floats_to_wide`] stores.
+/// What [`floats_to_wide()`] stores.
 pub fn floats_as_wide(single: f32, double: f64) -> [u64; 8] {
     let words = |x: u128| [x as u64, (x >> 64) as u64];
     let [a, b] = words(single as u128);
