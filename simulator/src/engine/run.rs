@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::access::finding;
 use super::exec::grid::Grid;
+use super::exec::notes::Notes;
 use super::exec::resident::{Resident, Turn};
 use super::exec::shared_map::SharedMap;
 use super::exec::warp::RawFault;
@@ -130,6 +131,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         memory: environment.memory,
         runtime: environment.runtime,
         checks: environment.checks,
+        notes: Notes::new(environment.notes, &kernel.noted),
         observer: environment.observer,
         thread_indices,
         local_limit: kernel
