@@ -149,18 +149,18 @@ pub struct GlobalSynchronisation<'a> {
 pub trait Values {
     /// Whether the lane's write leaves memory as it is.
     fn unchanged(&self, lane: usize) -> bool;
-    /// Whether two lanes (at the same offset) write the same.
-    fn equal(&self, lane: usize, other: usize) -> bool;
+    /// Whether two lanes write the same; `None` where that is not known.
+    fn equal(&self, lane: usize, other: usize) -> Option<bool>;
 }
 
 /// For accesses that write nothing, or whose values are not known when they are issued (asynchronous copies, fragments of a
-/// matrix): no two are taken to be the same.
+/// matrix).
 impl Values for () {
     fn unchanged(&self, _: usize) -> bool {
         false
     }
-    fn equal(&self, _: usize, _: usize) -> bool {
-        false
+    fn equal(&self, _: usize, _: usize) -> Option<bool> {
+        None
     }
 }
 

@@ -26,10 +26,10 @@ mod source;
 mod statistics;
 
 pub use environment::{
-    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,
+    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, NoteSink, Runtime,
 };
 pub use exec::level::VectorLevel;
-pub use fault::{Fault, FaultKind, SourceLocation};
+pub use fault::{Fault, FaultKind, Note, NoteKind, SourceLocation};
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, run};
 pub use statistics::Statistics;

@@ -20,7 +20,7 @@ fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) ->
 }
 
 /// Where in shared memory, by variable where there is one.
-fn shared_name(
+pub(super) fn shared_name(
     cluster: &Cluster<'_>,
     grid: &Grid<'_>,
     home: u32,

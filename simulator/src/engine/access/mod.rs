@@ -7,6 +7,7 @@
 mod bounds;
 pub(crate) mod bytes;
 pub(crate) mod check;
+mod collision;
 pub(crate) mod completion;
 pub(crate) mod declared;
 pub(crate) mod finding;

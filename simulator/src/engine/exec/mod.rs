@@ -17,6 +17,7 @@ pub(crate) mod issuer;
 pub(crate) mod lanes;
 pub(crate) mod level;
 pub(crate) mod mbarrier;
+pub(crate) mod notes;
 pub(crate) mod op;
 pub(crate) mod operand;
 pub(crate) mod product;
