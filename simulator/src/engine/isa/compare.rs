@@ -231,6 +231,20 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     Some(emit(code?, ty, &[ty, ty, by]))
 }
 
+/// What combines a comparison with a predicate, by the modifier: of [`CombineOperands`].
+pub(super) fn combination(modifier: &str) -> Code {
+    match modifier {
+        "and" => vector::<Combine<And>>(),
+        "or" => vector::<Combine<Or>>(),
+        _ => vector::<Combine<Xor>>(),
+    }
+}
+
+/// What tells the lanes whose 32-bit operands differ: of [`CompareOperands`].
+pub(super) fn differs() -> Code {
+    vector::<SetPredicate<u32, Neu, false>>()
+}
+
 /// The modifiers of `setp` and `set`.
 #[derive(Clone, Copy)]
 pub(crate) struct CompareModifiers {
@@ -248,11 +262,7 @@ impl CompareModifiers {
     /// Those of a form.
     pub fn read(form: &FormReader<'_>) -> Option<CompareModifiers> {
         let comparison = form.next(Comparison::parse)?;
-        let combine = form.slot("BoolOp").map(|operation| match operation {
-            "and" => vector::<Combine<And>>(),
-            "or" => vector::<Combine<Or>>(),
-            _ => vector::<Combine<Xor>>(),
-        });
+        let combine = form.slot("BoolOp").map(combination);
         let ftz = form.has("ftz");
         let result = match form.opcode() {
             "set" => Some(form.ty()?),

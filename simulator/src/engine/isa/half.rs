@@ -302,12 +302,9 @@ pub(super) fn compare(modifiers: CompareModifiers) -> Option<Lowering> {
         Some((ScalarKind::Unsigned | ScalarKind::Signed, 32)) => Some(0xFFFF),
         Some(_) => return None,
     };
-    match combine {
-        Some(_) => None,
-        None => Some(Lowering::new(move |cx, inst| {
-            compare_packed(cx, inst, ty, test, yes)
-        })),
-    }
+    Some(Lowering::new(move |cx, inst| {
+        compare_packed(cx, inst, ty, test, combine, yes)
+    }))
 }
 
 /// A comparison of one value, with its options.
@@ -323,12 +320,14 @@ impl TestCode {
     }
 }
 
-/// Compares each half on its own, into two predicates, or joined into the halves of the result, where `yes` stands for true.
+/// Compares each half on its own, combined with a predicate if the instruction has one, into two predicates, or joined into the
+/// halves of the result, where `yes` stands for true.
 fn compare_packed<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
     ty: Ty,
     test: TestCode,
+    combine: Option<Code>,
     yes: Option<u32>,
 ) -> Result<()> {
     let (a, b) = (
@@ -350,7 +349,14 @@ fn compare_packed<'a>(
         _ => return Err(unsupported(inst)),
     };
     for (target, halves) in targets.into_iter().zip(halves) {
-        test.emit(cx, target, halves);
+        let Some(combine) = combine else {
+            test.emit(cx, target, halves);
+            continue;
+        };
+        let result = Field::Register(cx.new_register(Width::Pred));
+        test.emit(cx, result, halves);
+        let c = cx.src(&inst.operands[3], Ty::PRED)?;
+        cx.emit_fields(combine, &[target, Field::Sink, result, c]);
     }
     if let Some(yes) = yes {
         let d = cx.dst(&inst.operands[0], Width::W32)?;

@@ -39,6 +39,7 @@ pub(crate) mod moves;
 pub(crate) mod parameters;
 mod reduction;
 pub(crate) mod redux;
+mod scalar_video;
 mod selection;
 pub(crate) mod shuffle;
 pub(crate) mod special;
@@ -188,6 +189,7 @@ const FAMILIES: &[Family] = &[
     matrix::FAMILY,
     matrix_rows::FAMILY,
     wgmma::FAMILY,
+    scalar_video::FAMILY,
     video::FAMILY,
 ];
 
