@@ -1,5 +1,6 @@
 //! What the engine tells of an access, and what is remembered and reported of it.
 
+use super::poison::Decision;
 use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 /// An instruction, numbered by the engine.
@@ -32,6 +33,9 @@ pub struct Access<'a> {
     /// Whether it synchronises now, if it is strong. Otherwise that depends on its result, and
     /// [`SharedMemory::synchronise`](super::SharedMemory::synchronise) says for which lanes it does.
     pub synchronises: bool,
+    /// Whether the engine follows the values that it reads and writes ([`Poison`](super::Poison)): reading uninitialised ones is no
+    /// finding by itself then.
+    pub is_followed: bool,
     /// The instruction.
     pub site: Site,
 }
@@ -274,6 +278,8 @@ pub enum Finding {
         offset: u32,
         /// Bytes of the read.
         size: u32,
+        /// What the value decides; `None` where the read itself is not to be made.
+        decision: Option<Decision>,
     },
     /// A write to an mbarrier that has been initialised and not invalidated, by something else than its operations.
     MbarrierOverwritten {

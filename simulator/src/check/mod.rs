@@ -59,6 +59,7 @@ mod interval;
 mod known;
 mod mbarriers;
 mod pattern;
+mod poison;
 mod proxy;
 mod release;
 mod shadow;
@@ -72,6 +73,7 @@ pub use access::{
     Performer, ProxyFence, RaceCause, Site, ThreadAccess, Values,
 };
 pub use collision::colliding_lanes;
+pub use poison::{Decision, DecisionKind, Marks, Poison, PoisonOrigin};
 pub use shared::SharedMemory;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod async_copies;
 mod asynchronous;
 mod collision;
 mod mbarriers;
+mod poison;
 mod scope;
 mod shadow;
 mod stamps;
@@ -51,6 +52,7 @@ pub(super) fn access_by(
         proxy: class.proxy,
         object: ObjectUse::Data,
         synchronises: true,
+        is_followed: false,
         site,
     }
 }
@@ -465,6 +467,7 @@ fn uninitialised_bytes_are_found() {
         block: 0,
         offset: 16,
         size: 8,
+        decision: None,
     };
     assert_eq!(access(0, 8, 8, READ), Some(expected));
     // In the second block's memory, reached through the cluster.
@@ -473,6 +476,7 @@ fn uninitialised_bytes_are_found() {
         block: 1,
         offset: 60,
         size: 4,
+        decision: None,
     };
     assert_eq!(access(0, 256 + 60, 4, ATOMIC), Some(expected));
     // A word of which one byte is written passes: padding.

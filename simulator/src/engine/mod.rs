@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod dataflow;
 mod environment;
 mod exec;
 mod fault;
@@ -22,6 +23,7 @@ pub mod observe;
 mod program;
 mod report;
 mod run;
+mod slot;
 mod source;
 mod statistics;
 

@@ -143,7 +143,7 @@ fn resolved(
         Found::Failed => return Flow::Fault,
     };
     if warp.watched
-        && (warp.observed || check::concerns(warp, declared))
+        && (warp.observed || warp.poison.is_some() || check::concerns(warp, declared))
         && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault
     {
         return Flow::Fault;

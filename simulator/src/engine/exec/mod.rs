@@ -8,6 +8,7 @@ pub(crate) mod bulk_copy;
 mod calls;
 pub(crate) mod cluster;
 pub(crate) mod exchange;
+mod follow;
 pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod group;

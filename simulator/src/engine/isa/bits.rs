@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use super::lowering::{Word, by_flags, emit};
 use super::{compare, lanewise};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar, vector};
@@ -69,6 +70,7 @@ struct Bfi<T>(PhantomData<T>);
 
 impl<T: Word> Op for Bfi<T> {
     type Operands = Quaternary<T, T, u32, u32, T>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -88,6 +90,7 @@ struct Lop3;
 
 impl Op for Lop3 {
     type Operands = TernaryWith<u32, u32, u32, u32, u8>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

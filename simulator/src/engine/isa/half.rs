@@ -8,6 +8,7 @@ use super::compare::CompareModifiers;
 use super::lowering::emit_with;
 use super::selection::selection;
 use super::{compare, lanewise, lanewise_with};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar};
@@ -185,6 +186,7 @@ struct Test<F>(PhantomData<F>);
 
 impl<F: Half> Op for Test<F> {
     type Operands = TestOperands<F>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -204,6 +206,7 @@ struct Join;
 
 impl Op for Join {
     type Operands = JoinOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -79,6 +79,7 @@ macro_rules! lanewise {
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty) => {
         impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Unary<$ta, $ret>;
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -92,6 +93,7 @@ macro_rules! lanewise {
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
         impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Binary<$ta, $tb, $ret>;
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -105,6 +107,7 @@ macro_rules! lanewise {
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
         impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Ternary<$ta, $tb, $tc, $ret>;
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -129,6 +132,7 @@ macro_rules! lanewise_with {
         pub(crate) struct $name$(<$($t),+>)?(std::marker::PhantomData<($($($t,)+)?)>);
         impl$(<$($t: $bound),+>)? $crate::engine::exec::op::Op for $name$(<$($t),+>)? {
             type Operands = $crate::engine::isa::lanewise_with! { @operands $ret, $option_ty, $($ty),+ };
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,

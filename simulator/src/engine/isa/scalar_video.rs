@@ -1,6 +1,7 @@
 //! The scalar video instructions (`vadd`, `vset`, `vmad`, ...), through [`numerics::scalar_video`](crate::numerics::scalar_video).
 
 use super::family::Family;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
@@ -121,6 +122,7 @@ struct Apply;
 
 impl Op for Apply {
     type Operands = VideoOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -143,6 +145,7 @@ struct Multiply;
 
 impl Op for Multiply {
     type Operands = ProductOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
