@@ -18,6 +18,7 @@ mod globals;
 mod launch_parameters;
 mod line_directives;
 mod lines;
+mod local_atomics;
 mod panics;
 mod reach;
 mod reachable;

@@ -28,6 +28,12 @@ pub trait Scope: Sealed + Copy {
 }
 
 /// A scope that holds every thread of a grid: what data in global memory needs.
+#[diagnostic::on_unimplemented(
+    message = "the scope `{Self}` does not hold all threads that use the word",
+    label = "blocks would race with each other",
+    note = "the whole grid reaches statics and buffers: `scope::Device` (the default of `Atomic<T>`) or `scope::System`",
+    note = "words of one block or cluster are in its shared memory: `sync_atomic` of a `shared!` array"
+)]
 pub trait GridScope: Scope {}
 
 /// A scope that holds every thread of a cluster: what shared memory seen by neighbour blocks needs.

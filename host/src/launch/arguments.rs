@@ -13,6 +13,7 @@ use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
 use crate::memory::allocation::Allocation;
+use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
     DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
@@ -93,7 +94,7 @@ impl<'a> Packer<'a> {
         self.flat_count += 1;
     }
 
-    /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type.
+    /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type that there is memory of.
     #[inline]
     fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
         match view.allocation {
@@ -107,7 +108,7 @@ impl<'a> Packer<'a> {
                 self.use_count += 1;
                 view.address
             }
-            None => 256,
+            None => ALIGNMENT as u64,
         }
     }
 

@@ -20,6 +20,7 @@ pub mod faults;
 pub mod floats;
 pub mod half;
 pub mod language;
+pub mod local_atomics;
 pub mod matrix;
 pub mod memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
