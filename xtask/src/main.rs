@@ -49,6 +49,8 @@ enum Command {
     Codegen(commands::codegen::Options),
     /// Record what a GPU's arithmetic answers, or compare a device with what was recorded.
     Record(commands::record::Options),
+    /// Look for defects with random programs, PTX, driver calls and mutants.
+    Fuzz(commands::fuzz::Options),
     /// Interpret the simulator's checks and engine with Miri.
     Miri(commands::miri::Options),
     /// Run the simulator's tests under AddressSanitizer or ThreadSanitizer.
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Codegen(options) => commands::codegen::run(&options),
         Command::Record(options) => commands::record::run(&options),
+        Command::Fuzz(options) => commands::fuzz::run(&options),
         Command::Miri(options) => commands::miri::run(&options),
         Command::Sanitize(options) => commands::sanitize::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),
