@@ -1,7 +1,7 @@
 //! The developer's commands: `cargo xtask --help` lists them.
 //!
 //! Each command is one small module under `commands`. What several of them need stands in `cargo` (running cargo and
-//! finding what it built), `environment` (variables), `workspace` (paths), `toolchains` (rustup's)
+//! finding what it built), `environment` (variables), `workspace` (paths), `project` (users' projects), `toolchains` (rustup's)
 //! and `progress` (saying what goes on).
 
 mod cargo;
@@ -9,6 +9,7 @@ mod commands;
 mod driver;
 mod environment;
 mod progress;
+mod project;
 mod toolchains;
 mod workspace;
 
@@ -34,7 +35,7 @@ enum Command {
     Run(commands::run::Options),
     /// Pass every test of the workspace.
     Test(commands::test::Options),
-    /// Compile kernel crates to PTX and report on each kernel.
+    /// Compile the kernels of this workspace, a project or a kernel crate to PTX and report on each kernel.
     BuildPtx(commands::build_ptx::Options),
     /// Prepare the caches that `run` and `test` would prepare, and optionally fetch ptxas.
     Setup(commands::setup::Options),

@@ -38,7 +38,7 @@ pub use order::{
 };
 pub use slice::AtomicSlice;
 pub use traits::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue, AtomicWrap};
-pub use wide::{AtomicVector, Float2, Float4};
+pub use wide::AtomicVector;
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;

@@ -44,8 +44,8 @@ pub mod scope {
     /// The threads of one block; PTX `.cta`.
     #[derive(Clone, Copy, Debug)]
     pub struct Block;
-    /// The threads of one cluster of blocks; PTX `.cluster`, sm_90 and up.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+    /// The threads of one cluster of blocks; PTX `.cluster`. Below sm_90, which has no such scope, it is that of
+    /// [`Device`].
     #[derive(Clone, Copy, Debug)]
     pub struct Cluster;
     /// All threads on this GPU; PTX `.gpu`.
@@ -73,13 +73,12 @@ scopes! {
     Block = Level::Block;
     #[cfg(warpsmith_arch_at_least = "90")]
     Cluster = Level::Cluster;
-    // On the host only types matter.
-    #[cfg(all(not(target_arch = "nvptx64"), not(warpsmith_arch_at_least = "90")))]
+    // The next wider one that the architecture has.
+    #[cfg(not(warpsmith_arch_at_least = "90"))]
     Cluster = Level::Device;
     Device = Level::Device;
     System = Level::System;
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 impl ClusterScope for scope::Cluster {}
 impl ClusterScope for scope::Device {}
 impl ClusterScope for scope::System {}

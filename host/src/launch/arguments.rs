@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
+use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
 use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
@@ -17,7 +17,7 @@ use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
     DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
-    MatrixMut, Shape, UnifiedBuffer,
+    MatrixMut, Shape, UnifiedBuffer, VolumeMut,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 
@@ -177,7 +177,8 @@ impl<'a> Packer<'a> {
     message = "the argument `{Self}` does not fit the kernel parameter `{M}`",
     label = "`{Self}` does not fit `{M}`",
     note = "`Value<T>` takes a `T`; `In<T>` (`&[T]`) takes `&DeviceBuffer<T>` or a slice of it; `Out<T>` takes `&mut DeviceBuffer<T>` or a mutable slice",
-    note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`"
+    note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`",
+    note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`"
 )]
 pub trait Argument<M: ?Sized> {
     #[doc(hidden)]
@@ -282,6 +283,17 @@ impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
     #[inline]
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
         packer.matrix(self.elements.view(), self.shape, AccessKind::Read);
+    }
+}
+
+impl<T: Pod> Argument<OutVolume<T>> for VolumeMut<'_, T> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        let address = packer.memory(self.elements.view(), AccessKind::Write);
+        packer.word(address);
+        for extent in self.extents {
+            packer.word(extent.into());
+        }
     }
 }
 

@@ -29,4 +29,5 @@ pub mod output;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;
+pub mod views;
 pub mod warps;
