@@ -1,7 +1,8 @@
 //! A device build: what is remembered of an earlier one, else cargo for the GPU and the PTX linker.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::builtins;
@@ -31,6 +32,9 @@ pub struct PtxOutput {
     pub warnings: String,
     /// False when nothing had changed and the text comes from the cache.
     pub rebuilt: bool,
+    /// Whether the kernels do not compile, and the compilation of the package for the host reports why: see
+    /// [`CudaBuilder::build`](crate::CudaBuilder::build). The text is a comment then.
+    pub deferred: bool,
 }
 
 impl PtxOutput {
@@ -60,6 +64,7 @@ pub(crate) fn build(
             sources,
             warnings,
             rebuilt: false,
+            deferred: false,
         });
     }
     let started = SystemTime::now();
@@ -108,6 +113,7 @@ pub(crate) fn build(
         sources,
         warnings: built.warnings,
         rebuilt: true,
+        deferred: false,
     })
 }
 
@@ -186,6 +192,7 @@ fn compile(
     let mut invocation = Invocation::new(toolchain, manifest, &target);
     invocation.rustflags = options.rustflags(sysroot);
     invocation.debug_assertions = options.debug_assertions;
+    invocation.workspace_folder = workspace.parent().unwrap_or(&workspace).to_path_buf();
     if !options.default_features {
         invocation.arguments.push("--no-default-features".into());
     }
@@ -207,7 +214,14 @@ fn compile(
         ));
         invocation.folder = package.clone();
     }
-    let built = invocation.run()?;
+    let built = invocation.run().map_err(|error| {
+        // Only there it makes a difference (see `deferred`).
+        if environment::build_script_package().is_some() {
+            invocation.compare_with_host(error)
+        } else {
+            error
+        }
+    })?;
     if !built.new_registry_units.is_empty() {
         let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
     }
@@ -216,6 +230,23 @@ fn compile(
         workspace: workspace.parent().unwrap_or(&workspace).to_path_buf(),
         _lock: lock,
     })
+}
+
+/// The PTX files that this build script has written.
+static WRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// In a build script: tells those who read cargo's messages (`cargo xtask build-ptx`) where the PTX is.
+pub(crate) fn tell_written(path: &Path) {
+    let Some(package) = environment::build_script_package() else {
+        return;
+    };
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    written.push(package.join(path).display().to_string());
+    println!(
+        "cargo::rustc-env={}={}",
+        environment::PTX_FILES,
+        written.join("\t")
+    );
 }
 
 /// In a build script: names every file whose change must run it again.

@@ -18,6 +18,7 @@ mod globals;
 mod launch_parameters;
 mod line_directives;
 mod lines;
+mod local_atomics;
 mod panics;
 mod reach;
 mod reachable;
@@ -33,6 +34,7 @@ mod template;
 mod unresolved;
 mod unsupported;
 mod untranslatable;
+mod user_code;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -129,7 +131,7 @@ fn link_here(
     panics::keep_literal_handler(&module);
     replaced::keep_functions(&module);
     module.run_passes("globaldce", None)?;
-    let missing = unresolved::describe(&module);
+    let missing = unresolved::describe(&module, &job.foreign);
     if !missing.is_empty() {
         return Err(BuildError::UnresolvedSymbols(missing));
     }
@@ -205,7 +207,7 @@ fn choose_version(
     records: &[records::Record],
     job: &LinkJob,
 ) -> Result<PtxVersion, BuildError> {
-    let mut needs = requirements::check(module, job.arch)?;
+    let mut needs = requirements::check(module, job.arch, &job.foreign)?;
     for record in records {
         let mut attribute = |what, ptx, level| {
             requirements::attribute(&mut needs, job.arch, &record.kernel, what, ptx, level)

@@ -44,7 +44,7 @@ pub(super) fn replace(module: &Module<'_>) {
         if !function.has_flag(Attribute::Function, "cold") && !function.is_declaration() {
             continue;
         }
-        let path = super::symbols::demangle(&function.name());
+        let path = crate::names::demangle(&function.name());
         for (name, replacement) in &wanted {
             if path == *name && function.parameter_count() == replacement.parameter_count() {
                 function.replace_uses_with(*replacement);
@@ -90,7 +90,7 @@ pub(super) fn redirect_literals(module: &Module<'_>) {
         return;
     };
     let is_panic_fmt =
-        |f: &Value<'_>| super::symbols::demangle(&f.name()) == "core::panicking::panic_fmt";
+        |f: &Value<'_>| crate::names::demangle(&f.name()) == "core::panicking::panic_fmt";
     let Some(panic_fmt) = module.functions().into_iter().find(is_panic_fmt) else {
         return;
     };
