@@ -22,6 +22,13 @@ struct Miss<'t> {
     empty: Option<&'static Slot>,
 }
 
+/// Whether a form has slots for so many modifiers, and so many modifiers for its slots.
+fn may_fit(form: &Form, modifiers: &Modifiers<'_, '_>) -> bool {
+    let given = modifiers.words.len() - modifiers.passed_over.count_ones() as usize;
+    let required = form.slots().iter().filter(|slot| !slot.optional).count();
+    (required..=form.slots().len()).contains(&given)
+}
+
 fn try_form<'t>(form: &'static Form, modifiers: &Modifiers<'t, '_>) -> Result<Match, Miss<'t>> {
     let words = modifiers.words;
     let mut chosen = [""; MAX_SLOTS];
@@ -104,7 +111,11 @@ pub fn matches<'t, 'm>(
         .flatten();
     let found = read.map(|read| {
         read.forms(opcode)
-            .filter_map(move |form| try_form(form, &read).ok())
+            .filter_map(move |form| {
+                may_fit(form, &read)
+                    .then(|| try_form(form, &read).ok())
+                    .flatten()
+            })
             .filter(|found| found.broken_rule().is_none())
     });
     let mut found = found.into_iter().flatten().peekable();

@@ -8,7 +8,7 @@
 //! stands for, else it stands for itself. A colon ends a name of several words, which follow the opcode in this order:
 //! `cp.async.bulk:.dst.src`. The operands follow: `[a]` an address (`[a, c]` with coordinates), `d` or a name
 //! that starts with `d` a destination, `d|p` and `d{|p}` with a predicate, `!c` a source that may be negated, `a:TYPE` of
-//! another type than the instruction's, `a*4` four registers in braces, `a*v` a vector as `.vec` says, `a*n` any number.
+//! another type than the instruction's, `a:imm@0..15/32` with the constants that it may be, `a*4` four registers in braces, `a*v` a vector as `.vec` says, `a*n` any number.
 //! Braces around operands make them optional; `if .word` ties an operand to a modifier.
 
 use crate::effect::{
@@ -418,6 +418,16 @@ const fn operand(syntax: &'static str, start: usize, optional: bool) -> (Operand
         let end = word_end(text, at + 1);
         operand.ty = part(syntax, at + 1, end);
         at = end;
+    }
+    if at < text.len() && text[at] == b'@' {
+        let start = at + 1;
+        at += 1;
+        while at < text.len()
+            && (text[at].is_ascii_digit() || matches!(text[at], b'.' | b'/' | b'-' | b'%'))
+        {
+            at += 1;
+        }
+        operand.values = part(syntax, start, at);
     }
     if at < text.len() && text[at] == b'*' {
         at += 1;

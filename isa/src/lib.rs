@@ -14,6 +14,7 @@ extern crate alloc;
 mod availability;
 pub mod effect;
 mod find;
+mod fit;
 pub mod form;
 pub mod forms;
 mod index;
@@ -33,8 +34,9 @@ mod text;
 mod words;
 
 pub use find::{accept, check_special, find, matches};
+pub use fit::{Misfit, closest};
 pub use index::forms_of;
-pub use matched::{Match, MemoryEffect, Misfit};
+pub use matched::{Match, MemoryEffect};
 pub use modifier::ModifierClass;
 pub use name::Name;
 pub use phrase::{Named, Phrase, Subject};

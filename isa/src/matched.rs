@@ -6,7 +6,7 @@ use crate::effect::{
 use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::modifier::ModifierClass;
 use crate::name::Name;
-use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
+use crate::operand::{Count, Operand, type_bits};
 
 /// A form with its modifiers decided.
 #[derive(Clone, Copy, Debug)]
@@ -146,108 +146,6 @@ impl Match {
         }
     }
 
-    /// Whether operands of these shapes are what it takes.
-    pub fn fits(&self, shapes: &[Shape<'_>]) -> bool {
-        self.misfit(shapes).is_none()
-    }
-
-    /// What is wrong with operands of these shapes.
-    pub fn misfit(&self, shapes: &[Shape<'_>]) -> Option<Misfit> {
-        let is_free =
-            |operand: &Operand| operand.presence == Presence::Optional && operand.with.is_empty();
-        let optional = self.operands().filter(|operand| is_free(operand)).count();
-        let most = self.operands().count();
-        if shapes.len() > most || shapes.len() + optional < most {
-            return Some(Misfit::Count {
-                least: most - optional,
-                most,
-            });
-        }
-        // Optional operands are left out from the end.
-        let mut given = optional + shapes.len() - most;
-        let mut number = 0;
-        for operand in self.operands() {
-            if is_free(operand) {
-                if given == 0 {
-                    continue;
-                }
-                given -= 1;
-            }
-            if !self.fits_operand(operand, shapes[number]) {
-                return Some(Misfit::Operand { number, operand });
-            }
-            number += 1;
-        }
-        None
-    }
-
-    fn fits_operand(&self, operand: &Operand, shape: Shape<'_>) -> bool {
-        let ty = self.type_of(operand);
-        let count = self.count_of(operand);
-        match (shape, operand.role) {
-            (Shape::Unknown, _) => true,
-            (Shape::Address(parts), Role::Address) => (parts > 0) != operand.inside.is_empty(),
-            (_, Role::Address) | (Shape::Address(_), _) => false,
-            _ if matches!(ty, "label" | "symbol") => {
-                matches!(shape, Shape::Symbol | Shape::Register(_))
-            }
-            _ if ty == "list" => matches!(shape, Shape::List),
-            (Shape::List, _) => false,
-            (Shape::Pair, _) => operand.pair != Presence::Absent,
-            (_, _) if operand.pair == Presence::Required => false,
-            (Shape::Vector(found), _) => count
-                .is_none_or(|count| count == found && (count > 1 || operand.count != Count::One)),
-            // A vector register stands for its parts.
-            (Shape::Register(""), _) => true,
-            _ if count.is_some_and(|count| count > 1) => false,
-            _ if operand.name == "_" => shape == Shape::Sink,
-            (Shape::Sink, Role::Destination) => true,
-            (Shape::Sink, _) => false,
-            (Shape::Not, _) => operand.negatable,
-            (
-                Shape::Special(_) | Shape::Integer | Shape::Float | Shape::Symbol,
-                Role::Destination,
-            ) => false,
-            (Shape::Special(found), _) => {
-                // Nothing but a move reads a special register.
-                matches!(self.form.opcode, "mov" | "cvt")
-                    && (found.is_empty()
-                        || matches!((type_bits(ty), type_bits(found)), (16, 32))
-                        || self.fits_register(operand, ty, found))
-                    && !is_float(ty)
-            }
-            (Shape::Integer, _) => !is_float(ty),
-            (Shape::Float, _) => {
-                matches!(ty, "any" | "imm" | "f32" | "f64") || ty.starts_with('b') && !is_float(ty)
-            }
-            (Shape::Symbol, _) => !operand.is_constant() && matches!(type_bits(ty), 32 | 64 | 0),
-            (Shape::Register(_), _) if operand.is_constant() => false,
-            (Shape::Register(found), _) => self.fits_register(operand, ty, found),
-        }
-    }
-
-    fn fits_register(&self, operand: &Operand, ty: &str, found: &str) -> bool {
-        let (wanted, has) = (type_bits(ty), type_bits(found));
-        if wanted == 0 || has == 0 {
-            return true;
-        }
-        let wanted = match (operand.ty.trim_end_matches('+'), wanted) {
-            ("2x", bits) => bits * 2,
-            // The narrowest registers have 16 bits; 8-bit ones hold 8-bit values.
-            (_, 8) => 8,
-            (_, bits) => bits,
-        };
-        let wide = operand.ty.ends_with('+');
-        let untyped = |name: &str| name.starts_with('b') && !name.starts_with("bf");
-        if wide && has > wanted || wanted == 8 {
-            return wanted > 1 && has > 1 && !is_float(ty) && !is_float(found);
-        }
-        if has != wanted {
-            return false;
-        }
-        untyped(ty) || untyped(found) || is_float(ty) == is_float(found)
-    }
-
     /// Its memory accesses, with their modifiers decided: the number of the address among the operands, and the access.
     pub fn effects(&self) -> impl Iterator<Item = MemoryEffect> + '_ {
         self.form.accesses.iter().map(|access| self.resolve(access))
@@ -262,7 +160,7 @@ impl Match {
                 || scope_named(word).is_some())
     }
 
-    fn resolve(&self, access: &Access) -> MemoryEffect {
+    pub(crate) fn resolve(&self, access: &Access) -> MemoryEffect {
         let space = match access.space {
             SpaceRule::Always(space) => space,
             SpaceRule::Modifier(number) => self
@@ -349,25 +247,6 @@ impl Match {
     }
 }
 
-/// What is wrong with the operands of an instruction.
-#[derive(Clone, Copy, Debug)]
-pub enum Misfit {
-    /// There are too many or too few.
-    Count {
-        /// The least that it takes.
-        least: usize,
-        /// The most that it takes.
-        most: usize,
-    },
-    /// One is of another kind or type.
-    Operand {
-        /// Its number, from 0.
-        number: usize,
-        /// What it should be.
-        operand: &'static Operand,
-    },
-}
-
 /// A memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryEffect {
@@ -386,7 +265,7 @@ impl MemoryEffect {
     }
 }
 
-fn space_named(word: &str) -> Option<Space> {
+pub(crate) fn space_named(word: &str) -> Option<Space> {
     Some(match word {
         "global" => Space::Global,
         "const" => Space::Const,

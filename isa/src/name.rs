@@ -79,8 +79,8 @@ impl<'t, 'm> Modifiers<'t, 'm> {
             let passed_over = if repeated {
                 is_repeatable(word)
             } else {
-                is_meaningless(name, word)
-                    && !modifiers.forms(opcode).any(|form| has_word(form, word))
+                !modifiers.forms(opcode).any(|form| has_word(form, word))
+                    && is_meaningless(name, word)
             };
             modifiers.passed_over |= u32::from(passed_over) << number;
         }

@@ -278,6 +278,14 @@ const ROWS: &[(&str, &str)] = &[
     ("fmax.nan.xorsign.abs.*", "max.NaN.xorsign.abs.$1"),
     ("fmax.ftz.nan.xorsign.abs.*", "max.ftz.NaN.xorsign.abs.$1"),
     // Matrices: their types and shapes are the compiler's to know.
+    (
+        "wmma.*.mma.**",
+        "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32",
+    ),
+    (
+        "wmma.*.store.**",
+        "wmma.store.d.sync.aligned.row.m16n16k16.f32",
+    ),
     ("wmma.**", "wmma.load.a.sync.aligned.row.m16n16k16.f16"),
     ("mma.block.**", ""),
     ("mma.*.row.col.kind.**", ""),

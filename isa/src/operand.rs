@@ -1,5 +1,7 @@
 //! Operands: what a form takes, and what an instruction has.
 
+use crate::effect::Space;
+
 /// What an operand of a form is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -47,6 +49,9 @@ pub struct Operand {
     /// Empty: the last type among the modifiers. `2x`: twice that type's width. `imm`: a constant of any type. `any`: not
     /// compared. `label`, `symbol`, `list`: what the parser reads them as. A final `+` admits wider registers.
     pub ty: &'static str,
+    /// The constants that it may be: numbers, ranges (`0..15`) and multiples in a range (`0..64%16`) with `/` between them; `-`:
+    /// none; empty: any.
+    pub values: &'static str,
     /// How many registers it has.
     pub count: Count,
     /// A predicate after `|`.
@@ -66,6 +71,7 @@ impl Operand {
         name: "",
         role: Role::Source,
         ty: "",
+        values: "",
         count: Count::One,
         pair: Presence::Absent,
         presence: Presence::Required,
@@ -78,6 +84,26 @@ impl Operand {
     pub const fn is_constant(&self) -> bool {
         crate::text::equal(self.ty, "imm")
     }
+
+    /// Whether its type is that of the instruction, or of one of its modifiers.
+    pub(crate) fn is_of_instruction(&self) -> bool {
+        self.ty.is_empty() || self.ty.starts_with('.') || self.ty.starts_with("2x")
+    }
+
+    /// Whether it may be this constant.
+    pub(crate) fn takes(&self, value: i128) -> bool {
+        let number = |text: &str| text.parse::<i128>().ok();
+        let is_in = |range: &str| {
+            let (range, step) = range.split_once('%').unwrap_or((range, "1"));
+            let (low, high) = range.split_once("..").unwrap_or((range, range));
+            let high = number(high).or(high.is_empty().then_some(i128::MAX));
+            let inside = number(low)
+                .zip(high)
+                .is_some_and(|(low, high)| (low..=high).contains(&value));
+            inside && number(step).is_some_and(|step| value % step == 0)
+        };
+        self.values.is_empty() || self.values.split('/').any(is_in)
+    }
 }
 
 /// What an operand of an instruction looks like to its reader.
@@ -88,24 +114,71 @@ pub enum Shape<'t> {
     /// A special register of this type; of any if it is empty.
     Special(&'t str),
     /// An integer constant.
-    Integer,
-    /// A floating-point constant.
-    Float,
-    /// A name that is no register: a label, a function, a variable's address.
-    Symbol,
+    Integer(i128),
+    /// A floating-point constant: whether it is written as the bits of a single (`0f3F800000`).
+    Float(bool),
+    /// A name that is no register.
+    Symbol(Symbol),
+    /// A name that is no register, and an offset.
+    Offset,
     /// `_`
     Sink,
     /// `!p`
     Not,
+    /// `-x`
+    Negated,
     /// `a|b`
     Pair,
-    /// So many in braces.
-    Vector(u8),
+    /// So many in braces, and what they are.
+    Vector(u8, Elements<'t>),
     /// `( .. )`
     List,
     /// `[ .. ]` with so many parts after the base.
-    Address(u8),
+    Address(u8, Base<'t>),
     /// Nothing is known of it: it fits everywhere.
+    Unknown,
+}
+
+/// What a name is that is no register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbol {
+    /// A variable or parameter in this state space.
+    Variable(Space),
+    /// A function.
+    Function,
+    /// A label of an instruction, of a list of them or of a prototype.
+    Label,
+    /// Any of them.
+    Unknown,
+}
+
+/// What stands in braces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements<'t> {
+    /// Registers of one declared type, maybe with `_` among them (then true).
+    Registers(&'t str, bool),
+    /// Registers of one declared type, and constants.
+    Partly(&'t str),
+    /// Integer constants alone.
+    Integers,
+    /// Floating-point constants alone.
+    Floats,
+    /// Registers of several widths.
+    Mixed,
+    /// Nothing is known of them.
+    Unknown,
+}
+
+/// What stands first in brackets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base<'t> {
+    /// A register of this declared type.
+    Register(&'t str),
+    /// A name.
+    Symbol(Symbol),
+    /// Nothing but a constant.
+    Absolute,
+    /// Nothing is known of it.
     Unknown,
 }
 

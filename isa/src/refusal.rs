@@ -71,6 +71,44 @@ pub enum Refusal<'t> {
     UnexpectedTypes(Name<'t>),
     /// The number or kinds of the operands are wrong.
     ArgumentsMismatch(Name<'t>),
+    /// An operand that must be a register is none.
+    RegisterRequired {
+        /// The operand's number, from 0.
+        number: usize,
+        /// The instruction's name.
+        instruction: Name<'t>,
+    },
+    /// A constant is none of those that the operand may be.
+    ValueOutOfRange {
+        /// The operand's number, from 0.
+        number: usize,
+        /// The constant, as 64 bits.
+        value: i64,
+        /// Those that it may be, as in [`Operand::values`](crate::operand::Operand::values).
+        values: &'static str,
+        /// The instruction's name.
+        instruction: Name<'t>,
+    },
+    /// A sign that does not belong where it stands.
+    Syntax(&'static str),
+    /// A special register where none may stand.
+    SpecialRegister(Name<'t>),
+    /// Braces where one operand belongs.
+    VectorOperand(Name<'t>),
+    /// Another number of operands in braces than the vector has.
+    VectorSize(Name<'t>),
+    /// `_` among the operands in braces of a source.
+    SinkInSource,
+    /// Operands of several widths in braces.
+    MixedVector,
+    /// The result must not be discarded.
+    DiscardedResult(Name<'t>),
+    /// An operand must not be negated.
+    NegatedOperand(Name<'t>),
+    /// A variable is in another state space than the instruction's.
+    SpaceMismatch(Name<'t>),
+    /// An address is a constant outside of local memory.
+    ImmediateAddress,
     /// A destination is no register.
     ResultRequired(Name<'t>),
     /// It came with a later PTX version.
@@ -183,6 +221,51 @@ impl fmt::Display for Refusal<'_> {
             Refusal::ArgumentsMismatch(name) => {
                 write!(f, "Arguments mismatch for instruction '{name}'")
             }
+            Refusal::RegisterRequired {
+                number,
+                instruction,
+            } => write!(
+                f,
+                "Argument {number} of instruction '{instruction}': must be register"
+            ),
+            Refusal::ValueOutOfRange {
+                number,
+                value,
+                values,
+                instruction,
+            } => {
+                write!(f, "Argument {number} of instruction '{instruction}': ")?;
+                out_of_range(f, value, values)
+            }
+            Refusal::Syntax(sign) => write!(f, "Parsing error near '{sign}': syntax error"),
+            Refusal::SpecialRegister(name) => write!(
+                f,
+                "Special register argument not allowed for instruction '{name}'"
+            ),
+            Refusal::VectorOperand(name) => {
+                write!(f, "Vector operand is not allowed for instruction '{name}'")
+            }
+            Refusal::VectorSize(name) => {
+                write!(f, "Argument vector size mismatch for instruction '{name}'")
+            }
+            Refusal::SinkInSource => f.write_str("Sink '_' not allowed as a source operand"),
+            Refusal::MixedVector => f.write_str("Incompatible elements of vector expression"),
+            Refusal::DiscardedResult(name) => {
+                write!(
+                    f,
+                    "Result discard mode is not allowed for instruction '{name}'"
+                )
+            }
+            Refusal::NegatedOperand(name) => {
+                write!(f, "Operand negation not allowed for instruction '{name}'")
+            }
+            Refusal::SpaceMismatch(name) => write!(
+                f,
+                "State space mismatch between instruction and address in instruction '{name}'"
+            ),
+            Refusal::ImmediateAddress => {
+                f.write_str("Immediate addresses allowed only for .local state space")
+            }
             Refusal::ResultRequired(name) => {
                 write!(f, "Result register required for instruction '{name}'")
             }
@@ -207,6 +290,42 @@ impl fmt::Display for Refusal<'_> {
                 )
             }
             Refusal::UnknownSymbol(name) => write!(f, "Unknown symbol '{name}'"),
+        }
+    }
+}
+
+/// What a constant may be.
+fn out_of_range(f: &mut fmt::Formatter<'_>, value: i64, values: &str) -> fmt::Result {
+    let step = values.split_once('%').map(|(_, step)| step);
+    match step {
+        Some(step) if step.parse().is_ok_and(|step: i64| value % step != 0) => {
+            return write!(
+                f,
+                "unexpected value '{value}', expected to be multiple of {step}"
+            );
+        }
+        _ => {}
+    }
+    let range = values.split('%').next().unwrap_or(values);
+    match range.split_once("..") {
+        Some(("0", "1")) => write!(f, "unexpected value '{value}', expected to be 0 or 1"),
+        Some(("0", "")) => {
+            write!(
+                f,
+                "unexpected value '{value}', expected to be non-negative integer"
+            )
+        }
+        Some(_) => write!(
+            f,
+            "value '{value}' out of range, expected to be in range [{range}]"
+        ),
+        None => {
+            write!(f, "unexpected value '{value}', expected to be ")?;
+            for (number, one) in range.split('/').enumerate() {
+                f.write_str(if number == 0 { "" } else { " or " })?;
+                f.write_str(one)?;
+            }
+            Ok(())
         }
     }
 }

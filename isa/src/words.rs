@@ -256,5 +256,11 @@ pub(crate) const LISTS: usize = 7;
 
 /// The list that a modifier belongs to; 0: none.
 pub(crate) fn list_of(word: &str) -> u8 {
-    kind_of(word).list
+    if type_bits(word) != 0 {
+        return TYPE.list;
+    }
+    let mut listed = KINDS.iter().filter(|kind| kind.list != 0);
+    listed
+        .find(|kind| lists(kind.words, word))
+        .map_or(0, |kind| kind.list)
 }

@@ -12,12 +12,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use warpsmith_isa::form::Form;
 use warpsmith_isa::forms::FAMILIES;
-use warpsmith_isa::operand::Shape;
+use warpsmith_isa::operand::{Base, Elements, Shape};
 use warpsmith_isa::sample::{self, Example, Origin, Sample};
 use warpsmith_isa::{PtxVersion, Target, matches};
 use warpsmith_simulator::engine::Module;
 use warpsmith_simulator::ptx;
-use warpsmith_simulator::ptx::ast::{Instruction, Operand, OperandKind, Statement};
+use warpsmith_simulator::ptx::ast::{Float, Instruction, Operand, OperandKind, Statement};
 
 /// What the front end says of the examples of a form.
 #[derive(Default)]
@@ -82,15 +82,15 @@ fn support() -> BTreeMap<Key, Support> {
 fn shape<'a>(operand: &Operand<'a>) -> Shape<'a> {
     let count = |parts: &[Operand<'_>]| u8::try_from(parts.len()).unwrap_or(u8::MAX);
     match &operand.kind {
-        OperandKind::Int(_) => Shape::Integer,
-        OperandKind::Float(_) => Shape::Float,
+        OperandKind::Int(value) => Shape::Integer(*value),
+        OperandKind::Float(value) => Shape::Float(matches!(value, Float::Single(_))),
         OperandKind::Sink => Shape::Sink,
         OperandKind::Not(_) => Shape::Not,
         OperandKind::Pair(..) => Shape::Pair,
-        OperandKind::Vector(parts) => Shape::Vector(count(parts)),
+        OperandKind::Vector(parts) => Shape::Vector(count(parts), Elements::Unknown),
         OperandKind::List(_) => Shape::List,
-        OperandKind::Address { rest, .. } => Shape::Address(count(rest)),
-        OperandKind::Offset(..) => Shape::Symbol,
+        OperandKind::Address { rest, .. } => Shape::Address(count(rest), Base::Unknown),
+        OperandKind::Offset(..) => Shape::Offset,
         _ => Shape::Unknown,
     }
 }
@@ -187,7 +187,8 @@ fn page(all: &BTreeMap<Key, Support>) -> (String, Vec<&'static str>) {
          <!-- Made by `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test coverage`. -->\n\n\
          Which forms of the PTX ISA the simulator executes, and a file test that runs each: `isa/…` beside the instruction family in `simulator/src/engine/isa`, the others under `simulator/tests/files`. The \
          forms are those of `warpsmith-isa`, which `cargo xtask isa --check` compares with ptxas; a form is one syntax line of \
-         the PTX ISA manual, in which a colon ends a name of several words. What a module for sm_90a may have and the simulator lacks, it refuses by name when the module \
+         the PTX ISA manual, in which a colon ends a name of several words, and the \
+         constants that an operand may be follow an `@`. What a module for sm_90a may have and the simulator lacks, it refuses by name when the module \
          is loaded.\n\n\
          Of {total} forms, {executed} are executed ({tested} of them in a file test), {refused} are refused by name, {newer} \
          exist on no sm_90a, and {unchecked} cannot be tried by an example of their own.\n"

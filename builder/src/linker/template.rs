@@ -1,6 +1,6 @@
 //! Splitting the templates of inline assembly into instructions.
 
-use warpsmith_isa::operand::Shape;
+use warpsmith_isa::operand::{Base, Elements, Shape};
 use warpsmith_isa::{Match, accept, find};
 
 /// An instruction of a template.
@@ -95,14 +95,17 @@ fn shape(operand: &str) -> Shape<'_> {
     match operand.as_bytes() {
         b"_" => Shape::Sink,
         [b'{', inner @ ..] if operand.ends_with('}') => {
-            Shape::Vector(inside(&operand[1..inner.len()]))
+            Shape::Vector(inside(&operand[1..inner.len()]), Elements::Unknown)
         }
-        [b'[', inner @ ..] if operand.ends_with(']') => {
-            Shape::Address(inside(&operand[1..inner.len()]).saturating_sub(1))
-        }
+        [b'[', inner @ ..] if operand.ends_with(']') => Shape::Address(
+            inside(&operand[1..inner.len()]).saturating_sub(1),
+            Base::Unknown,
+        ),
         [b'(', ..] => Shape::List,
         [b'!', ..] => Shape::Not,
-        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => Shape::Integer,
+        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => {
+            operand.parse().map_or(Shape::Unknown, Shape::Integer)
+        }
         _ if operand.contains('|') => Shape::Pair,
         _ => Shape::Unknown,
     }
@@ -131,7 +134,13 @@ mod tests {
             ]
         );
         let shapes: Vec<_> = operands(all[0].operands).map(shape).collect();
-        assert_eq!(shapes, [Shape::Vector(2), Shape::Address(0)]);
+        assert_eq!(
+            shapes,
+            [
+                Shape::Vector(2, Elements::Unknown),
+                Shape::Address(0, Base::Unknown)
+            ]
+        );
         let form = all[0].form().expect("a load of a vector");
         assert_eq!(form.slot("vec"), Some("v2"));
     }

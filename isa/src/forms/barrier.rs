@@ -13,39 +13,50 @@ macro_rules! block {
 
 pub(super) const FORMS: &[Form] = &[
     block!(
-        "barrier{.cta}:.sync{.aligned} a:u32{, b:u32}",
+        "barrier{.cta}:.sync{.aligned} a:u32@0..15{, b:u32@0..4294967296%32}",
         ArriveAndWait
     )
     .since("6.0 sm_30")
     .with(".cta", "cta@7.8+sm_30"),
-    block!("barrier{.cta}.arrive:{.aligned} a:u32, b:u32", Arrive)
-        .since("6.0 sm_30")
-        .with(".cta", "cta@7.8+sm_30"),
     block!(
-        "barrier{.cta}.red:.popc{.aligned}.u32 d, a:u32{, b:u32}, !c:pred",
+        "barrier{.cta}.arrive:{.aligned} a:u32@0..15, b:u32@32..4294967296%32",
+        Arrive
+    )
+    .since("6.0 sm_30")
+    .with(".cta", "cta@7.8+sm_30"),
+    block!(
+        "barrier{.cta}.red:.popc{.aligned}.u32 d, a:u32@0..15{, b:u32@0..4294967296%32}, !c:pred",
         ArriveAndWait
     )
     .since("6.0 sm_30")
     .exchanges()
     .with(".cta", "cta@7.8+sm_30"),
     block!(
-        "barrier{.cta}.red:.op{.aligned}.pred d, a:u32{, b:u32}, !c:pred",
+        "barrier{.cta}.red:.op{.aligned}.pred d, a:u32@0..15{, b:u32@0..4294967296%32}, !c:pred",
         ArriveAndWait
     )
     .since("6.0 sm_30")
     .with(".op", "and or")
     .exchanges()
     .with(".cta", "cta@7.8+sm_30"),
-    block!("bar{.cta}:.sync a:u32{, b:u32}", ArriveAndWait).with(".cta", "cta@7.8"),
-    block!("bar{.cta}.arrive: a:u32, b:u32", Arrive).with(".cta", "cta@7.8"),
     block!(
-        "bar{.cta}.red:.popc.u32 d, a:u32{, b:u32}, !c:pred",
+        "bar{.cta}:.sync a:u32@0..15{, b:u32@0..4294967296%32}",
+        ArriveAndWait
+    )
+    .with(".cta", "cta@7.8"),
+    block!(
+        "bar{.cta}.arrive: a:u32@0..15, b:u32@32..4294967296%32",
+        Arrive
+    )
+    .with(".cta", "cta@7.8"),
+    block!(
+        "bar{.cta}.red:.popc.u32 d, a:u32@0..15{, b:u32@0..4294967296%32}, !c:pred",
         ArriveAndWait
     )
     .exchanges()
     .with(".cta", "cta@7.8"),
     block!(
-        "bar{.cta}.red:.op.pred d, a:u32{, b:u32}, !c:pred",
+        "bar{.cta}.red:.op.pred d, a:u32@0..15{, b:u32@0..4294967296%32}, !c:pred",
         ArriveAndWait
     )
     .with(".op", "and or")
@@ -94,7 +105,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".to_proxy::from_proxy", "tensormap::generic")
         .with(".scope", "cta cluster gpu sys")
         .fence(),
-    form("fence.proxy:.to_proxy::from_proxy.acquire.scope [a], size:imm")
+    form("fence.proxy:.to_proxy::from_proxy.acquire.scope [a], size:imm@128")
         .since("8.3 sm_90")
         .with(".to_proxy::from_proxy", "tensormap::generic")
         .with(".scope", "cta cluster gpu sys")

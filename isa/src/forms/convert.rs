@@ -97,7 +97,7 @@ pub(super) const FORMS: &[Form] = &[
         .since("7.0 sm_80")
         .with(".frnd", "rn rz")
         .with(".satfinite", "satfinite@8.1+sm_80"),
-    form("cvt.rs{.relu}{.satfinite}.dtype.f32 d:.dtype, a:f32, b:f32, rbits:b32")
+    form("cvt.rs{.relu}{.satfinite}.dtype.f32 d:.dtype, a:f32, b:f32, rbits:b32@-")
         .since("8.7 sm_100a,sm_103a")
         .with(".dtype", "f16x2 bf16x2"),
     form("cvt.rna{.satfinite}.tf32.f32 d:b32, a:f32")
@@ -115,14 +115,14 @@ pub(super) const FORMS: &[Form] = &[
         .since("7.8 sm_89")
         .with(".f8x2type", "e4m3x2 e5m2x2")
         .rules(&[Rule::Before(90, "8.1")]),
-    form("cvt.rn{.relu}.f16x2.f8x2type d:f16x2, a:b16")
+    form("cvt.rn{.relu}.f16x2.f8x2type d:f16x2, a:b16@-")
         .since("7.8 sm_89")
         .with(".f8x2type", "e4m3x2 e5m2x2")
         .rules(&[Rule::Before(90, "8.1")]),
-    form("cvt.rs{.relu}.satfinite.f8x4type.f32 d:b32, a:f32*4, rbits:b32")
+    form("cvt.rs{.relu}.satfinite.f8x4type.f32 d:b32, a:f32*4, rbits:b32@-")
         .since("8.7 sm_100a,sm_103a")
         .with(".f8x4type", "e4m3x4 e5m2x4 e2m3x4 e3m2x4"),
-    form("cvt.rs{.relu}.satfinite.e2m1x4.f32 d:b16, a:f32*4, rbits:b32")
+    form("cvt.rs{.relu}.satfinite.e2m1x4.f32 d:b16, a:f32*4, rbits:b32@-")
         .since("8.7 sm_100a,sm_103a"),
     form("cvt.rn.satfinite{.relu}.e2m1x2.f32 d:b8, a:f32, b:f32")
         .since("8.6 sm_100f,sm_110f,sm_120f"),
@@ -130,7 +130,7 @@ pub(super) const FORMS: &[Form] = &[
     form("cvt.rn.satfinite{.relu}.f6x2type.f32 d:b16, a:f32, b:f32")
         .since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".f6x2type", "e2m3x2 e3m2x2"),
-    form("cvt.rn{.relu}.f16x2.f6x2type d:f16x2, a:b16")
+    form("cvt.rn{.relu}.f16x2.f6x2type d:f16x2, a:b16@-")
         .since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".f6x2type", "e2m3x2 e3m2x2"),
     form("cvt.frnd{.satfinite}.ue8m0x2.f32 d:b16, a:f32, b:f32")
@@ -139,7 +139,7 @@ pub(super) const FORMS: &[Form] = &[
     form("cvt.frnd{.satfinite}.ue8m0x2.bf16x2 d:b16, a:bf16x2")
         .since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".frnd", "rz rp"),
-    form("cvt.rn.bf16x2.ue8m0x2 d:bf16x2, a:b16").since("8.6 sm_100f,sm_110f,sm_120f"),
+    form("cvt.rn.bf16x2.ue8m0x2 d:bf16x2, a:b16@-").since("8.6 sm_100f,sm_110f,sm_120f"),
     form("cvt.pack:.sat.convertType.abType d:b32, a:.abType, b:.abType")
         .since("6.5 sm_72")
         .with(".convertType", "u16 s16")

@@ -26,10 +26,10 @@ macro_rules! copy {
 }
 
 pub(super) const FORMS: &[Form] = &[
-    copy!("cp.async:.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80"),
-    copy!("cp.async:.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80"),
-    copy!("cp.async:.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80"),
-    copy!("cp.async:.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80"),
+    copy!("cp.async:.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm@4/8/16{, src-size:u32@0..16}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80"),
+    copy!("cp.async:.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm@16{, src-size:u32@0..16}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80"),
+    copy!("cp.async:.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm@4/8/16, !ignore-src:pred@-{, policy:b64 if .level::cache_hint}").since("7.5 sm_80"),
+    copy!("cp.async:.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm@16, !ignore-src:pred@-{, policy:b64 if .level::cache_hint}").since("7.5 sm_80"),
     form("cp.async.commit_group:").since("7.0 sm_80"),
     form("cp.async.wait_group: n:imm").since("7.0 sm_80"),
     form("cp.async.wait_all:").since("7.0 sm_80"),

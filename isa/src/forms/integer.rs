@@ -61,20 +61,20 @@ pub(super) const FORMS: &[Form] = &[
     form("bfind{.shiftamt}.type d:u32, a").with(".type", "u32 u64 s32 s64"),
     form("fns.b32 d, mask, base, offset:s32").since("6.0 sm_30"),
     form("brev.type d, a").with(".type", "b32 b64"),
-    form("bfe.type d, a, b:u32, c:u32").with(".type", "u32 u64 s32 s64"),
-    form("bfi.type d, a, b, c:u32, e:u32").with(".type", "b32 b64"),
+    form("bfe.type d, a, b:u32@0..255, c:u32@0..255").with(".type", "u32 u64 s32 s64"),
+    form("bfi.type d, a, b, c:u32@0..255, e:u32@0..255").with(".type", "b32 b64"),
     form("szext.mode.type d, a, b:u32")
         .since("7.6 sm_70")
         .with(".mode", "clamp wrap")
         .with(".type", "u32 s32"),
-    form("bmsk.mode.b32 d, a, b")
+    form("bmsk.mode.b32 d:u32, a:u32, b:u32")
         .since("7.6 sm_70")
         .with(".mode", "clamp wrap"),
-    form("dp4a.atype.btype d, a:.atype, b:.btype, c")
+    form("dp4a.atype.btype d, a:.atype, b:.btype, c:u32")
         .since("5.0 sm_61")
         .with(".atype", "u32 s32")
         .with(".btype", "u32 s32"),
-    form("dp2a.mode:.atype.btype d, a:.atype, b:.btype, c")
+    form("dp2a.mode:.atype.btype d, a:.atype, b:.btype, c:u32")
         .since("5.0 sm_61")
         .with(".mode", "lo hi")
         .with(".atype", "u32 s32")

@@ -158,29 +158,29 @@ pub(super) const FORMS: &[Form] = &[
     product!("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1x.s32x.bitOp.popc d:s32*4, a:b32*4, b:b32*2, c:s32*4").since("7.0 sm_80")
         .with(".b1x", "b1").with(".s32x", "s32").with(".bitOp", "xor and@7.1+sm_80"),
     // Sparse: `a` has half its elements, and the metadata say which.
-    product!("mma.spvariant.sync.aligned.m16n8k16.row.col.f16.f16x.f16y.f16z d:b32*2, a:b32*2, b:b32*2, c:b32*2, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k16.row.col.f16.f16x.f16y.f16z d:b32*2, a:b32*2, b:b32*2, c:b32*2, e:b32@-, f:imm@0..3").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".f16x", "f16").with(".f16y", "f16").with(".f16z", "f16"),
-    product!("mma.spvariant.sync.aligned.m16n8k32.row.col.f16.f16x.f16y.f16z d:b32*2, a:b32*4, b:b32*4, c:b32*2, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k32.row.col.f16.f16x.f16y.f16z d:b32*2, a:b32*4, b:b32*4, c:b32*2, e:b32@-, f:imm@0..1").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".f16x", "f16").with(".f16y", "f16").with(".f16z", "f16"),
-    product!("mma.spvariant.sync.aligned.m16n8k16.row.col.f32.atype.btype.f32x d:f32*4, a:b32*2, b:b32*2, c:f32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k16.row.col.f32.atype.btype.f32x d:f32*4, a:b32*2, b:b32*2, c:f32*4, e:b32@-, f:imm@0..3").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".atype", "f16 bf16").with(".btype", "f16 bf16").with(".f32x", "f32")
         .rules(&[Rule::Excludes("atype=f16", "btype=bf16"), Rule::Excludes("atype=bf16", "btype=f16")]),
-    product!("mma.spvariant.sync.aligned.m16n8k32.row.col.f32.atype.btype.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k32.row.col.f32.atype.btype.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32@-, f:imm@0..3").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".atype", "f16 bf16").with(".btype", "f16 bf16").with(".f32x", "f32")
         .rules(&[Rule::Excludes("atype=f16", "btype=bf16"), Rule::Excludes("atype=bf16", "btype=f16")]),
-    product!("mma.spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32x.f32x d:f32*4, a:b32*2, b:b32*2, c:f32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32x.f32x d:f32*4, a:b32*2, b:b32*2, c:f32*4, e:b32@-, f:imm@0..3").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".tf32x", "tf32").with(".f32x", "f32"),
-    product!("mma.spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32x.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32x.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32@-, f:imm@0..1").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".tf32x", "tf32").with(".f32x", "f32"),
-    product!("mma.spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*2, b:b32*2, c:s32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*2, b:b32*2, c:s32*4, e:b32@-, f:imm@0..1").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".atype", "u8 s8").with(".btype", "u8 s8").with(".s32x", "s32"),
-    product!("mma.spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*4, b:b32*4, c:s32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*4, b:b32*4, c:s32*4, e:b32@-, f:imm@0").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".atype", "u8 s8").with(".btype", "u8 s8").with(".s32x", "s32"),
-    product!("mma.spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*2, b:b32*2, c:s32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*2, b:b32*2, c:s32*4, e:b32@-, f:imm@0..1").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".atype", "u4 s4").with(".btype", "u4 s4").with(".s32x", "s32"),
-    product!("mma.spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*4, b:b32*4, c:s32*4, e:b32, f:imm").since("7.1 sm_80")
+    product!("mma.spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*4, b:b32*4, c:s32*4, e:b32@-, f:imm@0").since("7.1 sm_80")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_80").with(".atype", "u4 s4").with(".btype", "u4 s4").with(".s32x", "s32"),
-    product!("mma.spvariant.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, f:imm").since("8.4 sm_89")
+    product!("mma.spvariant.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32x d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32@-, f:imm@0").since("8.4 sm_89")
         .with(".spvariant", "sp sp::ordered_metadata@8.5+sm_89").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2").with(".f32x", "f32"),
     form("ldmatrix.sync.aligned.m8n8.x1{.trans}{.ss}.b16 d:b32*1, [a]").since("6.5 sm_75").with(".ss", "shared shared::cta@7.8+sm_75")
         .convergence(Convergence::Warp).accesses(&[reads("a").of(Extent::Bytes(16))]),
@@ -206,5 +206,5 @@ pub(super) const FORMS: &[Form] = &[
     form("stmatrix.sync.aligned.m16n8.num.trans{.ss}.b8 [a], b:b32*n").since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".num", "x1 x2 x4").with(".ss", "shared shared::cta")
         .convergence(Convergence::Warp).accesses(&[writes("a").of(Extent::Bytes(16))]),
-    product!("movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32").since("7.8 sm_75"),
+    product!("movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32@-").since("7.8 sm_75"),
 ];

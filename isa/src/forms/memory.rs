@@ -170,14 +170,14 @@ pub(super) const FORMS: &[Form] = &[
         .with(".type", "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64")
         .rules(&[Rule::Needs(".mmio", ".sys")])
         .accesses(&[writes("a").ordered(Order::Release, Scope::System)]),
-    form("st.bulk:{.weak}{.shared::cta} [a], size:u64, initval:imm").since("8.6 sm_100")
+    form("st.bulk:{.weak}{.shared::cta} [a], size:u64@0..16777216%8, initval:imm@0").since("8.6 sm_100")
         .accesses(&[writes("a").to(Space::Shared).of(Extent::Operand("size"))]),
     form("prefetch{.space}.level [a]").with(".space", "global local").with(".level", "L1 L2"),
     form("prefetch.global.level::eviction_priority [a]").since("7.4 sm_80").with(".level::eviction_priority", "L2::evict_last L2::evict_normal"),
     form("prefetch{.tensormap_space}.tensormap [a]").since("8.0 sm_90").with(".tensormap_space", "const param"),
     form("prefetchu.L1 [a]"),
-    form("applypriority{.global}.L2::evict_normal [a], size:imm").since("7.4 sm_80"),
-    form("discard{.global}.L2 [a], size:imm").since("7.4 sm_80").accesses(&[writes("a").of(Extent::Operand("size"))]),
+    form("applypriority{.global}.L2::evict_normal [a], size:imm@128").since("7.4 sm_80"),
+    form("discard{.global}.L2 [a], size:imm@128").since("7.4 sm_80").accesses(&[writes("a").of(Extent::Operand("size"))]),
     form("createpolicy.fractional:.primary{.secondary}.b64 d{, fraction:f32}").since("7.4 sm_80")
         .with(".primary", "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged")
         .with(".secondary", "L2::evict_first L2::evict_unchanged"),

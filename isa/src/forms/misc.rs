@@ -4,16 +4,16 @@ use crate::effect::{Completion, Convergence, Proxy, Space};
 use crate::form::{Extent, Form, form, writes};
 
 pub(super) const FORMS: &[Form] = &[
-    form("alloca.type d, size{, align:imm}")
+    form("alloca.type d, size{, align:imm@1/2/4/8/16/32/64/128/256/512/1024/2048/4096/8192/16384/32768/65536/131072/262144/524288/1048576/2097152/4194304/8388608}")
         .since("7.3 sm_52")
         .with(".type", "u32 u64"),
     form("stacksave.type d")
         .since("7.3 sm_52")
         .with(".type", "u32 u64"),
-    form("stackrestore.type a")
+    form("stackrestore.type a@-")
         .since("7.3 sm_52")
         .with(".type", "u32 u64"),
-    form("setmaxnreg.action:.sync.aligned.u32 count:imm")
+    form("setmaxnreg.action:.sync.aligned.u32 count:imm@24..256%8")
         .since("8.0 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".action", "inc dec")
         .called("setmaxnreg")

@@ -4,7 +4,7 @@ use crate::effect::Convergence;
 use crate::form::{Form, form};
 
 pub(super) const FORMS: &[Form] = &[
-    form("mov.type d, a").with(".type", "pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3+sm_70"),
+    form("mov.type d, !a").with(".type", "pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3+sm_70"),
     form("mov.b16 d, a:b8*2"),
     form("mov.b32 d, a:b8*4"),
     form("mov.b32 d, a:b16*2"),

@@ -12,10 +12,12 @@ macro_rules! tcgen05 {
 const GROUP: &str = "cta_group::1 cta_group::2";
 
 pub(super) const FORMS: &[Form] = &[
-    tcgen05!("tcgen05.alloc:.cta_group.sync.aligned{.shared::cta}.b32 [a], nCols:u32")
-        .since("8.6 sm_100f,sm_110f")
-        .with(".cta_group", GROUP),
-    tcgen05!("tcgen05.dealloc:.cta_group.sync.aligned.b32 taddr, nCols:u32")
+    tcgen05!(
+        "tcgen05.alloc:.cta_group.sync.aligned{.shared::cta}.b32 [a], nCols:u32@32/64/128/256/512"
+    )
+    .since("8.6 sm_100f,sm_110f")
+    .with(".cta_group", GROUP),
+    tcgen05!("tcgen05.dealloc:.cta_group.sync.aligned.b32 taddr, nCols:u32@32/64/128/256/512")
         .since("8.6 sm_100f,sm_110f")
         .with(".cta_group", GROUP),
     tcgen05!("tcgen05.relinquish_alloc_permit:.cta_group.sync.aligned")

@@ -68,24 +68,48 @@ pub(super) const FORMS: &[Form] = &[
         .with(".btype", INT)
         .with(".cmp", "eq ne lt le gt ge")
         .with(".op2", OP2),
-    side_by_side!("vadd2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vsub2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vavrg2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vabsdiff2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vmin2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vmax2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    form("vset2.atype.btype.cmp{.add} d:u32, a:.atype, b:.btype, c:u32")
+    side_by_side!(
+        "vadd2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vsub2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vavrg2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vabsdiff2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vmin2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vmax2.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    form("vset2.atype.btype.cmp{.add} d:u32, a:.atype@-, b:.btype@-, c:u32@-")
         .since("3.0 sm_30")
         .with(".atype", INT)
         .with(".btype", INT)
         .with(".cmp", "eq ne lt le gt ge"),
-    side_by_side!("vadd4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vsub4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vavrg4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vabsdiff4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vmin4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    side_by_side!("vmax4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype, b:.btype, c:.dtype"),
-    form("vset4.atype.btype.cmp{.add} d:u32, a:.atype, b:.btype, c:u32")
+    side_by_side!(
+        "vadd4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vsub4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vavrg4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vabsdiff4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vmin4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    side_by_side!(
+        "vmax4.dtype.atype.btype{.sat}{.add} d:.dtype, a:.atype@-, b:.btype@-, c:.dtype@-"
+    ),
+    form("vset4.atype.btype.cmp{.add} d:u32, a:.atype@-, b:.btype@-, c:u32@-")
         .since("3.0 sm_30")
         .with(".atype", INT)
         .with(".btype", INT)

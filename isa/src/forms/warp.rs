@@ -12,13 +12,13 @@ macro_rules! exchange {
 }
 
 pub(super) const FORMS: &[Form] = &[
-    form("shfl.mode.b32 d{|p}, a, b:u32, c:u32")
+    form("shfl.mode.b32 d{|p}, a, b, c")
         .since("3.0 sm_30")
         .with(".mode", "up down bfly idx")
         .convergence(Convergence::Present)
         .exchanges()
         .until("6.3 sm_70", "Instruction 'shfl' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4"),
-    exchange!("shfl.sync.mode.b32 d{|p}, a, b:u32, c:u32, membermask:u32")
+    exchange!("shfl.sync.mode.b32 d{|p}, a, b, c, membermask:u32")
         .since("6.0 sm_30")
         .with(".mode", "up down bfly idx")
         .called("shfl.sync"),
@@ -48,7 +48,7 @@ pub(super) const FORMS: &[Form] = &[
         .since("7.0 sm_80")
         .with(".op", "add min max")
         .with(".type", "u32 s32"),
-    exchange!("redux.sync.op.b32 d, a, membermask:u32")
+    exchange!("redux.sync.op.b32 d, a:u32, membermask:u32")
         .since("7.0 sm_80")
         .with(".op", "and or xor"),
     exchange!("redux.sync.op{.abs}{.NaN}.f32 d, a, membermask:u32")

@@ -1,6 +1,7 @@
 //! Instructions with something wrong, made from the forms by a fixed list of changes, most of which ptxas refuses.
 
 mod modifiers;
+mod operands;
 
 use alloc::collections::BTreeMap;
 use alloc::collections::BTreeSet;
@@ -61,6 +62,11 @@ impl Hasher for Fnv {
 /// Instructions with modifiers doubled, superfluous, missing, replaced and out of order.
 pub fn modifiers(sieve: Sieve) -> Faults {
     of_all_forms(|found, all| modifiers::of_instruction(found, sieve, all))
+}
+
+/// Instructions with other operands than they take.
+pub fn operands(sieve: Sieve) -> Faults {
+    of_all_forms(|found, all| operands::of_instruction(found, sieve, all))
 }
 
 fn of_all_forms(mut faults_of: impl FnMut(&Match, &mut BTreeSet<String>)) -> Faults {

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use warpsmith_isa::operand::{Role, Shape};
-use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special};
+use warpsmith_isa::effect::Space;
+use warpsmith_isa::operand::{Base, Count, Elements, Role, Shape, type_bits};
+use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special, closest};
 
 use super::acceptance::AcceptedForm;
 use super::builder::Builder;
 use super::scope::Symbol;
-use crate::ptx::ast::{Instruction, Operand, OperandKind};
+use crate::ptx::ast::{AddressBase, Float, Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
 /// More operands than any form has.
@@ -31,21 +32,11 @@ pub(crate) fn check<'a>(
     let number = named.number;
     cx.set_name(number, inst);
     let forms = forms.map_err(|message| Error::new(inst.at, message.as_str()))?;
-    let mut closest: Option<(Misfit, &Match)> = None;
-    for form in forms.iter() {
-        let Some(misfit) = form.form.misfit(shapes) else {
-            return Ok(form.clone());
-        };
-        let progress = |misfit: &Misfit| match *misfit {
-            Misfit::Count { .. } => 0,
-            Misfit::Operand { number, .. } => number + 1,
-        };
-        if closest.is_none_or(|(other, _)| progress(&misfit) > progress(&other)) {
-            closest = Some((misfit, &form.form));
-        }
+    if let Some(form) = forms.iter().find(|form| form.form.fits(shapes)) {
+        return Ok(form.clone());
     }
-    Err(match closest {
-        Some((misfit, form)) => wrong_operands(inst, shapes, misfit, form),
+    Err(match closest(forms.iter().map(|form| &form.form), shapes) {
+        Some((form, misfit)) => wrong_operands(inst, shapes, misfit, form),
         None => Error::new(
             inst.at,
             Refusal::UnknownInstruction(inst.opcode).to_string(),
@@ -53,14 +44,15 @@ pub(crate) fn check<'a>(
     })
 }
 
-/// ptxas says no more than that the operands do not match; we say which one, and how.
+/// What ptxas says; if it is no more than that the operands do not match, we say which one, and how.
 fn wrong_operands(
     inst: &Instruction<'_>,
     shapes: &[Shape<'_>],
     misfit: Misfit,
     form: &Match,
 ) -> Error {
-    let words = Refusal::ArgumentsMismatch(form.name());
+    let refusal = form.refusal(&misfit, shapes);
+    let words = refusal.to_string();
     match misfit {
         Misfit::Count { least, most } => {
             let range = if least == most {
@@ -76,14 +68,11 @@ fn wrong_operands(
             Error::new(inst.at, message)
         }
         Misfit::Operand { number, operand } => {
-            let found = described(&inst.operands[number], shapes[number]);
             let at = inst.operands[number].at;
-            if operand.role == Role::Destination
-                && matches!(shapes[number], Shape::Integer | Shape::Float)
-            {
-                let words = Refusal::ResultRequired(form.name());
-                return Error::new(at, words.to_string());
+            if !matches!(refusal, Refusal::ArgumentsMismatch(_)) {
+                return Error::new(at, words);
             }
+            let found = described(&inst.operands[number], shapes[number]);
             Error::new(
                 at,
                 format!("{words}: {found}, expected {}", wanted(form, operand)),
@@ -102,14 +91,21 @@ fn described(operand: &Operand<'_>, shape: Shape<'_>) -> String {
             format!("special register argument `{name}.{part}` not allowed")
         }
         (OperandKind::Name(name), _) => format!("`{name}` is no register"),
-        (_, Shape::Integer) => "found an integer".into(),
-        (_, Shape::Float) => "found a floating-point constant".into(),
+        (_, Shape::Integer(_)) => "found an integer".into(),
+        (_, Shape::Float(_)) => "found a floating-point constant".into(),
         (_, Shape::Sink) => "found `_`".into(),
         (_, Shape::Not) => "found a negated predicate".into(),
+        (_, Shape::Negated) => "found a negated operand".into(),
         (_, Shape::Pair) => "found a second destination after `|`".into(),
-        (_, Shape::Vector(count)) => format!("found {count} operands in braces"),
+        (_, Shape::Vector(count, Elements::Registers(ty, _))) if !ty.is_empty() => {
+            format!("found {count} operands of `.{ty}` in braces")
+        }
+        (_, Shape::Vector(count, _)) => format!("found {count} operands in braces"),
         (_, Shape::List) => "found a list in parentheses".into(),
-        (_, Shape::Address(_)) => "found an address".into(),
+        (_, Shape::Address(_, Base::Register(ty))) => {
+            format!("found an address in a `.{ty}` register")
+        }
+        (_, Shape::Address(..)) => "found an address".into(),
         _ => "found another operand".into(),
     }
 }
@@ -118,12 +114,12 @@ fn wanted(form: &Match, operand: &isa::operand::Operand) -> String {
     let ty = form.type_of(operand);
     let count = form.count_of(operand);
     match operand.role {
-        Role::Address if operand.inside.is_empty() => "an address in brackets".into(),
+        Role::Address if operand.inside.is_empty() => "an address of 32 or 64 bits".into(),
         Role::Address => "an address with coordinates in brackets".into(),
         _ if operand.name == "_" => "`_`".into(),
         _ if operand.is_constant() => "a constant".into(),
         _ if matches!(ty, "label" | "symbol" | "list") => format!("a {ty}"),
-        _ if count.is_none_or(|count| count > 1) => {
+        _ if matches!(operand.count, Count::Exactly(_)) || count.is_none_or(|count| count > 1) => {
             let count = count.map_or("several".to_owned(), |count| count.to_string());
             format!("{count} operands of `.{ty}` in braces")
         }
@@ -140,13 +136,63 @@ fn count<'a>(cx: &mut Builder<'a, '_>, operands: &[Operand<'a>]) -> Result<u8> {
     Ok(u8::try_from(operands.len()).unwrap_or(u8::MAX))
 }
 
+/// What stands in braces; refuses special registers that do not exist for this module.
+fn vector<'a>(cx: &mut Builder<'a, '_>, parts: &[Operand<'a>]) -> Result<Shape<'a>> {
+    let (mut ty, mut sink, mut known) = (None, false, true);
+    let (mut integers, mut floats) = (0, 0);
+    for part in parts {
+        match shape(cx, part)? {
+            Shape::Register(found) if ty.is_none_or(|ty| type_bits(ty) == type_bits(found)) => {
+                // The one that fits the fewest.
+                if ty.is_none_or(|ty: &str| ty.starts_with('b')) {
+                    ty = Some(found);
+                }
+            }
+            Shape::Register(_) => {
+                let count = u8::try_from(parts.len()).unwrap_or(u8::MAX);
+                return Ok(Shape::Vector(count, Elements::Mixed));
+            }
+            Shape::Sink => sink = true,
+            Shape::Integer(_) => integers += 1,
+            Shape::Float(_) => floats += 1,
+            _ => known = false,
+        }
+    }
+    let elements = match ty {
+        _ if !known => Elements::Unknown,
+        _ if integers == parts.len() => Elements::Integers,
+        _ if floats == parts.len() => Elements::Floats,
+        Some(ty) if integers + floats > 0 => Elements::Partly(ty),
+        Some(ty) => Elements::Registers(ty, sink),
+        None if integers + floats > 0 => Elements::Unknown,
+        None => Elements::Registers("", sink),
+    };
+    let count = u8::try_from(parts.len()).unwrap_or(u8::MAX);
+    Ok(Shape::Vector(count, elements))
+}
+
+/// What a name is that is no register.
+fn symbol(symbol: Symbol<'_>) -> isa::operand::Symbol {
+    use isa::operand::Symbol as Name;
+    match symbol {
+        Symbol::Global { constant: true, .. } => Name::Variable(Space::Const),
+        Symbol::Global { .. } => Name::Variable(Space::Global),
+        Symbol::Shared { .. } => Name::Variable(Space::Shared),
+        Symbol::Local { .. } => Name::Variable(Space::Local),
+        Symbol::Parameter { .. } | Symbol::Area { .. } => Name::Variable(Space::Parameter),
+        Symbol::Function(_) | Symbol::Runtime(_) => Name::Function,
+        Symbol::Label(_) | Symbol::Targets { .. } | Symbol::Prototype => Name::Label,
+        Symbol::Register { .. } | Symbol::Vector { .. } => Name::Unknown,
+    }
+}
+
 /// What an operand looks like; refuses special registers that do not exist for this module.
 fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a>> {
     Ok(match &operand.kind {
         OperandKind::Name(name) => match cx.mention(name) {
             Some(Symbol::Register { ty, .. }) => Shape::Register(ty.name),
             Some(Symbol::Vector { .. }) => Shape::Register(""),
-            Some(_) => Shape::Symbol,
+            Some(found) => Shape::Symbol(symbol(found)),
             None => special(cx, name, operand)?,
         },
         OperandKind::Component(name, part) => {
@@ -156,23 +202,38 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
                 Shape::Unknown
             }
         }
-        OperandKind::Offset(..) => Shape::Symbol,
-        OperandKind::Int(_) => Shape::Integer,
-        OperandKind::Float(_) => Shape::Float,
+        OperandKind::Offset(..) => Shape::Offset,
+        OperandKind::Int(value) => Shape::Integer(*value),
+        OperandKind::Float(value) => Shape::Float(matches!(value, Float::Single(_))),
         OperandKind::Sink => Shape::Sink,
-        OperandKind::Not(_) => Shape::Not,
-        OperandKind::Negated(_) => Shape::Unknown,
+        OperandKind::Not(name) => match cx.mention(name) {
+            Some(Symbol::Register { ty, .. }) if ty.name != "pred" => Shape::Negated,
+            _ => Shape::Not,
+        },
+        OperandKind::Negated(_) => Shape::Negated,
         OperandKind::Pair(first, second) => {
             shape(cx, first)?;
-            shape(cx, second)?;
-            Shape::Pair
+            match shape(cx, second)? {
+                Shape::Register("pred" | "") | Shape::Sink | Shape::Unknown => Shape::Pair,
+                _ => Shape::Negated,
+            }
         }
-        OperandKind::Vector(parts) => Shape::Vector(count(cx, parts)?),
+        OperandKind::Vector(parts) => vector(cx, parts)?,
         OperandKind::List(parts) => {
             count(cx, parts)?;
             Shape::List
         }
-        OperandKind::Address { rest, .. } => Shape::Address(count(cx, rest)?),
+        OperandKind::Address { base, rest, .. } => {
+            let base = match base {
+                AddressBase::Absolute => Base::Absolute,
+                AddressBase::Name(name) => match cx.mention(name) {
+                    Some(Symbol::Register { ty, .. }) => Base::Register(ty.name),
+                    Some(found) => Base::Symbol(symbol(found)),
+                    None => Base::Unknown,
+                },
+            };
+            Shape::Address(count(cx, rest)?, base)
+        }
     })
 }
 
@@ -185,6 +246,8 @@ fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<Sh
     match check_special(name, accepts.version, accepts.target) {
         // It had 32 bits before PTX 3.0, and may be read so still.
         Ok(register) if register.name == "%gridid" => Ok(Shape::Special("")),
+        // All its components.
+        Ok(register) if register.vector && !name.contains('.') => Ok(Shape::Special("b128")),
         Ok(register) => Ok(Shape::Special(register.ty)),
         Err(refusal) => Err(Error::new(operand.at, refusal.to_string())),
     }

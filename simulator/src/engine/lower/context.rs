@@ -119,6 +119,9 @@ impl<'a> Context<'a> {
         let address = global.address;
         self.globals.push(global);
         self.declarations.push(variable);
-        Ok(Symbol::Global { address })
+        Ok(Symbol::Global {
+            address,
+            constant: variable.space == Space::Const,
+        })
     }
 }

@@ -269,7 +269,7 @@ impl<'a> Builder<'a, '_> {
         at: Position,
     ) -> Result<Field> {
         match symbol {
-            Symbol::Global { address } => {
+            Symbol::Global { address, .. } => {
                 Ok(self.constant(address.wrapping_add(offset as u64), Width::W64))
             }
             Symbol::Shared { address } => {

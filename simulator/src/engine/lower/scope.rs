@@ -30,8 +30,8 @@ pub(crate) enum Symbol<'a> {
     Local { offset: u32 },
     /// A shared variable: its address in shared memory.
     Shared { address: u32 },
-    /// A global or constant variable.
-    Global { address: u64 },
+    /// A global or (then true) constant variable.
+    Global { address: u64, constant: bool },
     /// A function of the module.
     Function(u32),
     /// A function of the device runtime.

@@ -159,7 +159,7 @@ fn symbol_address<'a>(
     find: &dyn Fn(&str) -> Option<Symbol<'a>>,
 ) -> Result<u64> {
     match find(name) {
-        Some(Symbol::Global { address }) => Ok(address),
+        Some(Symbol::Global { address, .. }) => Ok(address),
         Some(Symbol::Function(number)) => Ok(windows::FUNCTIONS + u64::from(number) * 16),
         Some(Symbol::Shared { address }) => {
             Ok(u64::from(address) + if generic { windows::SHARED } else { 0 })

@@ -5,7 +5,7 @@ use warpsmith_isa::Refusal;
 use warpsmith_isa::phrases::PHRASES;
 
 use super::cells::Cell;
-use super::known::{KNOWN, Known};
+use super::known::Known;
 use super::verdicts::Verdicts;
 
 /// Where the tables and ptxas agree, and where not.
@@ -34,11 +34,11 @@ impl Comparison {
         Comparison::new(99.5, &[])
     }
 
-    /// A comparison of instructions with a fault.
-    pub fn of_faults(all: bool) -> Comparison {
+    /// A comparison of instructions with a fault, of all of them or of a part.
+    pub fn of_faults(least_same_words: f64, known: &'static [Known], all: bool) -> Comparison {
         Comparison {
             complete: all,
-            ..Comparison::new(93.0, KNOWN)
+            ..Comparison::new(least_same_words, known)
         }
     }
 

@@ -10,7 +10,7 @@ mod verdicts;
 use anyhow::{Context, Result, bail};
 use std::process::ExitCode;
 use warpsmith_builder::ptxas::Ptxas;
-use warpsmith_isa::sample::faults::{self, Sieve};
+use warpsmith_isa::sample::faults::{self, Faults, Sieve};
 use warpsmith_isa::sample::{self, Reading, Sample};
 
 use comparison::Comparison;
@@ -55,10 +55,26 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         samples[index].refusal(version, target)
     });
     add_pairs(&ptxas, &mut comparison)?;
-    let mut faults = Comparison::of_faults(options.all);
-    add_faults(&ptxas, &mut faults, options.all)?;
-    let alike = [comparison.report(), faults.report()];
-    Ok(if alike == [true; 2] {
+    let sieve = |number| match options.all {
+        true => Sieve::ALL,
+        false => Sieve::one_in(number),
+    };
+    let mut modifiers = Comparison::of_faults(93.0, known::MODIFIERS, options.all);
+    add_faults(
+        &ptxas,
+        &mut modifiers,
+        "modifiers",
+        faults::modifiers(sieve(24)),
+    )?;
+    let mut operands = Comparison::of_faults(79.0, known::OPERANDS, options.all);
+    add_faults(
+        &ptxas,
+        &mut operands,
+        "operands",
+        faults::operands(sieve(12)),
+    )?;
+    let alike = [comparison, modifiers, operands].map(|comparison| comparison.report());
+    Ok(if alike == [true; 3] {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -86,24 +102,19 @@ fn add_pairs(ptxas: &Ptxas, comparison: &mut Comparison) -> Result<()> {
     Ok(())
 }
 
-/// One of how many faults in modifiers is checked unless all are.
-const MODIFIERS: u64 = 24;
-
 /// Compares the verdicts on instructions with a fault.
-fn add_faults(ptxas: &Ptxas, comparison: &mut Comparison, all: bool) -> Result<()> {
-    let part = |number| {
-        if all {
-            Sieve::ALL
-        } else {
-            Sieve::one_in(number)
-        }
-    };
-    for (cell, statements) in faults::modifiers(part(MODIFIERS)) {
+fn add_faults(
+    ptxas: &Ptxas,
+    comparison: &mut Comparison,
+    what: &str,
+    faults: Faults,
+) -> Result<()> {
+    for (cell, statements) in faults {
         let statements: Vec<&str> = statements.iter().map(String::as_str).collect();
         let readings: Vec<Reading<'_>> = statements.iter().map(|text| Reading::new(text)).collect();
         let verdicts = Verdicts::ask(ptxas, &statements, &[cell])?;
         println!(
-            "{} instructions with changed modifiers, for {}",
+            "{} instructions with changed {what}, for {}",
             statements.len(),
             cell.1
         );

@@ -1,0 +1,331 @@
+//! Whether the operands of an instruction are what a form takes, and what ptxas says if they are not.
+
+use crate::effect::{BarrierAction, ObjectUse, Space};
+use crate::matched::{Match, space_named};
+use crate::operand::{
+    Base, Count, Elements, Operand, Presence, Role, Shape, Symbol, is_float, type_bits,
+};
+use crate::refusal::Refusal;
+
+impl Match {
+    /// Whether operands of these shapes are what it takes.
+    pub fn fits(&self, shapes: &[Shape<'_>]) -> bool {
+        self.misfit(shapes).is_none()
+    }
+
+    /// What is wrong with operands of these shapes.
+    pub fn misfit(&self, shapes: &[Shape<'_>]) -> Option<Misfit> {
+        let is_free =
+            |operand: &Operand| operand.presence == Presence::Optional && operand.with.is_empty();
+        let optional = self.operands().filter(|operand| is_free(operand)).count();
+        let most = self.operands().count();
+        if shapes.len() > most || shapes.len() + optional < most {
+            return Some(Misfit::Count {
+                least: most - optional,
+                most,
+            });
+        }
+        // Optional operands are left out from the end.
+        let mut given = optional + shapes.len() - most;
+        let mut number = 0;
+        for operand in self.operands() {
+            if is_free(operand) {
+                if given == 0 {
+                    continue;
+                }
+                given -= 1;
+            }
+            if !self.fits_operand(operand, shapes[number]) {
+                return Some(Misfit::Operand { number, operand });
+            }
+            number += 1;
+        }
+        None
+    }
+
+    /// What ptxas says of operands that do not fit: of their number, or of one of this shape.
+    pub fn refusal(&self, misfit: &Misfit, shapes: &[Shape<'_>]) -> Refusal<'static> {
+        let instruction = self.name();
+        let Misfit::Operand { number, operand } = *misfit else {
+            return Refusal::ArgumentsMismatch(instruction);
+        };
+        let ty = self.type_of(operand);
+        let is_variable = |symbol: Symbol| matches!(symbol, Symbol::Variable(_));
+        match (shapes[number], operand.role) {
+            (Shape::Integer(_), Role::Destination) if !is_float(ty) => {
+                Refusal::ResultRequired(instruction)
+            }
+            (Shape::Float(_), Role::Destination) if matches!(ty, "f32" | "f64") => {
+                Refusal::ResultRequired(instruction)
+            }
+            (Shape::Vector(_, Elements::Registers(_, true)), Role::Source) => Refusal::SinkInSource,
+            (Shape::Vector(_, Elements::Mixed), _) => Refusal::MixedVector,
+            (Shape::Pair, Role::Source) => Refusal::Syntax("|"),
+            (Shape::Sink, Role::Source) => Refusal::Syntax("_"),
+            (Shape::Symbol(symbol), Role::Destination) if is_variable(symbol) => {
+                Refusal::RegisterRequired {
+                    number,
+                    instruction,
+                }
+            }
+            // Types are compared first.
+            (Shape::Special(found), Role::Source | Role::Destination)
+                if self.fits_register(operand, ty, found) =>
+            {
+                Refusal::SpecialRegister(instruction)
+            }
+            (Shape::Vector(_, Elements::Registers(found, _)), Role::Source | Role::Destination)
+                if self.fits_register(operand, ty, found) =>
+            {
+                match operand.count {
+                    Count::One => Refusal::VectorOperand(instruction),
+                    _ => Refusal::VectorSize(instruction),
+                }
+            }
+            (Shape::Address(0, Base::Register(found)), Role::Source | Role::Destination)
+                if operand.count == Count::One && self.fits_register(operand, ty, found) =>
+            {
+                Refusal::RegisterRequired {
+                    number,
+                    instruction,
+                }
+            }
+            (Shape::Sink, Role::Destination) => Refusal::DiscardedResult(instruction),
+            (Shape::Negated, Role::Source) => Refusal::NegatedOperand(instruction),
+            (Shape::Symbol(symbol), Role::Source)
+                if is_variable(symbol) && !operand.is_constant() =>
+            {
+                Refusal::RegisterRequired {
+                    number,
+                    instruction,
+                }
+            }
+            (Shape::Integer(value), Role::Source)
+                if !operand.takes(value) && operand.values != "-" && !is_float(ty) =>
+            {
+                Refusal::ValueOutOfRange {
+                    number,
+                    value: value as i64,
+                    values: operand.values,
+                    instruction,
+                }
+            }
+            (Shape::Address(_, Base::Absolute), Role::Address) => Refusal::ImmediateAddress,
+            (Shape::Address(_, Base::Symbol(symbol)), Role::Address) if is_variable(symbol) => {
+                Refusal::SpaceMismatch(instruction)
+            }
+            _ => Refusal::ArgumentsMismatch(instruction),
+        }
+    }
+
+    fn fits_operand(&self, operand: &Operand, shape: Shape<'_>) -> bool {
+        let ty = self.type_of(operand);
+        let count = self.count_of(operand);
+        match (shape, operand.role) {
+            (Shape::Unknown, _) => true,
+            (Shape::Address(parts, base), Role::Address) => {
+                (parts > 0) != operand.inside.is_empty() && self.fits_base(operand, base)
+            }
+            (_, Role::Address) | (Shape::Address(..), _) => false,
+            _ if ty == "label" => matches!(shape, Shape::Symbol(Symbol::Label | Symbol::Unknown)),
+            _ if ty == "symbol" => match shape {
+                Shape::Symbol(Symbol::Function) => operand.name == "func",
+                Shape::Symbol(Symbol::Label) => operand.name != "func",
+                Shape::Symbol(Symbol::Unknown) => true,
+                _ => false,
+            },
+            _ if ty == "list" => matches!(shape, Shape::List),
+            (Shape::List, _) => false,
+            (Shape::Pair, _) => operand.pair != Presence::Absent,
+            (_, _) if operand.pair == Presence::Required => false,
+            (Shape::Vector(found, elements), _) => {
+                count.is_none_or(|count| {
+                    count == found && (count > 1 || operand.count != Count::One)
+                }) && self.fits_elements(operand, ty, elements)
+            }
+            // A vector register stands for its parts.
+            (Shape::Register(""), _) => true,
+            _ if matches!(operand.count, Count::Exactly(_) | Count::Any)
+                || count.is_some_and(|count| count > 1) =>
+            {
+                false
+            }
+            _ if operand.name == "_" => shape == Shape::Sink,
+            (Shape::Sink, Role::Destination) => {
+                // Where the result may be discarded.
+                matches!(self.form.opcode, "setp" | "atom" | "match")
+                    || self.form.opcode == "mbarrier"
+                        && !self
+                            .form
+                            .barrier
+                            .is_none_or(|action| action != BarrierAction::Arrive)
+                    || self.form.opcode == "lop3"
+            }
+            (Shape::Sink, _) => false,
+            (Shape::Not, _) => operand.negatable && type_bits(ty) == 1,
+            (Shape::Negated, _) => self.form.opcode == "vmad" && operand.role == Role::Source,
+            (
+                Shape::Special(_)
+                | Shape::Integer(_)
+                | Shape::Float(_)
+                | Shape::Symbol(_)
+                | Shape::Offset,
+                Role::Destination,
+            ) => false,
+            (Shape::Special(found), _) => {
+                // Nothing but a move reads a special register.
+                matches!(self.form.opcode, "mov" | "cvt")
+                    && operand.values.is_empty()
+                    && (found.is_empty()
+                        || matches!((type_bits(ty), type_bits(found)), (16, 32))
+                        || self.fits_register(operand, ty, found))
+                    && !is_float(ty)
+            }
+            (Shape::Integer(value), _) => operand.takes(value) && !is_float(ty),
+            (Shape::Float(single), _) => match ty {
+                "any" | "f32" | "f64" => true,
+                "b32" => single,
+                "b64" => self.form.opcode == "mov",
+                _ => false,
+            },
+            // Nothing but a move takes an address or a function.
+            (
+                Shape::Symbol(Symbol::Variable(_) | Symbol::Function | Symbol::Unknown)
+                | Shape::Offset,
+                _,
+            ) => ty == "any" || self.form.opcode == "mov" && matches!(type_bits(ty), 32 | 64),
+            (Shape::Symbol(Symbol::Label), _) => ty == "any",
+            (Shape::Register(_), _) if operand.is_constant() => false,
+            (Shape::Register(found), _) => self.fits_register(operand, ty, found),
+        }
+    }
+
+    /// Whether the base of an address is what the instruction takes.
+    fn fits_base(&self, operand: &Operand, base: Base<'_>) -> bool {
+        match base {
+            Base::Unknown | Base::Symbol(Symbol::Unknown) => true,
+            Base::Register(ty) => {
+                ty.is_empty() || matches!(type_bits(ty), 32 | 64) && !is_float(ty)
+            }
+            Base::Absolute => self.space_at(operand) == Space::Local,
+            Base::Symbol(Symbol::Variable(found)) => match self.space_at(operand) {
+                Space::Generic => matches!(found, Space::Global | Space::Local | Space::Shared),
+                Space::Shared | Space::SharedCluster => found == Space::Shared,
+                space => found == space,
+            },
+            Base::Symbol(Symbol::Function | Symbol::Label) => false,
+        }
+    }
+
+    /// The state space that an address belongs to.
+    fn space_at(&self, operand: &Operand) -> Space {
+        let mut accesses = self.form.accesses.iter();
+        match accesses.find(|access| access.address == operand.name) {
+            // A barrier is in shared memory.
+            Some(access) if access.object != ObjectUse::Data => Space::Shared,
+            Some(access) => self.resolve(access).effect.space,
+            None => self.words().find_map(space_named).unwrap_or(Space::Generic),
+        }
+    }
+
+    fn fits_elements(&self, operand: &Operand, ty: &str, elements: Elements<'_>) -> bool {
+        let source = operand.role == Role::Source;
+        match elements {
+            Elements::Unknown => true,
+            Elements::Registers(_, true) if source => false,
+            Elements::Registers("", _) => true,
+            Elements::Registers(found, _) => self.fits_register(operand, ty, found),
+            Elements::Partly(found) => source && self.fits_register(operand, ty, found),
+            Elements::Integers => {
+                source
+                    && !is_float(ty)
+                    && matches!(
+                        self.form.opcode,
+                        "st" | "atom" | "red" | "mov" | "multimem" | "sust"
+                    )
+            }
+            Elements::Floats => {
+                source && (matches!(ty, "f32" | "f64") || ty.starts_with('b') && !is_float(ty))
+            }
+            Elements::Mixed => false,
+        }
+    }
+
+    fn fits_register(&self, operand: &Operand, ty: &str, found: &str) -> bool {
+        let (wanted, has) = (type_bits(ty), type_bits(found));
+        if wanted == 0 || has == 0 {
+            return true;
+        }
+        let wanted = match (operand.ty.trim_end_matches('+'), wanted) {
+            ("2x", bits) => bits * 2,
+            // The narrowest registers have 16 bits; 8-bit ones hold 8-bit values.
+            (_, 8) => 8,
+            (_, bits) => bits,
+        };
+        let untyped = |name: &str| name.starts_with('b') && !name.starts_with("bf");
+        if operand.ty.ends_with('+') && has > wanted || wanted == 8 {
+            // Narrow values have their place in wider registers where the form says so.
+            let whole = wanted > 1 && has > 1 && !is_float(ty);
+            return whole
+                && (untyped(ty) || !is_float(found))
+                && (has == wanted || operand.ty.ends_with('+'));
+        }
+        if has != wanted {
+            return false;
+        }
+        if !operand.is_of_instruction() {
+            // The type does not follow from the instruction's: it is meant.
+            return match ty {
+                "f32" | "f64" | "f16" | "f16x2" | "bf16" | "bf16x2" => {
+                    untyped(found) || found == ty
+                }
+                _ => !is_float(found),
+            };
+        }
+        match (ty, found) {
+            _ if untyped(found) || found == ty => true,
+            _ if untyped(ty) => true,
+            // A pair of halves is as good as any 32 bits, but not for floating-point types.
+            (_, "f16x2") => !is_float(ty),
+            _ => !is_float(ty) && !is_float(found),
+        }
+    }
+}
+
+/// Of several forms the one that takes the most operands from the first on, and what is wrong with the next.
+pub fn closest<'m>(
+    forms: impl IntoIterator<Item = &'m Match>,
+    shapes: &[Shape<'_>],
+) -> Option<(&'m Match, Misfit)> {
+    let progress = |misfit: &Misfit| match *misfit {
+        Misfit::Count { .. } => 0,
+        Misfit::Operand { number, .. } => number + 1,
+    };
+    let mut best: Option<(&Match, Misfit)> = None;
+    for form in forms {
+        let misfit = form.misfit(shapes)?;
+        if best.is_none_or(|(_, other)| progress(&misfit) > progress(&other)) {
+            best = Some((form, misfit));
+        }
+    }
+    best
+}
+
+/// What is wrong with the operands of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub enum Misfit {
+    /// There are too many or too few.
+    Count {
+        /// The least that it takes.
+        least: usize,
+        /// The most that it takes.
+        most: usize,
+    },
+    /// One is of another kind or type.
+    Operand {
+        /// Its number, from 0.
+        number: usize,
+        /// What it should be.
+        operand: &'static Operand,
+    },
+}
