@@ -1,7 +1,7 @@
 //! The checker of one cluster's shared memory, as the engine sees it.
 
 use rustc_hash::FxHashMap;
-use warpsmith_isa::effect::{Proxy, Scope};
+use warpsmith_isa::effect::{ObjectUse, Proxy, Scope};
 
 use super::access::{
     Access, AccessClass, Finding, GlobalSynchronisation, Performer, ThreadAccess, Values,
@@ -164,6 +164,9 @@ impl SharedMemory {
     /// operations happen, for an access that does not synchronise by itself.
     pub fn synchronise(&mut self, access: &Access<'_>) {
         if let Some(races) = &mut self.races {
+            if access.object == ObjectUse::Mbarrier && !access.synchronises {
+                races.in_flight.end_counted_at(access);
+            }
             let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
             let lanes = (access.block, access.warp, access.mask);
             races.order.synchronise(lanes, locations, access.class());
