@@ -349,6 +349,14 @@ impl Match {
     }
 }
 
+impl Match {
+    /// Whether what it [orders](Match::fence) says what this modifier does.
+    pub fn is_in_fence(&self, word: &str) -> bool {
+        self.form.fence
+            && (word == "gl" || order_named(word).is_some() || scope_named(word).is_some())
+    }
+}
+
 /// What is wrong with the operands of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Misfit {
