@@ -1,7 +1,8 @@
 //! A device build: what is remembered of an earlier one, else cargo for the GPU and the PTX linker.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::builtins;
@@ -34,6 +35,9 @@ pub struct PtxOutput {
     /// What was compiled: names of kernels, and `common functions` and `common variables` for what kernels have in common. All else was in
     /// the cache.
     pub compiled: Vec<String>,
+    /// Whether the kernels do not compile, and the compilation of the package for the host reports why: see
+    /// [`CudaBuilder::build`](crate::CudaBuilder::build). The text is a comment then.
+    pub deferred: bool,
 }
 
 impl PtxOutput {
@@ -64,6 +68,7 @@ pub(crate) fn build(
             warnings,
             rebuilt: false,
             compiled: Vec::new(),
+            deferred: false,
         });
     }
     let started = SystemTime::now();
@@ -116,6 +121,7 @@ pub(crate) fn build(
         warnings: built.warnings,
         rebuilt: true,
         compiled,
+        deferred: false,
     })
 }
 
@@ -194,6 +200,7 @@ fn compile(
     let mut invocation = Invocation::new(toolchain, manifest, &target);
     invocation.rustflags = options.rustflags(sysroot);
     invocation.debug_assertions = options.debug_assertions;
+    invocation.workspace_folder = workspace.parent().unwrap_or(&workspace).to_path_buf();
     if !options.default_features {
         invocation.arguments.push("--no-default-features".into());
     }
@@ -215,7 +222,14 @@ fn compile(
         ));
         invocation.folder = package.clone();
     }
-    let built = invocation.run()?;
+    let built = invocation.run().map_err(|error| {
+        // Only there it makes a difference (see `deferred`).
+        if environment::build_script_package().is_some() {
+            invocation.compare_with_host(error)
+        } else {
+            error
+        }
+    })?;
     if !built.new_registry_units.is_empty() {
         let _ = shared_units::keep(&target, &shared, &built.new_registry_units);
     }
@@ -224,6 +238,23 @@ fn compile(
         workspace: workspace.parent().unwrap_or(&workspace).to_path_buf(),
         _lock: lock,
     })
+}
+
+/// The PTX files that this build script has written.
+static WRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// In a build script: tells those who read cargo's messages (`cargo xtask build-ptx`) where the PTX is.
+pub(crate) fn tell_written(path: &Path) {
+    let Some(package) = environment::build_script_package() else {
+        return;
+    };
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    written.push(package.join(path).display().to_string());
+    println!(
+        "cargo::rustc-env={}={}",
+        environment::PTX_FILES,
+        written.join("\t")
+    );
 }
 
 /// In a build script: names every file whose change must run it again.

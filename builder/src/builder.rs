@@ -6,6 +6,7 @@ use crate::admission;
 use crate::arch::{Arch, PtxVersion};
 use crate::build::{self, PtxOutput};
 use crate::cache;
+use crate::deferred;
 use crate::error::BuildError;
 use crate::options::{AfterPanic, DebugInfo, KernelSource, Options, PanicStrategy};
 use crate::toolchain::Toolchain;
@@ -176,12 +177,33 @@ impl CudaBuilder {
     /// which files to watch.
     ///
     /// When no input has changed since the last build with the same options, the PTX comes from the cache.
+    ///
+    /// # Errors that the host's compilation reports
+    ///
+    /// A build script that fails keeps cargo from compiling the package, and then `cargo check` and rust-analyzer have nothing to
+    /// say about any of its files. So in a build script whose [`CudaBuilder::copy_to`] leads into `OUT_DIR`, errors in the kernels'
+    /// source are left to the compilation of the package for the host: those that rustc finds there by itself, and others (an
+    /// instruction that the architecture lacks, say) by `#[kernel]`, which reports them at their place. `build` returns `Ok` with
+    /// [`PtxOutput::deferred`] set, the file holds a comment, and cargo is told to link a library that does not exist, so that
+    /// nothing with these kernels in it can be built. Errors without a place in the kernels' source, or in a kernel crate's if
+    /// rustc does not find them for the host, are an `Err` here, too.
+    ///
+    /// # Errors
+    ///
+    /// See [`BuildError`].
     pub fn build(self) -> Result<PtxOutput, BuildError> {
         let toolchain = Toolchain::find()?;
         admission::admit(&toolchain)?;
-        let output = build::build(&toolchain, &self.kernels, &self.options)?;
+        let output = match build::build(&toolchain, &self.kernels, &self.options) {
+            Ok(output) => output,
+            Err(error) => {
+                return deferred::defer(&self.kernels, self.copy_to.as_deref(), &error)
+                    .ok_or(error);
+            }
+        };
         if let Some(path) = &self.copy_to {
             cache::write_atomically(path, output.ptx.as_bytes())?;
+            build::tell_written(path);
         }
         build::tell_cargo(&output.sources);
         Ok(output)

@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 
 use crate::environment;
 use crate::error::{BuildError, IoContext};
+use crate::hints;
+use crate::rustc_error::RustcError;
 use crate::shared_units::unit_of;
 use crate::sources::SourceLists;
 use crate::toolchain::tested::{self, Standing};
@@ -39,6 +41,8 @@ pub(crate) struct Invocation<'a> {
     target_folder: PathBuf,
     /// Where cargo runs, and so whose configuration it reads.
     pub folder: PathBuf,
+    /// The workspace's folder, where cargo runs rustc.
+    pub workspace_folder: PathBuf,
     /// Passed to rustc for every device crate.
     pub rustflags: Vec<String>,
     /// Extra arguments of cargo.
@@ -103,6 +107,7 @@ impl<'a> Invocation<'a> {
             manifest: manifest.to_path_buf(),
             target_folder: target_folder.to_path_buf(),
             folder: manifest.parent().unwrap_or(Path::new(".")).to_path_buf(),
+            workspace_folder: PathBuf::new(),
             rustflags: Vec::new(),
             arguments: Vec::new(),
             last_crate_flags: Vec::new(),
@@ -183,7 +188,8 @@ impl<'a> Invocation<'a> {
             text
         });
         let mut built = Built::default();
-        let mut errors = String::new();
+        let mut diagnostics = String::new();
+        let mut errors = Vec::new();
         let mut kernel_crate = None;
         let mut cause = None;
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
@@ -216,12 +222,23 @@ impl<'a> Invocation<'a> {
                         }
                         _ => {}
                     }
+                    errors.extend(RustcError::read(
+                        &message["message"],
+                        &self.workspace_folder,
+                    ));
                     if is_error {
-                        &mut errors
+                        &mut diagnostics
                     } else {
                         &mut built.warnings
                     }
                     .push_str(rendered);
+                    if let Some(hint) = message["message"]["message"]
+                        .as_str()
+                        .filter(|_| is_error)
+                        .and_then(hints::hint)
+                    {
+                        diagnostics += &format!("help: {hint}\n\n");
+                    }
                 }
                 Some("build-script-executed") => {
                     built.sources.note_script(&message);
@@ -269,11 +286,48 @@ impl<'a> Invocation<'a> {
             built.archives.extend(kernel_crate);
             return Ok(built);
         }
-        let diagnostics = if errors.is_empty() { stderr } else { errors };
+        if diagnostics.is_empty() {
+            diagnostics = stderr;
+        }
         Err(BuildError::Rustc {
             diagnostics: diagnostics.trim_end().to_owned(),
+            errors,
             hint: self.hint(cause),
         })
+    }
+
+    /// Notes which of rustc's errors the host's compilation of the same source has, too: `cargo check` for the host. If that cannot
+    /// run, none is noted.
+    pub fn compare_with_host(&self, mut error: BuildError) -> BuildError {
+        let BuildError::Rustc { errors, .. } = &mut error else {
+            return error;
+        };
+        let mut command = clean_cargo(self.toolchain);
+        command
+            .current_dir(&self.folder)
+            .args(["check", "--lib", "--message-format=json", "--manifest-path"])
+            .arg(&self.manifest)
+            .arg("--target-dir")
+            .arg(&self.target_folder)
+            .args(&self.arguments)
+            .env("RUSTC", &self.toolchain.rustc)
+            .stdin(Stdio::null());
+        let Ok(output) = command.output() else {
+            return error;
+        };
+        let on_host: Vec<RustcError> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter(|message| message["reason"] == "compiler-message")
+            .filter_map(|message| RustcError::read(&message["message"], &self.workspace_folder))
+            .collect();
+        for error in errors {
+            error.on_host = on_host.iter().any(|other| {
+                (&error.code, &error.message, &error.location)
+                    == (&other.code, &other.message, &other.location)
+            });
+        }
+        error
     }
 
     /// What to do about a failed compilation, where there is something to say that rustc does not.
@@ -329,6 +383,7 @@ pub(crate) fn workspace_of(toolchain: &Toolchain, manifest: &Path) -> Result<Pat
         let diagnostics = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(BuildError::Rustc {
             diagnostics,
+            errors: Vec::new(),
             hint: None,
         });
     }

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 /// Variables whose change makes cargo run a build script again that builds kernels.
 pub(crate) const RERUN_IF_CHANGED: [&str; 2] = ["WARPSMITH_CACHE", "RUSTUP_TOOLCHAIN"];
 
+/// What a build script sets for its package: the PTX files that it has written, with tabs between.
+pub const PTX_FILES: &str = "WARPSMITH_PTX_FILES";
+
 /// The rustc to ask: `$RUSTC` (cargo sets it for build scripts), else `rustc`.
 pub(crate) fn rustc() -> OsString {
     set("RUSTC").unwrap_or_else(|| "rustc".into())
@@ -48,6 +51,11 @@ pub(crate) fn build_script_package() -> Option<PathBuf> {
         .iter()
         .all(|variable| std::env::var_os(variable).is_some());
     path("CARGO_MANIFEST_DIR").filter(|_| is_build_script)
+}
+
+/// `$OUT_DIR` of a build script.
+pub(crate) fn out_folder() -> Option<PathBuf> {
+    path("OUT_DIR")
 }
 
 /// Variables of an outer cargo, clippy or coverage tool that change what an inner cargo does.

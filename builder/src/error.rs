@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::arch::{Arch, PtxVersion};
+use crate::rustc_error::RustcError;
 
 /// A failed device build.
 ///
@@ -15,6 +16,8 @@ pub enum BuildError {
     Rustc {
         /// What rustc and cargo wrote.
         diagnostics: String,
+        /// The errors among that.
+        errors: Vec<RustcError>,
         /// What to do, where we know better than rustc.
         hint: Option<String>,
     },
@@ -38,23 +41,8 @@ pub enum BuildError {
         crates: Vec<String>,
     },
     /// A kernel uses something that the architecture does not have.
-    #[error(
-        "`{feature}` needs {needs}, and this build is for {arch}{}: build with `.arch(..)` of {needs}, or keep the call away \
-         from {arch} with `#[cfg(warpsmith_arch_at_least = \"..\")]`",
-        used_text(.used_by, .location)
-    )]
-    ArchLacks {
-        /// The instruction or feature.
-        feature: String,
-        /// The architecture that has it.
-        needs: String,
-        /// The build's architecture.
-        arch: Arch,
-        /// The function that uses it.
-        used_by: Option<String>,
-        /// Where.
-        location: Option<SourceLine>,
-    },
+    #[error("{0}")]
+    ArchLacks(Box<ArchLacks>),
     /// A PTX version was asked for that lacks what a kernel uses or what the architecture needs.
     #[error(
         "PTX {asked} was asked for, and {reason} needs PTX {needs}: leave out `.ptx_version(..)`, or raise it"
@@ -100,18 +88,59 @@ pub enum BuildError {
     Setup(String),
 }
 
-/// A line of a source file.
+/// A place in a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceLine {
+pub struct SourceLocation {
     /// The file's path, as the compiler was given it.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
 }
 
-impl std::fmt::Display for SourceLine {
+impl std::fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column != 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// Something that the architecture of a build does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArchLacks {
+    /// The instruction or feature.
+    pub feature: String,
+    /// The library's function that has it, where the user's code calls one.
+    pub called: Option<String>,
+    /// The architecture that has it.
+    pub needs: String,
+    /// The build's architecture.
+    pub arch: Arch,
+    /// The function that uses it.
+    pub used_by: Option<String>,
+    /// Where.
+    pub location: Option<SourceLocation>,
+}
+
+impl std::fmt::Display for ArchLacks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(called) = &self.called {
+            write!(f, "`{called}` (`{}`)", self.feature)?;
+        } else {
+            write!(f, "`{}`", self.feature)?;
+        }
+        let (needs, arch) = (&self.needs, self.arch);
+        write!(
+            f,
+            " needs {needs}, and this build is for {arch}{}: build with `.arch(..)` of {needs}, or keep the call away from {arch} \
+             with `#[cfg(warpsmith_arch_at_least = \"..\")]`",
+            used_text(&self.used_by, &self.location)
+        )
     }
 }
 
@@ -124,7 +153,7 @@ pub struct Untranslatable {
     /// The function in the source.
     pub function: Option<String>,
     /// Where.
-    pub location: Option<SourceLine>,
+    pub location: Option<SourceLocation>,
     /// LLVM's instruction, where it was found.
     pub instruction: Option<String>,
     /// Why not.
@@ -168,12 +197,12 @@ pub struct UnresolvedSymbol {
     /// The function that uses it.
     pub used_by: Option<String>,
     /// Where.
-    pub location: Option<SourceLine>,
+    pub location: Option<SourceLocation>,
     /// What to do about it.
     pub remedy: String,
 }
 
-fn used_text(used_by: &Option<String>, location: &Option<SourceLine>) -> String {
+fn used_text(used_by: &Option<String>, location: &Option<SourceLocation>) -> String {
     let mut text = String::new();
     if let Some(function) = used_by {
         text += &format!(" (used by `{function}`");
@@ -185,15 +214,20 @@ fn used_text(used_by: &Option<String>, location: &Option<SourceLine>) -> String 
     text
 }
 
-fn unresolved_text(symbols: &[UnresolvedSymbol]) -> String {
-    let lines = symbols.iter().map(|s| {
-        format!(
+impl std::fmt::Display for UnresolvedSymbol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
             "unresolved symbol `{}`{}\n  {}",
-            s.symbol,
-            used_text(&s.used_by, &s.location),
-            s.remedy
+            self.symbol,
+            used_text(&self.used_by, &self.location),
+            self.remedy
         )
-    });
+    }
+}
+
+fn unresolved_text(symbols: &[UnresolvedSymbol]) -> String {
+    let lines = symbols.iter().map(ToString::to_string);
     lines.collect::<Vec<_>>().join("\n")
 }
 

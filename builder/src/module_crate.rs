@@ -93,7 +93,7 @@ fn take_lock_file(workspace: &Path, folder: &Path) -> Result<(), BuildError> {
 }
 
 /// The module's name and all its files.
-fn files_of(module: &Path) -> Result<(String, Vec<PathBuf>), BuildError> {
+pub(crate) fn files_of(module: &Path) -> Result<(String, Vec<PathBuf>), BuildError> {
     let stem = module
         .file_stem()
         .map(|s| s.to_string_lossy().into_owned())

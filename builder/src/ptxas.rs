@@ -7,6 +7,7 @@ use crate::arch::Arch;
 use crate::cache;
 use crate::environment;
 use crate::error::{BuildError, IoContext};
+use crate::names;
 use crate::nvidia_tools;
 
 /// A `ptxas` program.
@@ -121,14 +122,15 @@ impl Ptxas {
                 .filter(is_warning)
                 .map(|l| l.split_once(": ").map_or(l, |(_, w)| w).to_owned());
             return Ok(PtxasReport {
-                warnings: warnings.collect(),
+                warnings: warnings
+                    .map(|warning| names::demangle_words(&warning))
+                    .collect(),
                 kernels: parse(&text),
             });
         }
         let reason: Vec<&str> = text.lines().filter(|l| !l.contains("info")).collect();
         Err(BuildError::Ptxas {
-            message: reason
-                .join("\n")
+            message: names::demangle_words(&reason.join("\n"))
                 .replace(&*input.to_string_lossy(), "kernels.ptx"),
         })
     }

@@ -10,8 +10,6 @@
 //! update them atomically. Both hold the cluster's barrier before (the neighbour has started, and filled its array) and
 //! after (no block ends or writes while others still read). [`map_shared`] is the raw instruction.
 
-#![cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
-
 macro_rules! registers {
     ($($(#[$doc:meta])* $name:ident = $register:literal;)*) => {$(
         $(#[$doc])*

@@ -159,20 +159,55 @@ macro_rules! approximations {
                 /// ```
                 fn $name(self, $($argument: Self),*) -> Self;
             )*
+
+            /// e to the power of `self`: [`exp2_approx`](Self::exp2_approx) of `self * log2(e)`, CUDA C++'s `__expf()`. The error
+            /// grows with the size of `self`: 2 + |1.173 x| units in the last place. Any arch.
+            ///
+            /// Becomes `mul.rn.f32`, `ex2.approx.f32`.
+            ///
+            /// ```no_run
+            /// use warpsmith_device::float::FloatApprox;
+            /// let y: f32 = 0.5f32.exp_approx();
+            /// # let _ = y;
+            /// ```
+            fn exp_approx(self) -> Self;
+
+            /// The natural logarithm: [`log2_approx`](Self::log2_approx) times `ln(2)`, CUDA C++'s `__logf()`. Any arch.
+            ///
+            /// Becomes `lg2.approx.f32`, `mul.rn.f32`.
+            ///
+            /// ```no_run
+            /// use warpsmith_device::float::FloatApprox;
+            /// let y: f32 = 0.5f32.ln_approx();
+            /// # let _ = y;
+            /// ```
+            fn ln_approx(self) -> Self;
         }
 
-        impl FloatApprox for f32 {$(
+        impl FloatApprox for f32 {
+            $(
+                #[inline(always)]
+                fn $name(self, $($argument: f32),*) -> f32 {
+                    on_device! { instruction!(reg32, f32, $ptx, self $(, $argument)*) }
+                }
+            )*
+
             #[inline(always)]
-            fn $name(self, $($argument: f32),*) -> f32 {
-                on_device! { instruction!(reg32, f32, $ptx, self $(, $argument)*) }
+            fn exp_approx(self) -> f32 {
+                (self * core::f32::consts::LOG2_E).exp2_approx()
             }
-        )*}
+
+            #[inline(always)]
+            fn ln_approx(self) -> f32 {
+                self.log2_approx() * core::f32::consts::LN_2
+            }
+        }
     };
 }
 
 approximations! {
     /// `1 / sqrt(self)`, to 2 units in the last place: CUDA C++'s `rsqrtf()`. Any arch.
-    rsqrt() = "rsqrt.approx.f32", "()";
+    rsqrt_approx() = "rsqrt.approx.f32", "()";
     /// The square root, to 1 unit in the last place. Any arch.
     sqrt_approx() = "sqrt.approx.f32", "()";
     /// `1 / self`, to 1 unit in the last place. Any arch.
@@ -181,7 +216,7 @@ approximations! {
     /// ones: CUDA C++'s `__fdividef()`. Any arch.
     div_approx(divisor) = "div.approx.f32", "(2.0)";
     /// `self / divisor`, to 2 units in the last place, for all divisors. Any arch.
-    div_full(divisor) = "div.full.f32", "(2.0)";
+    div_full_approx(divisor) = "div.full.f32", "(2.0)";
     /// 2 to the power of `self`, to 2 units in the last place. Any arch.
     exp2_approx() = "ex2.approx.f32", "()";
     /// The logarithm to base 2, to 2^-22 between 0.5 and 2, to 2 units in the last place elsewhere: CUDA C++'s
@@ -191,47 +226,8 @@ approximations! {
     sin_approx() = "sin.approx.f32", "()";
     /// The cosine, to 2^-20.9 between -pi and pi, and less outside: CUDA C++'s `__cosf()`. Any arch.
     cos_approx() = "cos.approx.f32", "()";
-}
-
-/// The hyperbolic tangent, to a relative 2^-11.
-///
-/// Becomes `tanh.approx.f32`. `sm_75`.
-///
-/// ```no_run
-/// let y: f32 = warpsmith_device::float::tanh_approx(0.5);
-/// # let _ = y;
-/// ```
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "75"))]
-#[inline(always)]
-pub fn tanh_approx(x: f32) -> f32 {
-    on_device! { instruction!(reg32, f32, "tanh.approx.f32", x) }
-}
-
-/// e to the power of `x`: [`exp2_approx`](FloatApprox::exp2_approx) of `x * log2(e)`, CUDA C++'s `__expf()`. The error
-/// grows with the size of `x`: 2 + |1.173 x| units in the last place.
-///
-/// Becomes `mul.rn.f32`, `ex2.approx.f32`. Any arch.
-///
-/// ```no_run
-/// let y: f32 = warpsmith_device::float::exp_approx(0.5);
-/// # let _ = y;
-/// ```
-#[inline(always)]
-pub fn exp_approx(x: f32) -> f32 {
-    (x * core::f32::consts::LOG2_E).exp2_approx()
-}
-
-/// The natural logarithm: [`log2_approx`](FloatApprox::log2_approx) times `ln(2)`, CUDA C++'s `__logf()`.
-///
-/// Becomes `lg2.approx.f32`, `mul.rn.f32`. Any arch.
-///
-/// ```no_run
-/// let y: f32 = warpsmith_device::float::ln_approx(0.5);
-/// # let _ = y;
-/// ```
-#[inline(always)]
-pub fn ln_approx(x: f32) -> f32 {
-    x.log2_approx() * core::f32::consts::LN_2
+    /// The hyperbolic tangent, to a relative 2^-11. Arch: sm_75.
+    tanh_approx() = "tanh.approx.f32", "()";
 }
 
 macro_rules! rounded {

@@ -117,8 +117,10 @@ markers! {
     Out;
     /// `Matrix<T>`. Flat: pointer, rows, columns, stride in elements (each `u32`).
     InMatrix;
-    /// `MatrixOut<T>`. Flat: pointer, rows, columns, stride in elements (each `u32`).
+    /// A view of a matrix that the kernel writes through. Flat: pointer, rows, columns, stride in elements (each `u32`).
     OutMatrix;
+    /// `VolumeOut<T>`. Flat: pointer, depth, rows, columns (each `u32`).
+    OutVolume;
     /// `*const T` or `*mut T` of an unsafe kernel. Flat: pointer.
     RawPtr;
 }

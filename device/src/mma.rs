@@ -21,8 +21,6 @@
 //! A is row-major and B column-major in this sense, always. **All 32 lanes of the warp call the same function**; see
 //! the rules of [`wmma`](crate::wmma). Sums are rounded in an unspecified order.
 
-#![cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
-
 use crate::half::{Bf16x2, F16x2};
 
 /// Nothing, once per register.
@@ -167,7 +165,7 @@ macro_rules! matrix_loads {
     };
 }
 matrix_loads! {
-    load_1 load_1_transposed "x1" (0);
-    load_2 load_2_transposed "x2" (0 1);
-    load_4 load_4_transposed "x4" (0 1 2 3);
+    ldmatrix_x1 ldmatrix_x1_trans "x1" (0);
+    ldmatrix_x2 ldmatrix_x2_trans "x2" (0 1);
+    ldmatrix_x4 ldmatrix_x4_trans "x4" (0 1 2 3);
 }

@@ -12,16 +12,20 @@
 use core::marker::PhantomData;
 
 use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
-use crate::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
+use crate::launch::{In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
 use crate::vector::Lanes;
-use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors};
+use crate::view::{
+    Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,
+    RowPerWarp, Scatter, TilePerBlock, VolumeOut,
+};
 
 /// Plain data whose bytes may cross between host and device.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
     label = "its bytes are copied between host and device, so it has to be plain old data",
     note = "give your struct a fixed layout: `#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`",
-    note = "an output is a view of a slice, for the lifetime of the launch: `PerThread<[T]>`"
+    note = "an output is a view of a slice, for the lifetime of the launch: `PerThread<[T]>`",
+    note = "memory that threads update by atomic operations is `AtomicSlice<u32>`, not a slice of types of `core::sync::atomic`"
 )]
 pub trait Passable: Copy + 'static {}
 impl<T: bytemuck::Pod> Passable for T {}
@@ -39,8 +43,9 @@ impl<T: bytemuck::Pod> Passable for T {}
     message = "a kernel cannot take this parameter",
     label = "its type is none that crosses from the host to the device",
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
-            `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, `AtomicSlice<T>`, \
-            each with the lifetime that the launch gives it"
+            `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
+            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, each with \
+            the lifetime that the launch gives it"
 )]
 pub unsafe trait KernelParameter {
     /// What the launcher knows it by.
@@ -104,6 +109,7 @@ mod form {
     pub const MATRIX: u32 = 7;
     pub const MATRIX_OUT: u32 = 8;
     pub const RAW: u32 = 9;
+    pub const VOLUME_OUT: u32 = 10;
 }
 
 /// What is told of a parameter's flat parameters.
@@ -115,7 +121,7 @@ pub trait Form {
 }
 
 /// A flat parameter that is, or leads to, a `T`, and the extents `E` behind it: none (`()`), a length (`usize`), or rows,
-/// columns and stride (`[u32; 3]`).
+/// columns and stride or depth, rows and columns (`[u32; 3]`).
 pub struct Flat<T, E, const KIND: u32, const FORM: u32, const DIMENSIONS: u32 = 3>(
     PhantomData<fn(T, E)>,
 );
@@ -139,6 +145,20 @@ forms! {
     (): ;
     usize: usize;
     [u32; 3]: u32, u32, u32;
+}
+
+/// The form `F`, for elements `T` that can be stored atomically, word by word.
+pub struct OfWords<T, F>(PhantomData<fn(T, F)>);
+
+impl<T, F: Form> Form for OfWords<T, F> {
+    const ROWS: &'static [[u32; 4]] = {
+        assert!(
+            align_of::<T>().is_multiple_of(4),
+            "`Scatter` takes elements that consist of 4-byte words: smaller ones have no atomic stores"
+        );
+        F::ROWS
+    };
+    const DIMENSIONS: u32 = F::DIMENSIONS;
 }
 
 /// Fails to compile for what cannot cross to the device.
@@ -269,7 +289,7 @@ macro_rules! raw_pointers {
 raw_pointers!(const, mut);
 
 macro_rules! outputs {
-    ($($view:ident<$argument:ty $(, $scope:ident: $scopes:path)?>, $dimensions:literal $(, $bound:path)*;)*) => {$(
+    ($($view:ident<$argument:ty $(, $scope:ident: $scopes:path)?>, $dimensions:literal $(, $bound:path)* $(=> $form:ident)?;)*) => {$(
         // SAFETY: pointer and length of memory that is reached through the view only; the view's numbering is one to one in so
         // many dimensions.
         unsafe impl<T: 'static $(+ $bound)* $(, $scope: $scopes + 'static)?> KernelParameter
@@ -282,7 +302,7 @@ macro_rules! outputs {
             type Third = ();
             type Fourth = ();
             type Argument<'launch> = $view<'launch, $argument $(, $scope)?>;
-            type Form = Flat<T, usize, { kind::WRITTEN }, { form::OUTPUT }, $dimensions>;
+            type Form = outputs!(@form Flat<T, usize, { kind::WRITTEN }, { form::OUTPUT }, $dimensions> $(, $form)?);
 
             #[inline(always)]
             unsafe fn rebuild<'launch>(
@@ -297,27 +317,31 @@ macro_rules! outputs {
             }
         }
     )*};
+    (@form $form:ty) => { $form };
+    (@form $form:ty, $checked:ident) => { $checked<T, $form> };
 }
 outputs! {
     PerThread<[T]>, 1;
     PerThreadVectors<[T]>, 1, Lanes;
     PerThread3d<[T]>, 3;
     PerBlock<[T]>, 3;
+    PerWarp<[T]>, 3;
+    Scatter<[T]>, 3, bytemuck::Pod => OfWords;
     AtomicSlice<T, S: GridScope>, 3, AtomicValue;
 }
 
 macro_rules! matrices {
-    ($($view:ident, $pointer:tt, $marker:ident, $kind:ident, $form:ident, $dimensions:literal;)*) => {$(
+    ($($view:ident $([$($size:ident),*])?, $pointer:tt, $marker:ident, $kind:ident, $form:ident, $dimensions:literal;)*) => {$(
         // SAFETY: pointer and shape of memory that is only read, or reached through the view only, whose numbering is one to one
         // in so many dimensions.
-        unsafe impl<T: 'static> KernelParameter for for<'a> fn($view<'a, T>) {
+        unsafe impl<T: 'static $($(, const $size: usize)*)?> KernelParameter for for<'a> fn($view<'a, T $($(, $size)*)?>) {
             type Marker = $marker<T>;
             type Element = T;
             type First = *$pointer T;
             type Second = u32;
             type Third = u32;
             type Fourth = u32;
-            type Argument<'launch> = $view<'launch, T>;
+            type Argument<'launch> = $view<'launch, T $($(, $size)*)?>;
             type Form = Flat<T, [u32; 3], { kind::$kind }, { form::$form }, $dimensions>;
 
             #[inline(always)]
@@ -327,8 +351,8 @@ macro_rules! matrices {
                 columns: u32,
                 stride: u32,
                 _: &'launch Launch,
-            ) -> $view<'launch, T> {
-                // SAFETY: pointer and shape are a matrix's, for the view alone if it writes, by the function's condition.
+            ) -> Self::Argument<'launch> {
+                // SAFETY: pointer and shape are a matrix's or a volume's, for the view alone if it writes, by the function's condition.
                 unsafe { $view::from_raw_parts(first, rows, columns, stride) }
             }
         }
@@ -337,4 +361,8 @@ macro_rules! matrices {
 matrices! {
     Matrix, const, InMatrix, READ_ONLY, MATRIX, 3;
     MatrixOut, mut, OutMatrix, WRITTEN, MATRIX_OUT, 2;
+    RowPerWarp, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3;
+    RowPerBlock, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3;
+    TilePerBlock [R, C], mut, OutMatrix, WRITTEN, MATRIX_OUT, 2;
+    VolumeOut, mut, OutVolume, WRITTEN, VOLUME_OUT, 3;
 }

@@ -1,11 +1,13 @@
 //! `use warpsmith_device::prelude::*;` at the head of a kernel module.
 
 pub use crate::atomic::{AcqRel, Acquire, Atomic, AtomicSlice, Relaxed, Release, SeqCst, scope};
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub use crate::cluster;
 pub use crate::float::{FloatApprox, FloatExt, FloatRounding};
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::vector::{AsVectors, Vector};
-pub use crate::view::{Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors};
+pub use crate::view::{
+    Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,
+    RowPerWarp, Scatter, TilePerBlock, VolumeOut,
+};
 pub use crate::{arch, block, clock, fence, grid, shared, thread, warp};
 pub use crate::{gpu_assert, gpu_debug_assert, gpu_print, gpu_println, kernel, unroll};

@@ -16,7 +16,7 @@ use core::ops::Deref;
 
 use bytemuck::Pod;
 
-use crate::atomic::{Atomic, AtomicValue, Scope};
+use crate::atomic::{Atomic, AtomicValue, GridScope};
 
 /// A type of a static that the host sets: numbers, atomics, [`Constant`] and [`Plain`] of plain data, and arrays of those.
 ///
@@ -35,7 +35,7 @@ unsafe impl<T: Pod> AnyBytes for Constant<T> {}
 // SAFETY: `Pod` says so.
 unsafe impl<T: Pod> AnyBytes for Plain<T> {}
 // SAFETY: the types that have atomic operations are numbers.
-unsafe impl<T: AtomicValue, S: Scope> AnyBytes for Atomic<T, S> {}
+unsafe impl<T: AtomicValue, S: GridScope> AnyBytes for Atomic<T, S> {}
 // SAFETY: an array is its elements, whose trait says so.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
 

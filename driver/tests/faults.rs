@@ -5,6 +5,7 @@ use common::*;
 
 use warpsmith_abi::fault::{AccessKind, Fault, FaultKind, MemorySpace};
 use warpsmith_driver::fault;
+use warpsmith_testkit::process::{is_child, run_in_child};
 
 const PTX: &core::ffi::CStr = c"
 .version 7.8
@@ -21,6 +22,14 @@ const PTX: &core::ffi::CStr = c"
     ld.param.u64 %rd1, [out];
     mov.u32 %r1, 1;
     st.global.u32 [%rd1+16], %r1;
+    ret;
+}
+.visible .entry collide(.param .u64 out)
+{
+    .reg .b32 %r<2>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    st.global.u32 [%rd1], %r1;
     ret;
 }
 ";
@@ -103,4 +112,37 @@ fn each_context_keeps_its_own_fault() {
         None,
         "the primary context did nothing wrong"
     );
+}
+
+#[test]
+fn a_note_is_printed_once_and_fails_nothing() {
+    if !is_child() {
+        let name = "a_note_is_printed_once_and_fails_nothing";
+        let text = run_in_child(name, &[]).expect_success().text();
+        let notes = text.matches("write different values to the same 4 bytes");
+        let expected = usize::from(gpu() == Backend::Simulator);
+        assert_eq!(notes.count(), expected, "{text}");
+        return;
+    }
+    gpu();
+    let module: CUmodule = get!(cuModuleLoadData(PTX.as_ptr().cast()));
+    let function: CUfunction = get!(cuModuleGetFunction(module, c"collide".as_ptr()));
+    let mut address: u64 = get!(cuMemAlloc_v2(4));
+    let mut parameters: [*mut c_void; 1] = [(&raw mut address).cast()];
+    for _ in 0..3 {
+        ok!(cuLaunchKernel(
+            function,
+            2,
+            1,
+            1,
+            32,
+            1,
+            1,
+            0,
+            null_mut(),
+            parameters.as_mut_ptr(),
+            null_mut()
+        ));
+        ok!(cuCtxSynchronize());
+    }
 }

@@ -310,3 +310,72 @@ fn a_host_function_may_end_its_thread() {
     assert_eq!(counter.load(std::sync::atomic::Ordering::SeqCst), 3);
     ok!(cuStreamDestroy_v2(stream));
 }
+
+/// What a [`slow`] function watches: how many operations were enqueued, how many were executed, how far apart these were at most.
+#[derive(Default)]
+struct Backlog {
+    enqueued: AtomicU32,
+    executed: AtomicU32,
+    most: AtomicU32,
+}
+
+unsafe extern "C" fn slow(backlog: *mut c_void) {
+    // SAFETY: the test leaks it.
+    let backlog = unsafe { &*backlog.cast::<Backlog>() };
+    let executed = backlog.executed.fetch_add(1, Ordering::SeqCst);
+    let waiting = backlog
+        .enqueued
+        .load(Ordering::SeqCst)
+        .saturating_sub(executed);
+    backlog.most.fetch_max(waiting, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_micros(100));
+}
+
+#[test]
+fn a_full_stream_makes_the_host_wait() {
+    let _turn = turn();
+    gpu();
+    let stream = stream();
+    let backlog: &Backlog = Box::leak(Box::default());
+    for _ in 0..5000 {
+        ok!(cuLaunchHostFunc(
+            stream,
+            Some(slow),
+            core::ptr::from_ref(backlog).cast_mut().cast()
+        ));
+        backlog.enqueued.fetch_add(1, Ordering::SeqCst);
+    }
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuStreamDestroy_v2(stream));
+    // Drivers have room for about a thousand.
+    let most = backlog.most.load(Ordering::SeqCst);
+    assert!(most <= 2048, "{most} operations waited");
+}
+
+/// A driver waits for ever where what it waits for waits for the caller; the simulator's queues grow instead.
+#[test]
+fn a_full_stream_that_waits_for_the_host_takes_more() {
+    let _turn = turn();
+    if gpu() != Backend::Simulator {
+        return;
+    }
+    let (held, other) = (stream(), stream());
+    let gate = Gate::new();
+    let passed = counter();
+    gate.block(held);
+    let event: CUevent = get!(cuEventCreate(0));
+    for _ in 0..700 {
+        count_on(held, passed);
+        ok!(cuEventRecord(event, held));
+        ok!(cuStreamWaitEvent(other, event, 0));
+        count_on(other, passed);
+    }
+    assert_eq!(passed.load(Ordering::SeqCst), 0);
+    gate.open();
+    ok!(cuStreamSynchronize(other));
+    ok!(cuStreamSynchronize(held));
+    assert_eq!(passed.load(Ordering::SeqCst), 1400);
+    ok!(cuEventDestroy_v2(event));
+    ok!(cuStreamDestroy_v2(held));
+    ok!(cuStreamDestroy_v2(other));
+}

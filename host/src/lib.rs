@@ -77,7 +77,7 @@ pub use launch::{
 pub use memory::{
     Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
     DeviceWrite, HostRead, HostWrite, Location, MappedBuffer, Matrix, MatrixMut, PinnedBuffer,
-    UnifiedBuffer,
+    UnifiedBuffer, VolumeMut,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -105,7 +105,7 @@ pub mod prelude {
         UntypedKernel,
     };
     pub use warpsmith_device::launch::{
-        In, InMatrix, InRef, Kernel, Out, OutMatrix, RawPtr, SafeKernel, Value,
+        In, InMatrix, InRef, Kernel, Out, OutMatrix, OutVolume, RawPtr, SafeKernel, Value,
     };
 }
 

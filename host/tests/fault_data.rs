@@ -131,14 +131,82 @@ fn an_access_out_of_bounds_says_who_where_and_what_it_missed() {
                 Code::ILLEGAL_ADDRESS.description()
             )
         );
-        // Every later call answers the same fault.
-        let later = stream.zeroed::<u8>(1).unwrap_err();
-        assert_eq!(later.fault().map(|later| later.data()), Some(fault.data()));
+    });
+}
+
+/// Every later call answers the same fault; the whole report is in the first error alone.
+#[test]
+fn later_errors_refer_to_the_first_report() {
+    let output = in_own_process(&[], || {
+        // All that have the context open share what is told of it.
+        let second = Gpu::open_default().unwrap();
+        let Some(error) = fault_of("stop", 1) else {
+            return;
+        };
+        let first = error.fault().expect("a fault");
+        let report = "========= in thread";
+        assert!(error.to_string().contains(first.report().trim_end()));
+        let stream = second.stream().map(drop).unwrap_err();
+        for later in [
+            second.load(KERNELS).map(drop).unwrap_err(),
+            second.pinned::<u8>(1).map(drop).unwrap_err(),
+            second.unified::<u8>(1).map(drop).unwrap_err(),
+            second.synchronize().unwrap_err(),
+            stream,
+        ] {
+            let fault = later.fault().expect("the fault");
+            assert!(std::sync::Arc::ptr_eq(fault.data(), first.data()));
+            assert_eq!(fault.report(), first.report());
+            let text = later.to_string();
+            assert!(!text.contains(report), "{text}");
+            assert_eq!(text.lines().count(), 2, "{text}");
+            for part in [
+                fault.call,
+                "kernel `stop`",
+                "first report",
+                "cuStreamSynchronize",
+            ] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
         assert!(
-            later.to_string().starts_with("cuMemAllocAsync (1 bytes): "),
-            "{later}"
+            error.to_string().contains(first.report().trim_end()),
+            "told again, in whole"
         );
     });
+    if let Some(output) = output {
+        assert!(!output.contains("while dropping"), "{output}");
+    }
+}
+
+/// Where no call returns the error, the destructors tell of the fault, once.
+#[test]
+fn a_fault_that_no_call_reports_is_told_once() {
+    let output = in_own_process(&[], || {
+        let gpu = gpu();
+        if !gpu.is_simulator() {
+            return;
+        }
+        assert!(warpsmith_driver::configure_simulator("stderr", "off"));
+        let module = gpu.load(KERNELS).unwrap();
+        let kernel = module.untyped_kernel::<()>("stop").unwrap();
+        let stream = gpu.stream().unwrap();
+        let buffers: Vec<_> = (1..9).map(|i| stream.zeroed::<u8>(i).unwrap()).collect();
+        let pinned = gpu.pinned::<u8>(1).unwrap();
+        // SAFETY: it is not; the fault is what this is about.
+        unsafe { stream.launch_untyped(&kernel, Grid::new(1, 1), ()) }.unwrap();
+        // Long enough that most destructors find the context lost.
+        while warpsmith_driver::simulator_report().is_none() {
+            std::thread::yield_now();
+        }
+        drop((buffers, pinned, kernel, module, stream, gpu));
+    });
+    if let Some(output) = output
+        && std::env::var("WARPSMITH_DEVICE").as_deref() != Ok("cuda")
+    {
+        assert_eq!(output.matches("while dropping").count(), 1, "{output}");
+        assert_eq!(output.matches("in kernel stop").count(), 1, "{output}");
+    }
 }
 
 #[test]

@@ -339,6 +339,152 @@ fn executable_graphs_of_one_graph_tell_their_panics_apart() -> Result<()> {
     Ok(())
 }
 
+/// A launch that was refused leaves the next one its own number.
+#[test]
+fn a_graphs_launch_after_a_refused_one_tells_its_panics() {
+    // The simulated device reports no concurrent managed access, so that a launch can be refused where another one was not.
+    in_own_process(&[("WARPSMITH_SIMULATOR_ATTRIBUTES", "89=0")], || {
+        let gpu = gpu();
+        if gpu.attribute(Attribute::CONCURRENT_MANAGED_ACCESS).unwrap() != 0 {
+            return;
+        }
+        let kernels = kernels(&gpu);
+        let (one, two) = (gpu.stream().unwrap(), gpu.stream().unwrap());
+        let mut line = gpu.unified::<u32>(1).unwrap();
+        line.attach(&one, Attach::Single).unwrap();
+        let mut graph = gpu.graph().unwrap();
+        // SAFETY: the entry reads one word of a slice.
+        unsafe { graph.kernel_untyped(&kernels.first, Grid::new(2, 32), (&line,)) }.unwrap();
+        let mut ready = graph.instantiate().unwrap();
+        let held_up = hold_up(&one).unwrap();
+        ready.launch(&one).unwrap();
+        let error = ready.launch(&two).unwrap_err();
+        assert_eq!(error.code(), Some(Code::NOT_PERMITTED), "{error}");
+        drop(held_up);
+        one.synchronize().unwrap();
+        line.attach(&one, Attach::Global).unwrap();
+        line.host_mut().unwrap()[0] = 7;
+        ready.launch(&two).unwrap();
+        wait_silently(&two).unwrap();
+        one.synchronize().unwrap();
+        assert_eq!(lines(two.synchronize()), [7]);
+    });
+}
+
+/// The stream, the graph and what it is made of are gone before any of it ran.
+#[test]
+fn panics_of_a_graph_that_is_gone_are_told() -> Result<()> {
+    let gpu = gpu();
+    let kernels = kernels(&gpu);
+    let stream = gpu.stream()?;
+    let mut graph = gpu.graph()?;
+    let condition = graph.condition(1)?;
+    graph.if_then(condition, |body| {
+        // SAFETY: the entry takes a number.
+        unsafe { body.kernel_untyped(&kernels.at, Grid::new(2, 32), (5,)) }.map(drop)
+    })?;
+    graph.host(|| panic!("in a graph that is gone"))?;
+    let mut ready = graph.instantiate()?;
+    let mut unguilty = gpu.graph()?;
+    unguilty.empty()?;
+    let held_up = hold_up(&stream)?;
+    ready.launch(&stream)?;
+    ready.update_or_reinstantiate(&unguilty)?;
+    drop((kernels, graph, ready, unguilty, stream));
+    gpu.stream()?.synchronize()?;
+    drop(held_up);
+    assert_eq!(lines(gpu.synchronize()), [5]);
+    let error = gpu.synchronize().unwrap_err();
+    assert!(
+        error.to_string().contains("in a graph that is gone"),
+        "{error}"
+    );
+    gpu.synchronize()
+}
+
+/// Nothing rests on destructors.
+#[test]
+fn everything_may_be_forgotten_while_it_runs() {
+    let output = in_own_process(&[], || {
+        let gpu = gpu();
+        let kernels = kernels(&gpu);
+        let mut stream = gpu.stream().unwrap();
+        let mut line = stream.upload(&[8_u32]).unwrap();
+        let captured = stream
+            .capture(|capture| {
+                launch(capture, &kernels.first, &line);
+                Ok(())
+            })
+            .unwrap();
+        let mut graph = gpu.graph().unwrap();
+        graph.fill(&mut line, 9).unwrap();
+        graph.host(|| panic!("on the host")).unwrap();
+        let (mut one, mut two) = (
+            captured.instantiate().unwrap(),
+            graph.instantiate().unwrap(),
+        );
+        let held_up = hold_up(&stream).unwrap();
+        one.launch(&stream).unwrap();
+        two.launch(&stream).unwrap();
+        let event = gpu.event().unwrap();
+        stream.record(&event).unwrap();
+        one.launch(&stream).unwrap();
+        stream.record(&event).unwrap();
+        let other = gpu.stream().unwrap();
+        other.wait(&event).unwrap();
+        let mut pinned = gpu.pinned::<u32>(1).unwrap();
+        other.copy_to_host(&line, &mut pinned).unwrap();
+        let guard = gpu.unified::<u32>(4).unwrap();
+        std::mem::forget(guard.host().unwrap());
+        std::mem::forget((guard, pinned, event, one, two, graph, captured));
+        std::mem::forget((kernels, line, stream, other));
+        drop(held_up);
+        assert_eq!(lines(gpu.synchronize()), [8, 9]);
+        assert!(
+            gpu.synchronize()
+                .unwrap_err()
+                .to_string()
+                .contains("on the host")
+        );
+        gpu.synchronize().unwrap();
+    });
+    if let Some(output) = output {
+        assert!(!output.contains("while dropping"), "{output}");
+    }
+}
+
+/// Threads launch in one stream and wait for it beside each other: each panic is told, to one of them.
+#[test]
+fn no_panic_is_lost_between_threads_of_one_stream() -> Result<()> {
+    const LAUNCHES: u32 = 300;
+    let gpu = gpu();
+    let kernels = kernels(&gpu);
+    let stream = gpu.stream()?;
+    let told_in_all = AtomicU32::new(0);
+    let wait = || match stream.synchronize() {
+        Ok(()) => 0,
+        Err(error) => {
+            let panic = told::<()>(Err(error));
+            let count = 1 + panic.others.len() as u32;
+            told_in_all.fetch_add(count, Ordering::SeqCst)
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let (kernels, stream, wait) = (&kernels, &stream, &wait);
+            scope.spawn(move || {
+                for round in 0..LAUNCHES {
+                    launch_at(stream, kernels, 1 + 2 * round + thread);
+                    wait();
+                }
+            });
+        }
+    });
+    // Whoever launched last waited for all.
+    assert_eq!(told_in_all.load(Ordering::SeqCst), 2 * LAUNCHES);
+    stream.synchronize()
+}
+
 #[test]
 fn captured_launches_and_bodies_panic_as_parts_of_their_graph() -> Result<()> {
     let gpu = gpu();

@@ -2,7 +2,8 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use common::{Gate, gpu, module};
 use warpsmith_host::prelude::*;
@@ -85,6 +86,58 @@ fn an_access_does_not_wait_for_other_modules() -> Result<()> {
     assert!(!stream.is_idle()?, "the gate is still closed");
     gate.open();
     stream.synchronize()
+}
+
+/// Operations of one stream.
+#[derive(Default)]
+struct Backlog {
+    enqueued: AtomicU32,
+    executed: AtomicU32,
+    most: AtomicU32,
+}
+
+/// Beside threads that launch as fast as they can an access takes its turn, and what waits is bounded.
+#[test]
+fn an_access_takes_its_turn_beside_launches() -> Result<()> {
+    const LAUNCHES: u32 = 3000;
+    let gpu = gpu();
+    let module = module(&gpu);
+    let counter = module.global::<u32>("counter")?;
+    let launch = || -> Result<u32> {
+        let kernel: AddVariables = module.untyped_kernel("add_variables")?;
+        let stream = gpu.stream()?;
+        let x = stream.upload(&[0_u32; 1024])?;
+        let mut y = stream.zeroed::<u32>(1024)?;
+        let backlog = Arc::new(Backlog::default());
+        for _ in 0..LAUNCHES {
+            // SAFETY: two slices, of which the second is written.
+            unsafe { stream.launch_untyped(&kernel, Grid::new(32, 32), (&x, &mut y)) }?;
+            let seen = backlog.clone();
+            stream.host_fn(move || {
+                let executed = seen.executed.fetch_add(2, Ordering::SeqCst);
+                let enqueued = seen.enqueued.load(Ordering::SeqCst);
+                seen.most
+                    .fetch_max(enqueued.saturating_sub(executed), Ordering::SeqCst);
+            })?;
+            backlog.enqueued.fetch_add(2, Ordering::SeqCst);
+        }
+        stream.synchronize()?;
+        Ok(backlog.most.load(Ordering::SeqCst))
+    };
+    let most = std::thread::scope(|scope| -> Result<_> {
+        let launching = [scope.spawn(launch), scope.spawn(launch)];
+        let mut value = 0;
+        while !launching.iter().all(|thread| thread.is_finished()) {
+            value += 1;
+            counter.set(&value)?;
+            assert_eq!(counter.get()?, value);
+        }
+        let [one, two] = launching.map(|thread| thread.join().unwrap());
+        Ok([one?, two?])
+    })?;
+    // Drivers have room for about a thousand.
+    assert!(most.iter().all(|most| *most <= 2048), "{most:?}");
+    Ok(())
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! How far the simulator's approximate functions may lie from a device's.
 //!
-//! The simulator computes them in higher precision and rounds once; a device has tables and rounds in between. The bounds are those
-//! that the manual gives for a device's error, and half a unit for the simulator's rounding.
+//! The simulator computes them in higher precision and rounds once; a device has tables and rounds in between. The bounds are the
+//! largest differences of an H200 (driver 580.159.04, 2026-11-22) over all operands, measured with `measure/approximate_errors.cu`; those of
+//! 16 bits are seen in the recorded tables.
 
 use crate::compare::inputs;
 use crate::program::Program;
@@ -32,15 +33,18 @@ pub fn tolerance(name: &str) -> Option<Tolerance> {
         _ if !is_approximate => return None,
         // Of f64 the upper word has the result, or all of it.
         ("rcp" | "rsqrt", "f64") => (if words.contains(&"ftz") { 1 << 32 } else { 1 }, 0.0),
-        ("rcp" | "sqrt" | "rsqrt", _) => (1, 0.0),
+        ("rcp" | "sqrt", _) => (1, 0.0),
+        ("rsqrt", _) => (2, 0.0),
         ("div" | "ex2", "f32") => (2, 0.0),
-        ("lg2", _) => (2, 2f64.powi(-22)),
-        ("sin" | "cos", _) => (0, 2f64.powf(-20.5)),
-        // A relative error of 2^-11.
-        ("tanh", "f32") => (1 << 13, 0.0),
+        // Near one the logarithm is near zero, where units are small.
+        ("lg2", _) => (2, 2f64.powf(-22.1)),
+        ("sin", _) => (0, 2f64.powf(-20.5)),
+        ("cos", _) => (0, 2f64.powf(-20.4)),
+        ("tanh", "f32") => (134, 0.0),
         ("ex2" | "tanh", _) => (1, 0.0),
         _ => return None,
     };
+    // Beyond a turn the error grows with the operand.
     let limit = match function {
         "sin" | "cos" => std::f64::consts::TAU,
         _ => f64::INFINITY,

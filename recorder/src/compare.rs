@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::bounds::tolerance;
+use crate::deviations::deviation;
 use crate::device::Device;
 use crate::program::{Family, Program};
 use crate::recording::{Entry, Recording};
@@ -19,7 +20,9 @@ pub struct Outcome {
     pub refused: Vec<String>,
     /// Programs that are not those that were recorded, or were not recorded.
     pub stale: Vec<String>,
-    /// What differs, a text for each program.
+    /// What differs where the device that was recorded is known to deviate from the manual ([`deviation`]), a text for each program.
+    pub deviating: Vec<String>,
+    /// What differs elsewhere, a text for each program.
     pub wrong: Vec<String>,
 }
 
@@ -60,7 +63,10 @@ pub fn compare(device: &Device, family: &Family, recording: &Recording, wanted: 
                         .map(|column| column.count)
                         .sum::<usize>();
                 }
-                Some(text) => outcome.wrong.push(text),
+                Some(text) => match deviation(&program.name) {
+                    Some(why) => outcome.deviating.push(format!("{text}\n    {why}")),
+                    None => outcome.wrong.push(text),
+                },
             },
         }
     }

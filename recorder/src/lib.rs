@@ -11,6 +11,7 @@
 pub mod bounds;
 pub mod carry;
 pub mod compare;
+pub mod deviations;
 pub mod device;
 pub mod floats;
 pub mod lanewise;

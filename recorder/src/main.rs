@@ -152,12 +152,13 @@ fn differences(options: &Options) -> Result<ExitCode> {
             println!("not recorded as it is now: {name}");
         }
         println!(
-            "{}: {} programs and {} values as recorded on {}; {} differ, {} are refused, {} are not recorded as they are now",
+            "{}: {} programs and {} values as recorded on {}; {} differ, {} where the GPU deviates from the manual, {} are refused, {} are not recorded as they are now",
             family.name,
             outcome.same,
             outcome.values,
             recording.device,
             outcome.wrong.len(),
+            outcome.deviating.len(),
             outcome.refused.len(),
             outcome.stale.len()
         );

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::settings;
 use crate::sync::lock;
-use warpsmith_abi::fault::Fault;
+use warpsmith_abi::fault::{Fault, Note};
 
 static LAST: Mutex<Option<Arc<Fault>>> = Mutex::new(None);
 
@@ -16,6 +16,13 @@ pub(crate) fn fault(fault: &Arc<Fault>) {
         eprintln!("========= warpsmith simulator: {fault}");
     }
     *lock(&LAST) = Some(Arc::clone(fault));
+}
+
+/// Writes a note to stderr where that is wanted.
+pub(crate) fn note(note: &Note) {
+    if settings::get().stderr {
+        eprintln!("========= warpsmith simulator: {note}");
+    }
 }
 
 /// The last fault in the process, whatever its context.

@@ -103,6 +103,7 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
         },
         seed: how.seed,
         threads: 2,
+        notes: Some(&output),
         ..Environment::new(&arena, &output)
     };
     let launch = Launch {
@@ -114,7 +115,14 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
         cooperative: how.cooperative,
         params: &params,
     };
-    if let Err(fault) = run(&launch, &environment) {
+    let outcome = run(&launch, &environment);
+    let notes = output.notes();
+    lines.extend(
+        notes
+            .iter()
+            .map(|line| format!("note: {}", arena.with_names(line))),
+    );
+    if let Err(fault) = outcome {
         let text = arena.with_names(&fault.to_string());
         lines.extend(text.lines().map(|line| format!("fault: {line}")));
         return Ok(lines);

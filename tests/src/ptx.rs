@@ -116,8 +116,8 @@ pub fn kernels<'p>(ptx: &'p str, prefix: &str) -> Vec<&'p str> {
     names
 }
 
-/// One space between words; `%rd12` becomes `%rd`, but `%tid.x` and `%envreg1` stay. Labels lose their numbers too. A parameter's
-/// space is called `.param`, as before PTX 8.3.
+/// One space between words; `%rd12` becomes `%rd`, but `%tid.x` and `%envreg1` stay. Labels lose their numbers too, and so do shared
+/// objects, which are numbered over all kernels. A parameter's space is called `.param`, as before PTX 8.3.
 fn normalise(line: &str) -> String {
     let line = line
         .replace(".param::entry.", ".param.")
@@ -151,6 +151,21 @@ fn normalise(line: &str) -> String {
             }
         }
         out += rest;
+    }
+    unnumbered(&out, "shared_")
+}
+
+/// `text` without the numbers that end names with this beginning.
+fn unnumbered(text: &str, beginning: &str) -> String {
+    let mut parts = text.split(beginning);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        out += match after.len() == part.len() {
+            true => beginning,
+            false => beginning.trim_end_matches('_'),
+        };
+        out += after;
     }
     out
 }

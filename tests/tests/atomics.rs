@@ -1,7 +1,7 @@
 //! Atomic operations against what the CPU computes.
 
-use warpsmith_device::atomic::{Float2, Float4};
 use warpsmith_device::half::{Bf16x2, F16x2, bf16, f16};
+use warpsmith_device::vector::{Float2, Float4};
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::atomics;
 use warpsmith_tests::fixture;
@@ -284,10 +284,10 @@ fn vectors_of_floats() -> Result<()> {
     // SAFETY: buffers of one vector.
     unsafe { stream.launch_unchecked(&kernel, Grid::new(10, 50), (&mut two, &mut four))? };
     let sum = (0..500).sum::<i32>() as f32;
-    assert_eq!(stream.download(&two)?, [Float2([sum, 500.0])]);
+    assert_eq!(stream.download(&two)?, [Float2::new(sum, 500.0)]);
     assert_eq!(
         stream.download(&four)?,
-        [Float4([sum, 500.0, -sum, 1000.0])]
+        [Float4::new(sum, 500.0, -sum, 1000.0)]
     );
     Ok(())
 }

@@ -22,5 +22,7 @@ mod safe;
 mod shared_memory;
 #[path = "core/statics.rs"]
 mod statics;
+#[path = "core/views.rs"]
+mod views;
 #[path = "core/warps.rs"]
 mod warps;

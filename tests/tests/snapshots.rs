@@ -364,6 +364,34 @@ fn parameters_and_output() {
     ));
 }
 
+/// Views compute addresses and nothing else; scattered elements are stored by relaxed instructions; a warp's row needs barriers of
+/// the warp, after the block's first; what was not lent needs none before it is filled.
+#[test]
+fn views() {
+    insta::assert_snapshot!(report(
+        SM_90,
+        &[
+            "sum_per_warp",
+            "rows_per_warp",
+            "rows_per_block",
+            "tiles_per_block",
+            "positions",
+            "scatter__u32",
+            "scatter__f64",
+            "scatter_once",
+            "reverse_in_warps",
+        ],
+        &[
+            "st.global",
+            "st.relaxed",
+            "atom",
+            "bar",
+            "ld.shared",
+            "st.shared"
+        ],
+    ));
+}
+
 #[test]
 fn an_unrolled_loop_leaves_no_loop_and_no_local_memory() {
     let local = ["ld.local", "st.local"];

@@ -1,7 +1,7 @@
 //! The developer's commands: `cargo xtask --help` lists them.
 //!
 //! Each command is one small module under `commands`. What several of them need stands in `cargo` (running cargo and
-//! finding what it built), `environment` (variables), `workspace` (paths), `toolchains` (rustup's)
+//! finding what it built), `environment` (variables), `workspace` (paths), `project` (users' projects), `toolchains` (rustup's)
 //! and `progress` (saying what goes on).
 
 mod cargo;
@@ -9,6 +9,7 @@ mod commands;
 mod driver;
 mod environment;
 mod progress;
+mod project;
 mod toolchains;
 mod workspace;
 
@@ -34,7 +35,7 @@ enum Command {
     Run(commands::run::Options),
     /// Pass every test of the workspace.
     Test(commands::test::Options),
-    /// Compile kernel crates to PTX and report on each kernel.
+    /// Compile the kernels of this workspace, a project or a kernel crate to PTX and report on each kernel.
     BuildPtx(commands::build_ptx::Options),
     /// Prepare the caches that `run` and `test` would prepare, and optionally fetch ptxas.
     Setup(commands::setup::Options),
@@ -48,6 +49,8 @@ enum Command {
     Codegen(commands::codegen::Options),
     /// Record what a GPU's arithmetic answers, or compare a device with what was recorded.
     Record(commands::record::Options),
+    /// Look for defects with random programs, PTX, driver calls and mutants.
+    Fuzz(commands::fuzz::Options),
     /// Interpret the simulator's checks and engine with Miri.
     Miri(commands::miri::Options),
     /// Run the simulator's tests under AddressSanitizer or ThreadSanitizer.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Bundle(options) => commands::bundle::run(&options),
         Command::Codegen(options) => commands::codegen::run(&options),
         Command::Record(options) => commands::record::run(&options),
+        Command::Fuzz(options) => commands::fuzz::run(&options),
         Command::Miri(options) => commands::miri::run(&options),
         Command::Sanitize(options) => commands::sanitize::run(&options),
         Command::Simulator(options) => commands::simulator::run(&options),

@@ -1,5 +1,5 @@
 //! The tutorial's code is compiled and run: each chapter's blocks are written into a new project in the order of the page,
-//! and each console block is run and its output compared.
+//! and each console block is run and its output compared. So are those of the README.
 //!
 //! A block whose fence says `file=PATH` is a whole file. A block ```` ```console ```` begins with `$ cargo ...`; the lines
 //! below are what it prints, where a line `...` stands for any number of lines.
@@ -63,9 +63,10 @@ fn matches(expected: &[String], actual: &[&str]) -> bool {
     }
 }
 
+/// Follows a page, given by its path in the workspace.
 fn follow(chapter: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../docs/src/tutorial")
+        .join("..")
         .join(chapter);
     let page = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -74,6 +75,12 @@ fn follow(chapter: &str) {
     for step in steps(&page) {
         match step {
             Step::Write { path, text } => project.write(&path, &text),
+            // `Project::new` has done that.
+            Step::Run { arguments, .. }
+                if arguments.starts_with(&["xtask".into(), "new".into()]) =>
+            {
+                assert_eq!(arguments[2], "../first");
+            }
             Step::Run {
                 arguments,
                 expected,
@@ -99,17 +106,22 @@ fn follow(chapter: &str) {
 
 #[test]
 fn first_kernel() {
-    follow("first-kernel.md");
+    follow("docs/src/tutorial/first-kernel.md");
 }
 
 #[test]
 fn shared_memory() {
-    follow("shared-memory.md");
+    follow("docs/src/tutorial/shared-memory.md");
 }
 
 #[test]
 fn finding_a_bug() {
-    follow("finding-a-bug.md");
+    follow("docs/src/tutorial/finding-a-bug.md");
+}
+
+#[test]
+fn readme() {
+    follow("README.md");
 }
 
 #[test]

@@ -6,12 +6,14 @@
 
 mod kind;
 mod location;
+mod note;
 mod report;
 
 use serde::{Deserialize, Serialize};
 
 pub use kind::{AccessKind, FaultKind, MemorySpace};
 pub use location::{Frame, InlinedCall, SourceLocation};
+pub use note::{Note, NoteKind};
 
 /// Why and where work on a device was stopped. `Display` is the full report, several lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

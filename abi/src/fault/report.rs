@@ -2,27 +2,16 @@
 
 use std::fmt;
 
-use super::{Fault, FaultAccess, Frame, InlinedCall, NearestAllocation, OtherSide, WaitingThreads};
+use super::{
+    Fault, FaultAccess, FaultOrigin, Frame, InlinedCall, NearestAllocation, Note, OtherSide,
+    WaitingThreads,
+};
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         if let Some(origin) = &self.origin {
-            let thread = Thread(origin.block, origin.thread);
-            write!(f, "\n    in kernel {}, {thread}", origin.kernel)?;
-            let users = origin.users_frame();
-            if let Some(frame) = origin.frames.get(users)
-                && let Some(location) = frame.user_location()
-            {
-                write!(f, "\n    at {location}{}", Inlining(frame, "\n    "))?;
-            }
-            for frame in origin.frames[..users.min(origin.frames.len())].iter().rev() {
-                let function = rustc_demangle::demangle(&frame.function);
-                write!(f, "\n    which calls {function:#}")?;
-                if let Some(location) = frame.user_location() {
-                    write!(f, ", at {location}")?;
-                }
-            }
+            write!(f, "{}", Place(origin))?;
         }
         if let Some(access) = &self.access
             && let Some(nearest) = &access.nearest
@@ -48,6 +37,41 @@ impl fmt::Display for Fault {
             write!(f, "\n    called from {function:#}")?;
             if let Some(location) = frame.user_location() {
                 write!(f, " at {location}{}", Inlining(frame, "\n        "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "note: {}{}", self.message, Place(&self.origin))?;
+        for line in &self.lines {
+            write!(f, "\n    {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The lines of a thread and of the place in the source that it had reached.
+struct Place<'a>(&'a FaultOrigin);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place(origin) = self;
+        let thread = Thread(origin.block, origin.thread);
+        write!(f, "\n    in kernel {}, {thread}", origin.kernel)?;
+        let users = origin.users_frame();
+        if let Some(frame) = origin.frames.get(users)
+            && let Some(location) = frame.user_location()
+        {
+            write!(f, "\n    at {location}{}", Inlining(frame, "\n    "))?;
+        }
+        for frame in origin.frames[..users.min(origin.frames.len())].iter().rev() {
+            let function = rustc_demangle::demangle(&frame.function);
+            write!(f, "\n    which calls {function:#}")?;
+            if let Some(location) = frame.user_location() {
+                write!(f, ", at {location}")?;
             }
         }
         Ok(())

@@ -288,3 +288,22 @@ fn a_librarys_function_is_named_behind_the_users_call() {
     let fault = Fault::in_kernel(FaultKind::Trap, "trap", origin(frames[..2].to_vec()));
     assert_eq!(fault.location(), frames[0].location.as_ref());
 }
+
+#[test]
+fn a_note_reads_like_a_fault_and_says_that_it_is_none() {
+    let note = Note {
+        kind: NoteKind::CollidingWrites,
+        message: "lanes 0 and 1 of a warp write different values".into(),
+        origin: origin(vec![frame("scan", at("src/lib.rs", 12, 5))]),
+        lines: vec!["one of them stays".into()],
+    };
+    let text = "note: lanes 0 and 1 of a warp write different values\n    \
+        in kernel scan, block (1,0,0), thread (33,0,0)\n    at src/lib.rs:12:5\n    one of them stays";
+    assert_eq!(note.to_string(), text);
+    let json = serde_json::to_string(&note).expect("it is data");
+    let again: Note = serde_json::from_str(&json).expect("it is a note");
+    assert_eq!(again, note);
+    let newer = json.replace("CollidingWrites", "SomethingNew");
+    let newer: Note = serde_json::from_str(&newer).expect("unknown kinds are read");
+    assert_eq!(newer.kind, NoteKind::Other);
+}

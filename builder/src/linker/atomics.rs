@@ -34,7 +34,8 @@ fn rewrite(rmw: Value<'_>) {
     let space = match pointer.address_space() {
         GLOBAL => ".global",
         SHARED => ".shared",
-        _ => "",
+        // Left to `spaces`.
+        _ => "/*space=${1}*/",
     };
     let order = match rmw.ordering() {
         Ordering::Monotonic => "relaxed",

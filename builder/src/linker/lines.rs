@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::call_chains::{CallChain, CallChains, InlinedCall, SourcePoint};
-use super::short_names;
+use super::short_names::{self, KERNEL_BODY};
 use crate::arch::PtxVersion;
 use crate::llvm::{DebugBuilder, Location, Module, Scope};
 
@@ -24,9 +24,8 @@ pub(super) const CHAINS_SINCE: PtxVersion = PtxVersion::new(7, 2);
 /// The file whose lines are numbers of chains.
 pub(super) const NUMBERS_FILE: &str = "/warpsmith-call-chains";
 
-/// The functions that `#[kernel]` makes of a kernel: the PTX entry, and in it the user's code.
+/// The PTX entry that `#[kernel]` makes of a kernel.
 const KERNEL_ENTRY: &str = "__kernel_entry";
-const KERNEL_BODY: &str = "_::__kernel_body";
 
 /// Leaves each instruction one location, without calls. `libraries`: folders whose code is not the user's.
 pub(super) fn flatten(module: &Module<'_>, libraries: &[PathBuf]) {

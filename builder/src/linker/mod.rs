@@ -18,6 +18,7 @@ mod globals;
 mod launch_parameters;
 mod line_directives;
 mod lines;
+mod local_atomics;
 mod panics;
 mod reach;
 mod reachable;
@@ -34,6 +35,7 @@ mod units;
 mod unresolved;
 mod unsupported;
 mod untranslatable;
+mod user_code;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -145,7 +147,7 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     panics::keep_literal_handler(&module);
     replaced::keep_functions(&module);
     module.run_passes("globaldce", None)?;
-    let missing = unresolved::describe(&module);
+    let missing = unresolved::describe(&module, &job.foreign);
     if !missing.is_empty() {
         return Err(BuildError::UnresolvedSymbols(missing));
     }
@@ -193,7 +195,7 @@ fn choose_version(
     records: &[records::Record],
     job: &LinkJob,
 ) -> Result<PtxVersion, BuildError> {
-    let mut needs = requirements::check(module, job.arch)?;
+    let mut needs = requirements::check(module, job.arch, &job.foreign)?;
     for record in records {
         let mut attribute = |what, ptx, level| {
             requirements::attribute(&mut needs, job.arch, &record.kernel, what, ptx, level)

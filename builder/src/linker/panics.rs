@@ -44,7 +44,7 @@ pub(super) fn replace(module: &Module<'_>) {
         if !function.has_flag(Attribute::Function, "cold") && !function.is_declaration() {
             continue;
         }
-        let path = super::symbols::demangle(&function.name());
+        let path = crate::names::demangle(&function.name());
         for (name, replacement) in &wanted {
             if path == *name && function.parameter_count() == replacement.parameter_count() {
                 function.replace_uses_with(*replacement);
@@ -86,7 +86,7 @@ fn panic_fmt<'c>(module: &Module<'c>) -> Option<Value<'c>> {
         let symbol = f.name();
         // Demangling every symbol would take longer.
         symbol.contains("panic_fmt")
-            && super::symbols::demangle(&symbol) == "core::panicking::panic_fmt"
+            && crate::names::demangle(&symbol) == "core::panicking::panic_fmt"
     };
     module.functions().into_iter().find(is_panic_fmt)
 }

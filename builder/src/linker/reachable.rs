@@ -1,8 +1,8 @@
-//! What a kernel calls.
+//! What a kernel calls, and which kernels call a function.
 
 use std::collections::HashSet;
 
-use crate::llvm::{Value, ValueKind};
+use crate::llvm::{Module, Value, ValueKind, calling_convention::PTX_KERNEL};
 
 /// `start` and all that it calls, directly or not.
 pub(super) fn reachable(start: Value<'_>) -> HashSet<Value<'_>> {
@@ -20,4 +20,17 @@ pub(super) fn reachable(start: Value<'_>) -> HashSet<Value<'_>> {
         }
     }
     found
+}
+
+/// The kernels that call the function, or are it.
+pub(super) fn kernels_of(module: &Module<'_>, symbol: &str) -> Vec<String> {
+    let Some(function) = module.function(symbol) else {
+        return Vec::new();
+    };
+    module
+        .functions()
+        .into_iter()
+        .filter(|f| f.calling_convention() == PTX_KERNEL && reachable(*f).contains(&function))
+        .map(Value::name)
+        .collect()
 }

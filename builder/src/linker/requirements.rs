@@ -4,11 +4,14 @@
 //! LLVM only emits what the chosen version has; so what decides are the instructions in `asm!`, NVVM
 //! intrinsics, and kernel attributes. Since when an instruction exists is known to `warpsmith_isa`.
 
+use std::path::PathBuf;
+
 use crate::arch::{Arch, PtxVersion};
-use crate::error::BuildError;
+use crate::error::{ArchLacks, BuildError};
 use crate::linker::spaces;
 use crate::linker::template::{Statement, statements};
-use crate::llvm::{Module, Value, ValueKind};
+use crate::linker::user_code::{self, UserCode};
+use crate::llvm::{Module, ValueKind};
 use warpsmith_isa::{Since, Target, Targets, nvvm, special_registers};
 
 /// What an instruction, an attribute or an architecture asks for.
@@ -20,8 +23,14 @@ pub(crate) struct Requirement {
     pub ptx: PtxVersion,
 }
 
-/// Checks every instruction against `arch`; returns what needs the newest PTX version.
-pub(crate) fn check(module: &Module<'_>, arch: Arch) -> Result<Requirement, BuildError> {
+/// Checks every instruction against `arch`; returns what needs the newest PTX version. `libraries`: folders whose code is not
+/// the user's.
+pub(crate) fn check(
+    module: &Module<'_>,
+    arch: Arch,
+    libraries: &[PathBuf],
+) -> Result<Requirement, BuildError> {
+    let around = |call| user_code::leading_to(module, call, libraries);
     let mut highest = Requirement {
         what: format!("architecture {arch}"),
         ptx: arch.first_ptx(),
@@ -38,10 +47,10 @@ pub(crate) fn check(module: &Module<'_>, arch: Arch) -> Result<Requirement, Buil
             match callee.kind() {
                 ValueKind::InlineAsm => {
                     let text = spaces::without_marks(&callee.asm_text());
-                    check_asm(&text, call, arch, &mut highest)?
+                    check_asm(&text, || around(call), arch, &mut highest)?
                 }
                 ValueKind::Function if callee.is_intrinsic() => {
-                    check_intrinsic(&callee.name(), call, arch, &mut highest)?
+                    check_intrinsic(&callee.name(), || around(call), arch, &mut highest)?
                 }
                 _ => {}
             }
@@ -60,13 +69,14 @@ pub(crate) fn attribute(
     level: u32,
 ) -> Result<(), BuildError> {
     if arch.level() < level {
-        return Err(BuildError::ArchLacks {
+        return Err(BuildError::ArchLacks(Box::new(ArchLacks {
             feature: what.into(),
+            called: None,
             needs: format!("sm_{level}"),
             arch,
             used_by: Some(kernel.into()),
             location: None,
-        });
+        })));
     }
     raise(highest, what, ptx);
     Ok(())
@@ -83,13 +93,13 @@ fn raise(highest: &mut Requirement, what: &str, ptx: PtxVersion) {
 
 fn check_asm(
     text: &str,
-    call: Value<'_>,
+    around: impl Fn() -> UserCode,
     arch: Arch,
     highest: &mut Requirement,
 ) -> Result<(), BuildError> {
     for statement in statements(text) {
         for since in needs(statement, target(arch)) {
-            need(statement.mnemonic, since, call, arch, highest)?;
+            need(statement.mnemonic, since, &around, arch, highest)?;
         }
     }
     Ok(())
@@ -122,7 +132,7 @@ fn first_name(targets: Targets) -> String {
 /// NVVM intrinsics, for those who declare them with `#[link_name = "llvm.nvvm..."]`.
 fn check_intrinsic(
     name: &str,
-    call: Value<'_>,
+    around: impl Fn() -> UserCode,
     arch: Arch,
     highest: &mut Requirement,
 ) -> Result<(), BuildError> {
@@ -130,25 +140,32 @@ fn check_intrinsic(
         return Ok(());
     };
     let since = lowered.since(target(arch));
-    need(name, since, call, arch, highest)
+    need(name, since, around, arch, highest)
 }
 
 /// Counts in what `what`, an instruction or intrinsic, needs.
 fn need(
     what: &str,
     since: Since,
-    call: Value<'_>,
+    around: impl Fn() -> UserCode,
     arch: Arch,
     highest: &mut Requirement,
 ) -> Result<(), BuildError> {
     if !since.targets.contain(target(arch)) {
-        return Err(BuildError::ArchLacks {
+        let UserCode {
+            function,
+            location,
+            calls,
+            ..
+        } = around();
+        return Err(BuildError::ArchLacks(Box::new(ArchLacks {
             feature: what.into(),
+            called: calls,
             needs: first_name(since.targets),
             arch,
-            used_by: call.function().map(|f| super::symbols::demangle(&f.name())),
-            location: call.location(),
-        });
+            used_by: function,
+            location,
+        })));
     }
     let ptx = PtxVersion::new(since.ptx.major.into(), since.ptx.minor.into());
     raise(highest, what, ptx);

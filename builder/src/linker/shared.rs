@@ -6,9 +6,10 @@
 //! `__warpsmith_shared_dynamic(align)` is the base of the memory whose size the launch decides.
 
 use super::globals::{self, SHARED};
-use super::symbols::{DYNAMIC_SHARED_MEMORY, demangle};
+use super::symbols::DYNAMIC_SHARED_MEMORY;
 use crate::error::BuildError;
 use crate::llvm::{Attribute, Module, Value, ValueKind};
+use crate::names::demangle;
 
 const STATIC: &str = "__warpsmith_shared_static";
 const DYNAMIC: &str = "__warpsmith_shared_dynamic";

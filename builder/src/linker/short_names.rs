@@ -1,13 +1,16 @@
 //! Names of Rust functions for people: demangled, with generic arguments kept short.
 
-use super::symbols;
+use crate::names;
+
+/// How the user's code in a kernel is called in what `#[kernel]` makes of it.
+pub(super) const KERNEL_BODY: &str = "_::__kernel_body";
 
 /// Generic arguments with more characters than this are left out.
 const LONGEST_ARGUMENTS: usize = 24;
 
 /// The name of a symbol.
 pub(super) fn of_symbol(symbol: &str) -> String {
-    shorten(&symbols::demangle(symbol))
+    shorten(&names::demangle(symbol))
 }
 
 /// `name` with `..` for generic arguments that are long. The type in `<Type as Trait>::function` is no argument.

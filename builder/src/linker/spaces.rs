@@ -4,16 +4,20 @@
 //! stores, cannot look into `asm!`. So the device library writes `/*space={pointer}*/` where PTX may name a state
 //! space: `atom.relaxed.gpu/*space=${1}*/.add.u32 ${0}, [${1}], ${2};`. After optimisation, the comment becomes
 //! `.shared` or `.global` if the operand provably leads there (and the operand an address in that space), and
-//! nothing otherwise. Atomics in shared memory are a different, much faster instruction than generic ones.
+//! nothing otherwise. Atomics in shared memory are a different, much faster instruction than generic ones; those that may be in local
+//! memory get another one beside them (`local_atomics`).
 
 use std::collections::HashSet;
 
 use super::globals::{GLOBAL, SHARED};
+use super::local_atomics::{Locality, divert};
 use crate::error::BuildError;
 use crate::llvm::{Module, Value, ValueKind, opcode};
 
 const MARK: &str = "/*space=${";
 const KERNEL_CONVENTION: u32 = 71;
+const LOCAL: u32 = 5;
+const SHARED_CLUSTER: u32 = 7;
 
 /// Rewrites all marked assembly of the module.
 pub(crate) fn resolve(module: &Module<'_>) -> Result<(), BuildError> {
@@ -43,13 +47,21 @@ fn rewrite(call: Value<'_>, asm: Value<'_>) -> Result<(), BuildError> {
     let broken = || BuildError::Link(format!("the state space mark in `{text}` names no pointer"));
     let argument = operand.checked_sub(outputs).ok_or_else(broken)?;
     let pointer = call.operand(argument).ok_or_else(broken)?;
-    let space = space_of(pointer, &mut HashSet::new());
-    let (name, space) = match space {
+    let where_to = space_of(pointer, &mut HashSet::new());
+    let (name, space) = match where_to {
         Space::Known(SHARED) => (".shared", SHARED),
         Space::Known(GLOBAL) => (".global", GLOBAL),
         _ => ("", 0),
     };
-    let text = replace_marks(&text, name);
+    let locality = match (name, where_to) {
+        ("", Space::Known(LOCAL)) => Some(Locality::Local),
+        ("", Space::Any | Space::Unknown) => Some(Locality::Unknown),
+        _ => None,
+    };
+    let text = match locality.and_then(|locality| divert_marked(&text, locality)) {
+        Some(diverted) => diverted,
+        None => replace_marks(&text, name),
+    };
     let copy = call
         .build_asm_copy_before(&text, argument, space)
         .ok_or_else(broken)?;
@@ -63,6 +75,16 @@ fn marked_operand(text: &str) -> Option<(u32, usize)> {
     let rest = &text[text.find(MARK)? + MARK.len()..];
     let end = rest.find("}*/")?;
     Some((rest[..end].parse().ok()?, MARK.len() + end + "}*/".len()))
+}
+
+/// The template with what stands for its marked statement where the address may be local; `None` if that is no atomic one.
+fn divert_marked(text: &str, locality: Locality) -> Option<String> {
+    let mark = text.find(MARK)?;
+    let start = text[..mark].rfind([';', '\n', '{']).map_or(0, |at| at + 1);
+    let end = mark + text[mark..].find(';')?;
+    let statement = replace_marks(&text[start..end], "");
+    let diverted = divert(statement.trim(), locality)?;
+    Some(format!("{}{diverted}{}", &text[..start], &text[end + 1..]))
 }
 
 /// A template as it is when nothing is known.
@@ -121,7 +143,16 @@ fn space_of<'c>(pointer: Value<'c>, seen: &mut HashSet<Value<'c>>) -> Space {
         ValueKind::Instruction => Some(pointer.opcode()),
         _ => pointer.constant_opcode(),
     };
+    // Addresses that the device library computes.
+    if opcode == Some(opcode::CALL)
+        && let Some(callee) = pointer.callee()
+        && callee.kind() == ValueKind::InlineAsm
+        && let Some(space) = space_of_asm(&callee.asm_text())
+    {
+        return Space::Known(space);
+    }
     let sources = match opcode {
+        Some(opcode::ALLOCA) => return Space::Known(LOCAL),
         Some(opcode::ADDRESS_SPACE_CAST | opcode::BIT_CAST | opcode::GET_ELEMENT_POINTER) => 0..1,
         Some(opcode::SELECT) => 1..3,
         Some(opcode::PHI) => 0..pointer.operand_count(),
@@ -132,6 +163,18 @@ fn space_of<'c>(pointer: Value<'c>, seen: &mut HashSet<Value<'c>>) -> Space {
         .fold(Space::Any, |space, source| {
             space.join(space_of(source, seen))
         })
+}
+
+/// Where the address leads that an instruction of the device library makes: a neighbour's shared memory, or the space that it is
+/// converted from.
+fn space_of_asm(text: &str) -> Option<u32> {
+    let spaces = [
+        ("mapa.", SHARED_CLUSTER),
+        ("cvta.global.", GLOBAL),
+        ("cvta.shared.", SHARED),
+    ];
+    let (_, space) = spaces.iter().find(|(start, _)| text.starts_with(start))?;
+    Some(*space)
 }
 
 #[cfg(test)]
@@ -151,5 +194,15 @@ mod tests {
             "atom.relaxed.gpu.add.u32 ${0}, [${1}], ${2};"
         );
         assert_eq!(marked_operand("bar.sync 0;"), None);
+    }
+
+    #[test]
+    fn the_marked_statement_is_diverted() {
+        let text = "fence.sc.sys;\n\tatom.acq_rel.sys/*space=${1}*/.exch.b32 $0, [$1], $2; // end";
+        assert_eq!(
+            divert_marked(text, Locality::Local).unwrap(),
+            "fence.sc.sys;\n{ .reg .pred %wlocal, %wtest; .reg .b32 %wold, %wnew; ld.b32 %wold, [$1]; \
+             mov.b32 %wnew, $2; st.b32 [$1], %wnew; mov.b32 $0, %wold; } // end"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Names of symbols: those that the driver supplies, that the linker makes, and what people call them.
+//! Names of symbols: those that the driver supplies, and those that the linker makes.
 
 /// Symbols that the driver resolves when it loads the PTX.
 const DRIVER_SYMBOLS: &[&str] = &["vprintf", "__assertfail", "malloc", "free"];
@@ -10,9 +10,4 @@ pub(super) const DYNAMIC_SHARED_MEMORY: &str = "__warpsmith_dynamic_shared_memor
 pub(super) fn resolved_by_driver(name: &str) -> bool {
     // The last one is libdevice's question to the compiler; a pass of LLVM answers it.
     DRIVER_SYMBOLS.contains(&name) || name.starts_with("cuda") || name == "__nvvm_reflect"
-}
-
-/// A Rust path instead of a mangled symbol.
-pub(crate) fn demangle(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(symbol))
 }

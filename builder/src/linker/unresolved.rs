@@ -1,11 +1,13 @@
 //! Symbols that are used and not defined: which they are, who uses them, and what to do about it.
 
-use std::collections::HashSet;
+use std::path::PathBuf;
 
 use super::launch_parameters::is_marker;
-use super::symbols::{DYNAMIC_SHARED_MEMORY, demangle, resolved_by_driver};
+use super::symbols::{DYNAMIC_SHARED_MEMORY, resolved_by_driver};
+use super::user_code::{self, UserCode};
 use crate::error::UnresolvedSymbol;
-use crate::llvm::{Module, Value, ValueKind};
+use crate::llvm::{Module, Value};
+use crate::names::demangle;
 
 /// Functions and globals that are used and not defined.
 pub(super) fn values<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
@@ -27,57 +29,32 @@ pub(super) fn values<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
         .collect()
 }
 
-/// Describes every symbol that is still missing.
-pub(super) fn describe(module: &Module<'_>) -> Vec<UnresolvedSymbol> {
+/// Describes every symbol that is still missing. `libraries`: folders whose code is not the user's.
+pub(super) fn describe(module: &Module<'_>, libraries: &[PathBuf]) -> Vec<UnresolvedSymbol> {
     values(module)
         .into_iter()
         .map(|symbol| {
             let name = symbol.name();
-            let user = user_of(symbol);
+            let user = user_of(module, symbol, libraries);
             UnresolvedSymbol {
                 remedy: remedy(&name),
                 symbol: demangle(&name),
-                used_by: user
-                    .and_then(|user| user.function())
-                    .map(|function| demangle(&function.name())),
-                location: user.and_then(Value::location),
+                used_by: user.function,
+                location: user.location,
             }
         })
         .collect()
 }
 
-/// An instruction that uses `symbol`: of the user's own code rather than `core`'s, if there is a choice.
-fn user_of(symbol: Value<'_>) -> Option<Value<'_>> {
-    let mut seen = HashSet::new();
-    let mut queue: Vec<Value<'_>> = symbol.users();
-    let mut instructions = Vec::new();
-    while let Some(user) = queue.pop() {
-        if !seen.insert(user) {
-            continue;
-        }
-        match user.kind() {
-            ValueKind::Instruction => instructions.push(user),
-            _ => queue.extend(user.users()), // constants and initialisers on the way
-        }
-    }
-    let rank = |v: &Value<'_>| {
-        let name = v
-            .function()
-            .map(|f| demangle(&f.name()))
-            .unwrap_or_default();
-        let of_core = [
-            "core::",
-            "alloc::",
-            "compiler_builtins::",
-            "<core::",
-            "<alloc::",
-        ]
-        .iter()
-        .any(|c| name.starts_with(c));
-        (of_core, name)
-    };
-    instructions.sort_by_key(rank);
-    instructions.first().copied()
+/// Where `symbol` is used: by the user's own code, if there is a choice.
+fn user_of<'c>(module: &Module<'c>, symbol: Value<'c>, libraries: &[PathBuf]) -> UserCode {
+    let mut users: Vec<UserCode> = user_code::instructions_that_use(symbol)
+        .into_iter()
+        .map(|instruction| user_code::leading_to(module, instruction, libraries))
+        .collect();
+    let rank = |user: &UserCode| (!user.is_users_own, user.function.clone());
+    users.sort_by_key(rank);
+    users.into_iter().next().unwrap_or_default()
 }
 
 /// What to do about a missing symbol, by its name.
@@ -106,7 +83,7 @@ fn remedy(symbol: &str) -> String {
         .filter(|base| !base.is_empty())
         .unwrap_or(symbol);
     if MATH.contains(&base) || MATH.contains(&symbol) {
-        return "the GPU has no C library: use `warpsmith_device::math`, or the crate `libm`"
+        return "the GPU has no C library: use the approximations of `warpsmith_device::float`, or the crate `libm`"
             .into();
     }
     if symbol.starts_with("__nv_") {

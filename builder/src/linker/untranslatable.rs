@@ -9,12 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::LinkJob;
 use super::call_chains::{CallChain, CallChains};
 use super::lines::NUMBERS_FILE;
-use super::reachable::reachable;
-use super::symbols::demangle;
-use crate::error::{BuildError, SourceLine, Untranslatable};
-use crate::llvm::{
-    self, Context, Module, TargetMachine, Value, calling_convention::PTX_KERNEL, guarded,
-};
+use super::reachable::kernels_of;
+use crate::error::{BuildError, SourceLocation, Untranslatable};
+use crate::llvm::{self, Context, Module, TargetMachine, Value, guarded};
+use crate::names::demangle;
 
 /// A module that is ready to be translated.
 pub(super) struct Optimised {
@@ -32,7 +30,7 @@ struct Culprit {
     symbol: String,
     /// The kernels that call the function.
     kernels: Vec<String>,
-    location: Option<SourceLine>,
+    location: Option<SourceLocation>,
     text: Option<String>,
 }
 
@@ -113,9 +111,10 @@ fn named(job: &Arc<LinkJob>, optimised: &Arc<Optimised>, reason: &str) -> Option
         Some(Culprit {
             symbol,
             kernels,
-            location: line.map(|line| SourceLine {
+            location: line.map(|line| SourceLocation {
                 file: NUMBERS_FILE.into(),
                 line,
+                column: 0,
             }),
             text: None,
         })
@@ -185,19 +184,6 @@ fn sort_of(instruction: Value<'_>) -> (i32, usize, Vec<usize>, Option<String>) {
     )
 }
 
-/// The kernels that call the function, or are it.
-fn kernels_of(module: &Module<'_>, symbol: &str) -> Vec<String> {
-    let Some(function) = module.function(symbol) else {
-        return Vec::new();
-    };
-    module
-        .functions()
-        .into_iter()
-        .filter(|f| f.calling_convention() == PTX_KERNEL && reachable(*f).contains(&function))
-        .map(Value::name)
-        .collect()
-}
-
 /// The user's function and line.
 fn describe(culprit: Culprit, chains: Option<&CallChains>) -> Untranslatable {
     let mut function = demangle(&culprit.symbol);
@@ -206,9 +192,10 @@ fn describe(culprit: Culprit, chains: Option<&CallChains>) -> Untranslatable {
         && let Some(number) = location.take_if(|l| l.file == NUMBERS_FILE).map(|l| l.line)
         && let Some(CallChain { point, inlined }) = chains.chain(number)
     {
-        location = chains.file(point.file).map(|file| SourceLine {
+        location = chains.file(point.file).map(|file| SourceLocation {
             file: file.to_owned(),
             line: point.line,
+            column: point.column,
         });
         if let Some(name) = inlined.and_then(|inlined| chains.function(inlined.function)) {
             function = name.to_owned();

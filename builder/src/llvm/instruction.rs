@@ -3,7 +3,7 @@
 use super::location::Location;
 use super::sys::TypeRef;
 use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
-use crate::error::SourceLine;
+use crate::error::SourceLocation;
 
 impl<'c> Value<'c> {
     /// The opcode (see [`opcode`]).
@@ -124,8 +124,8 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Source file and line of an instruction or function, where known.
-    pub fn location(self) -> Option<SourceLine> {
+    /// Where in the source an instruction or function is, where known.
+    pub fn location(self) -> Option<SourceLocation> {
         // SAFETY: `raw` is live (the invariant of `Value`), and an instruction of the sort that the method is for.
         unsafe {
             let line = (self.api().LLVMGetDebugLocLine)(self.raw);
@@ -137,7 +137,8 @@ impl<'c> Value<'c> {
             let file =
                 String::from_utf8_lossy(std::slice::from_raw_parts(file.cast(), len as usize))
                     .into_owned();
-            Some(SourceLine { file, line })
+            let column = (self.api().LLVMGetDebugLocColumn)(self.raw);
+            Some(SourceLocation { file, line, column })
         }
     }
 

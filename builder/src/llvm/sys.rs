@@ -313,6 +313,7 @@ api! { every version {
     fn LLVMInstructionGetDebugLoc(ValueRef) -> MetadataRef;
     fn LLVMInstructionSetDebugLoc(ValueRef, MetadataRef);
     fn LLVMGetDebugLocLine(ValueRef) -> c_uint;
+    fn LLVMGetDebugLocColumn(ValueRef) -> c_uint;
     fn LLVMGetDebugLocFilename(ValueRef, *mut c_uint) -> *const c_char;
 }
 some versions {

@@ -25,7 +25,10 @@ fn kernel(name: &str, body: &str) -> String {
 fn diagnostics_of_rustc_pass_unchanged() {
     let project = krate("fn f() -> u32 { \"text\" }\n");
     let error = error(CudaBuilder::new(project.path()));
-    let BuildError::Rustc { diagnostics, hint } = &error else {
+    let BuildError::Rustc {
+        diagnostics, hint, ..
+    } = &error
+    else {
         panic!("{error}")
     };
     assert_eq!(*hint, None);
@@ -59,17 +62,50 @@ fn an_unresolved_symbol_is_named_with_its_user_and_the_way_out() {
         "{text}"
     );
     assert!(
-        text.contains("::wave` at ") && text.contains("src/lib.rs:4)"),
+        text.contains("::wave` at ") && text.contains("src/lib.rs:4:52)"),
         "{text}"
     );
     assert!(
-        text.contains("the GPU has no C library: use `warpsmith_device::math`"),
+        text.contains(
+            "the GPU has no C library: use the approximations of `warpsmith_device::float`"
+        ),
         "{text}"
     );
     assert!(
         text.contains("unresolved symbol `nowhere` (used by `k` at "),
         "{text}"
     );
+}
+
+/// What exists on the host only gets the name of what stands for it, in the text and in the error's data.
+#[test]
+fn what_only_the_host_has_gets_a_hint() {
+    for (body, hint) in [
+        (
+            "std::println!(\"{}\", *x);",
+            "kernels have `core`, not `std`",
+        ),
+        ("println!(\"{}\", *x);", "`gpu_println!`"),
+        (
+            "*x = (*x).sin();",
+            "the hardware's approximation `sin_approx`",
+        ),
+        ("*x = (*x).powf(2.5);", "use the crate `libm`"),
+    ] {
+        let error = error(CudaBuilder::new(krate(&kernel("k", body)).path()));
+        let text = error.to_string();
+        assert!(text.contains(hint), "{text}");
+        let BuildError::Rustc { errors, .. } = &error else {
+            panic!("{text}")
+        };
+        let location = errors[0].location.as_ref().expect("a place");
+        assert!(location.file.ends_with("src/lib.rs"), "{location}");
+        assert_eq!(location.line, 3, "{location}");
+        assert!(
+            errors[0].details.iter().any(|line| line.contains(hint)),
+            "{errors:?}"
+        );
+    }
 }
 
 #[test]
@@ -169,7 +205,10 @@ fn kernels_of_dependencies_come_along() {
 fn a_crate_that_needs_std() {
     let project = Project::new(&[("src/lib.rs", "pub fn f() -> Vec<u32> { Vec::new() }\n")]);
     let error = error(CudaBuilder::new(project.path()));
-    let BuildError::Rustc { diagnostics, hint } = &error else {
+    let BuildError::Rustc {
+        diagnostics, hint, ..
+    } = &error
+    else {
         panic!("{error}")
     };
     assert!(

@@ -139,6 +139,34 @@ fn lines_that_move_are_followed_and_nothing_is_compiled() {
 }
 
 #[test]
+fn a_comment_that_moves_nothing_is_no_change() {
+    let source = |comment: &str, more: &str| {
+        format!(
+            "/// Documentation.{more}\n{}",
+            kernel("commented", &format!("*x = 100 / *x; // {comment}"))
+        )
+    };
+    let kernels = Kernels::new(&source("one", ""));
+    let first = kernels.build();
+    assert!(first.rebuilt);
+    kernels.write(&source("another comment", ""));
+    let second = kernels.build();
+    assert!(!second.rebuilt);
+    assert_eq!(second.ptx, first.ptx);
+    // Macros may read documentation.
+    kernels.write(&source("one", " And more."));
+    assert!(kernels.build().rebuilt);
+    // What reads a source as text reads its comments.
+    let text = "const TEXT: &str = include_str!(\"lib.rs\");\n".to_owned();
+    let length = kernel("read", "*x = TEXT.len() as u32;");
+    let source = |comment: &str| format!("{text}{length}// {comment}\n");
+    kernels.write(&source("one"));
+    let first = kernels.build();
+    kernels.write(&source("another"));
+    assert_ne!(kernels.build().ptx, first.ptx);
+}
+
+#[test]
 fn what_kernels_share_is_one_object() {
     let source = "\
 static mut COUNT: u32 = 5;

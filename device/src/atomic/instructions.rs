@@ -325,9 +325,7 @@ macro_rules! additions_by_bits {
 additions_by_bits! {
     f16 as reg16 ".add.noftz.f16": f16::from_bits, f16::to_bits, 0x8000;
     F16x2 as reg32 ".add.noftz.f16x2": F16x2::from_bits, F16x2::to_bits, 0x8000_8000;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
     bf16 as reg16 ".add.noftz.bf16": bf16::from_bits, bf16::to_bits, 0x8000;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
     Bf16x2 as reg32 ".add.noftz.bf16x2": Bf16x2::from_bits, Bf16x2::to_bits, 0x8000_8000;
 }
 

@@ -38,12 +38,16 @@ pub use order::{
 };
 pub use slice::AtomicSlice;
 pub use traits::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue, AtomicWrap};
-pub use wide::{AtomicVector, Float2, Float4};
+pub use wide::AtomicVector;
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
-/// A word in global or shared memory that the threads of scope `S` use together.
+/// A word that the threads of scope `S` use together, in global or shared memory. A static, which the whole grid reaches, has a
+/// [`GridScope`].
+///
+/// A variable of the thread's own may be one, too: the operations are plain ones there, as no other thread reaches it. Where the
+/// compiler cannot tell where a reference leads, the thread asks (`isspacep.local`).
 ///
 /// The methods named like `core`'s (`fetch_add`, `swap`, ...) return the old value; `add`, `min`, ... return nothing, and
 /// are the cheaper `red` instructions.
@@ -53,8 +57,9 @@ pub struct Atomic<T, S = scope::Device> {
     scope: PhantomData<S>,
 }
 
-// SAFETY: the value is only reached through atomic instructions of scope `S`.
-unsafe impl<T: AtomicValue, S: Scope> Sync for Atomic<T, S> {}
+// SAFETY: the value is only reached through atomic instructions of scope `S`, which holds all threads of the grid: those that reach a
+// static.
+unsafe impl<T: AtomicValue, S: GridScope> Sync for Atomic<T, S> {}
 
 impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// A word with this value, for statics.
@@ -75,8 +80,8 @@ impl<T: AtomicValue, S: Scope> Atomic<T, S> {
     /// The word at an address.
     ///
     /// # Safety
-    /// `pointer` is aligned, leads to global or shared memory that stays valid for `'a`, and meanwhile every access to the
-    /// word is atomic, with scopes that include each other's threads.
+    /// `pointer` is aligned, leads to memory that stays valid for `'a`, and meanwhile every access to the word is atomic,
+    /// with scopes that include each other's threads.
     #[inline(always)]
     pub unsafe fn from_ptr<'a>(pointer: *mut T) -> &'a Self {
         // SAFETY: `pointer` is aligned and valid for `'a`, and accesses meanwhile are atomic, by the function's condition.

@@ -28,6 +28,12 @@ pub trait Scope: Sealed + Copy {
 }
 
 /// A scope that holds every thread of a grid: what data in global memory needs.
+#[diagnostic::on_unimplemented(
+    message = "the scope `{Self}` does not hold all threads that use the word",
+    label = "blocks would race with each other",
+    note = "the whole grid reaches statics and buffers: `scope::Device` (the default of `Atomic<T>`) or `scope::System`",
+    note = "words of one block or cluster are in its shared memory: `sync_atomic` of a `shared!` array"
+)]
 pub trait GridScope: Scope {}
 
 /// A scope that holds every thread of a cluster: what shared memory seen by neighbour blocks needs.
@@ -38,8 +44,8 @@ pub mod scope {
     /// The threads of one block; PTX `.cta`.
     #[derive(Clone, Copy, Debug)]
     pub struct Block;
-    /// The threads of one cluster of blocks; PTX `.cluster`, sm_90 and up.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+    /// The threads of one cluster of blocks; PTX `.cluster`. Below sm_90, which has no such scope, it is that of
+    /// [`Device`].
     #[derive(Clone, Copy, Debug)]
     pub struct Cluster;
     /// All threads on this GPU; PTX `.gpu`.
@@ -67,13 +73,12 @@ scopes! {
     Block = Level::Block;
     #[cfg(warpsmith_arch_at_least = "90")]
     Cluster = Level::Cluster;
-    // On the host only types matter.
-    #[cfg(all(not(target_arch = "nvptx64"), not(warpsmith_arch_at_least = "90")))]
+    // The next wider one that the architecture has.
+    #[cfg(not(warpsmith_arch_at_least = "90"))]
     Cluster = Level::Device;
     Device = Level::Device;
     System = Level::System;
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 impl ClusterScope for scope::Cluster {}
 impl ClusterScope for scope::Device {}
 impl ClusterScope for scope::System {}

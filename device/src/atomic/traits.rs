@@ -5,7 +5,7 @@ use super::order::{LoadOrder, Order, Scope, StoreOrder};
 /// Load, store, exchange, compare-and-exchange.
 ///
 /// # Safety of the functions
-/// `address` is aligned, in global or shared memory, valid, and touched by nothing but atomic operations meanwhile.
+/// `address` is aligned, in global, shared or local memory, valid, and touched by nothing but atomic operations meanwhile.
 #[doc(hidden)]
 #[allow(clippy::missing_safety_doc)]
 pub trait ValueInstructions: Copy {

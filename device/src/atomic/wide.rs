@@ -1,17 +1,8 @@
 //! Words of 128 bits, and vectors of floats: what sm_90 added.
 
 use super::order::{GridScope, Level, Order, Scope};
-use bytemuck::{Pod, Zeroable};
-
-/// Two `f32` for one atomic addition, aligned to 8 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[repr(C, align(8))]
-pub struct Float2(pub [f32; 2]);
-
-/// Four `f32` for one atomic addition, aligned to 16 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[repr(C, align(16))]
-pub struct Float4(pub [f32; 4]);
+use crate::vector::{Float2, Float4};
+use bytemuck::Pod;
 
 mod sealed {
     pub trait Sealed {}
@@ -33,12 +24,12 @@ pub trait AtomicVector: sealed::Sealed + Pod {
     ///
     /// ```no_run
     /// # use warpsmith_device::atomic::*;
+    /// # use warpsmith_device::vector::Float4;
     /// unsafe fn splat(pixel: *mut Float4, colour: Float4) {
     ///     // SAFETY: the pixel is in global memory, and all threads add to it atomically.
     ///     unsafe { Float4::fetch_add(pixel, colour, scope::Device, Relaxed) };
     /// }
     /// ```
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
     unsafe fn fetch_add<S: GridScope, O: Order>(
         address: *mut Self,
         value: Self,
@@ -47,7 +38,6 @@ pub trait AtomicVector: sealed::Sealed + Pod {
     ) -> Self;
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 mod sm_90 {
     use super::super::fence::fence;
     use super::super::instructions::{ordered, scoped};
@@ -62,10 +52,10 @@ mod sm_90 {
                 concat!("atom", $semantics, $scope, ".global.add.v2.f32 {{{x}, {y}}}, [{address}], {{{a}, {b}}};"),
                 x = out(reg32) x, y = out(reg32) y,
                 address = in(reg64) global($address),
-                a = in(reg32) $value.0[0], b = in(reg32) $value.0[1],
+                a = in(reg32) $value.x, b = in(reg32) $value.y,
                 options(nostack),
             );
-            Float2([x, y])
+            Float2::new(x, y)
         }};
     }
     macro_rules! emit_add4 {
@@ -76,11 +66,11 @@ mod sm_90 {
                     ".global.add.v4.f32 {{{x}, {y}, {z}, {w}}}, [{address}], {{{a}, {b}, {c}, {d}}};"),
                 x = out(reg32) x, y = out(reg32) y, z = out(reg32) z, w = out(reg32) w,
                 address = in(reg64) global($address),
-                a = in(reg32) $value.0[0], b = in(reg32) $value.0[1],
-                c = in(reg32) $value.0[2], d = in(reg32) $value.0[3],
+                a = in(reg32) $value.x, b = in(reg32) $value.y,
+                c = in(reg32) $value.z, d = in(reg32) $value.w,
                 options(nostack),
             );
-            Float4([x, y, z, w])
+            Float4::new(x, y, z, w)
         }};
     }
 

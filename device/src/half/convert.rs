@@ -133,21 +133,18 @@ to! { f16:
     i64, reg64, ".s64.f16";
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 impl RoundFrom<f32, Nearest> for bf16 {
     #[inline(always)]
     fn round_from(value: f32, _rounding: Nearest) -> Self {
         bf16::from_bits(emit_from!("rn", ".bf16.f32", reg32, value))
     }
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 impl RoundFrom<f32, Zero> for bf16 {
     #[inline(always)]
     fn round_from(value: f32, _rounding: Zero) -> Self {
         bf16::from_bits(emit_from!("rz", ".bf16.f32", reg32, value))
     }
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 from! { bf16:
     u16, reg16, ".bf16.u16";
     i16, reg16, ".bf16.s16";
@@ -156,7 +153,6 @@ from! { bf16:
     u64, reg64, ".bf16.u64";
     i64, reg64, ".bf16.s64";
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 to! { bf16:
     u16, reg16, ".u16.bf16";
     i16, reg16, ".s16.bf16";
@@ -174,7 +170,6 @@ to! { bf16:
 /// ```no_run
 /// let x = warpsmith_device::half::to_tf32(1.2345);
 /// ```
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 #[inline(always)]
 pub fn to_tf32(value: f32) -> f32 {
     let result: f32;

@@ -19,7 +19,6 @@ mod packed;
 mod scalar;
 
 pub use ::half::{bf16, f16};
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 pub use convert::to_tf32;
 pub use convert::{Down, Nearest, RoundFrom, RoundTo, Rounding, Up, Zero};
 pub use packed::{Bf16x2, F16x2};

@@ -72,7 +72,6 @@ assignments! { F16x2:
     SubAssign sub_assign -;
     MulAssign mul_assign *;
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 assignments! { Bf16x2:
     AddAssign add_assign +;
     SubAssign sub_assign -;
@@ -115,13 +114,10 @@ methods! { F16x2:
     /// The absolute values. CUDA C++: `__habs2`.
     abs() "abs.f16x2";
     /// `max(self * factor + addend, 0)` per half. CUDA C++: `__hfma2_relu`. Arch: sm_80.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     fma_relu(factor, addend) "fma.rn.relu.f16x2";
     /// The smaller per half; a NaN gives way. CUDA C++: `__hmin2`. Arch: sm_80.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     min(other) "min.f16x2";
     /// The larger per half; a NaN gives way. CUDA C++: `__hmax2`. Arch: sm_80.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     max(other) "max.f16x2";
 }
 impl Neg for F16x2 {
@@ -140,10 +136,7 @@ operators! { Bf16x2:
     Mul mul "mul.rn.bf16x2";
 }
 // Below sm_90: fma with a constant, exact before its one rounding.
-#[cfg(all(
-    not(warpsmith_arch_at_least = "90"),
-    any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80")
-))]
+#[cfg(not(warpsmith_arch_at_least = "90"))]
 mod by_fma {
     use super::*;
     impl Add for Bf16x2 {
@@ -168,7 +161,6 @@ mod by_fma {
         }
     }
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 methods! { Bf16x2:
     /// `self * factor + addend` per half, rounded once. CUDA C++: `__hfma2`.
     fma(factor, addend) "fma.rn.bf16x2";
@@ -181,7 +173,6 @@ methods! { Bf16x2:
     /// The larger per half; a NaN gives way. CUDA C++: `__hmax2`.
     max(other) "max.bf16x2";
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 impl Neg for Bf16x2 {
     type Output = Self;
     /// PTX: `neg.bf16x2`.
@@ -218,7 +209,6 @@ impl F16x2 {
     }
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 impl Bf16x2 {
     /// The halves as `f32`. PTX: `shl` and `and`. CUDA C++: `__bfloat1622float2`.
     #[inline(always)]

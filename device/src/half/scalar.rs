@@ -32,17 +32,14 @@ pub trait HalfArithmetic: sealed::Sealed + Copy {
     /// `self * factor + addend`, rounded once.
     fn hfma(self, factor: Self, addend: Self) -> Self;
     /// `max(self * factor + addend, 0)`, rounded once; a NaN becomes the canonical NaN. Arch: sm_80.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     fn hfma_relu(self, factor: Self, addend: Self) -> Self;
     /// `-self`.
     fn hneg(self) -> Self;
     /// `|self|`.
     fn habs(self) -> Self;
     /// The smaller; if one is a NaN, the other; `-0.0 < 0.0`. Arch: sm_80.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     fn hmin(self, other: Self) -> Self;
     /// The larger; if one is a NaN, the other; `-0.0 < 0.0`. Arch: sm_80.
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     fn hmax(self, other: Self) -> Self;
     /// `self == other`; false with a NaN.
     fn heq(self, other: Self) -> bool;
@@ -62,15 +59,6 @@ pub trait HalfArithmetic: sealed::Sealed + Copy {
 
 macro_rules! operations {
     ($type:ident: $($method:ident($($operand:ident),*) $ptx:literal;)*) => {$(
-        #[inline(always)]
-        fn $method(self $(, $operand: Self)*) -> Self {
-            $type::from_bits(arithmetic!(reg16, $ptx, self.to_bits() $(, $operand.to_bits())*))
-        }
-    )*};
-}
-macro_rules! operations_of_sm_80 {
-    ($type:ident: $($method:ident($($operand:ident),*) $ptx:literal;)*) => {$(
-        #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
         #[inline(always)]
         fn $method(self $(, $operand: Self)*) -> Self {
             $type::from_bits(arithmetic!(reg16, $ptx, self.to_bits() $(, $operand.to_bits())*))
@@ -117,8 +105,6 @@ impl HalfArithmetic for f16 {
         hfma(factor, addend) "fma.rn.f16";
         hneg() "neg.f16";
         habs() "abs.f16";
-    }
-    operations_of_sm_80! { f16:
         hfma_relu(factor, addend) "fma.rn.relu.f16";
         hmin(other) "min.f16";
         hmax(other) "max.f16";
@@ -144,7 +130,6 @@ impl HalfArithmetic for f16 {
     }
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 impl HalfArithmetic for bf16 {
     #[cfg(warpsmith_arch_at_least = "90")]
     operations! { bf16:

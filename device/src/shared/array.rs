@@ -12,12 +12,14 @@ use crate::{block, thread};
 /// back, or takes `&mut SharedArray` and begins with [`refill`](SharedArray::refill).
 pub struct SharedArray<'a, T, const N: usize> {
     pointer: *mut T,
+    /// Handles were lent, and threads may still read through theirs.
+    lent: bool,
     object: PhantomData<&'a mut [T]>,
 }
 
 macro_rules! phases {
-    ($($(#[$documentation:meta])* $name:ident;)*) => {$(
-        $(#[$documentation])*
+    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+        $(#[$attribute])*
         pub struct $name<'a, T, const N: usize> {
             pointer: *mut T,
             length: usize,
@@ -40,6 +42,7 @@ macro_rules! phases {
 
 phases! {
     /// A [`SharedArray`] that this thread has filled its part of.
+    #[must_use = "nobody can read it before a barrier: `.sync()`"]
     SharedFilled;
     /// Shared memory that all threads of the block read and none writes: dereferences to a slice.
     SharedView;
@@ -53,7 +56,16 @@ impl<T, const N: usize> SharedArray<'_, T, N> {
     pub(super) fn from_pointer(pointer: *mut T) -> Self {
         SharedArray {
             pointer,
+            lent: false,
             object: PhantomData,
+        }
+    }
+
+    /// Waits for those who may still use what was lent.
+    #[inline(always)]
+    fn take_back(&self) {
+        if self.lent {
+            block::sync();
         }
     }
 }
@@ -63,8 +75,11 @@ impl<'a, T: Element, const N: usize> SharedArray<'a, T, N> {
     ///
     /// In a block of fewer than `N` threads the rest stays uninitialised, and the later view ends there; threads past
     /// `N` write nothing.
+    ///
+    /// If the handle was lent before ([`refill`](SharedArray::refill)), this begins with a [`block::sync`].
     #[inline(always)]
     pub fn write(self, value: T) -> SharedFilled<'a, T, N> {
+        self.take_back();
         let own = thread::linear_in_block() as usize;
         if own < N {
             // SAFETY: in bounds, the thread's own, and no thread reads in this phase.
@@ -75,8 +90,11 @@ impl<'a, T: Element, const N: usize> SharedArray<'a, T, N> {
 
     /// Fills the whole array, whatever the size of the block: the thread computes every `block::threads()`-th element,
     /// starting with its own number.
+    ///
+    /// If the handle was lent before ([`refill`](SharedArray::refill)), this begins with a [`block::sync`].
     #[inline(always)]
     pub fn fill_with(self, mut value: impl FnMut(usize) -> T) -> SharedFilled<'a, T, N> {
+        self.take_back();
         let step = block::threads() as usize;
         let mut index = thread::linear_in_block() as usize;
         while index < N {
@@ -117,6 +135,7 @@ impl<'a, T: Element, const N: usize> SharedArray<'a, T, N> {
         // The handles that this thread lent before are gone, since they borrowed `self`; behind the barrier so are those of
         // all threads.
         block::sync();
+        self.lent = true;
         SharedArray::from_pointer(self.pointer)
     }
 

@@ -8,6 +8,12 @@
 //!  (to fill)                         (filled)               (all read)  --sync_mut--> SharedOwn --sync--> SharedView
 //! ```
 //!
+//! A tile can be taken apart into rows, each for one warp and with barriers of the warp alone ([`SharedTile::row_per_warp`]):
+//!
+//! ```text
+//! WarpRow --fill_with--> WarpRowFilled --sync--> WarpRowView --sync--> WarpRow
+//! ```
+//!
 //! Besides, [`SharedFilled::sync_atomic`] lets all threads of the block use the elements atomically, and
 //! [`SharedFilled::across_cluster`] lets all blocks of a cluster read each other's arrays.
 //!
@@ -24,15 +30,20 @@ mod array;
 mod share;
 mod storage;
 mod tile;
+mod unsynchronised;
+mod warp_row;
 
 pub use array::{SharedArray, SharedFilled, SharedOwn, SharedView};
 pub use share::SharedAtomics;
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub use share::{ClusterAtomics, ClusterView};
 pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 #[doc(hidden)]
 pub use storage::{Shared, marker, new_array, new_tile};
+pub(crate) use tile::own_elements;
 pub use tile::{SharedTile, TileFilled, TileView};
+#[doc(hidden)]
+pub use unsynchronised::Synchronised;
+pub use warp_row::{WarpRow, WarpRowFilled, WarpRowView};
 
 /// What may live in shared memory under the safe interface: values that every thread of the block may read, of types
 /// without invalid bit patterns.

@@ -64,7 +64,6 @@ impl<T: Element + AtomicValue, const N: usize> Deref for SharedAtomics<'_, T, N>
     }
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 mod clusters {
     use super::super::{Element, SharedArray, SharedFilled, SharedView};
     use crate::atomic::{Atomic, AtomicValue, scope};
@@ -191,5 +190,4 @@ mod clusters {
         }
     }
 }
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub use clusters::{ClusterAtomics, ClusterView};

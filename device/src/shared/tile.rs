@@ -7,18 +7,17 @@ use super::Element;
 use crate::{block, thread};
 
 macro_rules! phases {
-    ($($(#[$documentation:meta])* $name:ident;)*) => {$(
-        $(#[$documentation])*
+    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+        $(#[$attribute])*
         pub struct $name<'a, T, const R: usize, const C: usize, const S: usize> {
             pointer: *mut T,
             object: PhantomData<&'a mut [T]>,
         }
 
         impl<T, const R: usize, const C: usize, const S: usize> $name<'_, T, R, C, S> {
-            /// The handle of a phase that begins, to an object that no other handle is in use for.
+            /// The handle of a phase that begins.
             #[inline(always)]
-            pub(super) fn from_pointer(pointer: *mut T) -> Self {
-                const { assert!(S >= C) };
+            fn from_pointer(pointer: *mut T) -> Self {
                 $name {
                     pointer,
                     object: PhantomData,
@@ -28,13 +27,51 @@ macro_rules! phases {
     )*};
 }
 
+/// `R` rows of `C` columns, rows `S` elements apart, that are to be filled: no thread reads them in this phase.
+///
+/// As for a [`SharedArray`](super::SharedArray) there is one handle; helper functions and loops use
+/// [`refill`](SharedTile::refill).
+pub struct SharedTile<'a, T, const R: usize, const C: usize, const S: usize> {
+    pointer: *mut T,
+    /// Handles were lent, and threads may still read through theirs.
+    lent: bool,
+    object: PhantomData<&'a mut [T]>,
+}
+
+impl<T, const R: usize, const C: usize, const S: usize> SharedTile<'_, T, R, C, S> {
+    /// The handle to an object that no other handle is in use for.
+    #[inline(always)]
+    pub(super) fn from_pointer(pointer: *mut T) -> Self {
+        const { assert!(S >= C) };
+        SharedTile {
+            pointer,
+            lent: false,
+            object: PhantomData,
+        }
+    }
+
+    /// Waits for those who may still use what was lent.
+    #[inline(always)]
+    fn take_back(&self) {
+        if self.lent {
+            block::sync();
+        }
+    }
+
+    /// Waits until everyone is done with what was made of this handle before, and lends the object. A [`block::sync`].
+    #[inline(always)]
+    pub(super) fn lend(&mut self) -> *mut T {
+        // The handles that this thread lent before are gone, since they borrowed `self`; behind the barrier so are those of
+        // all threads.
+        block::sync();
+        self.lent = true;
+        self.pointer
+    }
+}
+
 phases! {
-    /// `R` rows of `C` columns, rows `S` elements apart, that are to be filled: no thread reads them in this phase.
-    ///
-    /// As for a [`SharedArray`](super::SharedArray) there is one handle; helper functions and loops use
-    /// [`refill`](SharedTile::refill).
-    SharedTile;
     /// A [`SharedTile`] that this thread has filled its part of.
+    #[must_use = "nobody can read it before a barrier: `.sync()`"]
     TileFilled;
     /// A tile that all threads of the block read and none writes: indexed by `(row, column)`.
     TileView;
@@ -44,8 +81,11 @@ impl<'a, T: Element, const R: usize, const C: usize, const S: usize> SharedTile<
     /// Fills the tile. The thread at `(x, y)` of the block computes column `x` of row `y`, and on from there in steps of
     /// the block's extent; so neighbours along x get neighbouring columns, and every element is computed by some thread
     /// whatever the size of the block.
+    ///
+    /// If the handle was lent before ([`refill`](SharedTile::refill)), this begins with a [`block::sync`].
     #[inline(always)]
     pub fn fill_with(self, mut value: impl FnMut(usize, usize) -> T) -> TileFilled<'a, T, R, C, S> {
+        self.take_back();
         own_elements::<R, C>(|row, column| {
             // SAFETY: in bounds; the thread's own; no thread reads in this phase.
             unsafe { self.pointer.add(row * S + column).write(value(row, column)) };
@@ -57,10 +97,7 @@ impl<'a, T: Element, const R: usize, const C: usize, const S: usize> SharedTile<
     /// [`block::sync`].
     #[inline(always)]
     pub fn refill(&mut self) -> SharedTile<'_, T, R, C, S> {
-        // The handles that this thread lent before are gone, since they borrowed `self`; behind the barrier so are those of
-        // all threads.
-        block::sync();
-        SharedTile::from_pointer(self.pointer)
+        SharedTile::from_pointer(self.lend())
     }
 
     /// The first element's address, for unsafe code with a pattern of its own.

@@ -105,7 +105,9 @@ impl<'a, T> Matrix<'a, T> {
     #[inline(always)]
     pub fn row(&self, row: usize) -> &'a [T] {
         assert!(row < self.rows(), "no such row");
-        &self.data[row * self.stride as usize..][..self.columns()]
+        let begin = row * self.stride as usize;
+        // SAFETY: `data` holds `(rows - 1) * stride + columns` elements (`from_raw_parts`), and the row is less than `rows`.
+        unsafe { self.data.get_unchecked(begin..begin + self.columns()) }
     }
 }
 

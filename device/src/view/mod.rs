@@ -3,15 +3,35 @@
 //! The launcher checks that a launch does not have more dimensions than a view's numbering covers, which is what makes
 //! the cheap ones sound (see `KernelAttributes::launch_dimensions`).
 
+//!
+//! | Owner | One element | A row | A tile | Its own position |
+//! | --- | --- | --- | --- | --- |
+//! | thread | [`PerThread`], [`PerThread3d`] ([`PerThreadVectors`]: 16 bytes) | | | [`MatrixOut`], [`VolumeOut`] |
+//! | warp | [`PerWarp`] | [`RowPerWarp`] | | |
+//! | block | [`PerBlock`] | [`RowPerBlock`] | [`TilePerBlock`] | |
+//!
+//! Where the place is computed, [`Scatter`] writes it, and [`AtomicSlice`](crate::atomic::AtomicSlice) updates it.
+
 mod matrix;
+mod owner;
 mod per_block;
 mod per_thread;
 mod per_thread_vectors;
+mod per_warp;
+mod rows;
+mod scatter;
+mod tile_per_block;
+mod volume;
 
 pub use matrix::{Matrix, MatrixOut};
 pub use per_block::PerBlock;
 pub use per_thread::{PerThread, PerThread3d, Strided};
 pub use per_thread_vectors::PerThreadVectors;
+pub use per_warp::PerWarp;
+pub use rows::{OwnRow, RowPerBlock, RowPerWarp};
+pub use scatter::Scatter;
+pub use tile_per_block::TilePerBlock;
+pub use volume::VolumeOut;
 
 /// Lets the compiler drop the null checks of `Option<&mut T>`.
 ///

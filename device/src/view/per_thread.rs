@@ -159,6 +159,23 @@ pub struct Strided<'a, T> {
     slice: PhantomData<&'a mut [T]>,
 }
 
+impl<T> Strided<'_, T> {
+    /// The elements `first`, `first + step`, ... below `length`.
+    ///
+    /// # Safety
+    /// `pointer` leads to `length` elements, of which these are reached through the iterator only for the lifetime; `step` is not 0.
+    #[inline(always)]
+    pub(super) unsafe fn new(pointer: *mut T, length: usize, first: usize, step: usize) -> Self {
+        Strided {
+            pointer,
+            length,
+            next: first,
+            step,
+            slice: PhantomData,
+        }
+    }
+}
+
 impl<'a, T> Iterator for Strided<'a, T> {
     type Item = (usize, &'a mut T);
 
@@ -168,8 +185,8 @@ impl<'a, T> Iterator for Strided<'a, T> {
         if index < self.length {
             // The step is below 2^61 and the index below 2^63, so this cannot wrap.
             self.next = index + self.step;
-            // SAFETY: in bounds; each index is given out once per thread, and to one thread only, since the first
-            // ones are different numbers below the step.
+            // SAFETY: in bounds; each index is given out once (the step is not 0), and to this thread only: the threads' first
+            // indices are different numbers below the step, or are the owner's by the condition of `new`.
             Some((index, unsafe { &mut *self.pointer.add(index) }))
         } else {
             None

@@ -24,60 +24,82 @@ fn fold(mask: u32, value: u32, operation: impl Fn(u32, u32) -> u32) -> u32 {
     total
 }
 
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for i32 {}
+}
+
 macro_rules! reductions {
-    ($($(#[$documentation:meta])* $name:ident, $ty:ty, $ptx:literal, $operation:expr;)*) => {$(
-        $(#[$documentation])*
-        ///
-        #[doc = concat!("Becomes `redux.sync.", $ptx, "` on `sm_80`; below, shuffles.")]
-        /// Lanes that have ended or are not in `mask` do not count; every lane in it gets the result.
-        ///
-        /// ```no_run
-        /// use warpsmith_device::warp;
-        #[doc = concat!("let total = warp::", stringify!($name), "(warp::FULL, 1);")]
-        /// # let _ = total;
-        /// ```
-        #[inline(always)]
-        pub fn $name(mask: u32, value: $ty) -> $ty {
-            #[cfg(warpsmith_arch_at_least = "80")]
-            {
-                on_device! {
-                    let total: $ty;
-                    // SAFETY: exchanges registers only; the mask follows the rule of masks.
-                    unsafe {
-                        asm!(concat!("redux.sync.", $ptx, " {}, {}, {};"),
-                            lateout(reg32) total, in(reg32) value, in(reg32) mask);
+    ($($(#[$documentation:meta])* $name:ident, $unsigned:literal, $signed:literal, $operation:expr;)*) => {
+        /// What the hardware reduces over a warp: `u32` and `i32`.
+        #[diagnostic::on_unimplemented(
+            message = "the hardware does not reduce `{Self}` over a warp",
+            note = "it does `u32` and `i32`; `warp::reduce(value, |a, b| ..)` takes any plain type"
+        )]
+        pub trait Reducible: sealed::Sealed + Copy {
+            $(#[doc(hidden)] fn $name(self, mask: u32) -> Self;)*
+        }
+
+        reductions! { @ u32: $($name, $unsigned, $operation;)* }
+        reductions! { @ i32: $($name, $signed, $operation;)* }
+
+        $(
+            $(#[$documentation])*
+            ///
+            #[doc = concat!("Becomes `redux.sync.", $unsigned, "` or `.", $signed, "` on `sm_80`; below, shuffles.")]
+            /// Lanes that have ended or are not in `mask` do not count; every lane in it gets the result.
+            ///
+            /// ```no_run
+            /// use warpsmith_device::warp;
+            #[doc = concat!("let total = warp::", stringify!($name), "(warp::FULL, 1u32);")]
+            /// # let _ = total;
+            /// ```
+            #[inline(always)]
+            pub fn $name<T: Reducible>(mask: u32, value: T) -> T {
+                value.$name(mask)
+            }
+        )*
+    };
+    (@ $ty:ty: $($name:ident, $ptx:literal, $operation:expr;)*) => {
+        impl Reducible for $ty {$(
+            #[inline(always)]
+            fn $name(self, mask: u32) -> $ty {
+                #[cfg(warpsmith_arch_at_least = "80")]
+                {
+                    on_device! {
+                        let total: $ty;
+                        // SAFETY: exchanges registers only; the mask follows the rule of masks.
+                        unsafe {
+                            asm!(concat!("redux.sync.", $ptx, " {}, {}, {};"),
+                                lateout(reg32) total, in(reg32) self, in(reg32) mask);
+                        }
+                        total
                     }
-                    total
+                }
+                #[cfg(not(warpsmith_arch_at_least = "80"))]
+                {
+                    let operation: fn($ty, $ty) -> $ty = $operation;
+                    fold(mask, self as u32, |a, b| operation(a as $ty, b as $ty) as u32) as $ty
                 }
             }
-            #[cfg(not(warpsmith_arch_at_least = "80"))]
-            {
-                let operation: fn($ty, $ty) -> $ty = $operation;
-                fold(mask, value as u32, |a, b| operation(a as $ty, b as $ty) as u32) as $ty
-            }
-        }
-    )*};
+        )*}
+    };
 }
 
 reductions! {
     /// CUDA C++'s `__reduce_add_sync()`: the sum, modulo 2^32.
-    reduce_add, u32, "add.u32", u32::wrapping_add;
-    /// CUDA C++'s `__reduce_add_sync()` for signed values: the sum, modulo 2^32.
-    reduce_add_signed, i32, "add.s32", i32::wrapping_add;
+    reduce_add, "add.u32", "add.s32", |a, b| a.wrapping_add(b);
     /// CUDA C++'s `__reduce_min_sync()`: the least.
-    reduce_min, u32, "min.u32", Ord::min;
-    /// CUDA C++'s `__reduce_min_sync()` for signed values: the least.
-    reduce_min_signed, i32, "min.s32", Ord::min;
+    reduce_min, "min.u32", "min.s32", Ord::min;
     /// CUDA C++'s `__reduce_max_sync()`: the greatest.
-    reduce_max, u32, "max.u32", Ord::max;
-    /// CUDA C++'s `__reduce_max_sync()` for signed values: the greatest.
-    reduce_max_signed, i32, "max.s32", Ord::max;
+    reduce_max, "max.u32", "max.s32", Ord::max;
     /// CUDA C++'s `__reduce_and_sync()`: bits that are set in all.
-    reduce_and, u32, "and.b32", |a, b| a & b;
+    reduce_and, "and.b32", "and.b32", |a, b| a & b;
     /// CUDA C++'s `__reduce_or_sync()`: bits that are set in any.
-    reduce_or, u32, "or.b32", |a, b| a | b;
+    reduce_or, "or.b32", "or.b32", |a, b| a | b;
     /// CUDA C++'s `__reduce_xor_sync()`: bits that are set in an odd number.
-    reduce_xor, u32, "xor.b32", |a, b| a ^ b;
+    reduce_xor, "xor.b32", "xor.b32", |a, b| a ^ b;
 }
 
 /// Reduces any plain type over the whole warp with an operation that is associative and commutative; every lane gets

@@ -16,8 +16,8 @@ mod shuffle;
 mod vote;
 
 pub use collective::{
-    exclusive_scan, inclusive_scan, reduce, reduce_add, reduce_add_signed, reduce_and, reduce_max,
-    reduce_max_signed, reduce_min, reduce_min_signed, reduce_or, reduce_xor,
+    Reducible, exclusive_scan, inclusive_scan, reduce, reduce_add, reduce_and, reduce_max,
+    reduce_min, reduce_or, reduce_xor,
 };
 pub use matching::{match_all, match_any};
 pub use shuffle::{

@@ -201,27 +201,16 @@ operands! {
     f16: M16N16K16 "m16n16k16" ".f16" u32 as reg32 A(0 1 2 3 4 5 6 7) B(0 1 2 3 4 5 6 7) fill |x| twice(x.to_bits());
     f16: M32N8K16 "m32n8k16" ".f16" u32 as reg32 A(0 1 2 3 4 5 6 7) B(0 1 2 3 4 5 6 7) fill |x| twice(x.to_bits());
     f16: M8N32K16 "m8n32k16" ".f16" u32 as reg32 A(0 1 2 3 4 5 6 7) B(0 1 2 3 4 5 6 7) fill |x| twice(x.to_bits());
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     u8: M16N16K16 "m16n16k16" ".u8" u32 as reg32 A(0 1) B(0 1) fill four_times;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     u8: M32N8K16 "m32n8k16" ".u8" u32 as reg32 A(0 1 2 3) B(0) fill four_times;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     u8: M8N32K16 "m8n32k16" ".u8" u32 as reg32 A(0) B(0 1 2 3) fill four_times;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     i8: M16N16K16 "m16n16k16" ".s8" u32 as reg32 A(0 1) B(0 1) fill |x| four_times(x as u8);
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     i8: M32N8K16 "m32n8k16" ".s8" u32 as reg32 A(0 1 2 3) B(0) fill |x| four_times(x as u8);
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     i8: M8N32K16 "m8n32k16" ".s8" u32 as reg32 A(0) B(0 1 2 3) fill |x| four_times(x as u8);
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     bf16: M16N16K16 "m16n16k16" ".bf16" u32 as reg32 A(0 1 2 3) B(0 1 2 3) fill |x| twice(x.to_bits());
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     bf16: M32N8K16 "m32n8k16" ".bf16" u32 as reg32 A(0 1 2 3 4 5 6 7) B(0 1) fill |x| twice(x.to_bits());
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     bf16: M8N32K16 "m8n32k16" ".bf16" u32 as reg32 A(0 1) B(0 1 2 3 4 5 6 7) fill |x| twice(x.to_bits());
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     Tf32: M16N16K8 "m16n16k8" ".tf32" f32 as reg32 A(0 1 2 3) B(0 1 2 3) fill |x| x;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     f64: M8N8K4 "m8n8k4" ".f64" f64 as reg64 A(0) B(0) fill |x| x;
 }
 
@@ -301,19 +290,12 @@ accumulators! {
     f16: M16N16K16 "m16n16k16" ".f16" u32 as reg32 (0 1 2 3) 8 each twice_f16 pair;
     f16: M32N8K16 "m32n8k16" ".f16" u32 as reg32 (0 1 2 3) 8 each twice_f16 pair;
     f16: M8N32K16 "m8n32k16" ".f16" u32 as reg32 (0 1 2 3) 8 each twice_f16 pair;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     i32: M16N16K16 "m16n16k16" ".s32" i32 as reg32 (0 1 2 3 4 5 6 7) 8 each same one;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     i32: M32N8K16 "m32n8k16" ".s32" i32 as reg32 (0 1 2 3 4 5 6 7) 8 each same one;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
     i32: M8N32K16 "m8n32k16" ".s32" i32 as reg32 (0 1 2 3 4 5 6 7) 8 each same one;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     f32: M16N16K8 "m16n16k8" ".f32" f32 as reg32 (0 1 2 3 4 5 6 7) 8 each same one;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
     f64: M8N8K4 "m8n8k4" ".f64" f64 as reg64 (0 1) 2 each same one;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "75"))]
     i32: M8N8K32 "m8n8k32" ".s32" i32 as reg32 (0 1) 2 each same one;
-    #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "75"))]
     i32: M8N8K128 "m8n8k128" ".s32" i32 as reg32 (0 1) 2 each same one;
 }
 
@@ -388,7 +370,6 @@ multiplications_of_f16! {
     M8N32K16 ".m8n32k16.f32.f32" ".m8n32k16.f16.f16" ".m8n32k16.f32.f16" ".m8n32k16.f16.f32";
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "72"))]
 mod integers {
     use super::*;
     multiplications! {
@@ -415,7 +396,6 @@ mod integers {
     }
 }
 
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 mod sm_80 {
     use super::*;
     multiplications! {

@@ -39,14 +39,11 @@
 //! architecture's own. Guide §7.24.
 
 mod instructions;
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "75"))]
 mod packed;
 mod types;
 
 pub use instructions::{Multiply, MultiplySaturating, OperandA, OperandB, OperandC};
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 pub use packed::mma_and_popcount;
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "75"))]
 pub use packed::mma_xor_popcount;
 pub use types::{
     B1, ColMajor, Element, I4, Layout, M8N8K4, M8N8K32, M8N8K128, M8N32K16, M16N16K8, M16N16K16,

@@ -108,7 +108,6 @@ pub fn mma_xor_popcount(
 /// `C[i][j]` plus the number of ones in `A row i & B column j`.
 ///
 /// PTX: `wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32`. Arch: sm_80. Otherwise as [`mma_xor_popcount`].
-#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
 #[inline(always)]
 pub fn mma_and_popcount(
     a: &MatrixA<B1, M8N8K128, RowMajor>,

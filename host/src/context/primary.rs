@@ -2,7 +2,6 @@
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use cust::device::Device;
 use warpsmith_driver::raw;
@@ -12,6 +11,7 @@ use super::choice::DeviceChoice;
 use super::limits::Limits;
 use crate::driver_call::callback::run_where_the_driver_may_be_called;
 use crate::driver_call::handle::Handle;
+use crate::driver_call::loss::{ContextLoss, unheard};
 use crate::driver_call::stream_ref::StreamRef;
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result, report_drop_error};
@@ -26,8 +26,8 @@ pub(crate) struct Context {
     pub(crate) capability: ComputeCapability,
     pub(crate) total_memory: usize,
     pub(crate) limits: Limits,
-    /// Set by the first fault that makes the context unusable: destructors report no errors from then on.
-    lost: AtomicBool,
+    /// Where the program knows of it, destructors are silent.
+    loss: Arc<ContextLoss>,
     /// A stream of this crate's own: for frees that wait for several streams, and for copies beside all streams.
     service_stream: Handle<raw::CUstream>,
 }
@@ -66,6 +66,7 @@ impl Context {
                 .while_doing(|| format!("opening {choice}"))
         })?;
         let raw_context = primary.as_raw().cast();
+        let loss = ContextLoss::of(raw_context);
         // cust does not look at what cuCtxSetCurrent answered.
         // SAFETY: `primary` has just retained the context.
         unsafe { call!(cuCtxSetCurrent(raw_context)) }?;
@@ -89,7 +90,7 @@ impl Context {
             capability: ComputeCapability::of(device)?,
             total_memory,
             limits,
-            lost: AtomicBool::new(false),
+            loss,
             service_stream: Handle::new(service_stream),
         })
     }
@@ -125,21 +126,10 @@ impl Context {
         unsafe { call!(cuCtxSetCurrent(self.raw())) }
     }
 
-    /// Notes whether a result says that the context is lost.
-    pub(crate) fn note_result(&self, result: &Result<()>) {
-        if let Err(error) = result
-            && error.code().is_some_and(Code::is_fatal)
-        {
-            self.lost.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits for all work on the device. Where that fails the context counts as lost.
+    /// For destructors: waits for all work on the device.
     pub(crate) fn drain(&self) {
         // SAFETY: the call takes no arguments; it refers to the current context, which every caller has bound.
-        if unsafe { call!(cuCtxSynchronize()) }.is_err() {
-            self.lost.store(true, Ordering::Relaxed);
-        }
+        self.report_drop(unheard(|| unsafe { call!(cuCtxSynchronize()) }));
     }
 
     /// Waits until the service stream has done all that it holds.
@@ -156,14 +146,13 @@ impl Context {
     ) {
         let context = self.clone();
         run_where_the_driver_may_be_called(move || {
-            let result = context.bind().and_then(|()| destroy());
-            context.report_drop(result);
+            context.report_drop(unheard(|| context.bind().and_then(|()| destroy())));
         });
     }
 
-    /// For destructors: reports what could not be done, unless the context is lost and nothing can.
+    /// For destructors: reports what could not be done; that the context is lost, when nothing can, only if the program does not know.
     pub(crate) fn report_drop(&self, result: Result<()>) {
-        report_unless_lost(self.lost.load(Ordering::Relaxed), result);
+        report_drop(&self.loss, result);
     }
 }
 
@@ -172,7 +161,7 @@ struct Handles {
     primary: cust::context::Context,
     raw: Handle<raw::CUcontext>,
     service_stream: Handle<raw::CUstream>,
-    lost: bool,
+    loss: Arc<ContextLoss>,
 }
 
 impl Handles {
@@ -180,15 +169,15 @@ impl Handles {
         // SAFETY: `self.primary` keeps the context retained.
         if let Err(error) = unsafe { call!(cuCtxSetCurrent(self.raw.raw())) } {
             std::mem::forget(self.primary);
-            return report_unless_lost(self.lost, Err(error));
+            return report_drop(&self.loss, Err(error));
         }
         // SAFETY: `Context::new` made the stream; its users own the context, whose last owner was dropped.
         let destroyed = unsafe { call!(cuStreamDestroy_v2(self.service_stream.raw())) };
-        report_unless_lost(self.lost, destroyed);
+        report_drop(&self.loss, destroyed);
         if let Err((error, primary)) = cust::context::Context::drop(self.primary) {
             std::mem::forget(primary);
             let error = driver_call::cust_failed("cuDevicePrimaryCtxRelease", error);
-            report_unless_lost(self.lost, Err(error));
+            report_drop(&self.loss, Err(error));
         }
     }
 }
@@ -200,17 +189,18 @@ impl Drop for Context {
             primary: unsafe { ManuallyDrop::take(&mut self.primary) },
             raw: self.raw,
             service_stream: self.service_stream,
-            lost: *self.lost.get_mut(),
+            loss: self.loss.clone(),
         };
-        run_where_the_driver_may_be_called(move || handles.give_back());
+        run_where_the_driver_may_be_called(move || unheard(|| handles.give_back()));
     }
 }
 
-fn report_unless_lost(lost: bool, result: Result<()>) {
-    if let Err(error) = result
-        && !lost
-        && error.code() != Some(Code::DEINITIALIZED)
-    {
+fn report_drop(loss: &ContextLoss, result: Result<()>) {
+    let Err(error) = result else { return };
+    let code = error.code();
+    let is_lost = error.fault().is_some() || code.is_some_and(Code::is_fatal);
+    let is_known = is_lost && loss.tell("a destructor").is_some();
+    if !is_known && code != Some(Code::DEINITIALIZED) {
         report_drop_error(&error);
     }
 }

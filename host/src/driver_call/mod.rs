@@ -3,10 +3,12 @@
 pub(crate) mod adopt;
 pub(crate) mod callback;
 pub(crate) mod handle;
+pub(crate) mod loss;
 pub(crate) mod stream_ref;
 
 use warpsmith_driver::raw::CUresult;
 
+use self::loss::CurrentLoss;
 use crate::error::{Code, DriverError, Error, KernelFault, Result, general_hint};
 
 /// `call!(cuFoo(a, b))` calls the driver and gives `Result<()>`. For use inside `unsafe { }`, whose comment says why the call is sound.
@@ -26,13 +28,15 @@ pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     }
 }
 
-/// The error for a code; where it is one that a fault has, the simulator is asked for the fault of the current context.
+/// The error for a code; where it is one that a fault has, the simulator is asked for the fault of the current context, which the
+/// program now knows.
 #[cold]
 pub(crate) fn failed(call: &'static str, code: Code) -> Error {
-    if (code.is_fatal() || code == Code::UNKNOWN)
-        && let Some(fault) = warpsmith_driver::fault(std::ptr::null_mut())
-    {
-        return Error::Fault(Box::new(KernelFault::new(call, code, fault)));
+    if code.is_fatal() || code == Code::UNKNOWN {
+        let loss = CurrentLoss::ask(call, code.is_fatal());
+        if let Some(fault) = loss.fault {
+            return Error::Fault(Box::new(KernelFault::new(call, code, fault, loss.told_by)));
+        }
     }
     Error::Driver(Box::new(DriverError {
         call,

@@ -1,6 +1,7 @@
 //! Faults on the simulator, as data.
 
 use std::fmt;
+use std::sync::Arc;
 
 use warpsmith_abi::fault::{
     Fault, FaultAccess, FaultKind, Frame, OtherSide, SourceLocation, WaitingThreads,
@@ -10,6 +11,9 @@ use super::Code;
 
 /// [`Error::Fault`](crate::Error::Fault): work on the simulator broke a rule of the device and cost the context. The simulator knows
 /// what happened where; a GPU answers a code alone, which is an [`Error::Driver`](crate::Error::Driver).
+///
+/// Every later call for the same context reports the same fault. All of these errors have it as data; the text of the first one is the
+/// whole report, that of the others says in a line which error that was.
 ///
 /// ```
 /// use warpsmith_host::fault::FaultKind;
@@ -41,19 +45,27 @@ pub struct KernelFault {
     pub code: Code,
     /// What was being done, if more is known than the call.
     pub context: Option<String>,
-    fault: Fault,
+    fault: Arc<Fault>,
     /// `fault` in words.
-    report: String,
+    report: Arc<str>,
+    /// The call whose error told of the fault before.
+    told_by: Option<&'static str>,
 }
 
 impl KernelFault {
-    pub(crate) fn new(call: &'static str, code: Code, fault: Fault) -> KernelFault {
+    pub(crate) fn new(
+        call: &'static str,
+        code: Code,
+        fault: Arc<Fault>,
+        told_by: Option<&'static str>,
+    ) -> KernelFault {
         KernelFault {
             call,
             code,
             context: None,
-            report: fault.to_string(),
+            report: fault.to_string().into(),
             fault,
+            told_by,
         }
     }
 
@@ -120,8 +132,8 @@ impl KernelFault {
         &self.report
     }
 
-    /// All of it as data, for programs that pass it on: it has a `serde` form.
-    pub fn data(&self) -> &Fault {
+    /// All of it as data, for programs that pass it on: it has a `serde` form. All errors of one fault share it.
+    pub fn data(&self) -> &Arc<Fault> {
         &self.fault
     }
 }
@@ -129,7 +141,19 @@ impl KernelFault {
 impl fmt::Display for KernelFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         super::driver::write_call(f, self.call, self.context.as_deref(), self.code)?;
-        write!(f, "\n{}", self.report.trim_end())
+        let Some(told_by) = self.told_by else {
+            return write!(f, "\n{}", self.report.trim_end());
+        };
+        write!(f, "\n  the context is lost since ")?;
+        match self.kernel() {
+            Some(kernel) => write!(f, "a fault of kernel `{kernel}`")?,
+            None => f.write_str("a fault")?,
+        }
+        write!(
+            f,
+            " ({}): see the first report, in the error of {told_by}",
+            self.message()
+        )
     }
 }
 

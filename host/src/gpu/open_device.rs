@@ -8,6 +8,7 @@ use crate::context::choice::DeviceChoice;
 use crate::context::limits::Limits;
 use crate::context::primary::Context;
 use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
+use crate::driver_call::loss::unheard;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::error::{Code, Error, Result, report_drop_error};
 use crate::order::device_order::DeviceOrder;
@@ -141,7 +142,6 @@ impl DeviceState {
         reach: &Reach,
         done: Result<()>,
     ) -> Result<()> {
-        self.context.note_result(&done);
         self.panics.take_kernel_panics(reach)?;
         done?;
         self.panics.host_functions().take(call, reach)?;
@@ -150,36 +150,42 @@ impl DeviceState {
         Ok(())
     }
 
-    /// For destructors: reports what could not be done, unless the context is lost and nothing can.
+    /// For destructors: reports what could not be done; that the context is lost, when nothing can, only if the program does not know.
     pub(crate) fn report_drop(&self, result: Result<()>) {
         self.context.report_drop(result);
     }
 
     /// Frees `what` some time after these positions are past.
     pub(crate) fn retire(&self, what: Box<dyn Reclaim>, positions: &[StreamPosition]) {
-        self.reclaimer
-            .retire(&self.context, &self.order, what, positions);
+        unheard(|| {
+            self.reclaimer
+                .retire(&self.context, &self.order, what, positions)
+        });
         self.reclaim();
     }
 
     /// As [`retire`](Self::retire), for objects that any stream may be using.
     pub(crate) fn retire_from_all(&self, what: Box<dyn Reclaim>) {
-        self.reclaimer
-            .retire_from_all(&self.context, &self.order, what);
+        unheard(|| {
+            self.reclaimer
+                .retire_from_all(&self.context, &self.order, what)
+        });
         self.reclaim();
     }
 
     /// Takes something that waits to be freed for another use.
     pub(crate) fn take_unused<T: Reclaim>(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Box<T>> {
         self.do_postponed();
-        self.reclaimer.take_unused(is_wanted)
+        unheard(|| self.reclaimer.take_unused(is_wanted))
     }
 
     /// Frees what nothing uses any more.
     pub(crate) fn reclaim(&self) {
         self.do_postponed();
-        self.order.destroy_idle_streams();
-        self.reclaimer.reclaim(&self.context, &self.order);
+        unheard(|| {
+            self.order.destroy_idle_streams();
+            self.reclaimer.reclaim(&self.context, &self.order);
+        });
     }
 
     /// Does `work` now, or where this thread may not call the driver at the next wait or allocation of another one. The work must not
@@ -188,13 +194,13 @@ impl DeviceState {
         if callback::is_running() {
             lock(&self.postponed).push(Box::new(work));
         } else {
-            work(self);
+            unheard(|| work(self));
         }
     }
 
     fn do_postponed(&self) {
         let postponed = std::mem::take(&mut *lock(&self.postponed));
-        postponed.into_iter().for_each(|work| work(self));
+        unheard(|| postponed.into_iter().for_each(|work| work(self)));
     }
 
     /// Frees what still waits, once the device is idle. The last object of this device was dropped, so no other work is awaited.
@@ -216,6 +222,6 @@ impl Drop for OpenDevice {
     fn drop(&mut self) {
         // SAFETY: this is the only place that takes the field, and `drop` runs once.
         let state = unsafe { ManuallyDrop::take(&mut self.state) };
-        run_where_the_driver_may_be_called(move || state.close());
+        run_where_the_driver_may_be_called(move || unheard(|| state.close()));
     }
 }

@@ -12,6 +12,7 @@ use crate::driver_call::{self, call};
 use crate::error::{Busy, Code, Error, GraphUpdateError, Node, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::ViewScope;
+use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::source::{GraphNumber, PanicSource};
 use crate::reclaim::{FreeCost, Reclaim};
@@ -150,14 +151,15 @@ impl GraphExec {
         const CALL: &str = "cuGraphLaunch";
         check_same_device(CALL, &self.gpu, &stream.gpu)?;
         stream.handle.refuse_capture(CALL)?;
-        self.gpu.bind()?;
-        let guard = self.gpu.lock_order();
+        let gpu = self.gpu.clone();
+        gpu.bind()?;
+        let guard = gpu.lock_order();
         let open = self
             .contents
             .memory
             .iter()
             .any(|used| used.memory.history().is_open_to_host());
-        if open || self.gpu.order().launch_gate.state().has_host_accesses() {
+        if open || gpu.order().launch_gate.state().has_host_accesses() {
             return Err(Error::Busy(Box::new(Busy {
                 call: CALL,
                 reason: "the host has memory open that the graph uses".into(),
@@ -165,18 +167,36 @@ impl GraphExec {
             })));
         }
         // Before the uses, which are noted as those of this launch.
-        let numbered = self.panics.as_deref().map_or(GraphNumber::Stays, |panics| {
-            panics.begin_graph_launch(stream.handle.timeline())
-        });
+        let numbered = self
+            .panics
+            .as_deref()
+            .map(|panics| panics.begin_graph_launch(stream.handle.timeline()));
+        let number = numbered
+            .as_ref()
+            .map_or(GraphNumber::Stays, |(_, number)| *number);
+        let enqueued = self.enqueue(&guard, stream, number);
+        if let (Some(panics), Err(_)) = (&self.panics, &enqueued) {
+            panics.graph_launch_failed();
+        }
+        enqueued
+    }
+
+    /// Enqueues a launch after all that its memory's earlier uses conflict with.
+    fn enqueue(
+        &mut self,
+        guard: &OrderGuard<'_>,
+        stream: &Stream,
+        number: GraphNumber,
+    ) -> Result<()> {
         for used in &self.contents.memory {
             used.memory
-                .order_use(&guard, &stream.handle, used.access, ViewScope::Shared)?;
+                .order_use(guard, &stream.handle, used.access, ViewScope::Shared)?;
         }
-        if let (Some(panics), GraphNumber::SetInOrder(number)) = (&self.panics, numbered) {
+        if let (Some(panics), GraphNumber::SetInOrder(number)) = (&self.panics, number) {
             if let Some(last) = self.last_stream.upgrade()
                 && !Arc::ptr_eq(&last, &stream.handle)
             {
-                last.hold_back(&guard, stream.handle.stream_ref())?;
+                last.hold_back(guard, stream.handle.stream_ref())?;
             }
             // SAFETY: the word lives with `panics`, which lives until the stream has done this. The launches before are done then, which read
             // it: they are in this stream, or in one that it waits for.

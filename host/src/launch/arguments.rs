@@ -8,15 +8,16 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, RawPtr, Value};
+use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
 use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
 use crate::memory::allocation::Allocation;
+use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
     DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
-    MatrixMut, Shape, UnifiedBuffer,
+    MatrixMut, Shape, UnifiedBuffer, VolumeMut,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 
@@ -93,7 +94,7 @@ impl<'a> Packer<'a> {
         self.flat_count += 1;
     }
 
-    /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type.
+    /// Notes a use, and gives the address to pass: an empty slice has one too, aligned for every type that there is memory of.
     #[inline]
     fn memory(&mut self, view: RawView<'a>, kind: AccessKind) -> u64 {
         match view.allocation {
@@ -107,7 +108,7 @@ impl<'a> Packer<'a> {
                 self.use_count += 1;
                 view.address
             }
-            None => 256,
+            None => ALIGNMENT as u64,
         }
     }
 
@@ -176,7 +177,8 @@ impl<'a> Packer<'a> {
     message = "the argument `{Self}` does not fit the kernel parameter `{M}`",
     label = "`{Self}` does not fit `{M}`",
     note = "`Value<T>` takes a `T`; `In<T>` (`&[T]`) takes `&DeviceBuffer<T>` or a slice of it; `Out<T>` takes `&mut DeviceBuffer<T>` or a mutable slice",
-    note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`"
+    note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`",
+    note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`"
 )]
 pub trait Argument<M: ?Sized> {
     #[doc(hidden)]
@@ -281,6 +283,17 @@ impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
     #[inline]
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
         packer.matrix(self.elements.view(), self.shape, AccessKind::Read);
+    }
+}
+
+impl<T: Pod> Argument<OutVolume<T>> for VolumeMut<'_, T> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        let address = packer.memory(self.elements.view(), AccessKind::Write);
+        packer.word(address);
+        for extent in self.extents {
+            packer.word(extent.into());
+        }
     }
 }
 

@@ -23,6 +23,11 @@ const BLOCK_EXTENTS: [&str; 3] = [
     "the block's extent in y",
     "the block's extent in z",
 ];
+const CLUSTER_EXTENTS: [&str; 3] = [
+    "the cluster's extent in x",
+    "the cluster's extent in y",
+    "the cluster's extent in z",
+];
 
 /// Everything that can be said about a launch without asking the driver.
 #[inline]
@@ -155,7 +160,7 @@ fn check_slowly(
             .unwrap_or(1) as u64;
         let most = u64::from(attributes.launch_dimensions.max(1));
         if used > most {
-            let hint = "the kernel's outputs are numbered along fewer dimensions: `PerThread3d` takes any, `MatrixOut` two, `PerThread` one";
+            let hint = "the kernel's outputs are numbered along fewer dimensions: `PerThread3d` and `VolumeOut` take any, `MatrixOut` and `TilePerBlock` two, `PerThread` one";
             return fail(
                 Code::INVALID_VALUE,
                 "the number of dimensions of grid and block",
@@ -203,6 +208,11 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
             hint,
         })))
     };
+    if let Some(i) = cluster.array().iter().position(|&extent| extent == 0) {
+        let hint = "an extent counts blocks and is at least 1 (here the limit is the least): write 1 for a dimension in which blocks are \
+            not grouped";
+        return fail(CLUSTER_EXTENTS[i], 0, 1, hint.into());
+    }
     if let (Some(fixed), Some(asked)) = (attributes.cluster, grid.cluster)
         && Dim3::from(fixed) != asked
     {
@@ -233,12 +243,10 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
         .zip(cluster.array())
         .enumerate()
     {
-        if cluster == 0 || blocks % cluster != 0 {
+        if blocks % cluster != 0 {
             let hint = format!(
                 "the grid must be a multiple of the cluster (the limit given is the cluster's extent); {} blocks would do",
-                blocks
-                    .checked_next_multiple_of(cluster.max(1))
-                    .unwrap_or(blocks)
+                blocks.checked_next_multiple_of(cluster).unwrap_or(blocks)
             );
             return fail(GRID_EXTENTS[i], blocks.into(), cluster.into(), hint);
         }

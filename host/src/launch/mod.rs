@@ -26,6 +26,7 @@ use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::ViewScope;
 use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
+use crate::panics::timeline::NewLaunch;
 use crate::stream::Stream;
 
 pub use self::arguments::{Argument, Arguments};
@@ -162,7 +163,7 @@ impl Stream {
             && !self.handle.is_captured()
             && gpu.order().launch_gate.state().is_open()
         {
-            let launch = self.number_launch(kernel);
+            let (launch, _new) = self.number_launch(kernel);
             for used in packer.uses() {
                 if used.access.writes() {
                     used.allocation.note_write(launch);
@@ -199,7 +200,7 @@ impl Stream {
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
-        let launch = self.number_launch(kernel);
+        let (launch, _new) = self.number_launch(kernel);
         for used in packer.uses() {
             used.allocation
                 .order_use_or_capture(&guard, &self.handle, used.access, used.scope)?;
@@ -224,14 +225,16 @@ impl Stream {
         Ok(gate)
     }
 
-    /// The number of a launch of this kernel; of one that cannot panic, that of the launch before it. A captured launch is numbered when
-    /// its graph is launched.
+    /// The number of a launch of this kernel, to be kept until it is enqueued; of one that cannot panic, that of the launch before it. A
+    /// captured launch is numbered when its graph is launched.
     #[inline]
-    fn number_launch(&self, kernel: &Function) -> u64 {
+    fn number_launch(&self, kernel: &Function) -> (u64, Option<NewLaunch<'_>>) {
+        let timeline = self.handle.timeline();
         if kernel.launch_parameters == LaunchParameters::Absent || self.handle.is_captured() {
-            self.handle.timeline().last()
+            (timeline.last(), None)
         } else {
-            self.handle.timeline().next()
+            let new = timeline.next();
+            (new.number, Some(new))
         }
     }
 

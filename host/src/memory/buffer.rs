@@ -11,6 +11,7 @@ use super::matrix::{Matrix, MatrixMut};
 use super::size::bytes_of;
 use super::slice::{DeviceSlice, DeviceSliceMut};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use super::volume::VolumeMut;
 use crate::driver_call::call;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -118,6 +119,16 @@ impl<T: Pod> DeviceBuffer<T> {
     /// The buffer as a matrix to write, for a kernel's `MatrixOut` parameter.
     pub fn matrix_mut(&mut self, rows: usize, columns: usize) -> Result<MatrixMut<'_, T>> {
         self.slice_mut(..).matrix_mut(rows, columns)
+    }
+
+    /// The buffer as `depth` layers of `rows` rows of `columns` elements to write, for a kernel's `VolumeOut` parameter.
+    pub fn volume_mut(
+        &mut self,
+        depth: usize,
+        rows: usize,
+        columns: usize,
+    ) -> Result<VolumeMut<'_, T>> {
+        self.slice_mut(..).volume_mut(depth, rows, columns)
     }
 
     /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.

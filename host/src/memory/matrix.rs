@@ -59,11 +59,10 @@ impl Shape {
                 "the stride counts elements, not bytes",
             );
         }
-        // At most 2^64 - 1, so no overflow.
-        let needed = if rows == 0 || columns == 0 {
-            0
-        } else {
-            (rows as u64 - 1) * stride as u64 + columns as u64
+        // What the kernel's view spans: also rows without columns, which it numbers all the same. At most 2^64 - 1, so no overflow.
+        let needed = match rows as u64 {
+            0 => 0,
+            rows => (rows - 1) * stride as u64 + columns as u64,
         };
         if needed > len as u64 {
             return invalid(
@@ -157,6 +156,13 @@ mod tests {
         assert!(Shape::new(14, 3, 4, 5).is_ok());
         assert!(Shape::new(12, 3, 4, 3).is_err());
         assert!(Shape::new(0, 0, 4, 4).is_ok());
+        assert!(Shape::new(0, 4, 0, 0).is_ok());
+        assert!(Shape::new(0, 0, u32::MAX as usize, u32::MAX as usize).is_ok());
+        // Rows that begin outside of the memory are none, though they have no columns.
+        assert!(Shape::new(12, 4, 0, 4).is_ok());
+        assert!(Shape::new(11, 4, 0, 4).is_err());
+        assert!(Shape::new(100, u32::MAX as usize, 0, u32::MAX as usize).is_err());
+        assert!(Shape::new(100, u32::MAX as usize, 0, usize::MAX).is_err());
         assert!(Shape::new(usize::MAX, 1 << 33, 1, 1).is_err());
         assert!(Shape::new(100, u32::MAX as usize, u32::MAX as usize, u32::MAX as usize).is_err());
     }

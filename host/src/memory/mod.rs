@@ -22,6 +22,7 @@ pub(crate) mod size;
 mod slice;
 mod unified;
 pub(crate) mod view;
+mod volume;
 
 pub use buffer::DeviceBuffer;
 pub use host_memory::{HostRead, HostWrite};
@@ -31,3 +32,4 @@ pub use pinned::{MappedBuffer, PinnedBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Advice, Attach, Location, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
+pub use volume::VolumeMut;

@@ -118,11 +118,13 @@ impl<T: Pod> Global<T> {
     pub fn set_slice(&self, values: &[T]) -> Result<()> {
         self.check(values.len())?;
         let mut staged = self.staging()?;
-        staged.host_mut()?.copy_from_slice(values);
+        staged
+            .host_mut()?
+            .copy_from_slice(bytemuck::cast_slice(values));
         let view = staged.memory.view();
         self.access("cuMemcpyHtoDAsync", AccessKind::Write, || {
-            // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `staged`, which lives until
-            // `access` has waited. `access` puts the copy in order with kernels that use the variable.
+            // SAFETY: the variable has the bytes of `self.len` elements at `self.address` (the module keeps it), as has `staged`, which lives
+            // until `access` has waited. `access` puts the copy in order with kernels that use the variable.
             unsafe {
                 call!(cuMemcpyHtoDAsync_v2(
                     self.address,
@@ -143,8 +145,8 @@ impl<T: Pod> Global<T> {
         let staged = self.staging()?;
         let view = staged.memory.view();
         self.access("cuMemcpyDtoHAsync", AccessKind::Read, || {
-            // SAFETY: the variable has `self.len` elements at `self.address` (the module keeps it), as many as `staged`, which lives until
-            // `access` has waited. `access` puts the copy in order with kernels that use the variable.
+            // SAFETY: the variable has the bytes of `self.len` elements at `self.address` (the module keeps it), as has `staged`, which lives
+            // until `access` has waited. `access` puts the copy in order with kernels that use the variable.
             unsafe {
                 call!(cuMemcpyDtoHAsync_v2(
                     view.address as *mut _,
@@ -154,13 +156,15 @@ impl<T: Pod> Global<T> {
                 ))
             }
         })?;
-        Ok(staged.host()?.to_vec())
+        let mut values = vec![T::zeroed(); self.len];
+        bytemuck::cast_slice_mut(&mut values).copy_from_slice(&staged.host()?);
+        Ok(values)
     }
 
     /// Memory from and to which a copy does not wait for anything: the driver would wait for the kernels before it reads other memory,
-    /// while launches wait for the copy to be enqueued.
-    fn staging(&self) -> Result<PinnedBuffer<T>> {
-        Gpu::from(&self.module.gpu).pinned(self.len)
+    /// while launches wait for the copy to be enqueued. In bytes, so that the elements may have any alignment.
+    fn staging(&self) -> Result<PinnedBuffer<u8>> {
+        Gpu::from(&self.module.gpu).pinned(self.len * size_of::<T>())
     }
 
     /// Enqueues a copy in order with kernels that use the variable, and waits for it.

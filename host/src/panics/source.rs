@@ -6,7 +6,7 @@ use warpsmith_device::panic::{KERNEL_BITS, PanicRecord};
 
 use super::log::{Entry, LogMemory};
 use super::reports::Panics;
-use super::timeline::Timeline;
+use super::timeline::{NewLaunch, Timeline};
 use crate::error::KernelPanic;
 use crate::sync::lock;
 
@@ -100,9 +100,17 @@ impl PanicSource {
     }
 
     /// Numbers a launch of the graph among those of a stream. The caller holds the order lock, and enqueues it then.
-    pub(crate) fn begin_graph_launch(&self, timeline: &Arc<Timeline>) -> GraphNumber {
+    pub(crate) fn begin_graph_launch<'a>(
+        &self,
+        timeline: &'a Arc<Timeline>,
+    ) -> (NewLaunch<'a>, GraphNumber) {
         let positions = timeline.positions();
         let launch = timeline.next();
+        let number = self.graph_number(timeline, positions, launch.number);
+        (launch, number)
+    }
+
+    fn graph_number(&self, timeline: &Arc<Timeline>, positions: u64, launch: u64) -> GraphNumber {
         let Owner::Graph(launches) = &self.owner else {
             return GraphNumber::Stays;
         };
@@ -134,6 +142,15 @@ impl PanicSource {
             GraphNumber::Stays
         } else {
             GraphNumber::SetInOrder(number)
+        }
+    }
+
+    /// A launch that was numbered has not been enqueued, nor perhaps what sets its number: no later one may take that over.
+    pub(crate) fn graph_launch_failed(&self) {
+        if let Owner::Graph(launches) = &self.owner
+            && let Some(last) = lock(launches).known.last_mut()
+        {
+            last.positions = u64::MAX;
         }
     }
 

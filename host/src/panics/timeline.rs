@@ -10,6 +10,8 @@ use crate::sync::lock;
 pub(crate) struct Timeline {
     /// The last number.
     launched: AtomicU64,
+    /// How many of them are enqueued, or were refused. Threads may number and enqueue launches beside each other.
+    enqueued: AtomicU64,
     /// All up to this number are done, and the panics in them were told.
     done: AtomicU64,
     /// How many positions were taken, each of which may separate launches for a wait.
@@ -19,21 +21,53 @@ pub(crate) struct Timeline {
     followed: Mutex<Vec<Followed>>,
 }
 
+/// A new launch. It counts as one that may still have to be enqueued until this is dropped.
+pub(crate) struct NewLaunch<'a> {
+    timeline: &'a Timeline,
+    /// Its number.
+    pub(crate) number: u64,
+}
+
+impl Drop for NewLaunch<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.timeline.enqueued.fetch_add(1, Ordering::Release);
+    }
+}
+
 /// That launches come after those of another stream.
 struct Followed {
     /// Those that are numbered higher than this.
     after: u64,
+    reached: Reached,
+}
+
+/// The launches of one timeline that a position comes after.
+#[derive(Clone)]
+struct Reached {
     timeline: Arc<Timeline>,
     /// Up to this number.
     launch: u64,
+    /// Up to this number they were enqueued when the position was taken: a wait for it is one for them.
+    enqueued: u64,
 }
 
 impl Timeline {
-    /// The number of a new launch.
+    /// Numbers a new launch.
     #[inline]
-    pub(crate) fn next(&self) -> u64 {
-        // Sequentially consistent, as all of `launched` and `positions`: see `positions`.
-        self.launched.fetch_add(1, Ordering::SeqCst) + 1
+    pub(crate) fn next(&self) -> NewLaunch<'_> {
+        NewLaunch {
+            timeline: self,
+            // Sequentially consistent, as all of `launched` and `positions`: see `positions`.
+            number: self.launched.fetch_add(1, Ordering::SeqCst) + 1,
+        }
+    }
+
+    /// A number up to which all launches are enqueued: the last one, or 0 where some may still have to be.
+    fn all_enqueued(&self) -> u64 {
+        // In this order: so many were enqueued before the numbers were looked at, and if there are no more numbers, these are all.
+        let enqueued = self.enqueued.load(Ordering::Acquire);
+        if enqueued == self.last() { enqueued } else { 0 }
     }
 
     /// The number of the last launch.
@@ -52,10 +86,14 @@ impl Timeline {
     /// What comes after this launch and before the next.
     pub(crate) fn up_to(self: &Arc<Self>, launch: u64) -> Reach {
         let mut reach = Reach::default();
-        reach.add(self, launch);
+        reach.add(&Reached {
+            timeline: self.clone(),
+            launch,
+            enqueued: self.all_enqueued().min(launch),
+        });
         for followed in lock(&self.followed).iter() {
             if followed.after <= launch {
-                reach.add(&followed.timeline, followed.launch);
+                reach.add(&followed.reached);
             }
         }
         reach
@@ -66,19 +104,17 @@ impl Timeline {
         let after = self.last();
         let mut followed = lock(&self.followed);
         // What is done and told need not be kept.
-        followed.retain(|followed| !followed.timeline.is_done(followed.launch));
-        for (timeline, launch) in &other.launches {
+        followed.retain(|followed| !followed.reached.is_done());
+        for new in &other.launches {
             let known = |known: &Followed| {
-                Arc::ptr_eq(&known.timeline, timeline) && *launch <= known.launch
+                Arc::ptr_eq(&known.reached.timeline, &new.timeline)
+                    && new.launch <= known.reached.launch
+                    && new.enqueued <= known.reached.enqueued
             };
-            if !Arc::ptr_eq(timeline, self)
-                && !timeline.is_done(*launch)
-                && !followed.iter().any(known)
-            {
+            if !Arc::ptr_eq(&new.timeline, self) && !new.is_done() && !followed.iter().any(known) {
                 followed.push(Followed {
                     after,
-                    timeline: timeline.clone(),
-                    launch: *launch,
+                    reached: new.clone(),
                 });
             }
         }
@@ -101,10 +137,16 @@ impl Timeline {
     }
 }
 
+impl Reached {
+    fn is_done(&self) -> bool {
+        self.timeline.is_done(self.launch)
+    }
+}
+
 /// What a position comes after: of each timeline the launches up to a number.
 #[derive(Clone, Default)]
 pub(crate) struct Reach {
-    launches: Vec<(Arc<Timeline>, u64)>,
+    launches: Vec<Reached>,
     /// The streams that are gone, too.
     with_gone: bool,
 }
@@ -117,25 +159,27 @@ impl Reach {
 
     /// Adds all that another position comes after.
     pub(crate) fn merge(&mut self, other: &Reach) {
-        self.launches
-            .retain(|(timeline, launch)| !timeline.is_done(*launch));
-        for (timeline, launch) in &other.launches {
-            self.add(timeline, *launch);
+        self.launches.retain(|reached| !reached.is_done());
+        for reached in &other.launches {
+            self.add(reached);
         }
         self.with_gone |= other.with_gone;
     }
 
-    fn add(&mut self, timeline: &Arc<Timeline>, launch: u64) {
-        if timeline.is_done(launch) {
+    fn add(&mut self, reached: &Reached) {
+        if reached.is_done() {
             return;
         }
         let known = self
             .launches
             .iter_mut()
-            .find(|(known, _)| Arc::ptr_eq(known, timeline));
+            .find(|known| Arc::ptr_eq(&known.timeline, &reached.timeline));
         match known {
-            Some((_, known)) => *known = launch.max(*known),
-            None => self.launches.push((timeline.clone(), launch)),
+            Some(known) => {
+                known.launch = known.launch.max(reached.launch);
+                known.enqueued = known.enqueued.max(reached.enqueued);
+            }
+            None => self.launches.push(reached.clone()),
         }
     }
 
@@ -145,20 +189,23 @@ impl Reach {
             || self
                 .launches
                 .iter()
-                .any(|(known, last)| Arc::ptr_eq(known, timeline) && launch <= *last)
+                .any(|known| Arc::ptr_eq(&known.timeline, timeline) && launch <= known.launch)
     }
 
     /// Notes that all of it is done, and that the panics in it were told.
     pub(crate) fn set_done(&self) {
-        for (timeline, launch) in &self.launches {
-            timeline.done.fetch_max(*launch, Ordering::AcqRel);
+        for reached in &self.launches {
+            reached
+                .timeline
+                .done
+                .fetch_max(reached.enqueued, Ordering::AcqRel);
         }
     }
 }
 
 impl std::fmt::Debug for Reach {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let launches = self.launches.iter().map(|(_, launch)| launch);
+        let launches = self.launches.iter().map(|reached| reached.launch);
         f.debug_list().entries(launches).finish()
     }
 }
@@ -170,12 +217,12 @@ mod tests {
     #[test]
     fn a_position_comes_after_what_it_followed() {
         let [one, two] = [(); 2].map(|()| Arc::new(Timeline::default()));
-        let first = one.next();
+        let first = one.next().number;
         let of_one = one.end();
-        let second = one.next();
-        let before = two.next();
+        let second = one.next().number;
+        let before = two.next().number;
         two.follow(&of_one);
-        let after = two.next();
+        let after = two.next().number;
         assert!(of_one.covers(&one, first) && !of_one.covers(&one, second));
         let end = two.end();
         assert!(end.covers(&two, after) && end.covers(&one, first) && !end.covers(&one, second));
@@ -188,10 +235,30 @@ mod tests {
         assert!(one.end().covers(&one, second));
     }
 
+    /// A thread numbered its launch; another one waits before it is enqueued, and after.
+    #[test]
+    fn a_launch_that_was_not_enqueued_is_not_done() {
+        let [stream, other] = [(); 2].map(|()| Arc::new(Timeline::default()));
+        let first = stream.next();
+        // Enqueued before the first, by a third thread.
+        drop(stream.next());
+        let launch = first.number;
+        let early = stream.end();
+        other.follow(&early);
+        drop(first);
+        early.set_done();
+        other.end().set_done();
+        assert!(!stream.is_done(launch));
+        let late = stream.end();
+        assert!(late.covers(&stream, launch));
+        late.set_done();
+        assert!(stream.is_done(launch) && !stream.end().covers(&stream, launch));
+    }
+
     #[test]
     fn streams_that_are_gone_are_the_devices() {
         let gone = Arc::new(Timeline::default());
-        let launch = gone.next();
+        let launch = gone.next().number;
         let mut device = Reach::default();
         device.add_gone();
         assert!(!device.covers(&gone, launch));

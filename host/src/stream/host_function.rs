@@ -43,11 +43,12 @@ impl Stream {
     pub fn host_fn(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         self.handle.refuse_capture("cuLaunchHostFunc")?;
         self.gpu.bind()?;
+        let launch = self.handle.timeline().next();
         let once = Box::new(Once {
             function: Box::new(function),
             panics: self.gpu.panics().host_functions().clone(),
             timeline: self.handle.timeline().clone(),
-            launch: self.handle.timeline().next(),
+            launch: launch.number,
         });
         let data = Box::into_raw(once);
         // SAFETY: `self` owns the stream; `data` is what `run_once` asks for, and the driver calls it at most once.

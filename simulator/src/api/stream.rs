@@ -81,7 +81,7 @@ driver_calls! {
         let worker = Arc::clone(&context);
         let callback = StreamCallback { function: callback, stream: hStream, data: userData };
         // Other than a host function, a callback is called in an error state too, and told of it.
-        stream.submit(&context, Vec::new(), Box::new(move || {
+        stream.submit(&context, stream.room(), Vec::new(), Box::new(move || {
             callback.run(worker.check().err().unwrap_or(CUresult::CUDA_SUCCESS));
         }));
     }

@@ -1,5 +1,6 @@
 //! What the engine tells of an access, and what is remembered and reported of it.
 
+use super::poison::Decision;
 use warpsmith_isa::effect::{AccessKind, ObjectUse, Order, Proxy, Scope};
 
 /// An instruction, numbered by the engine.
@@ -32,6 +33,9 @@ pub struct Access<'a> {
     /// Whether it synchronises now, if it is strong. Otherwise that depends on its result, and
     /// [`SharedMemory::synchronise`](super::SharedMemory::synchronise) says for which lanes it does.
     pub synchronises: bool,
+    /// Whether the engine follows the values that it reads and writes ([`Poison`](super::Poison)): reading uninitialised ones is no
+    /// finding by itself then.
+    pub is_followed: bool,
     /// The instruction.
     pub site: Site,
 }
@@ -149,18 +153,18 @@ pub struct GlobalSynchronisation<'a> {
 pub trait Values {
     /// Whether the lane's write leaves memory as it is.
     fn unchanged(&self, lane: usize) -> bool;
-    /// Whether two lanes (at the same offset) write the same.
-    fn equal(&self, lane: usize, other: usize) -> bool;
+    /// Whether two lanes write the same; `None` where that is not known.
+    fn equal(&self, lane: usize, other: usize) -> Option<bool>;
 }
 
 /// For accesses that write nothing, or whose values are not known when they are issued (asynchronous copies, fragments of a
-/// matrix): no two are taken to be the same.
+/// matrix).
 impl Values for () {
     fn unchanged(&self, _: usize) -> bool {
         false
     }
-    fn equal(&self, _: usize, _: usize) -> bool {
-        false
+    fn equal(&self, _: usize, _: usize) -> Option<bool> {
+        None
     }
 }
 
@@ -274,6 +278,8 @@ pub enum Finding {
         offset: u32,
         /// Bytes of the read.
         size: u32,
+        /// What the value decides; `None` where the read itself is not to be made.
+        decision: Option<Decision>,
     },
     /// A write to an mbarrier that has been initialised and not invalidated, by something else than its operations.
     MbarrierOverwritten {

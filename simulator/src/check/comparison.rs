@@ -92,8 +92,8 @@ impl super::Values for Values {
     fn unchanged(&self, lane: usize) -> bool {
         self.0 >> lane & 1 != 0
     }
-    fn equal(&self, lane: usize, other: usize) -> bool {
-        (self.0 >> lane ^ self.0 >> other) & 1 != 0
+    fn equal(&self, lane: usize, other: usize) -> Option<bool> {
+        ((self.0 >> lane ^ self.0 >> other) & 1 != 0).then_some(true)
     }
 }
 

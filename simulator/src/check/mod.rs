@@ -40,6 +40,8 @@
 //!   (`in_flight`), and nobody may touch those between the instruction and its thread's wait.
 //! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes. Where the values are
 //!   not known when the write is issued, as those of an asynchronous copy, no two are taken to be the same.
+//! * Lanes of one instruction may write different values to the same bytes: which one stays is undefined, but one of them does (CUDA
+//!   C++ Programming Guide, "SIMT architecture"). That is no race, and worth a note (`collision`).
 //!
 //! Ordering comes from `bar`, `barrier.cluster`, `bar.warp.sync`, mbarriers, and from fences with atomics (release and acquire
 //! patterns; PTX ISA, memory consistency model), not from shuffles, votes and matches, which order no memory. Lanes of a warp are threads like all others: the
@@ -50,12 +52,14 @@ mod agents;
 mod byte_set;
 mod cells;
 mod clock;
+mod collision;
 mod happens_before;
 mod in_flight;
 mod interval;
 mod known;
 mod mbarriers;
 mod pattern;
+mod poison;
 mod proxy;
 mod release;
 mod shadow;
@@ -68,6 +72,8 @@ pub use access::{
     Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, GlobalSynchronisation,
     Performer, ProxyFence, RaceCause, Site, ThreadAccess, Values,
 };
+pub use collision::colliding_lanes;
+pub use poison::{Decision, DecisionKind, Marks, Poison, PoisonOrigin};
 pub use shared::SharedMemory;
 
 #[cfg(test)]

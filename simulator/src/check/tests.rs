@@ -6,7 +6,9 @@ use super::*;
 
 mod async_copies;
 mod asynchronous;
+mod collision;
 mod mbarriers;
+mod poison;
 mod scope;
 mod shadow;
 mod stamps;
@@ -50,6 +52,7 @@ pub(super) fn access_by(
         proxy: class.proxy,
         object: ObjectUse::Data,
         synchronises: true,
+        is_followed: false,
         site,
     }
 }
@@ -66,8 +69,8 @@ impl Values for Same {
     fn unchanged(&self, _: usize) -> bool {
         true
     }
-    fn equal(&self, _: usize, _: usize) -> bool {
-        true
+    fn equal(&self, _: usize, _: usize) -> Option<bool> {
+        Some(true)
     }
 }
 
@@ -239,27 +242,6 @@ fn atomics_meet_atomics_but_not_plain_accesses() {
     machine.barrier();
     assert_eq!(machine.all(READ, |t| t % 8 * 4), None);
     race(machine.access(0, 1, 1, ATOMIC, |_| 0));
-}
-
-#[test]
-fn one_instruction_can_race_with_itself() {
-    struct Written(fn(usize) -> u32);
-    impl Values for Written {
-        fn unchanged(&self, _: usize) -> bool {
-            false
-        }
-        fn equal(&self, lane: usize, other: usize) -> bool {
-            (self.0)(lane) == (self.0)(other)
-        }
-    }
-    let access = |class, values: &dyn Values| {
-        let mut shared = Machine::new(1).shared;
-        shared.access(&access_by(0, !0, &[8; 32], 4, class, 7), values)
-    };
-    assert_eq!(access(WRITE, &Written(|_| 1)), None);
-    let (later, earlier, _) = race(access(WRITE, &Written(|lane| lane as u32 / 16)));
-    assert_eq!((later.thread, earlier.thread), (16, 15));
-    assert_eq!(access(ATOMIC, &Written(|lane| lane as u32)), None);
 }
 
 #[test]
@@ -485,6 +467,7 @@ fn uninitialised_bytes_are_found() {
         block: 0,
         offset: 16,
         size: 8,
+        decision: None,
     };
     assert_eq!(access(0, 8, 8, READ), Some(expected));
     // In the second block's memory, reached through the cluster.
@@ -493,6 +476,7 @@ fn uninitialised_bytes_are_found() {
         block: 1,
         offset: 60,
         size: 4,
+        decision: None,
     };
     assert_eq!(access(0, 256 + 60, 4, ATOMIC), Some(expected));
     // A word of which one byte is written passes: padding.

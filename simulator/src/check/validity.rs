@@ -28,6 +28,11 @@ impl Validity {
         self.initialised.insert(offset, size);
     }
 
+    /// Up to 32 bytes are uninitialised again.
+    pub fn spoil(&mut self, offset: u32, size: u32) {
+        self.initialised.remove(offset, size);
+    }
+
     /// Marks any number of bytes as initialised.
     pub fn initialise_range(&mut self, offset: u32, bytes: u32) {
         steps(offset, bytes).for_each(|(start, size)| self.initialised.insert(start, size));

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use super::fault::Note;
 use super::observe::Observer;
 
 /// An allocation (or another known range) of device-visible memory.
@@ -74,6 +75,12 @@ pub trait Runtime: Sync {
     fn call(&self, name: &str, arguments: &[u64]) -> Option<u64>;
 }
 
+/// Takes the notes of a grid, from several threads at once.
+pub trait NoteSink: Sync {
+    /// A note: for each kernel and instruction the first of its kind, in all launches since its module was loaded.
+    fn note(&self, note: &Note);
+}
+
 /// Which checks are on. Bounds of shared, local and parameter memory, alignment, and that no access leaves the
 /// known memory are always checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +134,8 @@ pub struct Environment<'a> {
     /// How long all threads of a grid may do nothing but poll memory, without any change of it, before this is reported as a
     /// deadlock. They may wait for the host, so it is not short: [`Environment::DEFAULT_PATIENCE`].
     pub patience: Duration,
+    /// Who takes notes.
+    pub notes: Option<&'a dyn NoteSink>,
     /// Who watches the grid run.
     pub observer: Option<&'a dyn Observer>,
     /// Set by the host to end the grid early (a killed context); polled by the workers.
@@ -137,7 +146,8 @@ impl<'a> Environment<'a> {
     /// See [`Environment::patience`].
     pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 
-    /// This memory and these services, with all checks, all cores and the driver's default stack; nobody watches.
+    /// This memory and these services, with all checks, all cores and the driver's default stack; nobody watches or takes
+    /// notes.
     pub fn new(memory: &'a dyn DeviceMemory, runtime: &'a dyn Runtime) -> Environment<'a> {
         Environment {
             memory,
@@ -147,6 +157,7 @@ impl<'a> Environment<'a> {
             threads: 0,
             stack_limit: 1024,
             patience: Environment::DEFAULT_PATIENCE,
+            notes: None,
             observer: None,
             cancel: None,
         }

@@ -2,7 +2,7 @@
 
 pub use warpsmith_abi::fault::{
     AccessKind, Fault, FaultAccess, FaultKind, FaultOrigin, Frame, InlinedCall, MemorySpace,
-    NearestAllocation, OtherSide, SourceLocation, WaitingThreads,
+    NearestAllocation, Note, NoteKind, OtherSide, SourceLocation, WaitingThreads,
 };
 
 /// What a fault says beside its kind, its message and its thread.

@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod dataflow;
 mod environment;
 mod exec;
 mod fault;
@@ -22,14 +23,15 @@ pub mod observe;
 mod program;
 mod report;
 mod run;
+mod slot;
 mod source;
 mod statistics;
 
 pub use environment::{
-    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, Runtime,
+    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, NoteSink, Runtime,
 };
 pub use exec::level::VectorLevel;
-pub use fault::{Fault, FaultKind, SourceLocation};
+pub use fault::{Fault, FaultKind, Note, NoteKind, SourceLocation};
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, run};
 pub use statistics::Statistics;

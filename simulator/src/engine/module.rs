@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::exec::level::VectorLevel;
+use super::exec::notes::Noted;
 use super::program::{Program, Uses};
 
 /// Why a module was refused: the place in the PTX text and what was wrong there.
@@ -95,6 +96,8 @@ pub struct Kernel {
     pub(crate) constant_bytes: u64,
     /// What the instructions do that it can come to.
     pub(crate) uses: Uses,
+    /// The instructions of which there has been a note.
+    pub(crate) noted: Noted,
 }
 
 impl Kernel {

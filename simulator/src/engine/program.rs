@@ -1,8 +1,10 @@
 //! Lowered code: what the interpreter runs.
 
+use super::dataflow::Dataflow;
 use super::fault::{Frame, SourceLocation};
 use super::instruction::Inst;
 use super::memory::Aligned;
+use super::slot::Slot;
 use super::source::SourceEntry;
 
 /// Registers that a call passes: an offset in the frame (or the constants), and bytes for each lane (0: a predicate).
@@ -62,6 +64,8 @@ pub(crate) struct Function {
     pub calls: Vec<CallSite>,
     pub formals: Vec<Passed>,
     pub returns: Vec<Passed>,
+    /// For each instruction: its operands, and how its results depend on them.
+    pub declared: Vec<(&'static [Slot], Dataflow)>,
     /// For each instruction: its `.loc` (index into the program's locations + 1, or 0) and its PTX line.
     pub places: Vec<(u32, u32)>,
     /// For each instruction: its name, as an index into `names`.

@@ -152,6 +152,19 @@ impl Pool<'_> {
     }
 }
 
+/// A fault that was found before another one, in a line of that one's report.
+pub(super) fn earlier(fault: &Fault) -> String {
+    let mut text = format!("before that, {}", fault.message);
+    if let Some(origin) = &fault.origin {
+        let ([bx, by, bz], [x, y, z]) = (origin.block, origin.thread);
+        text += &format!(" by block ({bx},{by},{bz}), thread ({x},{y},{z})");
+    }
+    if let Some(location) = fault.location() {
+        text += &format!(", at {location}");
+    }
+    text
+}
+
 /// The user's line among the functions that a thread is in.
 fn users_location(frames: &[Frame]) -> Option<&SourceLocation> {
     let users = frames.iter().find(|frame| !frame.is_library());

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use super::access::finding;
 use super::exec::grid::Grid;
+use super::exec::notes::Notes;
 use super::exec::resident::{Resident, Turn};
 use super::exec::shared_map::SharedMap;
 use super::exec::warp::RawFault;
 use super::fault::{FaultDetails, FaultOrigin};
 use super::observe::LaunchEvent;
+use super::report;
 use super::statistics::Statistics;
 use super::{Environment, Fault, FaultKind, Kernel, Runtime};
 
@@ -129,6 +131,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         memory: environment.memory,
         runtime: environment.runtime,
         checks: environment.checks,
+        notes: Notes::new(environment.notes, &kernel.noted),
         observer: environment.observer,
         thread_indices,
         local_limit: kernel
@@ -363,19 +366,15 @@ impl<'a> Pool<'a> {
         let fault = match turn {
             Turn::Fault { warp } => {
                 let fault = resident.warps[warp].fault.take();
-                // What follows a read of uninitialised memory is less telling than the read.
-                let race = fault
-                    .as_ref()
-                    .is_some_and(|fault| fault.kind == FaultKind::Race);
                 let fault = self.present(resident, warp, fault);
-                let earlier = if race {
-                    None
-                } else {
-                    self.held_back(resident, true)
-                };
-                Some(earlier.unwrap_or(fault))
+                Some(self.first_of(resident, fault))
             }
-            _ => self.held_back(resident, turn == Turn::Done),
+            Turn::Stuck => {
+                let fault = self.deadlock(resident);
+                Some(self.first_of(resident, fault))
+            }
+            Turn::Done => self.held_back(resident, true),
+            Turn::Running { .. } => self.held_back(resident, false),
         };
         if let Some(fault) = fault {
             self.report(fault);
@@ -398,13 +397,22 @@ impl<'a> Pool<'a> {
             self.report(self.present(resident, warp, Some(Box::new(fault))));
             return Outcome::Stopped;
         }
-        match turn {
-            Turn::Running { spinning } => Outcome::Running(spinning),
-            _ => {
-                self.report(self.deadlock(resident));
-                Outcome::Stopped
-            }
+        Outcome::Running(turn == Turn::Running { spinning: true })
+    }
+
+    /// What is reported where a fault comes while a finding is held back: the finding if a barrier has confirmed it before the fault;
+    /// else the fault, which names the finding. A race is what findings are held back for.
+    fn first_of(&self, resident: &mut Resident<'_>, mut fault: Box<Fault>) -> Box<Fault> {
+        if fault.kind == FaultKind::Race {
+            return fault;
         }
+        if let Some(confirmed) = self.held_back(resident, false) {
+            return confirmed;
+        }
+        if let Some(earlier) = self.held_back(resident, true) {
+            fault.notes.push(report::earlier(&earlier));
+        }
+        fault
     }
 
     /// A read of uninitialised shared memory that the checker has held back, if it is time.

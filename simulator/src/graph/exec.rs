@@ -136,6 +136,8 @@ impl Exec {
     /// Launches the graph in a stream, after its launch before: an executable graph never overlaps itself.
     pub(crate) fn launch(&self, stream: &Stream) -> Result {
         let context = stream.context()?;
+        // Before the lock, and before events are promised for which the stream itself may wait.
+        let room = stream.room();
         let mut state = lock(&self.state);
         let (plan, objects) = (Arc::clone(&state.plan), Arc::clone(&state.objects));
         let records = EventRecords::promise(&plan);
@@ -152,7 +154,7 @@ impl Exec {
             records.complete_all();
             drop(objects);
         });
-        state.last = Some(stream.submit(&context, after, work));
+        state.last = Some(stream.submit(&context, room, after, work));
         Ok(())
     }
 }

@@ -13,10 +13,14 @@ use half::{bf16, f16};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named as in PTX")]
 pub enum Scalar {
+    U2,
+    U4,
     U8,
     U16,
     U32,
     U64,
+    S2,
+    S4,
     S8,
     S16,
     S32,
@@ -32,10 +36,11 @@ pub enum Scalar {
 
 impl Scalar {
     /// All of them, in order.
-    pub const ALL: [Scalar; 15] = {
+    pub const ALL: [Scalar; 19] = {
         use Scalar::*;
         [
-            U8, U16, U32, U64, S8, S16, S32, S64, F16, Bf16, Tf32, F32, F64, E4m3, E5m2,
+            U2, U4, U8, U16, U32, U64, S2, S4, S8, S16, S32, S64, F16, Bf16, Tf32, F32, F64, E4m3,
+            E5m2,
         ]
     };
 
@@ -43,10 +48,14 @@ impl Scalar {
     pub fn parse(name: &str) -> Option<Scalar> {
         use Scalar::*;
         Some(match name {
+            "u2" => U2,
+            "u4" => U4,
             "u8" | "b8" => U8,
             "u16" | "b16" => U16,
             "u32" | "b32" => U32,
             "u64" | "b64" => U64,
+            "s2" => S2,
+            "s4" => S4,
             "s8" => S8,
             "s16" => S16,
             "s32" => S32,
@@ -66,6 +75,8 @@ impl Scalar {
     pub fn width(self) -> u32 {
         use Scalar::*;
         match self {
+            U2 | S2 => 2,
+            U4 | S4 => 4,
             U8 | S8 | E4m3 | E5m2 => 8,
             U16 | S16 | F16 | Bf16 => 16,
             U32 | S32 | Tf32 | F32 => 32,
@@ -77,8 +88,8 @@ impl Scalar {
     pub fn signed(self) -> Option<bool> {
         use Scalar::*;
         match self {
-            U8 | U16 | U32 | U64 => Some(false),
-            S8 | S16 | S32 | S64 => Some(true),
+            U2 | U4 | U8 | U16 | U32 | U64 => Some(false),
+            S2 | S4 | S8 | S16 | S32 | S64 => Some(true),
             _ => None,
         }
     }
@@ -150,31 +161,31 @@ impl Conversion {
         }
     }
 
-    /// The conversion as a number of 17 bits, for an instruction's immediate field.
+    /// The conversion as a number of 19 bits, for an instruction's immediate field.
     pub const fn code(self) -> u32 {
         self.to as u32
-            | (self.from as u32) << 4
-            | (self.rounding as u32) << 8
-            | (self.integral as u32) << 12
-            | (self.sat as u32) << 13
-            | (self.satfinite as u32) << 14
-            | (self.ftz as u32) << 15
-            | (self.relu as u32) << 16
+            | (self.from as u32) << 5
+            | (self.rounding as u32) << 10
+            | (self.integral as u32) << 14
+            | (self.sat as u32) << 15
+            | (self.satfinite as u32) << 16
+            | (self.ftz as u32) << 17
+            | (self.relu as u32) << 18
     }
 
     /// The conversion of a [`code`](Conversion::code).
     pub fn from_code(code: u32) -> Conversion {
-        let scalar = |at: u32| Scalar::ALL[(code >> at & 15) as usize % Scalar::ALL.len()];
+        let scalar = |at: u32| Scalar::ALL[(code >> at & 31) as usize % Scalar::ALL.len()];
         let flag = |at: u32| code >> at & 1 != 0;
         Conversion {
             to: scalar(0),
-            from: scalar(4),
-            rounding: Rounding::ALL[(code >> 8 & 7) as usize % Rounding::ALL.len()],
-            integral: flag(12),
-            sat: flag(13),
-            satfinite: flag(14),
-            ftz: flag(15),
-            relu: flag(16),
+            from: scalar(5),
+            rounding: Rounding::ALL[(code >> 10 & 7) as usize % Rounding::ALL.len()],
+            integral: flag(14),
+            sat: flag(15),
+            satfinite: flag(16),
+            ftz: flag(17),
+            relu: flag(18),
         }
     }
 

@@ -19,6 +19,7 @@ pub mod integer;
 pub mod matrix;
 pub mod narrow;
 pub mod printf;
+pub mod scalar_video;
 pub mod soft;
 pub mod video;
 

@@ -11,6 +11,7 @@ use crate::error::{Result, code};
 use crate::memory::Memory;
 use crate::module::{self, Function};
 use crate::observe::LaunchObservers;
+use crate::report;
 use crate::settings;
 use crate::sync::lock;
 use warpsmith_abi::CUdevice_attribute as Limit;
@@ -36,6 +37,15 @@ pub(crate) struct Launch {
     pub(crate) function: Arc<Function>,
     pub(crate) shape: LaunchShape,
     pub(crate) parameters: Arc<[u8]>,
+}
+
+/// Prints the notes of a grid.
+struct PrintedNotes;
+
+impl engine::NoteSink for PrintedNotes {
+    fn note(&self, note: &engine::Note) {
+        report::note(note);
+    }
 }
 
 impl LaunchShape {
@@ -139,6 +149,7 @@ impl Launch {
             threads: settings.threads,
             stack_limit: lock(&context.limits).stack.min(u32::MAX as usize) as u32,
             patience: settings.patience,
+            notes: Some(&PrintedNotes),
             observer: observers.as_one(),
             cancel: Some(context.cancel_flag()),
         };

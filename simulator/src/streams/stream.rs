@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::{Result, code};
 use crate::registry::{ContextBound, Registry};
 use crate::settings;
-use crate::work::{CompletionPoint, QueueRole, Work, WorkQueue};
+use crate::work::{CompletionPoint, QueueRole, Room, Work, WorkQueue};
 use warpsmith_abi::{CU_STREAM_LEGACY, CUstream_flags};
 
 /// All streams that the program has created.
@@ -85,7 +85,7 @@ impl Stream {
         let kernel = matches!(operation, Operation::Kernel(_));
         let worker = Arc::clone(context);
         let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
-        let point = self.submit(context, Vec::new(), work);
+        let point = self.submit(context, self.room(), Vec::new(), work);
         if kernel && settings::get().launch_blocking {
             point.wait();
             context.check()?;
@@ -103,14 +103,22 @@ impl Stream {
         context.check()
     }
 
+    /// Waits until the stream's queue has room. To be called with nothing locked: see [`crate::work::WorkQueue`].
+    pub(crate) fn room(&self) -> Room {
+        self.queue.room()
+    }
+
     /// Puts any work into the stream's queue, after further points. The work itself looks at the context's sticky error.
     pub(crate) fn submit(
         &self,
         context: &Context,
+        room: Room,
         after: Vec<CompletionPoint>,
         work: Work,
     ) -> CompletionPoint {
-        context.queues.submit(&self.queue, self.role, after, work)
+        context
+            .queues
+            .submit(&self.queue, self.role, room, after, work)
     }
 
     /// Records an event here. The time is taken even in a context with a sticky error, so that waits end.
@@ -119,7 +127,7 @@ impl Stream {
         let time: Arc<OnceLock<Instant>> = Arc::default();
         let clock = Arc::clone(&time);
         let work = Box::new(move || _ = clock.set(Instant::now()));
-        let point = self.submit(&context, Vec::new(), work);
+        let point = self.submit(&context, self.room(), Vec::new(), work);
         event.record(Recording::Recorded(EventPoint { point, time }));
         Ok(())
     }
@@ -127,7 +135,7 @@ impl Stream {
     /// Lets later work wait for a point.
     pub(crate) fn wait_for(&self, point: CompletionPoint) -> Result {
         let context = self.context()?;
-        self.submit(&context, vec![point], Box::new(|| ()));
+        self.submit(&context, self.room(), vec![point], Box::new(|| ()));
         Ok(())
     }
 

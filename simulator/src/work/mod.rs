@@ -5,4 +5,4 @@ mod order;
 mod queue;
 
 pub(crate) use order::{QueueRole, QueueSet};
-pub(crate) use queue::{CompletionPoint, Work, WorkQueue};
+pub(crate) use queue::{CompletionPoint, Room, Work, WorkQueue};

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::queue::{CompletionPoint, Work, WorkQueue};
+use super::queue::{CompletionPoint, Room, Work, WorkQueue};
 use crate::sync::lock;
 
 /// How a queue takes part in the implicit order.
@@ -72,6 +72,7 @@ impl QueueSet {
         &self,
         queue: &Arc<WorkQueue>,
         role: QueueRole,
+        _room: Room,
         mut after: Vec<CompletionPoint>,
         work: Work,
     ) -> CompletionPoint {
@@ -122,9 +123,10 @@ mod tests {
         let set = QueueSet::default();
         let (earlier, later) = (set.add(first), set.add(second));
         let gate = CompletionPoint::pending();
-        set.submit(&earlier, first, vec![gate.clone()], Box::new(|| ()));
+        let room = earlier.room();
+        set.submit(&earlier, first, room, vec![gate.clone()], Box::new(|| ()));
         let waits = !set.predecessors(second).is_empty();
-        let end = set.submit(&later, second, Vec::new(), Box::new(|| ()));
+        let end = set.submit(&later, second, later.room(), Vec::new(), Box::new(|| ()));
         gate.complete();
         end.wait();
         set.wait_all();

@@ -1,15 +1,31 @@
 //! A work queue: items in order, executed by a thread that is started when there is work and ends after a while without. Order between
 //! queues is made by [`CompletionPoint`]s that an item waits for.
+//!
+//! A queue has room for [`ROOM`] items, as a driver's has for about a thousand: who submits asks for [`Room`] first, which waits.
+//! What holds a queue up may wait for the very thread that waits for room: a host function for a message of that thread, a kernel for
+//! a word of host memory, an item of another queue for one of this. So the wait is no condition: a queue that completes nothing for
+//! [`STALLED`] has room for another [`ROOM`] items. Room is asked for with no lock held that an item, or another thread on the way to
+//! let the queue go on, may need.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::sync::lock;
 
 /// How long an idle thread stays.
 const LINGER: Duration = Duration::from_millis(500);
+
+/// How many items may wait in a queue before who submits more has to wait.
+const ROOM: usize = 1024;
+
+/// After how long without a completed item a full queue takes more.
+const STALLED: Duration = Duration::from_secs(1);
+
+/// Says that there was room in a queue when it was asked for. Threads that ask at the same time may all be told so.
+#[must_use]
+pub(crate) struct Room(());
 
 /// One item of work. A panic in it is caught: the item counts as completed.
 pub(crate) type Work = Box<dyn FnOnce() + Send>;
@@ -32,6 +48,8 @@ struct QueueState {
     executing: bool,
     /// The queue's thread exists.
     has_thread: bool,
+    /// How many items a stalled queue has taken beyond [`ROOM`]; 0 as soon as an item completes.
+    extra_room: usize,
 }
 
 /// A point in a queue: reached when all that was submitted before it is completed.
@@ -93,6 +111,37 @@ impl WorkQueue {
         state.completed == state.submitted
     }
 
+    /// Blocks while the queue is full and goes on.
+    pub(crate) fn room(&self) -> Room {
+        self.room_within(STALLED)
+    }
+
+    /// As [`room`](Self::room), where a queue counts as stalled after `patience`.
+    fn room_within(&self, patience: Duration) -> Room {
+        let mut state = lock(&self.state);
+        if state.pending.len() < ROOM {
+            return Room(());
+        }
+        let mut completed = state.completed;
+        let mut since = Instant::now();
+        while state.pending.len() >= ROOM + state.extra_room {
+            let waited = since.elapsed();
+            if state.completed != completed {
+                completed = state.completed;
+                since = Instant::now();
+            } else if waited >= patience {
+                state.extra_room += ROOM;
+            } else {
+                let (woken, _) = self
+                    .changed
+                    .wait_timeout(state, patience - waited)
+                    .unwrap_or_else(PoisonError::into_inner);
+                state = woken;
+            }
+        }
+        Room(())
+    }
+
     /// Appends work that waits for the points of `after` as well. The point returned is reached when the work is completed.
     ///
     /// # Panics
@@ -145,6 +194,7 @@ impl WorkQueue {
         let mut state = lock(&self.state);
         state.executing = false;
         state.completed += 1;
+        state.extra_room = 0;
         self.changed.notify_all();
         state
     }
@@ -183,6 +233,7 @@ impl WorkQueue {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
     use super::*;
@@ -209,6 +260,54 @@ mod tests {
             ["first queue", "second queue", "on the calling thread"]
         );
         assert!(first.is_idle() && second.is_idle());
+    }
+
+    /// Submits three times as many items as there is room for, behind `gate`; gives how many waited at most when an item was executed.
+    fn most_waiting(gate: &CompletionPoint, patience: Duration) -> Arc<AtomicUsize> {
+        let most = Arc::new(AtomicUsize::new(0));
+        let queue = WorkQueue::new();
+        queue.submit(vec![gate.clone()], Box::new(|| ()));
+        for _ in 0..3 * ROOM {
+            let (watched, most) = (Arc::clone(&queue), Arc::clone(&most));
+            let Room(()) = queue.room_within(patience);
+            queue.submit(
+                Vec::new(),
+                Box::new(move || {
+                    most.fetch_max(lock(&watched.state).pending.len(), Ordering::Relaxed);
+                }),
+            );
+        }
+        queue.end().wait();
+        most
+    }
+
+    #[test]
+    fn who_submits_to_a_full_queue_waits() {
+        let gate = CompletionPoint::pending();
+        let submitter = {
+            let gate = gate.clone();
+            std::thread::spawn(move || most_waiting(&gate, Duration::MAX))
+        };
+        // Time enough to submit everything, if nothing makes the thread wait.
+        std::thread::sleep(Duration::from_millis(100));
+        gate.complete();
+        let most = submitter.join().unwrap().load(Ordering::Relaxed);
+        assert!(most <= ROOM, "{most} items waited");
+    }
+
+    #[test]
+    fn a_stalled_queue_takes_more() {
+        let gate = CompletionPoint::pending();
+        let queue = WorkQueue::new();
+        queue.submit(vec![gate.clone()], Box::new(|| ()));
+        for _ in 0..3 * ROOM {
+            // Nobody else could let the queue go on.
+            let Room(()) = queue.room_within(Duration::from_millis(1));
+            queue.submit(Vec::new(), Box::new(|| ()));
+        }
+        gate.complete();
+        queue.end().wait();
+        assert_eq!(lock(&queue.state).extra_room, 0);
     }
 
     #[test]

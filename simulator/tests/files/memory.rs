@@ -3,7 +3,9 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use warpsmith_simulator::engine::{AccessError, AllocationInfo, DeviceMemory, Extent, Runtime};
+use warpsmith_simulator::engine::{
+    AccessError, AllocationInfo, DeviceMemory, Extent, Note, NoteSink, Runtime,
+};
 
 /// Less where it is interpreted, word by word.
 const BYTES: usize = if cfg!(miri) { 1 << 19 } else { 4 << 20 };
@@ -37,6 +39,7 @@ impl Arena {
         let base = self.allocations[0].base;
         Output {
             text: Mutex::default(),
+            notes: Mutex::default(),
             heap: Mutex::new(base..base + HEAP),
         }
     }
@@ -156,6 +159,7 @@ impl DeviceMemory for Arena {
 /// What kernels print, and their heap, which only grows.
 pub struct Output {
     text: Mutex<Vec<u8>>,
+    notes: Mutex<Vec<String>>,
     heap: Mutex<std::ops::Range<u64>>,
 }
 
@@ -168,6 +172,30 @@ impl Output {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
         lines.into_iter()
+    }
+}
+
+impl Output {
+    /// The lines of the notes, in the order of the notes' texts: workers note in any order.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self
+            .notes
+            .lock()
+            .expect("no test panics while noting")
+            .clone();
+        notes.sort();
+        let lines = notes.iter().flat_map(|note| note.lines());
+        let lines = lines.map(|line| line.strip_prefix("note: ").unwrap_or(line));
+        lines.map(str::to_owned).collect()
+    }
+}
+
+impl NoteSink for Output {
+    fn note(&self, note: &Note) {
+        self.notes
+            .lock()
+            .expect("no test panics while noting")
+            .push(note.to_string());
     }
 }
 

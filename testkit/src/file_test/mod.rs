@@ -12,7 +12,7 @@
 //! //! out s32 64            N values (each byte 0xCD) shown afterwards
 //! //! freed u32 16          a buffer that was freed before the launch
 //! //! simulator WHY         a GPU answers something else, and why
-//! //! = ...                 what is expected: the buffers shown, printed text, the fault
+//! //! = ...                 what is expected: notes, the buffers shown, printed text, the fault
 //! //! load                  only loads the module; expects an error or `ok`
 //! ```
 //!

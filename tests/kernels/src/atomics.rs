@@ -222,9 +222,10 @@ pub unsafe fn locked_increment(lock: AtomicSlice<'_, u32>, counter: *mut u32) {
 /// What sm_90 added: bf16, 128 bits, vectors.
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod sm_90 {
-    use warpsmith_device::atomic::{AtomicVector, Float2, Float4};
+    use warpsmith_device::atomic::AtomicVector;
     use warpsmith_device::half::{Bf16x2, bf16};
     use warpsmith_device::prelude::*;
+    use warpsmith_device::vector::{Float2, Float4};
 
     /// Additions of bfloat16, alone and in pairs.
     #[kernel]
@@ -260,8 +261,8 @@ pub mod sm_90 {
         let x = thread::index() as f32;
         // SAFETY: the host passes buffers of one vector, used only here.
         unsafe {
-            Float2::fetch_add(two, Float2([x, 1.0]), scope::Device, Relaxed);
-            Float4::fetch_add(four, Float4([x, 1.0, -x, 2.0]), scope::Device, Relaxed);
+            Float2::fetch_add(two, Float2::new(x, 1.0), scope::Device, Relaxed);
+            Float4::fetch_add(four, Float4::new(x, 1.0, -x, 2.0), scope::Device, Relaxed);
         }
     }
 }

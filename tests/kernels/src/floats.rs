@@ -1,6 +1,5 @@
 //! Kernels for the floating-point functions.
 
-use warpsmith_device::float;
 use warpsmith_device::prelude::*;
 
 /// The exact functions, of three numbers for each thread.
@@ -82,17 +81,17 @@ pub fn approximate_floats(x: &[[f32; 2]], mut out: PerThread<[[f32; 11]]>) {
     };
     if let Some(out) = out.mine() {
         *out = [
-            a.rsqrt(),
+            a.rsqrt_approx(),
             a.sqrt_approx(),
             a.recip_approx(),
             a.div_approx(b),
-            a.div_full(b),
+            a.div_full_approx(b),
             a.exp2_approx(),
             a.log2_approx(),
             a.sin_approx(),
             a.cos_approx(),
-            float::exp_approx(a),
-            float::ln_approx(a),
+            a.exp_approx(),
+            a.ln_approx(),
         ];
     }
 }
@@ -102,7 +101,7 @@ pub fn approximate_floats(x: &[[f32; 2]], mut out: PerThread<[[f32; 11]]>) {
 #[kernel]
 pub fn approximate_tanh(x: &[f32], mut out: PerThread<[f32]>) {
     if let (Some(x), Some(out)) = (x.get(thread::index()), out.mine()) {
-        *out = float::tanh_approx(*x);
+        *out = x.tanh_approx();
     }
 }
 

@@ -20,6 +20,7 @@ pub mod faults;
 pub mod floats;
 pub mod half;
 pub mod language;
+pub mod local_atomics;
 pub mod matrix;
 pub mod memory;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "80"))]
@@ -28,4 +29,5 @@ pub mod output;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;
+pub mod views;
 pub mod warps;

@@ -51,8 +51,8 @@ products! {
 #[repr(C, align(16))]
 struct Tiles([f16; 256]);
 
-/// Four tiles go through shared memory; each lane writes the registers it got: by `load_4`, `load_4_transposed`, `load_2`,
-/// `load_2_transposed`, `load_1`, `load_1_transposed`, 14 words a lane.
+/// Four tiles go through shared memory; each lane writes the registers it got: by `ldmatrix_x4`, `ldmatrix_x4_trans`, `ldmatrix_x2`,
+/// `ldmatrix_x2_trans`, `ldmatrix_x1`, `ldmatrix_x1_trans`, 14 words a lane.
 #[kernel(launch_bounds(32, exact))]
 pub unsafe fn ldmatrix(tiles: &[f16], out: *mut u32) {
     let shared = shared!(raw Tiles).as_mut_ptr().cast::<f16>();
@@ -66,25 +66,25 @@ pub unsafe fn ldmatrix(tiles: &[f16], out: *mut u32) {
     unsafe {
         let row = shared.add(lane * 8);
         let words = out.add(lane * 14);
-        let [a, b, c, d] = mma::load_4(row);
+        let [a, b, c, d] = mma::ldmatrix_x4(row);
         words.write(a);
         words.add(1).write(b);
         words.add(2).write(c);
         words.add(3).write(d);
-        let [a, b, c, d] = mma::load_4_transposed(row);
+        let [a, b, c, d] = mma::ldmatrix_x4_trans(row);
         words.add(4).write(a);
         words.add(5).write(b);
         words.add(6).write(c);
         words.add(7).write(d);
-        let [a, b] = mma::load_2(row);
+        let [a, b] = mma::ldmatrix_x2(row);
         words.add(8).write(a);
         words.add(9).write(b);
-        let [a, b] = mma::load_2_transposed(row);
+        let [a, b] = mma::ldmatrix_x2_trans(row);
         words.add(10).write(a);
         words.add(11).write(b);
-        let [a] = mma::load_1(row);
+        let [a] = mma::ldmatrix_x1(row);
         words.add(12).write(a);
-        let [a] = mma::load_1_transposed(row);
+        let [a] = mma::ldmatrix_x1_trans(row);
         words.add(13).write(a);
     }
 }

@@ -71,9 +71,9 @@ pub fn warp_reductions(mask: u32, x: &[u32], mut out: PerThread<[[u32; 9]]>) {
         warp::reduce_and(mask, x),
         warp::reduce_or(mask, x),
         warp::reduce_xor(mask, x),
-        warp::reduce_add_signed(mask, x as i32) as u32,
-        warp::reduce_min_signed(mask, x as i32) as u32,
-        warp::reduce_max_signed(mask, x as i32) as u32,
+        warp::reduce_add(mask, x as i32) as u32,
+        warp::reduce_min(mask, x as i32) as u32,
+        warp::reduce_max(mask, x as i32) as u32,
     ];
 }
 

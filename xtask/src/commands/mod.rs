@@ -7,6 +7,7 @@ pub mod build_ptx;
 pub mod bundle;
 pub mod codegen;
 pub mod doctor;
+pub mod fuzz;
 pub mod isa;
 pub mod miri;
 pub mod new;

@@ -41,16 +41,13 @@ impl Project {
     /// `cargo ARGUMENTS` in the project, on the simulator, with the workspace's target folder: a new project's profile is the
     /// workspace's, so the libraries are not built again.
     pub fn cargo(&self, arguments: &[&str]) -> ProcessOutput {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .parent()
-            .expect("cargo puts the temporary folder into the target folder");
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command
             .args(arguments)
             .arg("--quiet")
             .current_dir(&self.dir)
-            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TARGET_DIR", target())
             .env("WARPSMITH_DEVICE", "simulator");
         // What the running `cargo test` set for this test must not reach the user's build.
         for (name, _) in std::env::vars_os() {
@@ -64,6 +61,17 @@ impl Project {
         }
         process::output(&mut command, process::BUILD_LIMIT)
     }
+}
+
+/// The workspace's target folder.
+#[allow(
+    dead_code,
+    reason = "each test file that shares this module uses a part of it"
+)]
+pub fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .expect("cargo puts the temporary folder into the target folder")
 }
 
 /// `cargo xtask new DIR`, whatever comes of it.

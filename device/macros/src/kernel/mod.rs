@@ -7,6 +7,7 @@
 
 mod attributes;
 mod checks;
+mod device_errors;
 mod instances;
 mod parameters;
 mod shared;
@@ -21,8 +22,9 @@ use parameters::Parameter;
 
 /// Entry point: everything that is wrong with the kernel is reported in one go.
 pub fn expand(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let reported = device_errors::report(&item);
     match try_expand(attributes, item) {
-        Ok(tokens) => tokens,
+        Ok(tokens) => quote! { #tokens #reported },
         Err(error) => error.into_compile_error(),
     }
 }

@@ -17,4 +17,11 @@ warpsmith_device::constant! {
     pub static ANSWER: Option<u32> = None;
 }
 
+// The whole grid reaches a static.
+warpsmith_device::device_static! {
+    pub static OF_A_BLOCK: Atomic<u32, scope::Block> = Atomic::new(0);
+}
+
+static WITHOUT_A_NAME: [Atomic<u32, scope::Cluster>; 2] = [const { Atomic::new(0) }; 2];
+
 fn main() {}

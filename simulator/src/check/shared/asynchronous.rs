@@ -76,6 +76,7 @@ impl SharedMemory {
             block: at / self.stride,
             offset: at % self.stride,
             size,
+            decision: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The checker of one cluster's shared memory, as the engine sees it.
 
+use rustc_hash::FxHashMap;
 use warpsmith_isa::effect::{Proxy, Scope};
 
 use super::access::{
@@ -7,6 +8,7 @@ use super::access::{
 };
 use super::mbarriers::Mbarriers;
 use super::pattern::{Pattern, lanes_of};
+use super::poison::PoisonOrigin;
 use super::release::Location;
 use super::topology::Topology;
 use super::validity::Validity;
@@ -14,6 +16,7 @@ use super::validity::Validity;
 mod asynchronous;
 mod mbarriers;
 mod races;
+mod values;
 
 use races::Races;
 
@@ -30,6 +33,10 @@ pub struct SharedMemory {
     pending: Option<Finding>,
     /// That barrier has been.
     due: bool,
+    /// The last access has read uninitialised bytes, and its values are followed.
+    reads_uninitialised: bool,
+    /// Where values come from that were uninitialised and have been stored, by their first byte.
+    stored_poison: FxHashMap<u32, PoisonOrigin>,
 }
 
 impl SharedMemory {
@@ -50,6 +57,8 @@ impl SharedMemory {
             mbarriers: None,
             pending: None,
             due: false,
+            reads_uninitialised: false,
+            stored_poison: FxHashMap::default(),
         }
     }
 
@@ -88,6 +97,8 @@ impl SharedMemory {
     /// A cluster starts.
     pub fn start(&mut self) {
         (self.pending, self.due) = (None, false);
+        self.reads_uninitialised = false;
+        self.stored_poison.clear();
         if let Some(races) = &mut self.races {
             races.start();
         }
@@ -113,7 +124,8 @@ impl SharedMemory {
                 if is_valid && class.kind.writes() {
                     validity.initialise_all(access, pattern);
                 }
-                is_valid
+                self.reads_uninitialised = !is_valid & access.is_followed;
+                is_valid | access.is_followed
             }
             None => true,
         };
@@ -192,6 +204,7 @@ impl SharedMemory {
                 block: at / self.stride,
                 offset: at % self.stride,
                 size,
+                decision: None,
             };
             if self.races.is_none() {
                 return Some(finding);

@@ -194,7 +194,7 @@ impl Races {
         let by = (access.block, access.warp, lane);
         let own = self.order.lane_access(by, access.site, class);
         let is_harmless = |earlier: &EarlierAccess<ClusterThread>| {
-            // If the same instruction has just written here in another lane, that value is not in memory yet.
+            // Lanes of one instruction may write the same bytes (see `collision`), and the other's value is not in memory yet.
             let (block, warp, other) = clocks.position(earlier.thread);
             let together = earlier.site == access.site
                 && (block, warp) == (access.block, access.warp)
@@ -204,7 +204,7 @@ impl Races {
                 && class.kind == AccessKind::Write
                 && !class.is_strong()
                 && if together {
-                    values.equal(lane as usize, other as usize)
+                    values.equal(lane as usize, other as usize).is_some()
                 } else {
                     values.unchanged(lane as usize)
                 }

@@ -241,6 +241,7 @@ fn a_test_synchronises_where_its_result_says_so() {
         let offsets = [8; 32];
         let test = Access {
             synchronises: false,
+            is_followed: false,
             ..access_by(2, 3, &offsets, 8, ACQUIRE, 5)
         };
         assert_eq!(machine.shared.access(&test, &()), None);

@@ -5,9 +5,11 @@ use warpsmith_isa::effect::Scope;
 use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
+use super::followed;
 use super::values::{Comparison, Stored};
 use crate::check::{
-    Access, AsyncAccess, AsyncCompletion, Finding, GlobalSynchronisation, ProxyFence, Values,
+    Access, AsyncAccess, AsyncCompletion, Finding, GlobalSynchronisation, ProxyFence, SharedMemory,
+    Values,
 };
 use crate::engine::exec::bulk_copy::Watched;
 use crate::engine::exec::cluster::Cluster;
@@ -51,6 +53,7 @@ pub(super) fn access(
             .filter(|&lane| cluster.holds(pointers[lane]))
             .fold(0, |mask, lane| mask | 1 << lane),
     };
+    let mut reads_uninitialised = false;
     // An asynchronous access that is no copy of `cp.async` is told of by its operation (`issue`).
     if shared != 0 && (declared.is_synchronous() || declared.is_copy_to_shared()) {
         let comparison = Comparison {
@@ -71,6 +74,13 @@ pub(super) fn access(
         if let Some(found) = found {
             return finding::fail(warp, cluster, &found);
         }
+        let checker = cluster.checker.as_deref_mut();
+        reads_uninitialised = checker.is_some_and(SharedMemory::take_reads_uninitialised);
+    }
+    if reads_uninitialised || warp.poison.is_some() {
+        let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
+        let told = as_told(warp.issuer(), declared, warp.mask, &offsets, size);
+        followed::access(warp, cluster, declared, &told, &pointers);
     }
     let elsewhere = warp.mask & !shared;
     if declared.is_strong()
@@ -130,6 +140,7 @@ fn as_told(
         proxy: declared.proxy(),
         object: declared.object(),
         synchronises: !declared.is_tested(),
+        is_followed: declared.is_followed(),
         site: issuer.site,
     }
 }

@@ -21,6 +21,7 @@ use crate::engine::exec::warp::EXTENTS;
 /// | 17 to 20 | which remembered extent of global memory the instruction uses |
 /// | 21 to 22 | what it takes the bytes for |
 /// | 23 | whether it synchronises depends on what it finds |
+/// | 24 | uninitialised values that it moves are followed |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Declared(u32);
 
@@ -35,6 +36,7 @@ const COMPLETION_SHIFT: u32 = 14;
 const EXTENT_SHIFT: u32 = 17;
 const OBJECT_SHIFT: u32 = 21;
 const TESTED: u32 = 1 << 23;
+const FOLLOWED: u32 = 1 << 24;
 
 const SPACES: [Space; 8] = [
     Space::Generic,
@@ -201,6 +203,17 @@ impl Declared {
     /// Whether the operation says that.
     pub fn is_tested(self) -> bool {
         self.0 & TESTED != 0
+    }
+
+    /// The same access, by an operation whose dataflow is [`Memory`](crate::engine::dataflow::Dataflow::Memory).
+    pub fn followed(self) -> Declared {
+        Declared(self.0 | FOLLOWED)
+    }
+
+    /// Whether uninitialised values that it moves are followed.
+    #[inline(always)]
+    pub fn is_followed(self) -> bool {
+        self.0 & FOLLOWED != 0
     }
 
     /// Whether it is the writing side of a copy that its thread waits for (`cp.async`).

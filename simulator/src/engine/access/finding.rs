@@ -2,12 +2,12 @@
 
 use warpsmith_isa::effect::ObjectUse;
 
-use crate::check::{Finding, RaceCause, ThreadAccess};
+use crate::check::{Decision, DecisionKind, Finding, RaceCause, ThreadAccess};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::grid::Grid;
 use crate::engine::exec::issuer::Issuer;
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, OtherSide};
+use crate::engine::fault::{Fault, FaultDetails, FaultKind, FaultOrigin, Frame, OtherSide};
 
 /// The earlier access of a race.
 fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) -> OtherSide {
@@ -20,7 +20,7 @@ fn other_side(cluster: &Cluster<'_>, grid: &Grid<'_>, earlier: &ThreadAccess) ->
 }
 
 /// Where in shared memory, by variable where there is one.
-fn shared_name(
+pub(super) fn shared_name(
     cluster: &Cluster<'_>,
     grid: &Grid<'_>,
     home: u32,
@@ -42,6 +42,23 @@ fn shared_name(
     }
     let [x, y, z] = cluster.blocks[block as usize].index;
     format!("{name} of block ({x},{y},{z})")
+}
+
+/// What an uninitialised value decides, and where.
+fn decision_note(cluster: &Cluster<'_>, grid: &Grid<'_>, decision: &Decision) -> String {
+    let name = grid.program.site_name(decision.site);
+    let what = match decision.kind {
+        DecisionKind::Guard => format!("decides whether {name} is executed"),
+        DecisionKind::Address => format!("decides the address of {name}"),
+        DecisionKind::Output => format!("is written to global memory by {name}"),
+        DecisionKind::Operand => format!("is an operand of {name}"),
+    };
+    let [bx, by, bz] = cluster.blocks[decision.block as usize].index;
+    let [x, y, z] = grid.thread_index(decision.thread / 32, decision.thread % 32);
+    let frame = grid.program.site_frame(decision.site);
+    let location = frame.as_ref().and_then(Frame::user_location);
+    let at = location.map_or_else(String::new, |location| format!(", at {location}"));
+    format!("the value {what} in block ({bx},{by},{bz}), thread ({x},{y},{z}){at}")
 }
 
 /// A finding as a fault: kind, message, details.
@@ -88,11 +105,13 @@ fn describe(
             block,
             offset,
             size,
+            decision,
         } => {
             let place = shared_name(cluster, grid, access.block, *block, *offset);
             let message =
                 format!("uninitialised shared memory: {access} of {size} bytes at {place}");
-            let notes = vec!["no thread had written there since the block started".to_owned()];
+            let mut notes = vec!["no thread had written there since the block started".to_owned()];
+            notes.extend(decision.map(|decision| decision_note(cluster, grid, &decision)));
             (FaultKind::Uninitialised, message, notes.into())
         }
         Finding::MbarrierOverwritten {

@@ -7,9 +7,11 @@
 mod bounds;
 pub(crate) mod bytes;
 pub(crate) mod check;
+mod collision;
 pub(crate) mod completion;
 pub(crate) mod declared;
 pub(crate) mod finding;
+mod followed;
 pub(crate) mod locate;
 pub(crate) mod path;
 pub(crate) mod resolve;

@@ -6,6 +6,7 @@ use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
 use super::bytes::Bytes;
 use super::check;
+use super::collision;
 use super::declared::Declared;
 use super::locate::Extent;
 use super::resolve::{self, Found};
@@ -142,10 +143,13 @@ fn resolved(
         Found::Failed => return Flow::Fault,
     };
     if warp.watched
-        && (warp.observed || check::concerns(warp, declared))
+        && (warp.observed || warp.poison.is_some() || check::concerns(warp, declared))
         && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault
     {
         return Flow::Fault;
+    }
+    if warp.watched && matches!(bytes, Bytes::Lanes) && collision::concerns(warp, declared) {
+        collision::note(warp, cluster, size, stored);
     }
     if declared.is_store() {
         warp.changes += 1;

@@ -49,6 +49,18 @@ pub(super) struct Comparison<'a> {
     pub size: usize,
 }
 
+impl Comparison<'_> {
+    /// What a lane writes, as a number in hexadecimal; `?` where that is not known.
+    pub fn shown(&self, lane: usize) -> String {
+        let Stored::Lanes(bytes) = self.stored else {
+            return "?".to_owned();
+        };
+        let bytes = bytes(self.warp, lane);
+        let digits = bytes[..self.size].iter().rev();
+        digits.fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    }
+}
+
 impl Values for Comparison<'_> {
     fn unchanged(&self, lane: usize) -> bool {
         let Stored::Lanes(bytes) = self.stored else {
@@ -60,10 +72,10 @@ impl Values for Comparison<'_> {
         (0..self.size).all(|at| unsafe { u8::load(start.add(at)) } == bytes[at])
     }
 
-    fn equal(&self, lane: usize, other: usize) -> bool {
+    fn equal(&self, lane: usize, other: usize) -> Option<bool> {
         match self.stored {
-            Stored::Lanes(bytes) => bytes(self.warp, lane) == bytes(self.warp, other),
-            Stored::Unknown => false,
+            Stored::Lanes(bytes) => Some(bytes(self.warp, lane) == bytes(self.warp, other)),
+            Stored::Unknown => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cluster::Cluster;
 use super::frame::{Caller, Frame, NO_FRAME};
-use super::operand::{CONSTANT, SINK};
+use super::operand::{CONSTANT, FULL, SINK};
 use super::transfer::copy_lanes;
 use super::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
@@ -96,6 +96,9 @@ impl Warp {
         frame.lanes = 0;
         frame.depth = 0;
         frame.callers.clear();
+        if let Some(poison) = &mut self.poison {
+            poison.leave_frame(index, FULL);
+        }
         for &(offset, length) in &function.zeroed {
             // SAFETY: the range is a register of the function, which allocation has put inside `frame_bytes`, and the frame has
             // just been made that large.
@@ -175,6 +178,12 @@ impl Warp {
                     lanes,
                 )
             };
+            if let Some(poison) = &mut self.poison
+                && constant == 0
+            {
+                let to = (index, formal.offset);
+                poison.copy((self.frame, argument.offset), to, formal.bytes, lanes);
+            }
         }
         let others = self.active & !lanes;
         if others != 0 {
@@ -220,6 +229,11 @@ impl Warp {
                             with,
                         )
                     };
+                    if let Some(poison) = &mut self.poison {
+                        let from = (left, returned.offset);
+                        let to = (caller.parent, result.offset);
+                        poison.copy(from, to, returned.bytes, with);
+                    }
                 }
             }
             match back {
@@ -233,6 +247,9 @@ impl Warp {
         let others = self.active & !lanes;
         if others != 0 {
             self.add_ready(others, self.pc + 1, left);
+        }
+        if let Some(poison) = &mut self.poison {
+            poison.leave_frame(left, lanes);
         }
         let frame = &mut self.frames[left as usize];
         frame.leave(lanes);

@@ -6,9 +6,10 @@ use std::marker::PhantomData;
 use super::cluster::Cluster;
 use super::level::Level;
 use super::op::{Code, Op, scalar};
-use super::operand::{FULL, Operands, Read, lanes_of};
+use super::operand::{FULL, LANES, Operands, Read, lanes_of};
 use super::wait::Wait;
 use super::warp::{Flow, Warp};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::fault::FaultKind;
 
 /// What happens when the lanes of a member mask are together.
@@ -25,6 +26,11 @@ pub(crate) trait Exchange {
         Flow::Next
     }
 
+    /// For each lane, the lane whose value it gets, the first source; `None` if results depend on the sources of all members.
+    fn sources(_: &Warp, _: &Self::Operands) -> Option<[usize; LANES]> {
+        None
+    }
+
     /// Executes it for the lanes of `warp.mask`, all of which have this member mask.
     fn exchange(warp: &mut Warp, operands: Self::Operands, members: u32);
 }
@@ -38,6 +44,7 @@ struct Together<E>(PhantomData<E>);
 
 impl<E: Exchange> Op for Together<E> {
     type Operands = E::Operands;
+    const DATAFLOW: Dataflow = Dataflow::Exchange;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -51,11 +58,21 @@ impl<E: Exchange> Op for Together<E> {
             if warp.mask != FULL && E::check(warp, cluster, &o, first) == Flow::Fault {
                 return Flow::Fault;
             }
-            E::exchange(warp, o, first);
+            perform::<E>(warp, cluster, o, first);
             return Flow::Next;
         }
         apart::<E>(warp, cluster, o)
     }
+}
+
+/// The members are together.
+#[inline(always)]
+fn perform<E: Exchange>(warp: &mut Warp, cluster: &Cluster<'_>, o: E::Operands, members: u32) {
+    if warp.poison.is_some() {
+        let sources = E::sources(warp, &o);
+        warp.follow_exchange(cluster.grid.program, &o, sources.as_ref());
+    }
+    E::exchange(warp, o, members);
 }
 
 /// As the operation, for lanes with different masks, or of which some are missing.
@@ -90,7 +107,7 @@ fn apart<E: Exchange>(warp: &mut Warp, cluster: &Cluster<'_>, o: E::Operands) ->
             if E::check(warp, cluster, &o, wanted) == Flow::Fault {
                 return Flow::Fault;
             }
-            E::exchange(warp, o, wanted);
+            perform::<E>(warp, cluster, o, wanted);
             done |= same;
         }
     }

@@ -1,5 +1,6 @@
 //! A grid while it runs: what all its clusters share and nobody changes.
 
+use super::notes::Notes;
 use super::shared_map::SharedMap;
 use crate::engine::environment::{Checks, DeviceMemory, Runtime};
 use crate::engine::observe::Observer;
@@ -33,6 +34,8 @@ pub(crate) struct Grid<'a> {
     pub memory: &'a dyn DeviceMemory,
     pub runtime: &'a dyn Runtime,
     pub checks: Checks,
+    /// The kernel's notes.
+    pub notes: Notes<'a>,
     /// Who watches the grid run.
     pub observer: Option<&'a dyn Observer>,
     /// Indices of the lanes of each warp.

@@ -6,12 +6,16 @@ use super::level::{Base, Level, VectorLevel};
 use super::level::{V3, V4};
 use super::operand::{Operands, Slot};
 use super::warp::{Flow, Warp, erase};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::instruction::{INLINE_WORDS, Inst, Operation};
 
 /// An operation on a warp.
 pub(crate) trait Op {
     /// Its operands.
     type Operands: Operands;
+
+    /// How its results depend on its sources.
+    const DATAFLOW: Dataflow = Dataflow::Decides;
 
     /// Executes it for the lanes of `warp.mask`.
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, operands: Self::Operands) -> Flow;
@@ -67,6 +71,7 @@ pub(crate) struct Code {
     #[cfg(target_arch = "x86_64")]
     v4: Operation,
     pub slots: &'static [Slot],
+    pub dataflow: Dataflow,
 }
 
 impl Code {
@@ -91,6 +96,7 @@ pub(crate) fn vector<O: Op>() -> Code {
         #[cfg(target_arch = "x86_64")]
         v4: erase(run_v4::<O>),
         slots: O::Operands::SLOTS,
+        dataflow: O::DATAFLOW,
     }
 }
 
@@ -104,5 +110,6 @@ pub(crate) fn scalar<O: Op>() -> Code {
         #[cfg(target_arch = "x86_64")]
         v4: base,
         slots: O::Operands::SLOTS,
+        dataflow: O::DATAFLOW,
     }
 }

@@ -144,6 +144,7 @@ impl Warp {
             copies: Default::default(),
             products: Default::default(),
             bulk_copies: Default::default(),
+            poison: None,
             fault: None,
             checks: grid.checks,
             cluster_arrived: 0,
@@ -157,6 +158,7 @@ impl Warp {
     fn start(&mut self, grid: &Grid<'_>) {
         self.live = self.exists;
         self.carry = 0;
+        self.poison = None;
         self.groups.clear();
         self.copies.clear();
         self.products.clear();

@@ -13,6 +13,7 @@ use super::group::Group;
 use super::operand::{FULL, lanes_of};
 use super::wait::{EndsBy, Reduction, ReductionTarget, Wait};
 use super::warp::Warp;
+use crate::check::Marks;
 use crate::engine::program::Program;
 
 impl Warp {
@@ -149,6 +150,9 @@ impl Warp {
     }
 
     fn write_reduction(&mut self, group: &Group, target: ReductionTarget, votes: Votes) {
+        if let Some(poison) = &mut self.poison {
+            poison.write(group.frame, target.register, group.mask, &Marks::NONE);
+        }
         let registers = self.frames[group.frame as usize].registers();
         // SAFETY: `barrier.red` was emitted with a register or predicate of the group's frame as its destination
         // (`Builder::emit`), as wide as its reduction says; no reference into a frame lives while groups are woken.
@@ -257,6 +261,9 @@ impl Warp {
     pub fn exit(&mut self, cluster: &mut Cluster<'_>) {
         let gone = self.mask;
         self.live &= !gone;
+        if let Some(poison) = &mut self.poison {
+            poison.exit(gone);
+        }
         // Their frames, from the innermost outwards.
         let (mut next, mut rest) = (Some((self.frame, gone)), Vec::new());
         while let Some((number, lanes)) = next.take().or_else(|| rest.pop()) {

@@ -57,6 +57,9 @@ impl Warp {
                 )
             };
         }
+        if let Some(poison) = &mut self.poison {
+            poison.transfer(from, to, lanes);
+        }
         let old = &mut self.frames[from as usize];
         let (depth, callers) = (old.depth, old.callers.clone());
         old.leave(lanes);

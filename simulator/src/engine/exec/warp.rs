@@ -10,6 +10,7 @@ use super::issuer::Issuer;
 use super::operand::{CONSTANT, Registers};
 use super::product::PendingProduct;
 use super::wait::Wait;
+use crate::check::Poison;
 use crate::engine::environment::Checks;
 use crate::engine::fault::{FaultDetails, FaultKind};
 use crate::engine::instruction::{Inst, Operation};
@@ -64,6 +65,17 @@ pub(crate) enum Stop {
     Blocked,
     /// The time slice is used up; true if it went into spinning.
     Yield(bool),
+    /// `warp.fault` is set.
+    Fault,
+}
+
+/// Why one of the interpreter's loops was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// The current group has stopped.
+    Group,
+    /// The current group goes on in another loop: values are followed from now on, or no more.
+    Loop,
     /// `warp.fault` is set.
     Fault,
 }
@@ -171,6 +183,8 @@ pub(crate) struct Warp {
     pub products: GroupQueue<PendingProduct>,
     /// Bulk copies that are waited for by groups and are not done.
     pub bulk_copies: GroupQueue<BulkCopy>,
+    /// Its uninitialised values, if it has any that are followed.
+    pub poison: Option<Box<Poison>>,
     /// Set when the warp failed.
     pub fault: Option<Box<RawFault>>,
     /// The checks that are on.
@@ -202,12 +216,18 @@ impl Warp {
                     Stop::Blocked
                 };
             }
-            let failed = if cluster.grid.observer.is_some() {
-                self.interpret::<true>(cluster)
-            } else {
-                self.interpret::<false>(cluster)
+            let left = loop {
+                let left = match (cluster.grid.observer.is_some(), self.poison.is_some()) {
+                    (false, false) => self.interpret::<false, false>(cluster),
+                    (false, true) => self.interpret::<false, true>(cluster),
+                    (true, false) => self.interpret::<true, false>(cluster),
+                    (true, true) => self.interpret::<true, true>(cluster),
+                };
+                if left != Left::Loop {
+                    break left;
+                }
             };
-            if failed {
+            if left == Left::Fault {
                 return Stop::Fault;
             }
             if self.fuel <= 0 {
@@ -221,17 +241,29 @@ impl Warp {
         }
     }
 
-    /// The interpreter loop: runs the current group until it leaves; true on a fault. `OBSERVED`: somebody is told of each step.
-    fn interpret<const OBSERVED: bool>(&mut self, cluster: &mut Cluster<'_>) -> bool {
+    /// The interpreter loop: runs the current group until it leaves. `OBSERVED`: somebody is told of each step. `FOLLOWED`: there are
+    /// uninitialised values, which are followed.
+    fn interpret<const OBSERVED: bool, const FOLLOWED: bool>(
+        &mut self,
+        cluster: &mut Cluster<'_>,
+    ) -> Left {
         let mut pc = self.pc;
         let mut count = 0u64;
-        let fault = loop {
+        let left = loop {
             if pc >= self.limit {
                 self.pc = pc;
+                if !FOLLOWED && self.poison.is_some() {
+                    break Left::Loop;
+                }
                 if !self.reconverge(cluster) {
-                    break false;
+                    break Left::Group;
                 }
                 pc = self.pc;
+            }
+            if FOLLOWED && self.poison.as_ref().is_none_or(|poison| poison.is_empty()) {
+                self.pc = pc;
+                self.poison = None;
+                break Left::Loop;
             }
             // SAFETY: `code` is the current function's (`enter_frame`), which lives as long as the grid; `pc` is inside, as every
             // function's code ends with an instruction that leaves it and jumps go to its labels (`allocate::finish`).
@@ -242,12 +274,19 @@ impl Warp {
                 // SAFETY: a guard is the offset of a predicate of the frame (`allocate::finish`).
                 let bits = unsafe { *self.operand(inst.guard & !(1 << 31)).cast::<u32>() };
                 self.mask &= if inst.guard >> 31 != 0 { !bits } else { bits };
+                if FOLLOWED {
+                    self.pc = pc;
+                    self.follow(cluster, inst);
+                }
                 if self.mask == 0 {
                     pc += 1;
                     continue;
                 }
             }
             self.pc = pc;
+            if FOLLOWED && inst.guard == 0 {
+                self.follow(cluster, inst);
+            }
             if OBSERVED {
                 self.observe(cluster, |observer, at| observer.step(at));
             }
@@ -280,16 +319,16 @@ impl Warp {
                         // The next slice is for whoever has waited longest.
                         self.rotated = true;
                         self.park(Wait::Ready);
-                        break false;
+                        break Left::Group;
                     }
                 }
                 Flow::Switch => pc = self.pc,
-                Flow::Leave => break false,
-                Flow::Fault => break true,
+                Flow::Leave => break Left::Group,
+                Flow::Fault => break Left::Fault,
             }
         };
         self.count += count;
-        fault
+        left
     }
 
     /// Tells the observer, if there is one, of something at the current instruction.

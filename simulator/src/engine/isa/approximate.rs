@@ -8,6 +8,7 @@ use super::float::{self, Fast};
 use super::lowering::emit_with;
 use super::selection::selection;
 use super::{half, lanewise, lanewise_with};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar};
@@ -96,6 +97,7 @@ struct Test<F>(PhantomData<F>);
 
 impl<F: Fast> Op for Test<F> {
     type Operands = TestOperands<F>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

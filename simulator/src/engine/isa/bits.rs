@@ -3,17 +3,18 @@
 use super::family::Family;
 use std::marker::PhantomData;
 
-use super::lanewise;
 use super::lowering::{Word, by_flags, emit};
+use super::{compare, lanewise};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
-use crate::engine::exec::op::{Op, scalar, vector};
+use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{LANES, Quaternary, TernaryWith};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
-use crate::engine::lower::{Builder, Width};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::integer::{self as numeric, Permute};
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -69,6 +70,7 @@ struct Bfi<T>(PhantomData<T>);
 
 impl<T: Word> Op for Bfi<T> {
     type Operands = Quaternary<T, T, u32, u32, T>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -88,6 +90,7 @@ struct Lop3;
 
 impl Op for Lop3 {
     type Operands = TernaryWith<u32, u32, u32, u32, u8>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -147,23 +150,50 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
             };
             emit(code, Ty::U32, &[Ty::U32; 3])
         }
-        "lop3" => Lowering::new(lop3),
+        "lop3" => {
+            let combine = form.slot("BoolOp").map(compare::combination);
+            Lowering::new(move |cx, inst| lop3(cx, inst, combine))
+        }
         _ => return None,
     })
 }
 
-fn lop3<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+/// `combine`: what joins a predicate with whether the result is not zero.
+fn lop3<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    combine: Option<Code>,
+) -> Result<()> {
     let table = &inst.operands[4];
     let OperandKind::Int(number @ 0..=255) = table.kind else {
         let message = "expected a truth table from 0 to 255";
         return Err(Error::new(table.at, message));
     };
-    let fields = [
-        cx.dst(&inst.operands[0], Width::W32)?,
+    let (d, p) = match (&inst.operands[0].kind, combine) {
+        (OperandKind::Pair(d, p), Some(_)) => (&**d, Some(&**p)),
+        _ => (&inst.operands[0], None),
+    };
+    // The predicate tells of the result, which then has to be somewhere.
+    let result = match (&d.kind, p) {
+        (OperandKind::Sink, Some(_)) => Field::Register(cx.new_register(Width::W32)),
+        _ => cx.dst(d, Width::W32)?,
+    };
+    let sources = [
         cx.src(&inst.operands[1], Ty::U32)?,
         cx.src(&inst.operands[2], Ty::U32)?,
         cx.src(&inst.operands[3], Ty::U32)?,
     ];
-    cx.emit_fields_with(vector::<Lop3>(), &fields, &[number as u32]);
+    let [a, b, c] = sources;
+    cx.emit_fields_with(vector::<Lop3>(), &[result, a, b, c], &[number as u32]);
+    if let (Some(p), Some(combine)) = (p, combine) {
+        let test = Field::Register(cx.new_register(Width::Pred));
+        let zero = cx.constant(0, Width::W32);
+        cx.emit_fields(compare::differs(), &[test, result, zero]);
+        let (p, q) = (
+            cx.dst(p, Width::Pred)?,
+            cx.src(&inst.operands[5], Ty::PRED)?,
+        );
+        cx.emit_fields(combine, &[p, Field::Sink, test, q]);
+    }
     Ok(())
 }

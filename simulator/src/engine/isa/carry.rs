@@ -4,6 +4,7 @@ use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lowering::{Word, by_flags, emit};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
@@ -60,6 +61,10 @@ struct Add<T, const READS: bool, const WRITES: bool>(PhantomData<T>);
 
 impl<T: Word, const READS: bool, const WRITES: bool> Op for Add<T, READS, WRITES> {
     type Operands = Binary<T, T, T>;
+    const DATAFLOW: Dataflow = Dataflow::Carry {
+        reads: READS,
+        writes: WRITES,
+    };
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -76,6 +81,10 @@ struct Subtract<T, const READS: bool, const WRITES: bool>(PhantomData<T>);
 
 impl<T: Word, const READS: bool, const WRITES: bool> Op for Subtract<T, READS, WRITES> {
     type Operands = Binary<T, T, T>;
+    const DATAFLOW: Dataflow = Dataflow::Carry {
+        reads: READS,
+        writes: WRITES,
+    };
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -96,6 +105,10 @@ impl<T: Word, const HIGH: bool, const SIGNED: bool, const READS: bool, const WRI
     for MultiplyAdd<T, HIGH, SIGNED, READS, WRITES>
 {
     type Operands = Ternary<T, T, T, T>;
+    const DATAFLOW: Dataflow = Dataflow::Carry {
+        reads: READS,
+        writes: WRITES,
+    };
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::float::Fast;
 use super::lanewise;
 use super::lowering::{by_type, by_width, emit};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::test;
 use crate::engine::exec::level::Level;
@@ -94,6 +95,7 @@ pub(crate) struct SetPredicate<T, C, const FTZ: bool>(PhantomData<(T, C)>);
 
 impl<T: Flush, C: Test<T>, const FTZ: bool> Op for SetPredicate<T, C, FTZ> {
     type Operands = CompareOperands<T>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -117,22 +119,24 @@ impl<T: Flush, C: Test<T>, const FTZ: bool> Op for SetPredicate<T, C, FTZ> {
 
 /// `.and`, `.or` or `.xor`.
 trait Boolean {
+    const DATAFLOW: Dataflow;
     fn combine(a: u32, b: u32) -> u32;
 }
 
 macro_rules! booleans {
-    ($($name:ident |$a:ident, $b:ident| $body:expr;)*) => { $(
+    ($($name:ident $dataflow:ident |$a:ident, $b:ident| $body:expr;)*) => { $(
         struct $name;
         impl Boolean for $name {
+            const DATAFLOW: Dataflow = Dataflow::$dataflow;
             #[inline(always)]
             fn combine($a: u32, $b: u32) -> u32 { $body }
         }
     )* };
 }
 booleans! {
-    And |a, b| a & b;
-    Or |a, b| a | b;
-    Xor |a, b| a ^ b;
+    And And |a, b| a & b;
+    Or Or |a, b| a | b;
+    Xor Lanewise |a, b| a ^ b;
 }
 
 /// `setp p|q, a, b, [!]c` behind the comparison: `p = test B c`, `q = !test B c`.
@@ -140,6 +144,7 @@ struct Combine<B>(PhantomData<B>);
 
 impl<B: Boolean> Op for Combine<B> {
     type Operands = CombineOperands;
+    const DATAFLOW: Dataflow = B::DATAFLOW;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -160,6 +165,7 @@ struct Select<T>(PhantomData<T>);
 
 impl<T: Selectable> Op for Select<T> {
     type Operands = SelectOperands<T>;
+    const DATAFLOW: Dataflow = Dataflow::Select;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -231,6 +237,20 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     Some(emit(code?, ty, &[ty, ty, by]))
 }
 
+/// What combines a comparison with a predicate, by the modifier: of [`CombineOperands`].
+pub(super) fn combination(modifier: &str) -> Code {
+    match modifier {
+        "and" => vector::<Combine<And>>(),
+        "or" => vector::<Combine<Or>>(),
+        _ => vector::<Combine<Xor>>(),
+    }
+}
+
+/// What tells the lanes whose 32-bit operands differ: of [`CompareOperands`].
+pub(super) fn differs() -> Code {
+    vector::<SetPredicate<u32, Neu, false>>()
+}
+
 /// The modifiers of `setp` and `set`.
 #[derive(Clone, Copy)]
 pub(crate) struct CompareModifiers {
@@ -248,11 +268,7 @@ impl CompareModifiers {
     /// Those of a form.
     pub fn read(form: &FormReader<'_>) -> Option<CompareModifiers> {
         let comparison = form.next(Comparison::parse)?;
-        let combine = form.slot("BoolOp").map(|operation| match operation {
-            "and" => vector::<Combine<And>>(),
-            "or" => vector::<Combine<Or>>(),
-            _ => vector::<Combine<Xor>>(),
-        });
+        let combine = form.slot("BoolOp").map(combination);
         let ftz = form.has("ftz");
         let result = match form.opcode() {
             "set" => Some(form.ty()?),

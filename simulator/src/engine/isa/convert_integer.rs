@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::unary;
 use crate::engine::exec::level::Level;
@@ -39,6 +40,7 @@ conversions! {
 
 impl<A: Value + As<V>, V: As<R>, R: Value + Default> Op for Convert<A, R, V> {
     type Operands = Unary<A, R>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

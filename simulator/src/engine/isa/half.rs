@@ -8,6 +8,7 @@ use super::compare::CompareModifiers;
 use super::lowering::emit_with;
 use super::selection::selection;
 use super::{compare, lanewise, lanewise_with};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar};
@@ -185,6 +186,7 @@ struct Test<F>(PhantomData<F>);
 
 impl<F: Half> Op for Test<F> {
     type Operands = TestOperands<F>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -204,6 +206,7 @@ struct Join;
 
 impl Op for Join {
     type Operands = JoinOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -302,12 +305,9 @@ pub(super) fn compare(modifiers: CompareModifiers) -> Option<Lowering> {
         Some((ScalarKind::Unsigned | ScalarKind::Signed, 32)) => Some(0xFFFF),
         Some(_) => return None,
     };
-    match combine {
-        Some(_) => None,
-        None => Some(Lowering::new(move |cx, inst| {
-            compare_packed(cx, inst, ty, test, yes)
-        })),
-    }
+    Some(Lowering::new(move |cx, inst| {
+        compare_packed(cx, inst, ty, test, combine, yes)
+    }))
 }
 
 /// A comparison of one value, with its options.
@@ -323,12 +323,14 @@ impl TestCode {
     }
 }
 
-/// Compares each half on its own, into two predicates, or joined into the halves of the result, where `yes` stands for true.
+/// Compares each half on its own, combined with a predicate if the instruction has one, into two predicates, or joined into the
+/// halves of the result, where `yes` stands for true.
 fn compare_packed<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
     ty: Ty,
     test: TestCode,
+    combine: Option<Code>,
     yes: Option<u32>,
 ) -> Result<()> {
     let (a, b) = (
@@ -350,7 +352,14 @@ fn compare_packed<'a>(
         _ => return Err(unsupported(inst)),
     };
     for (target, halves) in targets.into_iter().zip(halves) {
-        test.emit(cx, target, halves);
+        let Some(combine) = combine else {
+            test.emit(cx, target, halves);
+            continue;
+        };
+        let result = Field::Register(cx.new_register(Width::Pred));
+        test.emit(cx, result, halves);
+        let c = cx.src(&inst.operands[3], Ty::PRED)?;
+        cx.emit_fields(combine, &[target, Field::Sink, result, c]);
     }
     if let Some(yes) = yes {
         let d = cx.dst(&inst.operands[0], Width::W32)?;

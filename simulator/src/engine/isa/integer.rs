@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use super::lowering::{by_flags, by_type, emit};
 use super::{carry, lanewise};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar, vector};
@@ -143,6 +144,7 @@ struct Divide<T, const REMAINDER: bool>(PhantomData<T>);
 
 impl<T: Int, const REMAINDER: bool> Op for Divide<T, REMAINDER> {
     type Operands = Binary<T, T, T>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -1,12 +1,16 @@
 //! `and or xor not cnot shl shr`, on registers and predicates.
 
+use std::marker::PhantomData;
+
 use super::family::Family;
 use super::lanewise;
 use super::lowering::{by_type, by_width, emit};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
+use crate::engine::exec::lanes;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
-use crate::engine::exec::operand::{ReadPredicate, Value, WritePredicate, operands};
+use crate::engine::exec::operand::{Binary, ReadPredicate, Value, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
@@ -55,13 +59,32 @@ macro_rules! bits {
 bits!(u16, u32, u64, i16, i32, i64);
 
 lanewise! {
-    And<T: Bits>(a: T, b: T) -> T { a & b }
-    Or<T: Bits>(a: T, b: T) -> T { a | b }
     Xor<T: Bits>(a: T, b: T) -> T { a ^ b }
     Not<T: Bits>(a: T) -> T { !a }
     Cnot<T: Bits>(a: T) -> T { a.is_zero() }
     Shl<T: Bits>(a: T, b: u32) -> T { a.shl(b) }
     Shr<T: Bits>(a: T, b: u32) -> T { a.shr(b) }
+}
+
+/// Declares `d = f(a, b)` on registers, of which one source may absorb the other.
+macro_rules! absorbing {
+    ($($name:ident |$a:ident, $b:ident| $body:expr;)*) => { $(
+        struct $name<T>(PhantomData<T>);
+
+        impl<T: Bits> Op for $name<T> {
+            type Operands = Binary<T, T, T>;
+            const DATAFLOW: Dataflow = Dataflow::$name;
+
+            #[inline(always)]
+            fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+                lanes::binary(warp, o, #[inline(always)] |$a, $b| $body)
+            }
+        }
+    )* };
+}
+absorbing! {
+    And |a, b| a & b;
+    Or |a, b| a | b;
 }
 
 operands! {
@@ -73,11 +96,12 @@ operands! {
 
 /// Declares operations on the bits of predicates.
 macro_rules! predicate_operations {
-    ($($name:ident: $operands:ident |$($arg:ident),+| $body:expr;)*) => { $(
+    ($($name:ident: $operands:ident $dataflow:ident |$($arg:ident),+| $body:expr;)*) => { $(
         struct $name;
 
         impl Op for $name {
             type Operands = $operands;
+            const DATAFLOW: Dataflow = Dataflow::$dataflow;
 
             #[inline(always)]
             fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -89,10 +113,10 @@ macro_rules! predicate_operations {
     )* };
 }
 predicate_operations! {
-    AndPredicate: BinaryPredicate |a, b| a & b;
-    OrPredicate: BinaryPredicate |a, b| a | b;
-    XorPredicate: BinaryPredicate |a, b| a ^ b;
-    NotPredicate: UnaryPredicate |a| !a;
+    AndPredicate: BinaryPredicate And |a, b| a & b;
+    OrPredicate: BinaryPredicate Or |a, b| a | b;
+    XorPredicate: BinaryPredicate Lanewise |a, b| a ^ b;
+    NotPredicate: UnaryPredicate Lanewise |a| !a;
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {

@@ -12,8 +12,10 @@ use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, valu
 use super::parameters;
 use super::vector_memory::{LoadVector, LoadVectorOperands, StoreVector, StoreVectorOperands};
 use crate::engine::access::bytes::Bytes;
+use crate::engine::access::declared::Declared;
 use crate::engine::access::path::{access, access_global};
 use crate::engine::access::values::{self, Stored};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::{self, GuestWord};
 use crate::engine::exec::level::Level;
@@ -52,6 +54,7 @@ struct Load<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
 
 impl<M: GuestWord + Widen<R>, R: Value, const IN_PLACE: bool> Op for Load<M, R, IN_PLACE> {
     type Operands = LoadOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Memory;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -101,6 +104,7 @@ struct Store<M, R, const IN_PLACE: bool>(PhantomData<(M, R)>);
 
 impl<M: GuestWord, R: Value + Narrow<M>, const IN_PLACE: bool> Op for Store<M, R, IN_PLACE> {
     type Operands = StoreOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Memory;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -262,7 +266,8 @@ impl Moved {
             return parameters::lower(cx, inst, passing);
         }
         let width = register_width(cx, registers, ty)?;
-        let address = declared(cx, address, self.effect)?;
+        let mut address = declared(cx, address, self.effect)?;
+        address.access = Declared::of(address).followed().word();
         match kind {
             AccessKind::Read => self.load(cx, inst, registers, width, address),
             _ => self.store(cx, inst, registers, width, address),

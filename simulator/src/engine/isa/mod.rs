@@ -39,6 +39,7 @@ pub(crate) mod moves;
 pub(crate) mod parameters;
 mod reduction;
 pub(crate) mod redux;
+mod scalar_video;
 mod selection;
 pub(crate) mod shuffle;
 pub(crate) mod special;
@@ -78,6 +79,7 @@ macro_rules! lanewise {
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty) => {
         impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Unary<$ta, $ret>;
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -91,6 +93,7 @@ macro_rules! lanewise {
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty) => {
         impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Binary<$ta, $tb, $ret>;
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -104,6 +107,7 @@ macro_rules! lanewise {
     (@op [$($generics:tt)*] [$name:ty] $ret:ty, $body:block, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) => {
         impl<$($generics)*> $crate::engine::exec::op::Op for $name {
             type Operands = $crate::engine::exec::operand::Ternary<$ta, $tb, $tc, $ret>;
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -128,6 +132,7 @@ macro_rules! lanewise_with {
         pub(crate) struct $name$(<$($t),+>)?(std::marker::PhantomData<($($($t,)+)?)>);
         impl$(<$($t: $bound),+>)? $crate::engine::exec::op::Op for $name$(<$($t),+>)? {
             type Operands = $crate::engine::isa::lanewise_with! { @operands $ret, $option_ty, $($ty),+ };
+            const DATAFLOW: $crate::engine::dataflow::Dataflow = $crate::engine::dataflow::Dataflow::Lanewise;
             #[inline(always)]
             fn run<L: $crate::engine::exec::level::Level>(
                 warp: &mut $crate::engine::exec::warp::Warp,
@@ -188,6 +193,7 @@ const FAMILIES: &[Family] = &[
     matrix::FAMILY,
     matrix_rows::FAMILY,
     wgmma::FAMILY,
+    scalar_video::FAMILY,
     video::FAMILY,
 ];
 

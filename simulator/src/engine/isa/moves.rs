@@ -4,6 +4,7 @@ use super::family::Family;
 use std::marker::PhantomData;
 
 use super::lanewise;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar, vector};
@@ -45,6 +46,7 @@ struct MovePredicate;
 
 impl Op for MovePredicate {
     type Operands = MovePredicateOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -94,6 +96,7 @@ struct Pack<E, R>(PhantomData<(E, R)>);
 
 impl<E: Value, R: Parts<E>> Op for Pack<E, R> {
     type Operands = PackOperands<E, R>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -114,6 +117,7 @@ struct Unpack<E, R>(PhantomData<(E, R)>);
 
 impl<E: Value + Default, R: Parts<E>> Op for Unpack<E, R> {
     type Operands = UnpackOperands<E, R>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

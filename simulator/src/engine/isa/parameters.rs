@@ -6,6 +6,7 @@ use warpsmith_isa::effect::AccessKind;
 
 use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
 use super::moves;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::level::Level;
@@ -34,6 +35,7 @@ struct LoadParameter<M, R>(PhantomData<(M, R)>);
 
 impl<M: GuestWord + Widen<R>, R: Value> Op for LoadParameter<M, R> {
     type Operands = LoadParameterOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -52,6 +54,7 @@ struct LoadArea<M, R>(PhantomData<(M, R)>);
 
 impl<M: GuestWord + Widen<R>, R: Value + Default> Op for LoadArea<M, R> {
     type Operands = LoadAreaOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Area;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -72,6 +75,7 @@ struct StoreArea<M, R>(PhantomData<(M, R)>);
 
 impl<M: GuestWord, R: Value + Narrow<M>> Op for StoreArea<M, R> {
     type Operands = StoreAreaOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Area;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

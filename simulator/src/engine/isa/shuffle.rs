@@ -104,6 +104,10 @@ impl<M: Mode> Exchange for Shuffle<M> {
         o.members
     }
 
+    fn sources(warp: &Warp, o: &ShuffleOperands) -> Option<[usize; LANES]> {
+        Some(sources::<M>(warp, o).map(|(lane, _)| lane))
+    }
+
     fn check(warp: &mut Warp, cluster: &Cluster<'_>, o: &ShuffleOperands, members: u32) -> Flow {
         let sources = sources::<M>(warp, o);
         let reads_other = |lane: &usize| warp.mask >> sources[*lane].0 & 1 == 0;

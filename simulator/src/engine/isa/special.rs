@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::unary;
 use crate::engine::exec::level::Level;
@@ -112,6 +113,7 @@ struct ReadWord;
 
 impl Op for ReadWord {
     type Operands = SpecialOperands<u32>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -179,6 +181,7 @@ struct ReadWide;
 
 impl Op for ReadWide {
     type Operands = SpecialOperands<u64>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -197,6 +200,7 @@ struct ReadAs<T>(std::marker::PhantomData<T>);
 
 impl<T: Value + Default + Truncate> Op for ReadAs<T> {
     type Operands = Unary<u32, T>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -224,6 +228,7 @@ struct IsExplicitCluster;
 
 impl Op for IsExplicitCluster {
     type Operands = SpecialPredicateOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -4,6 +4,7 @@ use super::control::nothing;
 use super::family::Family;
 use super::lowering::emit;
 use super::moves;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
@@ -80,6 +81,7 @@ struct Save;
 
 impl Op for Save {
     type Operands = SaveOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -4,6 +4,7 @@ use super::family::Family;
 use super::lanewise;
 use super::lowering::{emit, emit_with};
 use super::moves;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Code, Op, scalar, vector};
@@ -47,6 +48,7 @@ struct LocalAddress;
 
 impl Op for LocalAddress {
     type Operands = LocalAddressOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -87,6 +89,7 @@ struct InSpace;
 
 impl Op for InSpace {
     type Operands = InSpaceOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -137,6 +140,7 @@ struct MapRank<T, const GENERIC: bool>(std::marker::PhantomData<T>);
 
 impl<T: SharedAddress, const GENERIC: bool> Op for MapRank<T, GENERIC> {
     type Operands = Binary<T, u32, T>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -166,6 +170,7 @@ struct RankOf<T>(std::marker::PhantomData<T>);
 
 impl<T: SharedAddress> Op for RankOf<T> {
     type Operands = Unary<T, u32>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -7,6 +7,7 @@ use super::elements::{Narrow, Widen};
 use crate::engine::access::bytes::Bytes;
 use crate::engine::access::path::access;
 use crate::engine::access::values::{self, Stored};
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::{self, GuestWord};
 use crate::engine::exec::level::Level;
@@ -26,6 +27,7 @@ pub(super) struct LoadVector<M, R>(PhantomData<(M, R)>);
 
 impl<M: GuestWord + Widen<R>, R: Value + Default> Op for LoadVector<M, R> {
     type Operands = LoadVectorOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Memory;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -91,6 +93,7 @@ pub(super) struct StoreVector<M, R>(PhantomData<(M, R)>);
 
 impl<M: GuestWord, R: Value + Narrow<M>> Op for StoreVector<M, R> {
     type Operands = StoreVectorOperands<R>;
+    const DATAFLOW: Dataflow = Dataflow::Memory;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {

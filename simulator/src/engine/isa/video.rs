@@ -1,6 +1,7 @@
 //! The SIMD video instructions (`vadd2`, `vabsdiff4`, ...), through [`numerics::video`](crate::numerics::video).
 
 use super::family::Family;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
@@ -130,6 +131,7 @@ struct Apply;
 
 impl Op for Apply {
     type Operands = VideoOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

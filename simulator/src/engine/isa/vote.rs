@@ -4,6 +4,7 @@ use super::family::Family;
 use super::lowering::emit;
 use std::marker::PhantomData;
 
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::exchange::{Exchange, exchange};
 use crate::engine::exec::level::Level;
@@ -115,6 +116,7 @@ struct ActiveMask;
 
 impl Op for ActiveMask {
     type Operands = ActiveMaskOperands;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {

@@ -481,6 +481,11 @@ fn finish(name: &str, builder: &Builder, placed: Placed, zeroed: Vec<(u32, u32)>
         calls: calls.collect(),
         formals: builder.formals.iter().map(place).collect(),
         returns: builder.returns.iter().map(place).collect(),
+        declared: builder
+            .code
+            .iter()
+            .map(|inst| (inst.code.slots, inst.code.dataflow))
+            .collect(),
         places: builder
             .code
             .iter()

@@ -9,6 +9,7 @@ use super::lowerings::Lowerings;
 use super::scope::{Scope, Symbol, duplicate};
 use super::{allocate, shared, variables};
 use crate::engine::exec::level::VectorLevel;
+use crate::engine::exec::notes::Noted;
 use crate::engine::exec::operand::Width;
 use crate::engine::module::{
     Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
@@ -186,6 +187,7 @@ fn lower_functions<'a>(
             dynamic_shared_base,
             packed_shared_base,
             static_end: context.shared.static_end(number as u32),
+            noted: Noted::default(),
         };
         kernels.insert(function.name.to_owned(), Arc::new(kernel));
     }

@@ -2,8 +2,8 @@
 
 use super::declare::Operand;
 use super::registers::{LANES, Registers};
-use super::slot::Slot;
 use super::word::Read;
+use crate::engine::slot::Slot;
 
 /// An address: a base in a register or constant, and a constant offset. The third word says what is accessed and how; it
 /// belongs to the access path.

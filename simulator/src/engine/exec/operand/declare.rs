@@ -1,6 +1,6 @@
 //! Declaring operands, and the structs of them that operations take.
 
-use super::slot::Slot;
+use crate::engine::slot::Slot;
 
 /// A field of an operand struct.
 ///

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::declare::Operand;
-use super::slot::Slot;
+use crate::engine::slot::Slot;
 
 /// What an instruction says besides its registers, as a number in its operands.
 pub(crate) trait Encode: Copy {

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use super::declare::operand;
 use super::registers::Registers;
-use super::slot::Slot;
 use super::word::{Label, Read, WriteOptional};
+use crate::engine::slot::Slot;
 
 macro_rules! list_operands {
     ($($(#[$meta:meta])* $name:ident $(<$t:ident>)? => $slot:expr, $entry:ty;)*) => { $(

@@ -11,16 +11,15 @@ mod encoded;
 mod list;
 mod registers;
 mod shapes;
-mod slot;
 mod word;
 
+pub(crate) use crate::engine::slot::{Slot, Value, Width};
 pub(crate) use address::Address;
 pub(crate) use declare::{Operand, Operands, operands};
 pub(crate) use encoded::{Encode, Encoded};
 pub(crate) use list::{Labels, ReadList, WriteList};
 pub(crate) use registers::{CONSTANT, FULL, LANES, Registers, SINK, lanes_of};
 pub(crate) use shapes::{Binary, BinaryWith, Quaternary, Ternary, TernaryWith, Unary, UnaryWith};
-pub(crate) use slot::{Slot, Value, Width};
 pub(crate) use word::{
     Call, Label, Read, ReadArea, ReadPredicate, Write, WriteArea, WriteOptional, WritePredicate,
     WritePredicateOptional,

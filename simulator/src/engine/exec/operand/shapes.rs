@@ -2,8 +2,8 @@
 
 use super::declare::operands;
 use super::encoded::{Encode, Encoded};
-use super::slot::Value;
 use super::word::{Read, Write};
+use crate::engine::slot::Value;
 
 operands! {
     /// `d = f(a)`

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::declare::operand;
 use super::registers::{FULL, LANES, Registers, SINK};
-use super::slot::{Slot, Value, Width};
+use crate::engine::slot::{Slot, Value, Width};
 
 macro_rules! word_operands {
     ($($(#[$meta:meta])* $name:ident $(<$t:ident>)? => $slot:expr;)*) => { $(

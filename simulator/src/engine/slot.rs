@@ -74,7 +74,7 @@ pub(crate) enum Slot {
     ReadList(Width),
     /// Two words: where a list of registers that are written starts, and its length. Entries may be the sink.
     WriteList(Width),
-    /// Three words: a base register of 32 or 64 bits or a constant, a constant offset, and the access (see [`Address`]).
+    /// Three words: a base register of 32 or 64 bits or a constant, a constant offset, and the access (see `exec::operand::Address`).
     Address,
     /// A number with a meaning of the operation's own.
     Number,

@@ -1,0 +1,16 @@
+//! Looks for defects: random programs, PTX, driver calls, host programs and mutants of the reference kernels, each compared with
+//! what must come of it. `docs/src/reference/fuzzing.md` says what each kind does.
+//!
+//! The floors, from the top: `fuzzer` runs rounds and cases in processes of their own (`isolated`); `kind` lists the kinds; each is a
+//! module (`programs`), which generates with `choose`, and tells by `report` what it tries and finds.
+
+mod choose;
+mod folders;
+pub mod fuzzer;
+mod isolated;
+pub mod kind;
+mod programs;
+mod report;
+
+pub use folders::case_files;
+pub use report::Report;
