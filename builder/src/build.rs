@@ -93,6 +93,7 @@ pub(crate) fn build(
     foreign.push(builtins::FOLDER.into());
     let job = LinkJob {
         llvm,
+        toolchain: toolchain.key(),
         crates: built.archives.clone(),
         libraries,
         libdevice: options.libdevice.clone(),

@@ -58,6 +58,8 @@ use warpsmith_signature::Variable;
 pub(crate) struct LinkJob {
     /// rustc's LLVM library.
     pub llvm: PathBuf,
+    /// Which rustc it is of: another one may have another library under the same path.
+    pub toolchain: String,
     /// Archives taken whole: the user's own crates, the kernel crate last.
     pub crates: Vec<PathBuf>,
     /// Archives from which members are pulled by need: other crates, `core` and its friends.

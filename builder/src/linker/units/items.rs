@@ -174,9 +174,14 @@ impl Item {
 
 /// How many more braces a line opens than it closes.
 fn braces(line: &str) -> i32 {
-    let code = line.split("//").next().unwrap_or_default();
-    if !code.contains(['{', '}']) {
+    if !line.contains(['{', '}']) {
         return 0;
+    }
+    let mut code = line.split("//").next().unwrap_or_default().to_owned();
+    while let Some(start) = code.find("/*")
+        && let Some(length) = code[start..].find("*/")
+    {
+        code.replace_range(start..start + length + "*/".len(), "");
     }
     code.bytes()
         .map(|byte| i32::from(byte == b'{') - i32::from(byte == b'}'))
@@ -234,7 +239,7 @@ mod tests {
 	mov.b64 	%rd1, table;
 	// begin inline asm
 	{
-.reg .pred truth; // }
+.reg .pred truth; /* { */ // }
 }
 	// end inline asm
 	call.uni (retval0), vprintf, (param0);

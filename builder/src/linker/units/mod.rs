@@ -208,6 +208,7 @@ fn options(common: &Common) -> String {
     } = common;
     let LinkJob {
         llvm,
+        toolchain,
         arch,
         float,
         lines,
@@ -219,7 +220,7 @@ fn options(common: &Common) -> String {
         ptx_version: _,
     } = &**job;
     format!(
-        "{} {llvm:?} {arch} {float:?} {lines} {foreign:?} {features} {has_chains} {pointers_take_launch}",
+        "{} {llvm:?} {toolchain} {arch} {float:?} {lines} {foreign:?} {features} {has_chains} {pointers_take_launch}",
         fingerprint::of_builder()
     )
 }
