@@ -10,9 +10,10 @@ use super::LinkJob;
 use super::call_chains::{CallChain, CallChains};
 use super::lines::NUMBERS_FILE;
 use super::reachable::kernels_of;
-use crate::error::{BuildError, SourceLocation, Untranslatable};
+use crate::error::{BuildError, Untranslatable};
 use crate::llvm::{self, Context, Module, TargetMachine, Value, guarded};
 use crate::names::demangle;
+use crate::source_location::SourceLocation;
 
 /// A module that is ready to be translated.
 pub(super) struct Optimised {
