@@ -75,6 +75,7 @@ pub(crate) fn defer(
         warnings: String::new(),
         rebuilt: true,
         deferred: true,
+        compiled: Vec::new(),
     })
 }
 
