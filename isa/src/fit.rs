@@ -236,19 +236,20 @@ impl Match {
             Elements::Registers("", _) => true,
             Elements::Registers(found, _) => self.fits_register(operand, ty, found),
             Elements::Partly(found) => source && self.fits_register(operand, ty, found),
-            Elements::Integers => {
-                source
-                    && !is_float(ty)
-                    && matches!(
-                        self.form.opcode,
-                        "st" | "atom" | "red" | "mov" | "multimem" | "sust"
-                    )
-            }
-            Elements::Floats => {
-                source && (matches!(ty, "f32" | "f64") || ty.starts_with('b') && !is_float(ty))
-            }
+            // Of fragments, those of floating-point types may be constants.
+            Elements::Integers => source && !is_float(ty) && self.takes_constants(),
+            Elements::Floats if matches!(ty, "f32" | "f64") => source,
+            Elements::Floats => source && !is_float(ty) && self.takes_constants(),
             Elements::Mixed => false,
         }
+    }
+
+    /// Whether what it reads in braces may be constants of any type.
+    fn takes_constants(&self) -> bool {
+        matches!(
+            self.form.opcode,
+            "st" | "atom" | "red" | "mov" | "multimem" | "sust"
+        )
     }
 
     fn fits_register(&self, operand: &Operand, ty: &str, found: &str) -> bool {

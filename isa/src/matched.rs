@@ -247,6 +247,14 @@ impl Match {
     }
 }
 
+impl Match {
+    /// Whether what it [orders](Match::fence) says what this modifier does.
+    pub fn is_in_fence(&self, word: &str) -> bool {
+        self.form.fence
+            && (word == "gl" || order_named(word).is_some() || scope_named(word).is_some())
+    }
+}
+
 /// A memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryEffect {

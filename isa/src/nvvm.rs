@@ -280,7 +280,7 @@ const ROWS: &[(&str, &str)] = &[
     // Matrices: their types and shapes are the compiler's to know.
     (
         "wmma.*.mma.**",
-        "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16",
     ),
     (
         "wmma.*.store.**",
