@@ -11,8 +11,8 @@ use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
 use crate::environment;
 use crate::error::{BuildError, IoContext};
-use crate::fingerprint;
-use crate::linker::{self, LinkJob};
+use crate::fingerprint::{self, Made};
+use crate::linker::{self, LinkJob, Linked};
 use crate::module_crate;
 use crate::options::{DebugInfo, KernelSource, Options};
 use crate::ptx::{self, KernelSummary};
@@ -32,6 +32,9 @@ pub struct PtxOutput {
     pub warnings: String,
     /// False when nothing had changed and the text comes from the cache.
     pub rebuilt: bool,
+    /// What was compiled: names of kernels, and `common functions` and `common variables` for what kernels have in common. All else was in
+    /// the cache.
+    pub compiled: Vec<String>,
     /// Whether the kernels do not compile, and the compilation of the package for the host reports why: see
     /// [`CudaBuilder::build`](crate::CudaBuilder::build). The text is a comment then.
     pub deferred: bool,
@@ -64,6 +67,7 @@ pub(crate) fn build(
             sources,
             warnings,
             rebuilt: false,
+            compiled: Vec::new(),
             deferred: false,
         });
     }
@@ -89,6 +93,7 @@ pub(crate) fn build(
     foreign.push(builtins::FOLDER.into());
     let job = LinkJob {
         llvm,
+        toolchain: toolchain.key(),
         crates: built.archives.clone(),
         libraries,
         libdevice: options.libdevice.clone(),
@@ -98,21 +103,25 @@ pub(crate) fn build(
         lines: options.debug == DebugInfo::Lines,
         foreign,
     };
-    let ptx = linker::link(job)?;
+    let Linked { ptx, compiled } = linker::link(job)?;
     let sources = built.sources.read(&workspace)?;
     fingerprint::remember(
         kernels.origin(),
         &key,
         started,
-        &sources,
-        &ptx,
-        &built.warnings,
+        &Made {
+            sources: &sources,
+            ptx: &ptx,
+            warnings: &built.warnings,
+            has_scripts: built.sources.has_scripts(),
+        },
     )?;
     Ok(PtxOutput {
         ptx,
         sources,
         warnings: built.warnings,
         rebuilt: true,
+        compiled,
         deferred: false,
     })
 }

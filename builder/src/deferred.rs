@@ -13,9 +13,10 @@ use std::sync::{Mutex, PoisonError};
 use crate::build::PtxOutput;
 use crate::cache;
 use crate::environment;
-use crate::error::{BuildError, SourceLocation};
+use crate::error::BuildError;
 use crate::module_crate;
 use crate::options::KernelSource;
+use crate::source_location::SourceLocation;
 
 /// The variable that tells `#[kernel]` the files with errors, with tabs between.
 const VARIABLE: &str = "WARPSMITH_DEVICE_ERRORS";
@@ -74,6 +75,7 @@ pub(crate) fn defer(
         warnings: String::new(),
         rebuilt: true,
         deferred: true,
+        compiled: Vec::new(),
     })
 }
 

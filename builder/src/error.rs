@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::arch::{Arch, PtxVersion};
 use crate::rustc_error::RustcError;
+use crate::source_location::SourceLocation;
 
 /// A failed device build.
 ///
@@ -86,27 +87,6 @@ pub enum BuildError {
     /// An ingredient of the set-up is missing or broken.
     #[error("{0}")]
     Setup(String),
-}
-
-/// A place in a source file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceLocation {
-    /// The file's path, as the compiler was given it.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// The column, from 1; 0 if unknown.
-    pub column: u32,
-}
-
-impl std::fmt::Display for SourceLocation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        if self.column != 0 {
-            write!(f, ":{}", self.column)?;
-        }
-        Ok(())
-    }
 }
 
 /// Something that the architecture of a build does not have.

@@ -1,7 +1,12 @@
 //! Remembers what PTX was made from, so that a build with nothing changed reads one file and runs nothing.
 //!
 //! The cache holds one file per kernel crate and set of options: the PTX, and every input with its size,
-//! time and hash. An input is unchanged when size and time are, or else when its hash is.
+//! time and hash. An input is unchanged when size and time are, or else when its hash is, or if only comments have changed in it and all
+//! else is at its line and column: then the compiler makes of it what it made before, lines included. A comment that moves lines counts
+//! as a change: its lines are in the PTX.
+//!
+//! The comments of sources count where somebody may read them: a build script of the user's own, or `include_str!`. (A warning is shown again
+//! as it was, with the comments of then around it.)
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,6 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::cache;
+use crate::comments::without_comments;
 use crate::error::BuildError;
 
 /// The result of a build, with what it was made from.
@@ -27,6 +33,8 @@ struct Input {
     path: PathBuf,
     /// None: the file was not there, and its appearance would be a change.
     state: Option<InputState>,
+    /// The hash of a source without its comments, if these do not count.
+    code: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Eq, Clone, Copy)]
@@ -72,19 +80,39 @@ pub(crate) fn recall(origin: &Path, key: &str) -> Option<Remembered> {
         .then_some(remembered)
 }
 
+/// What a build has made, of which files.
+pub(crate) struct Made<'a> {
+    pub sources: &'a [PathBuf],
+    pub ptx: &'a str,
+    pub warnings: &'a str,
+    /// Whether a build script of the user's has run, which may read sources.
+    pub has_scripts: bool,
+}
+
 /// Remembers a result, unless an input was changed after `started`: then it is unknown which text was compiled.
 pub(crate) fn remember(
     origin: &Path,
     key: &str,
     started: SystemTime,
-    sources: &[PathBuf],
-    ptx: &str,
-    warnings: &str,
+    made: &Made<'_>,
 ) -> Result<(), BuildError> {
+    let Made {
+        sources,
+        ptx,
+        warnings,
+        has_scripts,
+    } = *made;
+    let comments_count = has_scripts
+        || sources
+            .iter()
+            .any(|source| is_source(source) && includes_files(source));
     let inputs: Vec<Input> = inputs(sources)
         .into_iter()
         .map(|path| Input {
             state: state(&path),
+            code: (!comments_count && is_source(&path))
+                .then(|| code(&path))
+                .flatten(),
             path,
         })
         .collect();
@@ -143,11 +171,30 @@ fn unchanged(input: &Input) -> bool {
         return input.state.is_none();
     };
     let Some(old) = input.state else { return false };
-    if metadata.len() != old.size {
-        return false;
-    }
-    modified(&metadata) == old.modified
-        || state(&input.path).is_some_and(|new| new.hash == old.hash)
+    let is_same = metadata.len() == old.size
+        && (modified(&metadata) == old.modified
+            || state(&input.path).is_some_and(|new| new.hash == old.hash));
+    is_same || input.code.is_some() && code(&input.path) == input.code
+}
+
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Whether a source may have another one's text in it, or its own.
+fn includes_files(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| {
+        ["include_str", "include_bytes"]
+            .iter()
+            .any(|name| text.contains(name))
+    })
+}
+
+/// The hash of a source without its comments.
+fn code(path: &Path) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    without_comments(&fs::read_to_string(path).ok()?).hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 fn state(path: &Path) -> Option<InputState> {

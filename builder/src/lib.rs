@@ -9,7 +9,8 @@
 //!    A toolchain that was not tested is tried with probe kernels first (`admission`).
 //! 2. cargo compiles the kernel crate to *unoptimised* bitcode.
 //! 3. The linker puts all bitcode into one module, does what rustc cannot (convergence, address spaces, kernel
-//!    attributes, atomics' order, ...), optimises it with LLVM's own pipeline, and writes PTX.
+//!    attributes, atomics' order, ...), and cuts it into units, one for each kernel. It optimises each with LLVM's own pipeline and
+//!    translates it to PTX, unless the cache has the PTX of the same unit, and puts the PTX together.
 //! 4. [`ptx`] reads back what each kernel needs; [`ptxas`] asks NVIDIA's assembler, where there is one.
 //!
 //! Environment: `WARPSMITH_CACHE` (the cache folder), `WARPSMITH_PTXAS` (the assembler), `WARPSMITH_DUMP_IR` (a folder
@@ -21,6 +22,7 @@ mod build;
 mod builder;
 mod builtins;
 pub mod cache;
+mod comments;
 pub mod core_source;
 mod deferred;
 mod device_crate;
@@ -35,6 +37,7 @@ mod module_crate;
 mod names;
 mod nvidia_tools;
 mod options;
+mod parallel;
 mod parse;
 mod pip;
 pub mod ptx;
@@ -42,6 +45,7 @@ pub mod ptxas;
 mod rustc_error;
 pub mod setup;
 mod shared_units;
+mod source_location;
 mod sources;
 pub mod sysroot;
 pub mod toolchain;
@@ -51,6 +55,7 @@ pub use build::PtxOutput;
 pub use builder::CudaBuilder;
 pub use doctor::{Ingredient, doctor};
 pub use environment::PTX_FILES;
-pub use error::{ArchLacks, BuildError, SourceLocation, UnresolvedSymbol, Untranslatable};
+pub use error::{ArchLacks, BuildError, UnresolvedSymbol, Untranslatable};
 pub use options::{AfterPanic, DebugInfo, PanicStrategy};
 pub use rustc_error::RustcError;
+pub use source_location::SourceLocation;

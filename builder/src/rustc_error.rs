@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::error::SourceLocation;
 use crate::hints;
+use crate::source_location::SourceLocation;
 
 /// An error that rustc found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -46,6 +46,11 @@ impl SourceLists {
         }
     }
 
+    /// Whether a build script of the user's own ran.
+    pub fn has_scripts(&self) -> bool {
+        !self.scripts.is_empty()
+    }
+
     /// All source files, absolute and sorted; `workspace` is the folder that rustc's lists start from.
     pub fn read(&self, workspace: &Path) -> Result<Vec<PathBuf>, BuildError> {
         let read = |list: &Path| fs::read_to_string(list).context("cannot read", list);

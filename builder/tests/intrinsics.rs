@@ -227,10 +227,9 @@ fn is(mnemonic: &str, lowered: &Lowered, target: Target) -> bool {
     let modifiers: Vec<&str> = parts.collect();
     let Ok(found) = find(opcode, &modifiers) else {
         // One that the tables lack, of the same name.
-        return mnemonic.starts_with(form.form.instruction());
+        return mnemonic.starts_with(&form.name().to_string());
     };
-    found.first_version(target) >= form.first_version(target)
-        && found.form.instruction() == form.form.instruction()
+    found.first_version(target) >= form.first_version(target) && found.name() == form.name()
 }
 
 #[test]

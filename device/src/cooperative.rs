@@ -6,7 +6,7 @@
 //! flips the top bit when all have come.
 
 use crate::atomic::{Acquire, Atomic, Release};
-use crate::{block, grid, thread};
+use crate::{block, grid, space, thread};
 
 /// Whether the kernel was launched cooperatively, so that [`sync`] may be called.
 ///
@@ -116,6 +116,6 @@ fn barrier<'a>() -> &'a Atomic<u32> {
         workspace != 0,
         "the grid's barrier needs a cooperative launch"
     );
-    // SAFETY: the driver's workspace lives as long as the grid; its second word is the barrier and only used atomically.
-    unsafe { Atomic::from_ptr(core::ptr::with_exposed_provenance_mut::<u32>(workspace).add(1)) }
+    // SAFETY: the driver's workspace, in global memory, lives as long as the grid; its second word is the barrier and only used atomically.
+    unsafe { Atomic::from_ptr(space::from_global::<u32>(workspace).add(1)) }
 }

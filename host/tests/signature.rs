@@ -56,6 +56,69 @@ mod others {
     }
 }
 
+/// One kernel, once with each view under its own name, once under another one's.
+mod names {
+    pub mod own {
+        use warpsmith_device::prelude::*;
+        use warpsmith_device::view::PerThreadVectors;
+        #[kernel]
+        pub fn views(
+            a: PerThread<[f32]>,
+            b: PerThread3d<[f32]>,
+            c: PerThreadVectors<[f32]>,
+            d: PerBlock<[f32]>,
+            e: Matrix<f32>,
+            f: MatrixOut<f32>,
+            g: AtomicSlice<u32>,
+        ) {
+            let _ = (a, b, c, d, e, f, g);
+        }
+    }
+    pub mod exchanged {
+        use warpsmith_device::atomic::AtomicSlice as PerThread;
+        use warpsmith_device::kernel;
+        use warpsmith_device::view::{
+            Matrix as MatrixOut, MatrixOut as Matrix, PerBlock as Strange,
+            PerThread as PerThread3d, PerThread3d as PerBlock, PerThreadVectors as AtomicSlice,
+        };
+        pub type Alias<'a> = Strange<'a, [f32]>;
+        #[kernel]
+        pub fn views(
+            a: PerThread3d<[f32]>,
+            b: PerBlock<[f32]>,
+            c: AtomicSlice<[f32]>,
+            d: Alias,
+            e: MatrixOut<f32>,
+            f: Matrix<f32>,
+            g: PerThread<u32>,
+        ) {
+            let _ = (a, b, c, d, e, f, g);
+        }
+    }
+    /// By its name it may be launched in three dimensions.
+    pub mod one_dimension {
+        use warpsmith_device::kernel;
+        use warpsmith_device::view::PerThread as PerThread3d;
+        #[kernel]
+        pub fn one(y: PerThread3d<[f32]>) {
+            let _ = y;
+        }
+    }
+}
+
+#[test]
+fn a_view_is_its_type_whatever_it_is_called() {
+    /// The compiler sees that both have the same parameters.
+    fn alike<P, A: Kernel<Parameters = P>, B: Kernel<Parameters = P>>() {}
+    alike::<_, names::own::views, names::exchanged::views>();
+    assert_eq!(names::own::views::RECORD, names::exchanged::views::RECORD);
+    assert_eq!(
+        names::exchanged::views::ATTRIBUTES.launch_dimensions,
+        names::own::views::ATTRIBUTES.launch_dimensions
+    );
+    assert_eq!(names::one_dimension::one::ATTRIBUTES.launch_dimensions, 1);
+}
+
 /// It writes its input.
 const PTX: &str = ptx!(
     "7.0",

@@ -5,12 +5,11 @@ use crate::forms::FAMILIES;
 use crate::index::forms_of;
 use crate::matched::{Match, order_named};
 use crate::modifier::ModifierClass;
+use crate::name::{MAX_MODIFIERS, Modifiers, Name, has_word};
 use crate::operand::type_bits;
 use crate::refusal::Refusal;
 use crate::target::{PtxVersion, Since, Target};
-
-/// The most modifiers that are told apart.
-const MAX_MODIFIERS: usize = 32;
+use crate::words::{self, LISTS, are_alike, is_repeatable, list_of};
 
 /// How far a form is from the modifiers of an instruction.
 #[derive(Clone, Copy)]
@@ -21,23 +20,27 @@ struct Miss<'t> {
     left: Option<&'t str>,
     /// The first slot without a modifier.
     empty: Option<&'static Slot>,
-    form: &'static Form,
 }
 
-/// Whether a form has slots for so many modifiers, and so many modifiers for its slots.
-fn may_fit(form: &Form, modifiers: &[&str]) -> bool {
-    let required = form.slots().iter().filter(|slot| !slot.optional).count();
-    (required..=form.slots().len()).contains(&modifiers.len())
-}
-
-fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Miss<'t>> {
+fn try_form<'t>(form: &'static Form, modifiers: &Modifiers<'t, '_>) -> Result<Match, Miss<'t>> {
+    let words = modifiers.words;
     let mut chosen = [""; MAX_SLOTS];
-    let (mut taken, mut empty, mut missing) = (0u32, None, 0);
-    // Modifiers come in any order, as ptxas reads them; but types say by their order what each of them types.
-    let mut next_type = 0;
-    for (slot, chosen) in form.slots().iter().zip(&mut chosen) {
-        let found = modifiers.iter().enumerate().find_map(|(at, &modifier)| {
-            if taken >> at & 1 != 0 || at < next_type && type_bits(modifier) != 0 {
+    let mut in_name = words[..modifiers.in_name].iter().peekable();
+    for (slot, chosen) in form.name_slots().iter().zip(&mut chosen) {
+        if let Some(found) = in_name.peek().and_then(|word| slot.find(word)) {
+            *chosen = found.word;
+            in_name.next();
+        }
+    }
+    let (mut taken, mut empty, mut missing) = (modifiers.passed_over, None, 0);
+    // Of each list, where the next of its words may stand at first.
+    let mut next = [0; LISTS];
+    let named = form.name_slots().len();
+    for (slot, chosen) in form.slots().iter().zip(&mut chosen).skip(named) {
+        let rest = words.iter().enumerate().skip(modifiers.in_name);
+        let found = rest.clone().find_map(|(at, &modifier)| {
+            let list = modifiers.list(at);
+            if taken >> at & 1 != 0 || list != 0 && at < next[list] {
                 return None;
             }
             slot.find(modifier)
@@ -47,9 +50,7 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
             Some((at, word)) => {
                 taken |= 1 << at;
                 *chosen = word;
-                if type_bits(word) != 0 {
-                    next_type = at + 1;
-                }
+                next[modifiers.list(at)] = at + 1;
             }
             None if !slot.optional => {
                 empty = empty.or(Some(slot));
@@ -58,12 +59,10 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
             None => {}
         }
     }
-    let left = modifiers
-        .iter()
-        .enumerate()
-        .find(|&(at, _)| taken >> at & 1 == 0)
-        .map(|(_, &modifier)| modifier);
-    if left.is_none() && empty.is_none() {
+    let is_left = |at: &usize| taken >> at & 1 == 0;
+    let left = (modifiers.in_name..words.len()).filter(is_left);
+    let first_left = left.clone().next().map(|at| words[at]);
+    if first_left.is_none() && empty.is_none() {
         let main_type = chosen
             .iter()
             .rfind(|word| type_bits(word) != 0)
@@ -75,12 +74,10 @@ fn try_form<'t>(form: &'static Form, modifiers: &[&'t str]) -> Result<Match, Mis
             main_type,
         });
     }
-    let distance = missing + modifiers.len() - taken.count_ones() as usize;
     Err(Miss {
-        distance,
-        left,
+        distance: missing + left.count(),
+        left: first_left,
         empty,
-        form,
     })
 }
 
@@ -102,11 +99,16 @@ pub fn matches<'t, 'm>(
     opcode: &'t str,
     modifiers: &'m [&'t str],
 ) -> Result<impl Iterator<Item = Match> + use<'t, 'm>, Refusal<'t>> {
-    let found = forms_of(opcode)
-        .filter(|form| may_fit(form, modifiers))
-        .filter_map(|form| try_form(form, modifiers).ok())
-        .filter(|found| found.broken_rule().is_none());
-    if found.clone().next().is_none() {
+    let read = (modifiers.len() <= MAX_MODIFIERS)
+        .then(|| Modifiers::read(opcode, modifiers))
+        .flatten();
+    let found = read.map(|read| {
+        read.forms(opcode)
+            .filter_map(move |form| try_form(form, &read).ok())
+            .filter(|found| found.broken_rule().is_none())
+    });
+    let mut found = found.into_iter().flatten().peekable();
+    if found.peek().is_none() {
         find(opcode, modifiers)?;
     }
     Ok(found)
@@ -121,23 +123,27 @@ pub fn accept<'t>(
     modifiers: &[&'t str],
     mut fits: impl FnMut(&Match) -> bool,
 ) -> Result<Match, Refusal<'t>> {
-    let forms = forms_of(opcode);
-    if forms.clone().next().is_none() {
-        return Err(Refusal::UnknownInstruction(opcode));
-    }
     if modifiers.len() > MAX_MODIFIERS {
         return Err(Refusal::IllegalModifier {
             modifier: modifiers[MAX_MODIFIERS],
-            instruction: opcode,
+            instruction: Name::new(opcode, &[]),
         });
     }
+    let Some(read) = Modifiers::read(opcode, modifiers) else {
+        if forms_of(opcode).next().is_none() {
+            return Err(Refusal::UnknownInstruction(opcode));
+        }
+        let unknown = unknown_word(modifiers.iter().copied());
+        return Err(unknown.unwrap_or(Refusal::UnknownInstruction(opcode)));
+    };
+    let name = Name::new(opcode, &modifiers[..read.in_name]);
     let (mut closest, mut refusal): (Option<Miss<'t>>, Option<Refusal<'t>>) = (None, None);
-    for form in forms.clone() {
-        match try_form(form, modifiers) {
+    for form in read.forms(opcode) {
+        match try_form(form, &read) {
             Ok(found) => match found.broken_rule() {
                 None if fits(&found) => return Ok(found),
-                None => refusal = Some(Refusal::ArgumentsMismatch(opcode)),
-                Some(rule) => refusal = refusal.or(Some(rule_refusal(&found, rule, opcode))),
+                None => refusal = Some(Refusal::ArgumentsMismatch(name)),
+                Some(rule) => refusal = refusal.or(Some(rule_refusal(&found, rule, name))),
             },
             Err(miss) => {
                 if closest.is_none_or(|closest| miss.distance < closest.distance) {
@@ -146,59 +152,90 @@ pub fn accept<'t>(
             }
         }
     }
-    if let Some(refusal) = refusal {
-        return Err(refusal);
-    }
-    for &modifier in modifiers {
-        if !FAMILIES
-            .iter()
-            .any(|family| family.forms.iter().any(|form| has_word(form, modifier)))
-        {
-            return Err(Refusal::UnknownModifier(modifier));
-        }
-    }
-    let takes_space = forms.clone().any(|form| {
-        form.slots()
-            .iter()
-            .any(|slot| slot.class() == ModifierClass::Space)
-    });
-    for &modifier in modifiers {
-        if !forms.clone().any(|form| has_word(form, modifier)) {
-            if takes_space && ModifierClass::of(modifier) == ModifierClass::Space {
-                return Err(Refusal::IncorrectSpace(opcode));
+    let modifiers = &modifiers[read.in_name..];
+    Err(refusal
+        .or_else(|| several(modifiers, name))
+        .or_else(|| illegal(opcode, &read, name))
+        .unwrap_or(match closest {
+            Some(Miss {
+                left: Some(modifier),
+                empty,
+                ..
+            }) => superfluous(name, modifiers, modifier, empty),
+            Some(Miss {
+                empty: Some(slot), ..
+            }) => {
+                let has = |word| read.forms(opcode).any(|form| has_word(form, word));
+                Refusal::MissingModifier {
+                    slot,
+                    instruction: name,
+                    approximate: has("approx") && has("rn"),
+                }
             }
-            return Err(Refusal::IllegalModifier {
+            _ => Refusal::UnknownInstruction(opcode),
+        }))
+}
+
+/// That no instruction has one of these modifiers.
+fn unknown_word<'t>(mut modifiers: impl Iterator<Item = &'t str>) -> Option<Refusal<'t>> {
+    let is_known = |word: &str| {
+        let mut forms = FAMILIES.iter().flat_map(|family| family.forms);
+        forms.any(|form| has_word(form, word))
+    };
+    let unknown = modifiers.find(|word| !words::is_known(word) && !is_known(word))?;
+    Some(Refusal::UnknownModifier(unknown))
+}
+
+/// That no instruction of this name has one of the modifiers.
+fn illegal<'t>(
+    opcode: &str,
+    read: &Modifiers<'t, '_>,
+    instruction: Name<'t>,
+) -> Option<Refusal<'t>> {
+    let rest = read.words.iter().copied().enumerate().skip(read.in_name);
+    let is_strange = |&(at, word): &(usize, &str)| {
+        read.passed_over >> at & 1 == 0 && !read.forms(opcode).any(|form| has_word(form, word))
+    };
+    let mut strange = rest.filter(is_strange).map(|(_, word)| word);
+    let modifier = strange.clone().next()?;
+    if let Some(refusal) = unknown_word(&mut strange) {
+        return Some(refusal);
+    }
+    let takes_space = || {
+        let mut slots = read.forms(opcode).flat_map(Form::slots);
+        slots.any(|slot| slot.class() == ModifierClass::Space)
+    };
+    Some(
+        if ModifierClass::of(modifier) == ModifierClass::Space && takes_space() {
+            Refusal::IncorrectSpace(instruction)
+        } else {
+            Refusal::IllegalModifier {
                 modifier,
-                instruction: opcode,
-            });
-        }
-    }
-    Err(match closest {
-        Some(Miss {
-            left: Some(modifier),
-            empty,
-            ..
-        }) => superfluous(opcode, modifiers, modifier, empty),
-        Some(Miss {
-            empty: Some(slot),
-            form,
-            ..
-        }) => {
-            let approximate = forms_of(opcode).any(|form| has_word(form, "approx"))
-                && forms_of(opcode).any(|form| has_word(form, "rn"));
-            Refusal::MissingModifier {
-                slot,
-                instruction: form.instruction(),
-                approximate,
+                instruction,
             }
-        }
-        _ => Refusal::UnknownInstruction(opcode),
+        },
+    )
+}
+
+/// That there are several modifiers where one belongs.
+fn several<'t>(modifiers: &[&'t str], instruction: Name<'t>) -> Option<Refusal<'t>> {
+    let again = |(number, word): (usize, &&'t str)| {
+        let before = &modifiers[..number];
+        let is_more = list_of(word) == 0
+            && !is_repeatable(word)
+            && before.iter().any(|other| are_alike(other, word));
+        is_more.then_some(*word)
+    };
+    let modifier = modifiers.iter().enumerate().find_map(again)?;
+    Some(Refusal::Several {
+        modifier,
+        instruction,
     })
 }
 
 /// Why a modifier that other forms have does not belong to this one.
 fn superfluous<'t>(
-    opcode: &'t str,
+    instruction: Name<'t>,
     modifiers: &[&'t str],
     modifier: &'t str,
     empty: Option<&'static Slot>,
@@ -220,33 +257,30 @@ fn superfluous<'t>(
         _ if matches!(modifier, "relaxed" | "acquire" | "release" | "acq_rel") && !has_scope => {
             Refusal::NeedsScope {
                 modifier,
-                instruction: opcode,
+                instruction,
             }
         }
         ModifierClass::Scope if !modifiers.iter().any(|word| order_named(word).is_some()) => {
             Refusal::NeedsOrder {
                 modifier,
-                instruction: opcode,
+                instruction,
             }
         }
-        _ if class == ModifierClass::Type || type_missing => Refusal::UnexpectedTypes(opcode),
-        ModifierClass::Space if of_class > 1 => Refusal::TooManySpaces(opcode),
-        ModifierClass::Space => Refusal::IncorrectSpace(opcode),
-        _ if modifiers.iter().filter(|&&word| word == modifier).count() > 1 => {
-            Refusal::Duplicate(modifier)
-        }
+        _ if class == ModifierClass::Type || type_missing => Refusal::UnexpectedTypes(instruction),
+        ModifierClass::Space if of_class > 1 => Refusal::TooManySpaces(instruction),
+        ModifierClass::Space => Refusal::IncorrectSpace(instruction),
+        _ if modifiers.iter().filter(|&&word| word == modifier).count() > 1 => Refusal::Several {
+            modifier,
+            instruction,
+        },
         _ => Refusal::IllegalModifier {
             modifier,
-            instruction: opcode,
+            instruction,
         },
     }
 }
 
-fn has_word(form: &Form, word: &str) -> bool {
-    form.slots().iter().any(|slot| slot.find(word).is_some())
-}
-
-fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> {
+fn rule_refusal<'t>(found: &Match, rule: &Rule, instruction: Name<'t>) -> Refusal<'t> {
     match *rule {
         Rule::Excludes(words, others) => {
             let first = |list| found.words().find(|word| found.names(list, word));
@@ -258,16 +292,14 @@ fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> 
                 (_, ModifierClass::Space) => Refusal::NotInSpace {
                     modifier: one,
                     space: other,
-                    instruction: opcode,
+                    instruction,
                 },
                 (ModifierClass::Vector, ModifierClass::Type)
                 | (ModifierClass::Type, ModifierClass::Vector) => Refusal::VectorTooLarge,
-                (ModifierClass::Type, ModifierClass::Type) => {
-                    Refusal::UnexpectedTypes(found.form.instruction())
-                }
+                (ModifierClass::Type, ModifierClass::Type) => Refusal::UnexpectedTypes(instruction),
                 _ => Refusal::IllegalModifier {
                     modifier: other,
-                    instruction: opcode,
+                    instruction,
                 },
             }
         }
@@ -276,7 +308,6 @@ fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> 
                 .words()
                 .find(|word| found.names(words, word))
                 .unwrap_or_default();
-            let instruction = found.form.instruction();
             if ModifierClass::of(modifier) == ModifierClass::Scope {
                 Refusal::NeedsOrder {
                     modifier,
@@ -289,7 +320,7 @@ fn rule_refusal<'t>(found: &Match, rule: &Rule, opcode: &'t str) -> Refusal<'t> 
                 }
             }
         }
-        Rule::Since(..) | Rule::Before(..) => Refusal::UnexpectedTypes(opcode),
+        Rule::Since(..) | Rule::Before(..) => Refusal::UnexpectedTypes(instruction),
     }
 }
 

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The first word is the opcode with its modifier slots; braces make a slot optional; `with` says what a slot's name
-//! stands for, else it stands for itself. The operands follow: `[a]` an address (`[a, c]` with coordinates), `d` or a name
+//! stands for, else it stands for itself. A colon ends a name of several words, which follow the opcode in this order:
+//! `cp.async.bulk:.dst.src`. The operands follow: `[a]` an address (`[a, c]` with coordinates), `d` or a name
 //! that starts with `d` a destination, `d|p` and `d{|p}` with a predicate, `!c` a source that may be negated, `a:TYPE` of
 //! another type than the instruction's, `a*4` four registers in braces, `a*v` a vector as `.vec` says, `a*n` any number.
 //! Braces around operands make them optional; `if .word` ties an operand to a modifier.
@@ -252,12 +253,14 @@ pub struct Form {
     pub opcode: &'static str,
     slots: [Slot; MAX_SLOTS],
     slot_count: u8,
+    /// How many of the slots belong to the instruction's name.
+    name_slots: u8,
     operands: [Operand; MAX_OPERANDS],
     operand_count: u8,
     /// Since when.
     pub since: Since,
-    /// The name that refusals of its modifiers and operands give it; empty: the opcode.
-    name: &'static str,
+    /// What ptxas calls it where it says since when it exists; empty: its name.
+    pub(crate) alias: &'static str,
     /// Conditions on its modifiers.
     pub rules: &'static [Rule],
     /// Which lanes execute it together.
@@ -286,10 +289,11 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
         opcode: "",
         slots: [Slot::NONE; MAX_SLOTS],
         slot_count: 0,
+        name_slots: 0,
         operands: [Operand::NONE; MAX_OPERANDS],
         operand_count: 0,
         since: Since::ALWAYS,
-        name: "",
+        alias: "",
         rules: &[],
         convergence: Convergence::Independent,
         accesses: &[],
@@ -316,10 +320,18 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
                 optional = false;
                 at += 1;
             }
+            b':' => {
+                form.name_slots = form.slot_count;
+                at += 1;
+            }
             b'.' => {
                 let start = at + 1;
                 at += 1;
-                while at < text.len() && (is_word(text[at]) && text[at] != b'.') {
+                while at < text.len()
+                    && is_word(text[at])
+                    && text[at] != b'.'
+                    && !ends_name(text, at)
+                {
                     at += 1;
                 }
                 let name = part(syntax, start, at);
@@ -330,7 +342,7 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
                 };
                 form.slot_count += 1;
             }
-            _ => panic!("a modifier starts with a dot"),
+            _ => panic!("a modifier starts with a dot, and a name ends with a colon"),
         }
     }
     let mut optional = false;
@@ -354,6 +366,11 @@ pub(crate) const fn form(syntax: &'static str) -> Form {
         }
     }
     form
+}
+
+/// Whether the colon that ends a name of several words stands here: those inside of modifiers come in pairs.
+const fn ends_name(text: &[u8], at: usize) -> bool {
+    text[at] == b':' && text[at - 1] != b':' && (at + 1 == text.len() || text[at + 1] != b':')
 }
 
 const fn word_end(text: &[u8], mut at: usize) -> usize {
@@ -458,9 +475,9 @@ impl Form {
         self
     }
 
-    /// The name that refusals of its modifiers and operands give it.
-    pub(crate) const fn named(mut self, name: &'static str) -> Form {
-        self.name = name;
+    /// What ptxas calls it where it says since when it exists.
+    pub(crate) const fn called(mut self, alias: &'static str) -> Form {
+        self.alias = alias;
         self
     }
 
@@ -518,12 +535,9 @@ impl Form {
         &self.operands[..usize::from(self.operand_count)]
     }
 
-    /// The name that refusals of its modifiers and operands give it.
-    pub fn instruction(&self) -> &'static str {
-        if self.name.is_empty() {
-            self.opcode
-        } else {
-            self.name
-        }
+    /// The slots that belong to the instruction's name: `async` and `bulk` of `cp.async.bulk`.
+    #[inline]
+    pub fn name_slots(&self) -> &[Slot] {
+        &self.slots[..usize::from(self.name_slots)]
     }
 }

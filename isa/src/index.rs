@@ -102,7 +102,7 @@ const fn build() -> Index {
 static INDEX: Index = build();
 
 /// The forms of an opcode, in the order of the tables.
-pub fn forms_of(opcode: &str) -> impl Iterator<Item = &'static Form> + Clone {
+pub fn forms_of(opcode: &str) -> impl Iterator<Item = &'static Form> + Clone + use<> {
     let opcodes = &INDEX.opcodes[..INDEX.count];
     let range = match opcodes.binary_search_by(|entry| entry.name.cmp(opcode)) {
         Ok(at) => usize::from(opcodes[at].start)..usize::from(opcodes[at].end),

@@ -5,6 +5,7 @@ use crate::effect::{
 };
 use crate::form::{Access, Extent, Form, MAX_SLOTS, Rule, Slot, SpaceRule};
 use crate::modifier::ModifierClass;
+use crate::name::Name;
 use crate::operand::{Count, Operand, Presence, Role, Shape, is_float, type_bits};
 
 /// A form with its modifiers decided.
@@ -32,6 +33,19 @@ impl Match {
     /// The form's slots in order, with the modifier in each; empty: none.
     pub fn slots(&self) -> impl Iterator<Item = (&'static Slot, &'static str)> + '_ {
         self.form.slots().iter().zip(self.chosen.iter().copied())
+    }
+
+    /// The instruction's name.
+    pub fn name(&self) -> Name<'static> {
+        let slots = self.form.name_slots().len();
+        let mut words = [""; MAX_SLOTS];
+        let given = self.chosen[..slots].iter().filter(|word| !word.is_empty());
+        let mut count = 0;
+        for (word, given) in words.iter_mut().zip(given) {
+            *word = given;
+            count += 1;
+        }
+        Name::new(self.form.opcode, &words[..count])
     }
 
     /// Its modifiers in the form's order.
@@ -332,6 +346,14 @@ impl Match {
                 .unwrap_or(Scope::System),
             proxy,
         })
+    }
+}
+
+impl Match {
+    /// Whether what it [orders](Match::fence) says what this modifier does.
+    pub fn is_in_fence(&self, word: &str) -> bool {
+        self.form.fence
+            && (word == "gl" || order_named(word).is_some() || scope_named(word).is_some())
     }
 }
 

@@ -278,6 +278,10 @@ const ROWS: &[(&str, &str)] = &[
     ("fmax.nan.xorsign.abs.*", "max.NaN.xorsign.abs.$1"),
     ("fmax.ftz.nan.xorsign.abs.*", "max.ftz.NaN.xorsign.abs.$1"),
     // Matrices: their types and shapes are the compiler's to know.
+    (
+        "wmma.*.mma.**",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16",
+    ),
     ("wmma.**", "wmma.load.a.sync.aligned.row.m16n16k16.f16"),
     ("mma.block.**", ""),
     ("mma.*.row.col.kind.**", ""),

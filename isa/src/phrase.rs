@@ -95,7 +95,10 @@ impl Named<'_> {
         while let Some((before, after)) = rest.split_once('{') {
             f.write_str(before)?;
             let (name, after) = after.split_once('}').unwrap_or((after, ""));
-            f.write_str(self.part(name))?;
+            match name {
+                "name" if self.found.form.alias.is_empty() => write!(f, "{}", self.found.name())?,
+                _ => f.write_str(self.part(name))?,
+            }
             rest = after;
         }
         f.write_str(rest)
@@ -108,7 +111,7 @@ impl Named<'_> {
         };
         match name {
             "opcode" => self.found.form.opcode,
-            "name" => self.found.form.instruction(),
+            "name" => self.found.form.alias,
             "word" => self.word,
             "1" => ty(0),
             "2" => ty(1),

@@ -2,8 +2,10 @@
 
 use crate::form::Slot;
 use crate::modifier::ModifierClass;
+use crate::name::Name;
 use crate::phrase::Named;
 use crate::target::{PtxVersion, Target};
+use crate::words::kind_of;
 use core::fmt;
 
 /// Why an instruction is refused. Its text is that of ptxas.
@@ -17,24 +19,29 @@ pub enum Refusal<'t> {
     IllegalModifier {
         /// The modifier without its dot.
         modifier: &'t str,
-        /// The opcode.
-        instruction: &'t str,
+        /// The instruction's name.
+        instruction: Name<'t>,
     },
     /// A modifier must be there.
     MissingModifier {
         /// Where it would stand.
         slot: &'static Slot,
         /// The instruction's name.
-        instruction: &'t str,
+        instruction: Name<'t>,
         /// Whether `.approx` would do as well.
         approximate: bool,
     },
-    /// A modifier is there twice.
-    Duplicate(&'t str),
+    /// Several modifiers where one belongs.
+    Several {
+        /// The second of them.
+        modifier: &'t str,
+        /// The instruction's name.
+        instruction: Name<'t>,
+    },
     /// The instruction has no access to this state space.
-    IncorrectSpace(&'t str),
+    IncorrectSpace(Name<'t>),
     /// Several state spaces where one belongs.
-    TooManySpaces(&'t str),
+    TooManySpaces(Name<'t>),
     /// The modifier has no meaning for this state space.
     NotInSpace {
         /// The modifier.
@@ -42,7 +49,7 @@ pub enum Refusal<'t> {
         /// The state space.
         space: &'t str,
         /// The instruction's name.
-        instruction: &'t str,
+        instruction: Name<'t>,
     },
     /// A vector has more bits than an access.
     VectorTooLarge,
@@ -51,21 +58,21 @@ pub enum Refusal<'t> {
         /// The order.
         modifier: &'t str,
         /// The instruction's name.
-        instruction: &'t str,
+        instruction: Name<'t>,
     },
     /// A scope without an order.
     NeedsOrder {
         /// The scope.
         modifier: &'t str,
         /// The instruction's name.
-        instruction: &'t str,
+        instruction: Name<'t>,
     },
     /// The instruction does not exist for these types.
-    UnexpectedTypes(&'t str),
+    UnexpectedTypes(Name<'t>),
     /// The number or kinds of the operands are wrong.
-    ArgumentsMismatch(&'t str),
+    ArgumentsMismatch(Name<'t>),
     /// A destination is no register.
-    ResultRequired(&'t str),
+    ResultRequired(Name<'t>),
     /// It came with a later PTX version.
     NeedsVersion {
         /// What came: an instruction or a modifier.
@@ -117,42 +124,16 @@ impl fmt::Display for Refusal<'_> {
             Refusal::IllegalModifier {
                 modifier,
                 instruction,
-            } => match ModifierClass::of(modifier) {
-                ModifierClass::Type => write!(
-                    f,
-                    "Unexpected instruction types specified for '{instruction}'"
-                ),
-                ModifierClass::Rounding => write!(
-                    f,
-                    "Illegal rounding modifier for instruction '{instruction}'"
-                ),
-                ModifierClass::Comparison => {
-                    write!(
-                        f,
-                        "Comparison qualifier is not allowed for instruction '{instruction}'"
-                    )
-                }
-                ModifierClass::Space => write!(
-                    f,
-                    "No state space qualifier expected for instruction '{instruction}'"
-                ),
-                ModifierClass::Vector => write!(
-                    f,
-                    "Vector qualifier is not allowed for instruction '{instruction}'"
-                ),
-                ModifierClass::Scope | ModifierClass::Other => {
-                    write!(
-                        f,
-                        "Illegal modifier '.{modifier}' for instruction '{instruction}'"
-                    )
-                }
-            },
+            } => fill(f, kind_of(modifier).illegal, modifier, instruction),
             Refusal::MissingModifier {
                 slot,
                 instruction,
                 approximate,
             } => missing(f, slot, instruction, approximate),
-            Refusal::Duplicate(name) => write!(f, "Duplicate .{name} modifier"),
+            Refusal::Several {
+                modifier,
+                instruction,
+            } => fill(f, kind_of(modifier).several, modifier, instruction),
             Refusal::IncorrectSpace(name) => {
                 write!(f, "State space incorrect for instruction '{name}'")
             }
@@ -230,11 +211,31 @@ impl fmt::Display for Refusal<'_> {
     }
 }
 
+/// A sentence with `{word}` and `{name}` filled in.
+fn fill(
+    f: &mut fmt::Formatter<'_>,
+    sentence: &str,
+    word: &str,
+    instruction: Name<'_>,
+) -> fmt::Result {
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once('{') {
+        f.write_str(before)?;
+        let (part, after) = after.split_once('}').unwrap_or((after, ""));
+        match part {
+            "word" => f.write_str(word)?,
+            _ => write!(f, "{instruction}")?,
+        }
+        rest = after;
+    }
+    f.write_str(rest)
+}
+
 /// What must stand in an empty slot.
 fn missing(
     f: &mut fmt::Formatter<'_>,
     slot: &Slot,
-    instruction: &str,
+    instruction: Name<'_>,
     approximate: bool,
 ) -> fmt::Result {
     let first = slot.alternatives().next().map_or("", |first| first.word);

@@ -39,7 +39,7 @@ pub enum Features {
 }
 
 /// An architecture, as in `.target sm_90a`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
     /// 90 in `sm_90a`.
     pub level: u16,

@@ -113,6 +113,72 @@ fn modifiers_come_in_any_order_but_types_do_not() {
 }
 
 #[test]
+fn the_words_of_a_name_keep_their_order() {
+    let copy = found("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes");
+    assert_eq!(copy.name().to_string(), "cp.async.bulk");
+    assert_eq!(found("mul.wide.u32").name().to_string(), "mul.wide");
+    assert_eq!(found("mul.f32").name().to_string(), "mul");
+    for (name, expected) in [
+        (
+            "cp.async.global.bulk.commit_group",
+            "Unknown modifier '.bulk'",
+        ),
+        (
+            "wmma.sync.load.a.aligned.row.m16n16k16.f16",
+            "Unknown modifier '.load'",
+        ),
+        (
+            "mul24.u32.lo",
+            "Not a name of any known instruction: 'mul24'",
+        ),
+        ("shf.clamp.l.b32", "Unknown modifier '.l'"),
+    ] {
+        assert_eq!(refused(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn spaces_and_layouts_keep_the_order_of_the_line() {
+    for name in [
+        "cp.async.cg.global.shared",
+        "mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32",
+    ] {
+        refused(name);
+    }
+}
+
+#[test]
+fn some_modifiers_may_be_repeated() {
+    assert_eq!(found("add.sat.sat.s32").form.syntax, "add.sat.s32 d, a, b");
+    found("shfl.sync.sync.idx.b32");
+    for (name, expected) in [
+        ("add.rn.rn.f32", "Multiple rounding modifiers specified"),
+        (
+            "ld.relaxed.gpu.sys.u32",
+            "Multiple scope modifiers specified",
+        ),
+        ("ld.v2.v4.u32", "Multiple vector modifiers specified"),
+        ("setp.eq.ne.u32", "Multiple comparisons set"),
+        (
+            "prefetch.global.L1.L2",
+            "Multiple cache operation modifiers specified",
+        ),
+    ] {
+        assert_eq!(refused(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn modifiers_without_a_meaning_are_passed_over() {
+    assert_eq!(found("add.rank.s32").form.syntax, "add.type d, a, b");
+    assert_eq!(
+        refused("add.rank.rank.s32"),
+        "Multiple .rank modifiers specified"
+    );
+    assert_eq!(found("testp.finite.f32").slot("op"), Some("finite"));
+}
+
+#[test]
 fn operands_tell_forms_apart() {
     let pack = accept("mov", &["b64"], |form| {
         form.fits(&[Shape::Register("b64"), Shape::Vector(2)])

@@ -187,7 +187,7 @@ fn page(all: &BTreeMap<Key, Support>) -> (String, Vec<&'static str>) {
          <!-- Made by `WARPSMITH_BLESS=1 cargo test -p warpsmith-simulator --test coverage`. -->\n\n\
          Which forms of the PTX ISA the simulator executes, and a file test that runs each: `isa/…` beside the instruction family in `simulator/src/engine/isa`, the others under `simulator/tests/files`. The \
          forms are those of `warpsmith-isa`, which `cargo xtask isa --check` compares with ptxas; a form is one syntax line of \
-         the PTX ISA manual. What a module for sm_90a may have and the simulator lacks, it refuses by name when the module \
+         the PTX ISA manual, in which a colon ends a name of several words. What a module for sm_90a may have and the simulator lacks, it refuses by name when the module \
          is loaded.\n\n\
          Of {total} forms, {executed} are executed ({tested} of them in a file test), {refused} are refused by name, {newer} \
          exist on no sm_90a, and {unchecked} cannot be tried by an example of their own.\n"

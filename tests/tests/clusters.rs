@@ -1,8 +1,9 @@
 //! Clusters and the barrier of a whole grid, against what the CPU computes.
 
+use warpsmith_host::fault::FaultKind;
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::{clusters, cooperative};
-use warpsmith_tests::fixture;
+use warpsmith_tests::{Side, fixture, own_process};
 
 // covers: MODEL-06, MODEL-08, EX1-04
 #[test]
@@ -169,4 +170,35 @@ fn a_grid_barrier_in_an_ordinary_launch_is_a_panic() {
         .expect_err("the kernel panics")
         .to_string();
     assert!(error.contains("cooperative launch"), "{error}");
+}
+
+/// A block that has panicked must not leave while its neighbours may read its shared memory, so the grid is stopped. The message gets
+/// through; the context is lost.
+#[test]
+fn a_panic_in_a_cluster_stops_the_grid() {
+    if let Side::Parent(_) = own_process(&[]) {
+        return;
+    }
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(clusters::cluster_panic).expect("a kernel");
+    let mut out = stream.zeroed::<u32>(128).expect("memory");
+    let mut run = |panics: u32, cluster: u32| {
+        let grid = Grid::new(2, 64).cluster(cluster);
+        stream.launch(&kernel, grid, (panics, &mut out))?;
+        stream.synchronize()
+    };
+    // Blocks that are clusters of their own have no neighbours: the panicking threads end, and all goes on.
+    run(0, 2).expect("nobody panics");
+    let told = run(1, 1).expect_err("block 1 panics").to_string();
+    assert!(told.contains("block 1 leaves"), "{told}");
+    run(0, 1).expect("the context lives on");
+    let told = run(1, 2).expect_err("block 1 panics").to_string();
+    assert!(told.contains("block 1 leaves"), "{told}");
+    let lost = run(0, 2).expect_err("the context is lost");
+    assert!(!lost.to_string().contains("block 1 leaves"), "told once");
+    // Where the simulator says why: not by an access to what is gone, nor by a race with the exit.
+    if let Some(fault) = lost.fault() {
+        assert_eq!(fault.kind(), FaultKind::Trap);
+    }
 }

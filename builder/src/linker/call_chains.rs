@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use serde::{Deserialize, Serialize};
+
 /// A point in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct SourcePoint {
     /// Number of the file.
     pub file: u32,
@@ -18,7 +20,7 @@ pub(super) struct SourcePoint {
 }
 
 /// A point in the source, and the call that the function around it was inlined at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct CallChain {
     pub point: SourcePoint,
     /// `None` in a function that the PTX has.
@@ -26,7 +28,7 @@ pub(super) struct CallChain {
 }
 
 /// A call that was replaced by the called function's body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct InlinedCall {
     /// Number of the called function's name.
     pub function: u32,
@@ -35,7 +37,7 @@ pub(super) struct InlinedCall {
 }
 
 /// All chains of a module, with the names of files and functions. Numbers are from 1 on.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(super) struct CallChains {
     files: Numbered<String>,
     functions: Numbered<String>,
@@ -75,7 +77,12 @@ impl CallChains {
 }
 
 /// Values with numbers from 1 on, in the order in which they came.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Vec<T>", into = "Vec<T>")]
+#[serde(bound(
+    serialize = "T: Clone + Serialize",
+    deserialize = "T: Clone + Eq + Hash + Deserialize<'de>"
+))]
 pub(super) struct Numbered<T> {
     values: Vec<T>,
     numbers: HashMap<T, u32>,
@@ -87,6 +94,19 @@ impl<T> Default for Numbered<T> {
             values: Vec::new(),
             numbers: HashMap::new(),
         }
+    }
+}
+
+impl<T: Clone + Eq + Hash> From<Vec<T>> for Numbered<T> {
+    fn from(values: Vec<T>) -> Numbered<T> {
+        let numbers = values.iter().cloned().zip(1..).collect();
+        Numbered { values, numbers }
+    }
+}
+
+impl<T> From<Numbered<T>> for Vec<T> {
+    fn from(numbered: Numbered<T>) -> Vec<T> {
+        numbered.values
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! rustc never fuses `a * b + c`; nvcc does by default, and so does the builder. The switches hold for a whole
 //! build, and a kernel may override them. They are applied after optimisation, when nearly everything is
-//! inlined into the kernels: a function that several kernels call gets what all of them allow.
+//! inlined into the kernels: a function that several kernels have in common gets what all of them allow.
 
 use std::collections::HashMap;
 
 use super::reachable::reachable;
 use super::records::Record;
-use crate::llvm::{Module, Value, calling_convention, fast_math, opcode};
+use crate::llvm::{Attribute, Module, Value, calling_convention, fast_math, opcode};
 
 /// How floating-point arithmetic may be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +20,7 @@ pub(crate) struct FloatOptions {
 }
 
 impl FloatOptions {
+    /// A kernel's own.
     fn of(self, record: Option<&Record>) -> FloatOptions {
         let Some(record) = record else { return self };
         FloatOptions {
@@ -34,7 +35,35 @@ impl FloatOptions {
         }
     }
 
-    fn both(self, other: FloatOptions) -> FloatOptions {
+    /// The switches as the value of an attribute.
+    pub(super) fn to_text(self) -> String {
+        let switches = [
+            self.fmad,
+            self.ftz,
+            self.approximate_division,
+            self.approximate_square_root,
+        ];
+        switches
+            .map(|on| if on { '1' } else { '0' })
+            .iter()
+            .collect()
+    }
+
+    /// The switches of such a value.
+    fn from_text(text: &str) -> Option<FloatOptions> {
+        let &[fmad, ftz, approximate_division, approximate_square_root] = text.as_bytes() else {
+            return None;
+        };
+        Some(FloatOptions {
+            fmad: fmad == b'1',
+            ftz: ftz == b'1',
+            approximate_division: approximate_division == b'1',
+            approximate_square_root: approximate_square_root == b'1',
+        })
+    }
+
+    /// What two kernels allow.
+    pub(super) fn both(self, other: FloatOptions) -> FloatOptions {
         FloatOptions {
             fmad: self.fmad && other.fmad,
             ftz: self.ftz && other.ftz,
@@ -44,9 +73,16 @@ impl FloatOptions {
     }
 }
 
-/// Applies the build's switches and the kernels' own.
-pub(crate) fn apply(module: &Module<'_>, build: FloatOptions, records: &[Record]) {
-    let mut of_function: HashMap<Value<'_>, FloatOptions> = HashMap::new();
+/// The attribute that holds the switches of a function, and of those that it calls.
+pub(super) const MARK: &str = "warpsmith-float";
+
+/// Notes its switches at each kernel; gives them by the kernels' names.
+pub(crate) fn mark(
+    module: &Module<'_>,
+    build: FloatOptions,
+    records: &[Record],
+) -> HashMap<String, FloatOptions> {
+    let mut of_kernel = HashMap::new();
     for kernel in module
         .functions()
         .into_iter()
@@ -54,7 +90,23 @@ pub(crate) fn apply(module: &Module<'_>, build: FloatOptions, records: &[Record]
     {
         let name = kernel.name();
         let options = build.of(records.iter().find(|r| r.kernel == name));
-        for function in reachable(kernel) {
+        kernel.add_text(Attribute::Function, MARK, &options.to_text());
+        of_kernel.insert(name, options);
+    }
+    of_kernel
+}
+
+/// Applies the switches that functions are marked with, and the build's where none is.
+pub(crate) fn apply(module: &Module<'_>, build: FloatOptions) {
+    let mut of_function: HashMap<Value<'_>, FloatOptions> = HashMap::new();
+    for marked in module.functions() {
+        let Some(options) = marked
+            .text_attribute(Attribute::Function, MARK)
+            .and_then(|text| FloatOptions::from_text(&text))
+        else {
+            continue;
+        };
+        for function in reachable(marked) {
             of_function
                 .entry(function)
                 .and_modify(|o| *o = o.both(options))
@@ -66,7 +118,7 @@ pub(crate) fn apply(module: &Module<'_>, build: FloatOptions, records: &[Record]
         .into_iter()
         .filter(|f| !f.is_declaration())
     {
-        // Not called from any kernel directly: reached through a pointer, so from any of them.
+        // Not called from any of them directly: reached through a pointer, so from any of them.
         let options = of_function.get(&function).copied().unwrap_or(build);
         apply_to(function, options);
     }

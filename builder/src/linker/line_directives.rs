@@ -12,6 +12,7 @@
 //! `.debug_str`. This is also what nvcc writes with `-lineinfo`.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use super::call_chains::{CallChains, Numbered, SourcePoint};
 use super::lines::NUMBERS_FILE;
@@ -19,47 +20,31 @@ use super::lines::NUMBERS_FILE;
 const LOCATION: &str = "\t.loc\t";
 const FILE: &str = "\t.file\t";
 
-/// `ptx` with the locations of `chains`.
-pub(super) fn write(ptx: &str, chains: &CallChains) -> String {
-    let printed = printed_files(ptx);
-    if !printed.values().any(|name| *name == NUMBERS_FILE) {
-        return ptx.to_owned();
-    }
-    let mut writer = Writer {
-        text: String::with_capacity(ptx.len() * 2),
-        chains,
-        files: Numbered::default(),
-        names: Numbered::default(),
-        newest: HashMap::new(),
-        file: 1,
-    };
-    for line in ptx.split_inclusive('\n') {
-        if let Some((file, rest)) = location(line) {
-            match printed.get(&file) {
-                Some(&NUMBERS_FILE) => writer.numbered(rest),
-                Some(name) => writer.printed(name, rest),
-                None => writer.text.push_str(line),
-            }
-        } else if !line.starts_with(FILE) {
-            if line == "{\n" {
-                // A location of one function is no call in another.
-                writer.newest.clear();
-            }
-            writer.text.push_str(line);
-        }
-    }
-    writer.finish()
+/// What the numbers in the locations of a text mean.
+#[derive(Clone, Copy)]
+pub(super) struct Meaning<'a> {
+    /// The files that LLVM names, with quotes and backslashes as in the text.
+    pub files: &'a [(u32, String)],
+    /// The chains, if there are any.
+    pub chains: Option<&'a CallChains>,
+    /// Line `n` of the source is this one, at `n - 1`; `None` if the lines are the source's.
+    pub lines: Option<&'a [u32]>,
 }
 
-/// The files that LLVM names, with quotes and backslashes as in the text.
-fn printed_files(ptx: &str) -> HashMap<u32, &str> {
-    ptx.lines()
-        .filter_map(|line| {
-            let (number, name) = line.strip_prefix(FILE)?.split_once(' ')?;
-            let name = name.trim().strip_prefix('"')?.strip_suffix('"')?;
-            Some((number.parse().ok()?, name))
-        })
-        .collect()
+impl Meaning<'_> {
+    fn file(&self, number: u32) -> Option<&str> {
+        let file = self.files.iter().find(|(n, _)| *n == number);
+        file.map(|(_, name)| name.as_str())
+    }
+
+    /// The line of the source.
+    pub fn line(&self, line: u32) -> u32 {
+        let Some(lines) = self.lines else { return line };
+        match line.checked_sub(1) {
+            Some(index) => lines.get(index as usize).copied().unwrap_or_default(),
+            None => 0,
+        }
+    }
 }
 
 /// The number of the file, and what follows.
@@ -81,85 +66,108 @@ fn quoted(path: &str) -> String {
     text
 }
 
-struct Writer<'a> {
+/// The text of a module with its locations, as it grows.
+#[derive(Default)]
+pub(super) struct LineDirectives {
     text: String,
-    chains: &'a CallChains,
-    /// The names of files as in the text: number `n` of `chains` is another one here.
+    /// The names of files as in the text.
     files: Numbered<String>,
-    /// The numbers of the functions that are named.
-    names: Numbered<u32>,
+    /// The functions that are named.
+    names: Numbered<String>,
     /// The newest chain of each point in this function.
     newest: HashMap<SourcePoint, u32>,
     /// The file of the newest location.
     file: u32,
 }
 
-impl Writer<'_> {
+impl LineDirectives {
+    /// Adds a function, or other text that is whole.
+    pub fn add(&mut self, ptx: &str, meaning: Meaning<'_>) {
+        // A location of one function is no call in another.
+        self.newest.clear();
+        for line in ptx.split_inclusive('\n') {
+            match location(line) {
+                Some((file, rest)) => match (meaning.file(file), meaning.chains) {
+                    (Some(NUMBERS_FILE), Some(chains)) => self.numbered(rest, chains, meaning),
+                    (Some(name), _) => self.printed(name, rest, meaning),
+                    (None, _) => self.text.push_str(line),
+                },
+                None => self.text.push_str(line),
+            }
+        }
+    }
+
     /// A location whose line is the number of a chain, or 0 where LLVM knows no line.
-    fn numbered(&mut self, rest: &str) {
+    fn numbered(&mut self, rest: &str, chains: &CallChains, meaning: Meaning<'_>) {
         let number = rest
             .split(' ')
             .next()
             .and_then(|number| number.parse().ok());
         match number {
-            Some(number) if number != 0 => self.chain(number),
-            _ => self.text += &format!("{LOCATION}{} 0 0\n", self.file),
+            Some(number) if number != 0 => self.chain(number, chains, meaning),
+            _ => {
+                let _ = writeln!(self.text, "{LOCATION}{} 0 0", self.file.max(1));
+            }
         }
     }
 
     /// A location that LLVM printed by itself: that of a function.
-    fn printed(&mut self, name: &str, rest: &str) {
+    fn printed(&mut self, name: &str, rest: &str, meaning: Meaning<'_>) {
         self.file = self.files.number(name.to_owned());
-        self.text += &format!("{LOCATION}{} {rest}", self.file);
+        let (line, rest) = rest.split_once(' ').unwrap_or((rest, "0\n"));
+        let line = line.parse().map_or(0, |line| meaning.line(line));
+        let _ = write!(self.text, "{LOCATION}{} {line} {rest}", self.file);
     }
 
     /// A chain, after the chain of the call unless this is the newest of its point.
-    fn chain(&mut self, number: u32) {
-        let Some(chain) = self.chains.chain(number) else {
+    fn chain(&mut self, number: u32, chains: &CallChains, meaning: Meaning<'_>) {
+        let Some(chain) = chains.chain(number) else {
             return;
         };
         let call = chain.inlined.and_then(|inlined| {
-            let call = self.chains.chain(inlined.call)?;
+            let call = chains.chain(inlined.call)?;
             if self.newest.get(&call.point) != Some(&inlined.call) {
-                self.chain(inlined.call);
+                self.chain(inlined.call, chains, meaning);
             }
-            Some((self.names.number(inlined.function) - 1, call.point))
+            let name = chains.function(inlined.function).unwrap_or_default();
+            Some((self.names.number(name.to_owned()) - 1, call.point))
         });
         self.newest.insert(chain.point, number);
-        self.file = self.file_number(chain.point);
+        self.file = self.file_number(chain.point, chains);
         let SourcePoint { line, column, .. } = chain.point;
-        self.text += &format!("{LOCATION}{} {line} {column}", self.file);
+        let line = meaning.line(line);
+        let _ = write!(self.text, "{LOCATION}{} {line} {column}", self.file);
         if let Some((name, point)) = call {
-            let file = self.file_number(point);
+            let file = self.file_number(point, chains);
             let SourcePoint { line, column, .. } = point;
-            self.text += &format!(
+            let line = meaning.line(line);
+            let _ = write!(
+                self.text,
                 ", function_name $L__info_string{name}, inlined_at {file} {line} {column}"
             );
         }
         self.text.push('\n');
     }
 
-    fn file_number(&mut self, point: SourcePoint) -> u32 {
-        let path = self.chains.file(point.file).unwrap_or_default();
+    fn file_number(&mut self, point: SourcePoint, chains: &CallChains) -> u32 {
+        let path = chains.file(point.file).unwrap_or_default();
         self.files.number(quoted(path))
     }
 
-    /// Ends the text with the tables of files and names.
-    fn finish(mut self) -> String {
-        let mut end = String::new();
+    /// Ends the text with `sections` and the tables of files and names.
+    pub fn finish(mut self, sections: &str) -> String {
+        self.text.push_str(sections);
         for (n, name) in self.files.values().iter().enumerate() {
-            end += &format!("{FILE}{} \"{name}\"\n", n + 1);
+            let _ = writeln!(self.text, "{FILE}{} \"{name}\"", n + 1);
         }
         if !self.names.values().is_empty() {
-            end += "\t.section\t.debug_str\n\t{\n";
-            for (n, &function) in self.names.values().iter().enumerate() {
-                let name = self.chains.function(function).unwrap_or_default();
+            self.text.push_str("\t.section\t.debug_str\n\t{\n");
+            for (n, name) in self.names.values().iter().enumerate() {
                 let bytes: String = name.bytes().map(|byte| format!("{byte},")).collect();
-                end += &format!("$L__info_string{n}:\n.b8 {bytes}0\n");
+                let _ = write!(self.text, "$L__info_string{n}:\n.b8 {bytes}0\n");
             }
-            end += "\n\t}\n";
+            self.text.push_str("\n\t}\n");
         }
-        self.text += &end;
         self.text
     }
 }
@@ -211,15 +219,31 @@ mod tests {
         )
     }
 
-    const FILES: &str = "\t.file\t1 \"/warpsmith-call-chains\"\n\t.file\t2 \"/src/kernel.rs\"\n";
+    /// The text of functions with these chains.
+    fn write(functions: &[String], chains: &CallChains, lines: Option<&[u32]>) -> String {
+        let files = [
+            (1, "/warpsmith-call-chains".to_owned()),
+            (2, "/src/kernel.rs".to_owned()),
+        ];
+        let mut text = LineDirectives::default();
+        for function in functions {
+            let meaning = Meaning {
+                files: &files,
+                chains: Some(chains),
+                lines,
+            };
+            text.add(function, meaning);
+        }
+        text.finish("")
+    }
 
     #[test]
     fn calls_are_repeated_where_their_point_means_another_chain() {
         let (chains, [first, second, middle]) = chains();
         let at = |chain: u32| format!("\t.loc\t1 {chain} 0\n\tnop;\n");
-        let ptx = function(&[at(first), at(second), at(middle), at(second)]) + FILES;
+        let ptx = function(&[at(first), at(second), at(middle), at(second)]);
         assert_eq!(
-            write(&ptx, &chains),
+            write(&[ptx], &chains, None),
             r#"kernel()
 {
 	.loc	1 7 0
@@ -255,7 +279,7 @@ $L__info_string1:
     fn each_function_names_its_calls_itself() {
         let (chains, [first, ..]) = chains();
         let body = function(&[format!("\t.loc\t1 {first} 0\n")]);
-        let text = write(&format!("{body}{body}{FILES}"), &chains);
+        let text = write(&[body.clone(), body], &chains, None);
         assert_eq!(text.matches("\t.loc\t2 10 5\n").count(), 2);
         assert_eq!(text.matches(".section\t.debug_str").count(), 1);
     }
@@ -268,14 +292,47 @@ $L__info_string1:
             format!("\t.loc\t1 {second} 0\n"),
             "\t.loc\t1 0 0\n".into(),
         ]);
-        let text = write(&(body + FILES), &chains);
+        let text = write(&[body], &chains, None);
         let unknown: Vec<&str> = text.lines().filter(|line| line.ends_with(" 0 0")).collect();
         assert_eq!(unknown, ["\t.loc\t1 0 0", "\t.loc\t2 0 0"]);
     }
 
     #[test]
     fn text_without_lines_is_left_alone() {
-        let ptx = "kernel()\n{\n\tret;\n}\n";
-        assert_eq!(write(ptx, &CallChains::default()), ptx);
+        let ptx = "kernel()\n{\n\tret;\n}\n".to_owned();
+        assert_eq!(
+            write(std::slice::from_ref(&ptx), &CallChains::default(), None),
+            ptx
+        );
+    }
+
+    #[test]
+    fn lines_that_are_numbers_are_replaced() {
+        let (mut chains, _) = chains();
+        let file = chains.number_file("/src/b.rs".into());
+        let numbers = [1, 2].map(|line| {
+            let point = SourcePoint {
+                file,
+                line,
+                column: 3,
+            };
+            chains.number(CallChain {
+                point,
+                inlined: None,
+            })
+        });
+        let body = numbers
+            .map(|number| format!("\t.loc\t1 {number} 0\n"))
+            .concat();
+        let ptx = format!("kernel()\n{{\n\t.loc\t2 2 0\n{body}}}\n");
+        let text = write(&[ptx], &chains, Some(&[70, 80]));
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with(LOCATION))
+            .collect();
+        assert_eq!(
+            lines,
+            ["\t.loc\t1 80 0", "\t.loc\t2 70 3", "\t.loc\t2 80 3"]
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! The PTX linker: bitcode of a kernel crate and its dependencies in, PTX text out.
 //!
-//! It runs in this process over rustc's own LLVM. Each duty is a module of its own; `link_here` is the order
-//! in which they happen. rustc hands over *unoptimised* bitcode: every LLVM optimisation happens here, once,
-//! after the duties that LLVM's passes must see the result of.
+//! It runs in this process over rustc's own LLVM. Each duty is a module of its own; `prepare` is the order in which those happen that
+//! LLVM's passes must see the result of, with the whole module, and `units::compile` the order of the others, with each unit of it.
+//! rustc hands over *unoptimised* bitcode: every LLVM optimisation happens here, once.
 
 // Values are compared by their address; what a context collects behind it does not matter.
 #![allow(clippy::mutable_key_type)]
@@ -31,6 +31,7 @@ mod signature;
 mod spaces;
 mod symbols;
 mod template;
+mod units;
 mod unresolved;
 mod unsupported;
 mod untranslatable;
@@ -38,24 +39,27 @@ mod user_code;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::arch::{Arch, PtxVersion};
 use crate::environment;
 use crate::error::BuildError;
 use crate::llvm::{
-    self, Attribute, Context, Module, TargetMachine, calling_convention::PTX_KERNEL, guarded,
+    self, Attribute, Context, Module, TargetMachine, Value, calling_convention::PTX_KERNEL, guarded,
 };
 
 pub(crate) use float::FloatOptions;
 pub(crate) use records::VERSION as RECORD_VERSION;
-use untranslatable::Optimised;
+use units::{Facts, Whole};
+use warpsmith_signature::Variable;
 
 /// What to link, and how.
 #[derive(Debug)]
 pub(crate) struct LinkJob {
     /// rustc's LLVM library.
     pub llvm: PathBuf,
+    /// Which rustc it is of: another one may have another library under the same path.
+    pub toolchain: String,
     /// Archives taken whole: the user's own crates, the kernel crate last.
     pub crates: Vec<PathBuf>,
     /// Archives from which members are pulled by need: other crates, `core` and its friends.
@@ -74,36 +78,51 @@ pub(crate) struct LinkJob {
     pub foreign: Vec<PathBuf>,
 }
 
-/// Links, optimises and translates; returns PTX text.
-pub(crate) fn link(job: LinkJob) -> Result<String, BuildError> {
-    let (job, optimised) = (Arc::new(job), Arc::new(Mutex::new(None)));
-    let linked = guarded::run({
-        let (job, optimised) = (job.clone(), optimised.clone());
-        move || link_here(&job, &optimised)
-    });
-    match linked {
-        Ok(Ok(Ok(ptx))) => Ok(ptx),
-        Ok(Err(error)) => Err(error),
-        Ok(Ok(Err(reason))) | Err(reason) => {
-            let optimised = optimised
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            Err(untranslatable::explain(&job, optimised, &reason))
-        }
-    }
+/// What linking gives.
+pub(crate) struct Linked {
+    /// The PTX.
+    pub ptx: String,
+    /// The units that were compiled: kernels, and what they have in common. The others were in the cache.
+    pub compiled: Vec<String>,
 }
 
-/// The same on this thread, with LLVM's reason if it cannot translate the module that is left in `kept`.
-fn link_here(
-    job: &LinkJob,
-    kept: &Mutex<Option<Optimised>>,
-) -> Result<Result<String, String>, BuildError> {
+/// Links, optimises and translates.
+pub(crate) fn link(job: LinkJob) -> Result<Linked, BuildError> {
+    let job = Arc::new(job);
+    let prepared = guarded::run({
+        let job = job.clone();
+        move || prepare(&job)
+    });
+    let prepared = match prepared {
+        Ok(prepared) => prepared?,
+        Err(reason) => return Err(BuildError::Link(format!("LLVM stopped: {reason}"))),
+    };
+    let translated = units::translate(&job, &prepared.whole)?;
+    let ptx = globals::mark_managed(translated.ptx, &prepared.managed);
+    let signature = signature::describe(translated.kernels, prepared.variables, &prepared.records);
+    Ok(Linked {
+        // SAFETY: the text was made of the module that the signature describes, and the records come from `#[kernel]`, or from code that
+        // says `unsafe` to make one.
+        ptx: unsafe { warpsmith_signature::sign(&ptx, &signature) },
+        compiled: translated.compiled,
+    })
+}
+
+/// A linked module, and what is known of it as a whole.
+struct Prepared {
+    whole: Whole,
+    records: Vec<records::Record>,
+    managed: Vec<String>,
+    variables: Vec<Variable>,
+}
+
+/// Links, and does what LLVM's passes must see the result of.
+fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     let api = llvm::load(&job.llvm).map_err(|e| {
         BuildError::Setup(format!("cannot load LLVM from {}: {e}", job.llvm.display()))
     })?;
     let context = Context::new(api);
-    let module = load(&context, job)?;
+    let (module, of_libraries) = load(&context, job)?;
     let records = records::take(&module)?;
     if !module
         .functions()
@@ -118,7 +137,6 @@ fn link_here(
         return Err(BuildError::NoKernels { package });
     }
 
-    // What LLVM's passes must see the result of.
     shared::replace_markers(&module)?;
     let managed = globals::assign_spaces(&module);
     for record in &records {
@@ -142,63 +160,35 @@ fn link_here(
     if !job.lines {
         module.strip_debug_info();
     }
+    let float = float::mark(&module, job.float, &records);
     module
         .verify()
         .map_err(|e| format!("internal error: the linker made a broken module: {e}"))?;
     dump(&module, "before");
-
-    module.run_passes(THREAD_JUMPS, None)?;
-    panics::redirect_literals(&module);
-    panics::release_literal_handler(&module);
-    replaced::replace(&module);
-    module.run_passes(PIPELINE, Some(&machine))?;
-
-    // What must not disturb them.
-    let take_launch = launch_parameters::pass(&module);
-    copies::widen(&module);
-    atomics::restore(&module);
-    module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
-    atomics::restore(&module);
-    spaces::resolve(&module)?;
-    float::apply(&module, job.float, &records);
-    let chains = if version < lines::CHAINS_SINCE {
-        lines::flatten(&module, &job.foreign);
-        None
-    } else {
-        Some(lines::number(&module, &job.foreign))
-    };
-    dump(&module, "after");
-    let signature = signature::describe(&module, &records, &take_launch);
-    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Optimised {
-        bitcode: module.to_bitcode(),
-        features: version.feature(),
-        chains: chains.clone(),
-    });
-    Ok(module.emit(&machine).map(|ptx| {
-        let ptx = globals::mark_managed(ptx, &managed);
-        let ptx = match chains {
-            Some(chains) => line_directives::write(&ptx, &chains),
-            None => ptx,
-        };
-        // SAFETY: the text was made of the module that the signature describes, and the records come from `#[kernel]`, or from code that
-        // says `unsafe` to make one.
-        unsafe { warpsmith_signature::sign(&ptx, &signature) }
-    }))
+    let mut needs: HashMap<String, Vec<String>> = HashMap::new();
+    for (function, needed) in panics::needs(&module).chain(replaced::needs(&module)) {
+        needs.entry(function).or_default().push(needed);
+    }
+    Ok(Prepared {
+        whole: Whole {
+            text: module.to_ir(),
+            facts: Facts {
+                of_libraries,
+                needs,
+            },
+            features: version.feature(),
+            has_chains: version >= lines::CHAINS_SINCE,
+            visible: signature::visible(&module)
+                .into_iter()
+                .map(|variable| variable.name())
+                .collect(),
+            float,
+        },
+        variables: signature::variables(&module),
+        records,
+        managed,
+    })
 }
-
-/// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
-/// `Option` that its iterator returns, its trip count stays unknown and it is never unrolled. LLVM skips jump
-/// threading for GPUs, so this runs without the target machine (and leaves convergent code alone all the same).
-/// MIR has a pass for it, too, but that one duplicates barriers and is off.
-const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
-    correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>))),globaldce";
-
-/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
-const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
-
-/// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
-/// instead, which is why the ones that have an instruction come first.
-const EXPAND_ATOMICS: &str = "require<libcall-lowering-info>,function(atomic-expand)";
 
 /// The oldest PTX version that has what the kernels use, and chains of inlined calls if lines are named; or the user's if it has what
 /// the kernels use.
@@ -251,8 +241,11 @@ fn dump(module: &Module<'_>, stage: &str) {
     }
 }
 
-/// Puts all bitcode that is needed into one module.
-fn load<'c>(context: &'c Context, job: &LinkJob) -> Result<Module<'c>, BuildError> {
+/// Puts all bitcode that is needed into one module; gives the names of the functions that come from libraries, too.
+fn load<'c>(
+    context: &'c Context,
+    job: &LinkJob,
+) -> Result<(Module<'c>, HashSet<String>), BuildError> {
     let module = Module::new(context, "kernels");
     let mut kernels: HashMap<String, String> = HashMap::new();
     for path in &job.crates {
@@ -283,6 +276,7 @@ fn load<'c>(context: &'c Context, job: &LinkJob) -> Result<Module<'c>, BuildErro
         strip_target(&part);
         module.link(part)?;
     }
+    let mut of_libraries = HashSet::new();
     let mut library = archive::Library::open(job.libraries.iter().map(PathBuf::as_path))?;
     let mut missing: Vec<String> = panics::replacements().map(String::from).collect();
     let mut asked = HashSet::new();
@@ -291,6 +285,8 @@ fn load<'c>(context: &'c Context, job: &LinkJob) -> Result<Module<'c>, BuildErro
             if let Some(member) = library.pull(&symbol)? {
                 let part = Module::parse_bitcode(context, &member.bytes, &member.name)?;
                 strip_target(&part);
+                let functions = part.functions().into_iter();
+                of_libraries.extend(functions.filter(|f| !f.is_declaration()).map(Value::name));
                 module.link(part)?;
             }
         }
@@ -303,7 +299,7 @@ fn load<'c>(context: &'c Context, job: &LinkJob) -> Result<Module<'c>, BuildErro
             .filter(|name| asked.insert(name.clone()))
             .collect();
     }
-    Ok(module)
+    Ok((module, of_libraries))
 }
 
 /// `kernels` of `libkernels-0123456789abcdef.rlib`.

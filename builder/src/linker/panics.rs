@@ -63,22 +63,32 @@ pub(super) fn shrink(module: &Module<'_>) {
     }
 }
 
-/// Keeps the function that [`redirect_literals`] needs, although nothing calls it yet.
-pub(super) fn keep_literal_handler(module: &Module<'_>) {
-    if let Some(literal) = literal_handler(module) {
-        literal.externalise();
-    }
+/// Keeps the function that [`redirect_literals`] needs, although nothing calls it yet; gives it if it was private and is to be again.
+pub(super) fn keep_literal_handler<'c>(module: &Module<'c>) -> Option<Value<'c>> {
+    let literal = module.function(LITERAL).filter(|f| f.is_internal())?;
+    literal.externalise();
+    Some(literal)
 }
 
-/// Lets that function go again, where nothing calls it.
-pub(super) fn release_literal_handler(module: &Module<'_>) {
-    if let Some(literal) = literal_handler(module) {
-        literal.internalise();
-    }
+/// The functions in which [`redirect_literals`] may find something to redirect, and the function that they need then.
+pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String)> {
+    let panic_fmt = module.function(LITERAL).and_then(|_| panic_fmt(module));
+    let calls = panic_fmt.map(Value::users).unwrap_or_default();
+    calls
+        .into_iter()
+        .filter(|user| user.kind() == ValueKind::Instruction)
+        .filter_map(|call| Some((call.function()?.name(), LITERAL.to_owned())))
 }
 
-fn literal_handler<'c>(module: &Module<'c>) -> Option<Value<'c>> {
-    module.function(LITERAL).filter(|f| !f.is_declaration())
+/// `core`'s function for every panic with a message.
+fn panic_fmt<'c>(module: &Module<'c>) -> Option<Value<'c>> {
+    let is_panic_fmt = |f: &Value<'_>| {
+        let symbol = f.name();
+        // Demangling every symbol would take longer.
+        symbol.contains("panic_fmt")
+            && crate::names::demangle(&symbol) == "core::panicking::panic_fmt"
+    };
+    module.functions().into_iter().find(is_panic_fmt)
 }
 
 /// Redirects `panic!("literal")`, which is `panic_fmt` with arguments that hold the text itself.
@@ -86,12 +96,7 @@ fn literal_handler<'c>(module: &Module<'c>) -> Option<Value<'c>> {
 /// `fmt::Arguments` is two words: of a literal, the text's address, and its length times two plus one. After
 /// the first inlining both stand in the call.
 pub(super) fn redirect_literals(module: &Module<'_>) {
-    let Some(literal) = literal_handler(module) else {
-        return;
-    };
-    let is_panic_fmt =
-        |f: &Value<'_>| crate::names::demangle(&f.name()) == "core::panicking::panic_fmt";
-    let Some(panic_fmt) = module.functions().into_iter().find(is_panic_fmt) else {
+    let Some((literal, panic_fmt)) = module.function(LITERAL).zip(panic_fmt(module)) else {
         return;
     };
     if panic_fmt.parameter_count() != 3 || literal.parameter_count() != 3 {

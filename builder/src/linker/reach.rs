@@ -27,6 +27,11 @@ impl<'c> IndirectCalls<'c> {
         }
     }
 
+    /// The functions that call through pointers.
+    pub(super) fn callers(&self) -> &[Value<'c>] {
+        &self.callers
+    }
+
     /// The functions whose address is used otherwise than by calling it.
     pub(super) fn callees(&self) -> &[Value<'c>] {
         &self.callees

@@ -36,26 +36,30 @@ pub(super) fn needed(module: &Module<'_>) -> Vec<String> {
     symbols.into_iter().map(String::from).collect()
 }
 
-/// Keeps the functions although nothing calls them yet.
-pub(super) fn keep_functions(module: &Module<'_>) {
-    functions(module).for_each(Value::externalise);
+/// The functions with such instructions, and the functions that they need then.
+pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String)> {
+    instructions(module)
+        .filter_map(|(instruction, symbol)| Some((instruction.function()?.name(), symbol.into())))
 }
 
-/// Replaces all such instructions; the functions may go where nothing calls them.
+/// Keeps the functions although nothing calls them yet; gives those that were private and are to be again.
+pub(super) fn keep_functions<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
+    let kept: Vec<_> = FUNCTIONS
+        .iter()
+        .filter_map(|symbol| module.function(symbol))
+        .filter(|function| function.is_internal())
+        .collect();
+    kept.iter().for_each(|function| function.externalise());
+    kept
+}
+
+/// Replaces all such instructions.
 pub(super) fn replace(module: &Module<'_>) {
     for (instruction, symbol) in instructions(module).collect::<Vec<_>>() {
-        if let Some(function) = module.function(symbol).filter(|f| !f.is_declaration()) {
+        if let Some(function) = module.function(symbol) {
             replace_by_call(instruction, function);
         }
     }
-    functions(module).for_each(Value::internalise);
-}
-
-fn functions<'c>(module: &Module<'c>) -> impl Iterator<Item = Value<'c>> {
-    FUNCTIONS
-        .iter()
-        .filter_map(|symbol| module.function(symbol))
-        .filter(|f| !f.is_declaration())
 }
 
 /// All instructions that are to be replaced, with the function for each.

@@ -1,65 +1,61 @@
 //! What the host library is told about the module: see `warpsmith_signature`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use warpsmith_signature::{INTERNAL, Kernel, Signature, Variable};
 
 use super::globals;
-use super::reach::IndirectCalls;
 use super::records::Record;
-use crate::llvm::{Module, Value, calling_convention::PTX_KERNEL};
+use super::units::TranslatedKernel;
+use crate::llvm::{Module, Value};
 
-/// Describes the module as it is emitted; the kernels of `take_launch` have parameters for the launch.
+/// The variables that the host can name.
+pub(super) fn visible<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
+    module
+        .globals()
+        .into_iter()
+        .filter(|global| !global.is_declaration() && globals::is_host_visible(*global))
+        .filter(|global| !global.name().starts_with("llvm."))
+        .collect()
+}
+
+/// Those of them that the host library's users may name, with their sizes.
+pub(super) fn variables(module: &Module<'_>) -> Vec<Variable> {
+    visible(module)
+        .into_iter()
+        .filter(|variable| !variable.name().starts_with(INTERNAL))
+        .map(|variable| Variable {
+            name: variable.name(),
+            bytes: module.size_of(variable.value_type()),
+        })
+        .collect()
+}
+
+/// Describes the kernels as they were translated.
 pub(super) fn describe(
-    module: &Module<'_>,
+    kernels: Vec<TranslatedKernel>,
+    variables: Vec<Variable>,
     records: &[Record],
-    take_launch: &HashSet<String>,
 ) -> Signature {
     let records: HashMap<&str, &Record> = records
         .iter()
         .map(|record| (record.kernel.as_str(), record))
         .collect();
-    let variables: Vec<Value<'_>> = module
-        .globals()
+    let kernels = kernels
         .into_iter()
-        .filter(|global| !global.is_declaration() && globals::is_host_visible(*global))
-        .filter(|global| {
-            let name = global.name();
-            !name.starts_with("llvm.") && !name.starts_with(INTERNAL)
-        })
-        .collect();
-    let calls = IndirectCalls::of(module);
-    let users: Vec<_> = variables
-        .iter()
-        .map(|variable| calls.reaching(*variable))
-        .collect();
-    let kernels = module
-        .functions()
-        .into_iter()
-        .filter(|f| !f.is_declaration() && f.calling_convention() == PTX_KERNEL)
         .map(|kernel| {
-            let name = kernel.name();
-            let record = records.get(name.as_str());
+            let record = records.get(kernel.name.as_str());
             Kernel {
                 record: record.map_or_else(Vec::new, |record| record.words.clone()),
-                takes_launch: take_launch.contains(&name),
+                takes_launch: kernel.takes_launch,
                 variables: (0..)
-                    .zip(&users)
-                    .filter(|(_, users)| users.contains(&kernel))
+                    .zip(&variables)
+                    .filter(|(_, variable)| kernel.variables.contains(&variable.name))
                     .map(|(index, _)| index)
                     .collect(),
-                name,
+                name: kernel.name,
             }
         })
         .collect();
-    Signature {
-        kernels,
-        variables: variables
-            .iter()
-            .map(|variable| Variable {
-                name: variable.name(),
-                bytes: module.size_of(variable.value_type()),
-            })
-            .collect(),
-    }
+    Signature { kernels, variables }
 }

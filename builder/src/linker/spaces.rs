@@ -147,9 +147,9 @@ fn space_of<'c>(pointer: Value<'c>, seen: &mut HashSet<Value<'c>>) -> Space {
     if opcode == Some(opcode::CALL)
         && let Some(callee) = pointer.callee()
         && callee.kind() == ValueKind::InlineAsm
-        && callee.asm_text().starts_with("mapa.")
+        && let Some(space) = space_of_asm(&callee.asm_text())
     {
-        return Space::Known(SHARED_CLUSTER);
+        return Space::Known(space);
     }
     let sources = match opcode {
         Some(opcode::ALLOCA) => return Space::Known(LOCAL),
@@ -163,6 +163,18 @@ fn space_of<'c>(pointer: Value<'c>, seen: &mut HashSet<Value<'c>>) -> Space {
         .fold(Space::Any, |space, source| {
             space.join(space_of(source, seen))
         })
+}
+
+/// Where the address leads that an instruction of the device library makes: a neighbour's shared memory, or the space that it is
+/// converted from.
+fn space_of_asm(text: &str) -> Option<u32> {
+    let spaces = [
+        ("mapa.", SHARED_CLUSTER),
+        ("cvta.global.", GLOBAL),
+        ("cvta.shared.", SHARED),
+    ];
+    let (_, space) = spaces.iter().find(|(start, _)| text.starts_with(start))?;
+    Some(*space)
 }
 
 #[cfg(test)]

@@ -3,16 +3,17 @@
 //! Some of LLVM's fatal errors name the source location, others nothing at all. Then each sort of instruction in the module is
 //! translated by itself, until one fails.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::LinkJob;
 use super::call_chains::{CallChain, CallChains};
 use super::lines::NUMBERS_FILE;
 use super::reachable::kernels_of;
-use crate::error::{BuildError, SourceLocation, Untranslatable};
+use crate::error::{BuildError, Untranslatable};
 use crate::llvm::{self, Context, Module, TargetMachine, Value, guarded};
 use crate::names::demangle;
+use crate::source_location::SourceLocation;
 
 /// A module that is ready to be translated.
 pub(super) struct Optimised {
@@ -34,16 +35,28 @@ struct Culprit {
     text: Option<String>,
 }
 
-/// The error for LLVM's `reason`.
+/// The error for LLVM's `reason` not to translate a unit. `lines`: what the unit's lines are in the source, if they are numbers; `users`: the
+/// kernels that reach the functions which are in no kernel's unit.
 pub(super) fn explain(
     job: &Arc<LinkJob>,
-    optimised: Option<Optimised>,
+    optimised: Option<Box<Optimised>>,
     reason: &str,
+    lines: Option<&[u32]>,
+    users: &HashMap<String, Vec<String>>,
 ) -> BuildError {
     let found = optimised.and_then(|optimised| {
-        let optimised = Arc::new(optimised);
-        let culprit = named(job, &optimised, reason).or_else(|| search(job, &optimised))?;
-        Some(describe(culprit, optimised.chains.as_ref()))
+        let optimised = Arc::<Optimised>::from(optimised);
+        let mut culprit = named(job, &optimised, reason).or_else(|| search(job, &optimised))?;
+        if let Some(users) = users.get(&culprit.symbol) {
+            culprit.kernels.clone_from(users);
+        }
+        let mut error = describe(culprit, optimised.chains.as_ref());
+        if let (Some(location), Some(lines)) = (&mut error.location, lines)
+            && let Some(index) = location.line.checked_sub(1)
+        {
+            location.line = lines.get(index as usize).copied().unwrap_or_default();
+        }
+        Some(error)
     });
     let mut error = found.unwrap_or_default();
     error.reason = format!("LLVM says: {}", first_line(reason));

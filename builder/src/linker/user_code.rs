@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use super::reachable::kernels_of;
 use super::short_names::{self, KERNEL_BODY};
-use crate::error::SourceLocation;
 use crate::llvm::{Location, Module, Scope, Value, ValueKind};
+use crate::source_location::SourceLocation;
 
 /// A place in the user's code.
 #[derive(Default)]

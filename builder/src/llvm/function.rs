@@ -152,6 +152,28 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// The value of a free-form attribute, if it is there.
+    pub fn text_attribute(self, at: Attribute, name: &str) -> Option<String> {
+        let api = self.api();
+        // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is; the attribute's value lives as long as
+        // the context, has the length that LLVM says, and is copied.
+        unsafe {
+            let attribute = (api.LLVMGetStringAttributeAtIndex)(
+                self.raw,
+                at.index(),
+                name.as_ptr().cast(),
+                name.len() as u32,
+            );
+            if attribute.is_null() {
+                return None;
+            }
+            let mut length = 0;
+            let start = (api.LLVMGetStringAttributeValue)(attribute, &mut length);
+            let bytes = std::slice::from_raw_parts(start.cast(), length as usize);
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+
     /// Whether a flag attribute is there.
     pub fn has_flag(self, at: Attribute, name: &str) -> bool {
         // SAFETY: `raw` is live (the invariant of `Value`), and a function, for which the method is.

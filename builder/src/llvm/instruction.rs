@@ -3,7 +3,7 @@
 use super::location::Location;
 use super::sys::TypeRef;
 use super::value::{Attribute, Ordering, RmwOperation, Value, opcode};
-use crate::error::SourceLocation;
+use crate::source_location::SourceLocation;
 
 impl<'c> Value<'c> {
     /// The opcode (see [`opcode`]).

@@ -53,6 +53,26 @@ impl<'c> Module<'c> {
         Ok(Module { context, raw })
     }
 
+    /// Parses a module's text.
+    pub fn parse_text(context: &'c Context, text: &str, name: &str) -> Result<Module<'c>, String> {
+        let name = cstring(name);
+        let mut raw = std::ptr::null_mut();
+        let mut message = std::ptr::null_mut();
+        // SAFETY: LLVM copies the text, so it need not outlive the call, and takes ownership of the copy; on failure `message` is ours.
+        let failed = unsafe {
+            let buffer = (context.api.LLVMCreateMemoryBufferWithMemoryRangeCopy)(
+                text.as_ptr().cast(),
+                text.len(),
+                name.as_ptr(),
+            );
+            (context.api.LLVMParseIRInContext)(context.raw, buffer, &mut raw, &mut message)
+        };
+        if failed != 0 {
+            return Err(context.take_message(message));
+        }
+        Ok(Module { context, raw })
+    }
+
     /// The module as bitcode.
     pub fn to_bitcode(&self) -> Vec<u8> {
         let api = self.context.api;

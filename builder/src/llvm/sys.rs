@@ -111,6 +111,7 @@ api! { every version {
     fn LLVMGetBufferStart(MemoryBufferRef) -> *const c_char;
     fn LLVMGetBufferSize(MemoryBufferRef) -> usize;
     fn LLVMParseBitcodeInContext2(ContextRef, MemoryBufferRef, *mut ModuleRef) -> Bool;
+    fn LLVMParseIRInContext(ContextRef, MemoryBufferRef, *mut ModuleRef, *mut *mut c_char) -> Bool;
     fn LLVMWriteBitcodeToMemoryBuffer(ModuleRef) -> MemoryBufferRef;
     fn LLVMLinkModules2(ModuleRef, ModuleRef) -> Bool;
     fn LLVMModuleCreateWithNameInContext(*const c_char, ContextRef) -> ModuleRef;
@@ -219,6 +220,8 @@ api! { every version {
     fn LLVMAddAttributeAtIndex(ValueRef, c_uint, AttributeRef);
     fn LLVMGetAttributeCountAtIndex(ValueRef, c_uint) -> c_uint;
     fn LLVMGetAttributesAtIndex(ValueRef, c_uint, *mut AttributeRef);
+    fn LLVMGetStringAttributeAtIndex(ValueRef, c_uint, *const c_char, c_uint) -> AttributeRef;
+    fn LLVMGetStringAttributeValue(AttributeRef, *mut c_uint) -> *const c_char;
     fn LLVMRemoveEnumAttributeAtIndex(ValueRef, c_uint, c_uint);
     fn LLVMRemoveStringAttributeAtIndex(ValueRef, c_uint, *const c_char, c_uint);
     fn LLVMGetEnumAttributeAtIndex(ValueRef, c_uint, c_uint) -> AttributeRef;

@@ -219,6 +219,13 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Whether it is private to the module.
+    pub fn is_internal(self) -> bool {
+        const INTERNAL: i32 = 8;
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.
+        unsafe { (self.api().LLVMGetLinkage)(self.raw) == INTERNAL }
+    }
+
     /// Makes it visible outside of the module.
     pub fn externalise(self) {
         const EXTERNAL: i32 = 0;

@@ -14,4 +14,5 @@ mod memory;
 mod order;
 mod projects;
 mod support;
+mod units;
 mod versions;

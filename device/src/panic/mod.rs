@@ -19,7 +19,8 @@
 //!
 //! and `warpsmith_after_panic` whether the thread then ends alone (`"exit"`: the rest of the grid goes on, and the CUDA
 //! context stays alive) or takes the grid with it (`"trap"`: for kernels in which others would wait for it for ever;
-//! the driver reports `CUDA_ERROR_LAUNCH_FAILED`, and the context is lost).
+//! the driver reports `CUDA_ERROR_LAUNCH_FAILED`, and the context is lost). In a cluster of several blocks it is always the latter: a
+//! block whose threads have ended takes its shared memory with it, while its neighbours may still be about to read it.
 
 #[cfg(all(target_arch = "nvptx64", warpsmith_panic = "message"))]
 mod cheap;
@@ -128,11 +129,23 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 #[inline(always)]
 fn end() -> ! {
-    if cfg!(warpsmith_after_panic = "trap") {
+    if cfg!(warpsmith_after_panic = "trap") || has_neighbours() {
         crate::thread::trap()
     } else {
         crate::thread::exit()
     }
+}
+
+/// Whether other blocks can reach the shared memory of the thread's block: it is gone once the block's last thread has ended, and
+/// `barrier.cluster` waits for threads that have not exited only (PTX ISA), so that neighbours would go on and access it. A thread cannot
+/// stay until they have ended: the barriers of its own block would wait for it.
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+#[inline(always)]
+fn has_neighbours() -> bool {
+    #[cfg(warpsmith_arch_at_least = "90")]
+    return crate::cluster::blocks() > 1;
+    #[cfg(not(warpsmith_arch_at_least = "90"))]
+    return false;
 }
 
 #[cfg(test)]

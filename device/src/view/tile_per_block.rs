@@ -44,7 +44,13 @@ impl<T, const R: usize, const C: usize> TilePerBlock<'_, T, R, C> {
         columns: u32,
         stride: u32,
     ) -> Self {
-        const { assert!(R != 0 && C != 0, "a tile has rows and columns") };
+        // With larger ones the places of two tiles could be equal modulo 2^64.
+        const {
+            assert!(
+                R - 1 < u32::MAX as usize && C - 1 < u32::MAX as usize,
+                "a tile has rows and columns, at most 2^32 - 1 of each"
+            );
+        }
         // SAFETY: the pointer is valid, by the function's condition.
         unsafe { super::assume_valid(pointer) };
         TilePerBlock {

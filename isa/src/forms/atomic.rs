@@ -87,27 +87,27 @@ pub(super) const FORMS: &[Form] = &[
         .with(".op", "add min max").with(".vec", "v2 v4 v8").with(".type", "f16 bf16 f16x2 bf16x2")
         .rules(&[Rule::Excludes(".v8", ".f16x2 .bf16x2")])
         .accesses(&[updates("a")]),
-    form("red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
+    form("red.async:.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".op", "inc dec").with(".type", "u32")
         .accesses(REDUCED),
-    form("red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
+    form("red.async:.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".op", "min max").with(".type", "u32 s32")
         .accesses(REDUCED),
-    form("red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
+    form("red.async:.sem.scope{.ss}.completion_mechanism.op.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".op", "and or xor").with(".type", "b32")
         .accesses(REDUCED),
-    form("red.async.sem.scope{.ss}.completion_mechanism.add.type [a], b, [mbar]").since("8.1 sm_90")
+    form("red.async:.sem.scope{.ss}.completion_mechanism.add.type [a], b, [mbar]").since("8.1 sm_90")
         .with(".sem", "relaxed").with(".scope", "cluster").with(".ss", "shared::cluster")
         .with(".completion_mechanism", "mbarrier::complete_tx::bytes")
         .with(".type", "u32 s32 u64")
         .accesses(REDUCED),
-    form("red.async{.mmio}.release.scope{.ss}.add.type [a], b").since("8.7 sm_100")
+    form("red.async:{.mmio}.release.scope{.ss}.add.type [a], b").since("8.7 sm_100")
         .with(".scope", "gpu sys").with(".ss", "global").with(".type", "u32 s32 u64 s64")
         .rules(&[Rule::Needs(".mmio", ".sys")])
         .accesses(&[updates("a").to(Space::Global)]),

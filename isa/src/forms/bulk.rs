@@ -40,147 +40,119 @@ const MBARRIER: Completion = Completion::Mbarrier;
 const GROUP: Completion = Completion::BulkGroup;
 
 pub(super) const FORMS: &[Form] = &[
-    form("cp.async.bulk.dst.src.completion{.multicast}{.level::cache_hint} [dst], [src], size:u32, [mbar]{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.async.bulk:.dst.src.completion{.multicast}{.level::cache_hint} [dst], [src], size:u32, [mbar]{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "global").with(".completion", BYTES)
         .with(".multicast", "multicast::cluster").with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk")
         .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.async.bulk.dst.src.completion{.level::cache_hint} [dst], [src], size:u32, [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
+    form("cp.async.bulk:.dst.src.completion{.level::cache_hint} [dst], [src], size:u32, [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
         .with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk")
         .accesses(&[into(Space::Shared, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), counted(Space::Shared)]),
-    form("cp.async.bulk.dst.src.completion [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
+    form("cp.async.bulk:.dst.src.completion [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
-        .named("cp.async.bulk")
         .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.async.bulk.dst.src.completion{.level::cache_hint}{.cp_mask} [dst], [src], size:u32{, policy:b64 if .level::cache_hint}{, byteMask:b16 if .cp_mask}").since("8.0 sm_90")
+    form("cp.async.bulk:.dst.src.completion{.level::cache_hint}{.cp_mask} [dst], [src], size:u32{, policy:b64 if .level::cache_hint}{, byteMask:b16 if .cp_mask}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk")
         .accesses(&[into(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]).with(".cp_mask", "cp_mask@8.6+sm_100"),
-    form("cp.async.bulk.prefetch.L2.src{.level::cache_hint} [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
-        .with(".src", "global").with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.prefetch"),
-    form("cp.async.bulk.commit_group").since("8.0 sm_90").named("cp.async.bulk.commit_group"),
-    form("cp.async.bulk.wait_group{.read} n:imm").since("8.0 sm_90").named("cp.async.bulk.wait_group"),
-    form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
+    form("cp.async.bulk.prefetch:.L2.src{.level::cache_hint} [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+        .with(".src", "global").with(".level::cache_hint", "L2::cache_hint"),
+    form("cp.async.bulk.commit_group:").since("8.0 sm_90"),
+    form("cp.async.bulk.wait_group:{.read} n:imm").since("8.0 sm_90"),
+    form("cp.reduce.async.bulk:.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "and or xor").with(".type", "b32")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "add").with(".type", "u32 s32 u64")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "min max").with(".type", "u32 s32")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.reduce.async.bulk.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion.redOp.type [dst], [src], size:u32, [mbar]").since("8.0 sm_90")
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .with(".redOp", "inc dec").with(".type", "u32")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.reduce.async.bulk.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
         .with(".redOp", "and or xor").with(".type", "b32 b64")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
-    form("cp.reduce.async.bulk.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
         .with(".redOp", "add").with(".type", "u32 s32 u64 f32 f64")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
-    form("cp.reduce.async.bulk.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
         .with(".redOp", "inc dec").with(".type", "u32")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
-    form("cp.reduce.async.bulk.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion{.level::cache_hint}.redOp.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
         .with(".redOp", "min max").with(".type", "u32 s32 u64 s64 f16 bf16")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
-    form("cp.reduce.async.bulk.dst.src.completion{.level::cache_hint}.add.noftz.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.reduce.async.bulk:.dst.src.completion{.level::cache_hint}.add.noftz.type [dst], [src], size:u32{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint").with(".type", "f16 bf16")
-        .named("cp.reduce.async.bulk")
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
     // Tensors: the address has the map and the coordinates.
-    form("cp.async.bulk.tensor.dim.dst.src{.tile}.completion{.multicast}{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar]{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.async.bulk.tensor:.dim.dst.src{.tile}.completion{.multicast}{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar]{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dim", DIM).with(".dst", "shared::cluster").with(".src", "global").with(".completion", BYTES)
         .with(".multicast", "multicast::cluster").with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.tensor")
         .accesses(&[into(Space::SharedCluster, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::SharedCluster)]),
-    form("cp.async.bulk.tensor.dim.dst.src.im2col.completion{.multicast}{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar], im2colInfo:b16*n{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.async.bulk.tensor:.dim.dst.src.im2col.completion{.multicast}{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar], im2colInfo:b16*n{, mask:u16 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dim", "3d 4d 5d").with(".dst", "shared::cluster").with(".src", "global").with(".completion", BYTES)
         .with(".multicast", "multicast::cluster").with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.tensor")
         .accesses(&[into(Space::SharedCluster, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::SharedCluster)]),
-    form("cp.async.bulk.tensor.dim.dst.src{.tile}.completion{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
+    form("cp.async.bulk.tensor:.dim.dst.src{.tile}.completion{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
         .with(".dim", DIM).with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.tensor")
         .accesses(&[into(Space::Shared, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::Shared)]),
-    form("cp.async.bulk.tensor.dim.dst.src.im2col.completion{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar], im2colInfo:b16*n{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
+    form("cp.async.bulk.tensor:.dim.dst.src.im2col.completion{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar], im2colInfo:b16*n{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
         .with(".dim", "3d 4d 5d").with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".cta_group", "cta_group::1@8.6+sm_100f,sm_110f cta_group::2@8.6+sm_100f,sm_110f")
         .with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.tensor")
         .accesses(&[into(Space::Shared, MBARRIER, Extent::Shape), from(Space::Global, MBARRIER, Extent::Shape), counted(Space::Shared)]),
-    form("cp.async.bulk.tensor.dim.dst.src{.mode}.completion{.level::cache_hint} [dst, coordinates], [src]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.async.bulk.tensor:.dim.dst.src{.mode}.completion{.level::cache_hint} [dst, coordinates], [src]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dim", DIM).with(".dst", "global").with(".src", "shared::cta").with(".mode", "tile im2col_no_offs")
         .with(".completion", "bulk_group").with(".level::cache_hint", "L2::cache_hint")
         .rules(&[Rule::Excludes(".im2col_no_offs", ".1d .2d")])
-        .named("cp.async.bulk.tensor")
         .accesses(&[into(Space::Global, GROUP, Extent::Shape), from(Space::Shared, GROUP, Extent::Shape)]),
-    form("cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.mode}.completion{.level::cache_hint} [dst, coordinates], [src]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.reduce.async.bulk.tensor:.dim.dst.src.redOp{.mode}.completion{.level::cache_hint} [dst, coordinates], [src]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dim", DIM).with(".dst", "global").with(".src", "shared::cta")
         .with(".redOp", "add min max inc dec and or xor").with(".mode", "tile im2col_no_offs")
         .with(".completion", "bulk_group").with(".level::cache_hint", "L2::cache_hint")
         .rules(&[Rule::Excludes(".im2col_no_offs", ".1d .2d")])
-        .named("cp.reduce.async.bulk.tensor")
         .accesses(&[reduce(Space::Global, GROUP, Extent::Shape), from(Space::Shared, GROUP, Extent::Shape)]),
-    form("cp.async.bulk.prefetch.tensor.dim.L2.src{.tile}{.level::cache_hint} [src, coordinates]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
-        .with(".dim", DIM).with(".src", "global").with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.prefetch.tensor"),
-    form("cp.async.bulk.prefetch.tensor.dim.L2.src.im2col{.level::cache_hint} [src, coordinates], im2colInfo:b16*n{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
-        .with(".dim", "3d 4d 5d").with(".src", "global").with(".level::cache_hint", "L2::cache_hint")
-        .named("cp.async.bulk.prefetch.tensor"),
-    form("tensormap.replace.mode.field{.ss}.b1024.type [a], b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
+    form("cp.async.bulk.prefetch.tensor:.dim.L2.src{.tile}{.level::cache_hint} [src, coordinates]{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+        .with(".dim", DIM).with(".src", "global").with(".level::cache_hint", "L2::cache_hint"),
+    form("cp.async.bulk.prefetch.tensor:.dim.L2.src.im2col{.level::cache_hint} [src, coordinates], im2colInfo:b16*n{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+        .with(".dim", "3d 4d 5d").with(".src", "global").with(".level::cache_hint", "L2::cache_hint"),
+    form("tensormap.replace:.mode.field{.ss}.b1024.type [a], b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".mode", "tile").with(".field", "global_address").with(".ss", "global shared::cta").with(".type", "b64")
-        .named("tensormap.replace")
         .accesses(&[writes("a").of(Extent::Bytes(128))]),
-    form("tensormap.replace.mode.field{.ss}.b1024.type [a], b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
+    form("tensormap.replace:.mode.field{.ss}.b1024.type [a], b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".mode", "tile").with(".field", "rank").with(".ss", "global shared::cta").with(".type", "b32")
-        .named("tensormap.replace")
         .accesses(&[writes("a").of(Extent::Bytes(128))]),
-    form("tensormap.replace.mode.field{.ss}.b1024.type [a], ordinal:imm, b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
+    form("tensormap.replace:.mode.field{.ss}.b1024.type [a], ordinal:imm, b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".mode", "tile").with(".field", "box_dim global_dim element_stride").with(".ss", "global shared::cta").with(".type", "b32")
-        .named("tensormap.replace")
         .accesses(&[writes("a").of(Extent::Bytes(128))]),
-    form("tensormap.replace.mode.field{.ss}.b1024.type [a], ordinal:imm, b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
+    form("tensormap.replace:.mode.field{.ss}.b1024.type [a], ordinal:imm, b").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".mode", "tile").with(".field", "global_stride").with(".ss", "global shared::cta").with(".type", "b64")
-        .named("tensormap.replace")
         .accesses(&[writes("a").of(Extent::Bytes(128))]),
-    form("tensormap.replace.mode.field{.ss}.b1024.type [a], b:imm").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
+    form("tensormap.replace:.mode.field{.ss}.b1024.type [a], b:imm").since("8.3 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".mode", "tile").with(".field", "elemtype interleave_layout swizzle_mode fill_mode swizzle_atomicity@8.6+sm_100f,sm_110f,sm_120f")
         .with(".ss", "global shared::cta").with(".type", "b32")
-        .named("tensormap.replace")
         .accesses(&[writes("a").of(Extent::Bytes(128))]),
-    form("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.sem.scope.sync.aligned [dst], [src], size:imm").since("8.3 sm_90")
+    form("tensormap.cp_fenceproxy:.global.shared::cta.tensormap::generic.sem.scope.sync.aligned [dst], [src], size:imm").since("8.3 sm_90")
         .with(".sem", "release").with(".scope", "cta cluster gpu sys")
-        .named("tensormap.cp_fenceproxy")
         .convergence(crate::effect::Convergence::Warp)
         .fence()
         .accesses(&[

@@ -140,11 +140,11 @@ pub(super) const FORMS: &[Form] = &[
         .since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".frnd", "rz rp"),
     form("cvt.rn.bf16x2.ue8m0x2 d:bf16x2, a:b16").since("8.6 sm_100f,sm_110f,sm_120f"),
-    form("cvt.pack.sat.convertType.abType d:b32, a:.abType, b:.abType")
+    form("cvt.pack:.sat.convertType.abType d:b32, a:.abType, b:.abType")
         .since("6.5 sm_72")
         .with(".convertType", "u16 s16")
         .with(".abType", "s32"),
-    form("cvt.pack.sat.convertType.abType.cType d:b32, a:.abType, b:.abType, c:b32")
+    form("cvt.pack:.sat.convertType.abType.cType d:b32, a:.abType, b:.abType, c:b32")
         .since("6.5 sm_72")
         .with(
             ".convertType",

@@ -26,16 +26,15 @@ macro_rules! copy {
 }
 
 pub(super) const FORMS: &[Form] = &[
-    copy!("cp.async.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80").named("cp.async"),
-    copy!("cp.async.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80").named("cp.async"),
-    copy!("cp.async.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80").named("cp.async"),
-    copy!("cp.async.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80").named("cp.async"),
-    form("cp.async.commit_group").since("7.0 sm_80").named("cp.async.commit_group"),
-    form("cp.async.wait_group n:imm").since("7.0 sm_80").named("cp.async.wait_group"),
-    form("cp.async.wait_all").since("7.0 sm_80").named("cp.async.wait_all"),
-    form("cp.async.mbarrier.arrive{.noinc}{.state}.b64 [a]").since("7.0 sm_80")
+    copy!("cp.async:.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80"),
+    copy!("cp.async:.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm{, src-size:u32}{, policy:b64 if .level::cache_hint}").since("7.0 sm_80"),
+    copy!("cp.async:.ca.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80"),
+    copy!("cp.async:.cg.state.global{.level::cache_hint}{.prefetch_size} [dst], [src], cp-size:imm, !ignore-src:pred{, policy:b64 if .level::cache_hint}").since("7.5 sm_80"),
+    form("cp.async.commit_group:").since("7.0 sm_80"),
+    form("cp.async.wait_group: n:imm").since("7.0 sm_80"),
+    form("cp.async.wait_all:").since("7.0 sm_80"),
+    form("cp.async.mbarrier.arrive:{.noinc}{.state}.b64 [a]").since("7.0 sm_80")
         .with(".state", "shared shared::cta@7.8+sm_80")
-        .named("cp.async.mbarrier.arrive")
         .barrier(BarrierAction::Arrive)
         // It arrives when the copies are done, and what it releases is their bytes.
         .accesses(&[signals("a").ordered(Order::Release, Scope::Block).until(Completion::AsyncGroup)]),

@@ -44,7 +44,7 @@ pub(super) const FORMS: &[Form] = &[
     form("mad.rnd{.ftz}{.sat}.f32 d, a, b, c").with(".rnd", RND),
     form("mad.rnd.f64 d, a, b, c").with(".rnd", RND),
     form("div.approx{.ftz}.f32 d, a, b"),
-    form("div.full{.ftz}.f32 d, a, b"),
+    form("div.full:{.ftz}.f32 d, a, b"),
     form("div.rnd{.ftz}.f32 d, a, b").with(".rnd", RND),
     form("div.rnd.f64 d, a, b").with(".rnd", RND),
     form("abs{.ftz}.f32 d, a"),

@@ -19,30 +19,30 @@ pub(super) const FORMS: &[Form] = &[
     form("sub.sat.s32 d, a, b"),
     form("sub.cc.type d, a, b").with(".type", "u32 s32 u64@4.3 s64@4.3"),
     form("subc{.cc}.type d, a, b").with(".type", "u32 s32 u64 s64"),
-    form("mul.mode.type d, a, b")
+    form("mul.mode:.type d, a, b")
         .with(".mode", "lo hi")
         .with(".type", INT),
-    form("mul.wide.type d:2x, a, b").with(".type", "u16 u32 s16 s32"),
-    form("mad.mode.type d, a, b, c")
+    form("mul.wide:.type d:2x, a, b").with(".type", "u16 u32 s16 s32"),
+    form("mad.mode:.type d, a, b, c")
         .with(".mode", "lo hi")
         .with(".type", INT),
-    form("mad.wide.type d:2x, a, b, c:2x").with(".type", "u16 u32 s16 s32"),
-    form("mad.hi.sat.s32 d, a, b, c"),
-    form("mad.mode.cc.type d, a, b, c")
+    form("mad.wide:.type d:2x, a, b, c:2x").with(".type", "u16 u32 s16 s32"),
+    form("mad.hi:.sat.s32 d, a, b, c"),
+    form("mad.mode:.cc.type d, a, b, c")
         .since("3.0")
         .with(".mode", "lo hi")
         .with(".type", "u32 s32 u64@4.3 s64@4.3"),
-    form("madc.mode{.cc}.type d, a, b, c")
+    form("madc.mode:{.cc}.type d, a, b, c")
         .since("3.0")
         .with(".mode", "lo hi")
         .with(".type", "u32 s32 u64 s64"),
-    form("mul24.mode.type d, a, b")
+    form("mul24.mode:.type d, a, b")
         .with(".mode", "lo hi")
         .with(".type", "u32 s32"),
-    form("mad24.mode.type d, a, b, c")
+    form("mad24.mode:.type d, a, b, c")
         .with(".mode", "lo hi")
         .with(".type", "u32 s32"),
-    form("mad24.hi.sat.s32 d, a, b, c"),
+    form("mad24.hi:.sat.s32 d, a, b, c"),
     form("sad.type d, a, b, c").with(".type", INT),
     form("div.type d, a, b").with(".type", INT),
     form("rem.type d, a, b").with(".type", INT),
@@ -74,7 +74,7 @@ pub(super) const FORMS: &[Form] = &[
         .since("5.0 sm_61")
         .with(".atype", "u32 s32")
         .with(".btype", "u32 s32"),
-    form("dp2a.mode.atype.btype d, a:.atype, b:.btype, c")
+    form("dp2a.mode:.atype.btype d, a:.atype, b:.btype, c")
         .since("5.0 sm_61")
         .with(".mode", "lo hi")
         .with(".atype", "u32 s32")

@@ -12,10 +12,10 @@ pub(super) const FORMS: &[Form] = &[
     form("lop3.BoolOp.b32 d|p, a, b, c, immLut:imm, !q:pred")
         .since("8.2 sm_70")
         .with(".BoolOp", "or and"),
-    form("shf.l.mode.b32 d, a, b, c")
+    form("shf.l:.mode.b32 d, a, b, c")
         .since("3.1 sm_32")
         .with(".mode", "clamp wrap"),
-    form("shf.r.mode.b32 d, a, b, c")
+    form("shf.r:.mode.b32 d, a, b, c")
         .since("3.1 sm_32")
         .with(".mode", "clamp wrap"),
     form("shl.type d, a, b:u32").with(".type", "b16 b32 b64"),

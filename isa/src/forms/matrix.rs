@@ -37,71 +37,71 @@ macro_rules! product {
 }
 
 pub(super) const FORMS: &[Form] = &[
-    load!("wmma.load.ab.sync.aligned.layout.shape{.ss}.f16 d:b32*8, [a]{, stride:u32}").since("6.3 sm_70").with(".ab", "a b").with(".shape", FLOAT_SHAPES),
-    load!("wmma.load.c.sync.aligned.layout.shape{.ss}.f16 d:b32*4, [a]{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
-    load!("wmma.load.c.sync.aligned.layout.shape{.ss}.f32 d:f32*8, [a]{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
-    load!("wmma.load.ab.sync.aligned.layout.shape{.ss}.bf16 d:b32*4, [a]{, stride:u32}").since("7.0 sm_80").with(".ab", "a b").with(".shape", "m16n16k16"),
-    load!("wmma.load.a.sync.aligned.layout.shape{.ss}.bf16 d:b32*2, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m8n32k16"),
-    load!("wmma.load.b.sync.aligned.layout.shape{.ss}.bf16 d:b32*8, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m8n32k16"),
-    load!("wmma.load.a.sync.aligned.layout.shape{.ss}.bf16 d:b32*8, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m32n8k16"),
-    load!("wmma.load.b.sync.aligned.layout.shape{.ss}.bf16 d:b32*2, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m32n8k16"),
-    load!("wmma.load.ab.sync.aligned.layout.m16n16k8{.ss}.tf32 d:b32*4, [a]{, stride:u32}").since("7.0 sm_80").with(".ab", "a b"),
-    load!("wmma.load.c.sync.aligned.layout.m16n16k8{.ss}.f32 d:f32*8, [a]{, stride:u32}").since("7.0 sm_80"),
-    load!("wmma.load.ab.sync.aligned.layout.m16n16k16{.ss}.type d:b32*2, [a]{, stride:u32}").since("6.3 sm_72").with(".ab", "a b").with(".type", "u8 s8"),
-    load!("wmma.load.a.sync.aligned.layout.m8n32k16{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
-    load!("wmma.load.b.sync.aligned.layout.m8n32k16{.ss}.type d:b32*4, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
-    load!("wmma.load.a.sync.aligned.layout.m32n8k16{.ss}.type d:b32*4, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
-    load!("wmma.load.b.sync.aligned.layout.m32n8k16{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
-    load!("wmma.load.c.sync.aligned.layout.shape{.ss}.s32 d:s32*8, [a]{, stride:u32}").since("6.3 sm_72").with(".shape", FLOAT_SHAPES),
-    load!("wmma.load.ab.sync.aligned.layout.m8n8k4{.ss}.f64 d:f64*1, [a]{, stride:u32}").since("7.0 sm_80").with(".ab", "a b"),
-    load!("wmma.load.c.sync.aligned.layout.m8n8k4{.ss}.f64 d:f64*2, [a]{, stride:u32}").since("7.0 sm_80"),
-    load!("wmma.load.a.sync.aligned.layout.m8n8k32{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "row").with(".type", "u4 s4"),
-    load!("wmma.load.b.sync.aligned.layout.m8n8k32{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "col").with(".type", "u4 s4"),
-    load!("wmma.load.c.sync.aligned.layout.shape{.ss}.s32 d:s32*2, [a]{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128"),
-    load!("wmma.load.a.sync.aligned.layout.m8n8k128{.ss}.b1 d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "row"),
-    load!("wmma.load.b.sync.aligned.layout.m8n8k128{.ss}.b1 d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "col"),
-    store!("wmma.store.d.sync.aligned.layout.shape{.ss}.f16 [a], b:b32*4{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
-    store!("wmma.store.d.sync.aligned.layout.shape{.ss}.f32 [a], b:f32*8{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
-    store!("wmma.store.d.sync.aligned.layout.m16n16k8{.ss}.f32 [a], b:f32*8{, stride:u32}").since("7.0 sm_80"),
-    store!("wmma.store.d.sync.aligned.layout.shape{.ss}.s32 [a], b:s32*8{, stride:u32}").since("6.3 sm_72").with(".shape", FLOAT_SHAPES),
-    store!("wmma.store.d.sync.aligned.layout.shape{.ss}.s32 [a], b:s32*2{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128"),
-    store!("wmma.store.d.sync.aligned.layout.m8n8k4{.ss}.f64 [a], b:f64*2{, stride:u32}").since("7.0 sm_80"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.shape.f16.f16x d:b32*4, a:b32*8, b:b32*8, c:b32*4").since("6.3 sm_70")
+    load!("wmma.load.ab:.sync.aligned.layout.shape{.ss}.f16 d:b32*8, [a]{, stride:u32}").since("6.3 sm_70").with(".ab", "a b").with(".shape", FLOAT_SHAPES),
+    load!("wmma.load.c:.sync.aligned.layout.shape{.ss}.f16 d:b32*4, [a]{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
+    load!("wmma.load.c:.sync.aligned.layout.shape{.ss}.f32 d:f32*8, [a]{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
+    load!("wmma.load.ab:.sync.aligned.layout.shape{.ss}.bf16 d:b32*4, [a]{, stride:u32}").since("7.0 sm_80").with(".ab", "a b").with(".shape", "m16n16k16"),
+    load!("wmma.load.a:.sync.aligned.layout.shape{.ss}.bf16 d:b32*2, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m8n32k16"),
+    load!("wmma.load.b:.sync.aligned.layout.shape{.ss}.bf16 d:b32*8, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m8n32k16"),
+    load!("wmma.load.a:.sync.aligned.layout.shape{.ss}.bf16 d:b32*8, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m32n8k16"),
+    load!("wmma.load.b:.sync.aligned.layout.shape{.ss}.bf16 d:b32*2, [a]{, stride:u32}").since("7.0 sm_80").with(".shape", "m32n8k16"),
+    load!("wmma.load.ab:.sync.aligned.layout.m16n16k8{.ss}.tf32 d:b32*4, [a]{, stride:u32}").since("7.0 sm_80").with(".ab", "a b"),
+    load!("wmma.load.c:.sync.aligned.layout.m16n16k8{.ss}.f32 d:f32*8, [a]{, stride:u32}").since("7.0 sm_80"),
+    load!("wmma.load.ab:.sync.aligned.layout.m16n16k16{.ss}.type d:b32*2, [a]{, stride:u32}").since("6.3 sm_72").with(".ab", "a b").with(".type", "u8 s8"),
+    load!("wmma.load.a:.sync.aligned.layout.m8n32k16{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
+    load!("wmma.load.b:.sync.aligned.layout.m8n32k16{.ss}.type d:b32*4, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
+    load!("wmma.load.a:.sync.aligned.layout.m32n8k16{.ss}.type d:b32*4, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
+    load!("wmma.load.b:.sync.aligned.layout.m32n8k16{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_72").with(".type", "u8 s8"),
+    load!("wmma.load.c:.sync.aligned.layout.shape{.ss}.s32 d:s32*8, [a]{, stride:u32}").since("6.3 sm_72").with(".shape", FLOAT_SHAPES),
+    load!("wmma.load.ab:.sync.aligned.layout.m8n8k4{.ss}.f64 d:f64*1, [a]{, stride:u32}").since("7.0 sm_80").with(".ab", "a b"),
+    load!("wmma.load.c:.sync.aligned.layout.m8n8k4{.ss}.f64 d:f64*2, [a]{, stride:u32}").since("7.0 sm_80"),
+    load!("wmma.load.a:.sync.aligned.layout.m8n8k32{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "row").with(".type", "u4 s4"),
+    load!("wmma.load.b:.sync.aligned.layout.m8n8k32{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "col").with(".type", "u4 s4"),
+    load!("wmma.load.c:.sync.aligned.layout.shape{.ss}.s32 d:s32*2, [a]{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128"),
+    load!("wmma.load.a:.sync.aligned.layout.m8n8k128{.ss}.b1 d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "row"),
+    load!("wmma.load.b:.sync.aligned.layout.m8n8k128{.ss}.b1 d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "col"),
+    store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.f16 [a], b:b32*4{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
+    store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.f32 [a], b:f32*8{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
+    store!("wmma.store.d:.sync.aligned.layout.m16n16k8{.ss}.f32 [a], b:f32*8{, stride:u32}").since("7.0 sm_80"),
+    store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.s32 [a], b:s32*8{, stride:u32}").since("6.3 sm_72").with(".shape", FLOAT_SHAPES),
+    store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.s32 [a], b:s32*2{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128"),
+    store!("wmma.store.d:.sync.aligned.layout.m8n8k4{.ss}.f64 [a], b:f64*2{, stride:u32}").since("7.0 sm_80"),
+    product!("wmma.mma:.sync.aligned.alayout.blayout.shape.f16.f16x d:b32*4, a:b32*8, b:b32*8, c:b32*4").since("6.3 sm_70")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES).with(".f16x", "f16"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.shape.f16.f32 d:b32*4, a:b32*8, b:b32*8, c:f32*8").since("6.3 sm_70")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.shape.f16.f32 d:b32*4, a:b32*8, b:b32*8, c:f32*8").since("6.3 sm_70")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES),
-    product!("wmma.mma.sync.aligned.alayout.blayout.shape.f32.f16 d:f32*8, a:b32*8, b:b32*8, c:b32*4").since("6.3 sm_70")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.shape.f32.f16 d:f32*8, a:b32*8, b:b32*8, c:b32*4").since("6.3 sm_70")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES),
-    product!("wmma.mma.sync.aligned.alayout.blayout.shape.f32.f32x d:f32*8, a:b32*8, b:b32*8, c:f32*8").since("6.3 sm_70")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.shape.f32.f32x d:f32*8, a:b32*8, b:b32*8, c:f32*8").since("6.3 sm_70")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES).with(".f32x", "f32"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype.satfinite d:b32*n, a:b32*8, b:b32*8, c:b32*n")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.shape.dtype.ctype.satfinite d:b32*n, a:b32*8, b:b32*8, c:b32*n")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES).with(".dtype", "f16 f32").with(".ctype", "f16 f32")
         .since("6.3 sm_70")
         .until("6.4", "Instruction ''wmma.mma' with floating point type' with '.satfinite' is not supported starting from PTX ISA version 6.5"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m16n16k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*4, b:b32*4, c:f32*8").since("7.0 sm_80")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m16n16k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*4, b:b32*4, c:f32*8").since("7.0 sm_80")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".bf16x", "bf16").with(".f32x", "f32"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m8n32k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*2, b:b32*8, c:f32*8").since("7.0 sm_80")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m8n32k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*2, b:b32*8, c:f32*8").since("7.0 sm_80")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".bf16x", "bf16").with(".f32x", "f32"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m32n8k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*8, b:b32*2, c:f32*8").since("7.0 sm_80")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m32n8k16.f32.bf16.bf16x.f32x d:f32*8, a:b32*8, b:b32*2, c:f32*8").since("7.0 sm_80")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".bf16x", "bf16").with(".f32x", "f32"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32x.f32x d:f32*8, a:b32*4, b:b32*4, c:f32*8").since("7.0 sm_80")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32x.f32x d:f32*8, a:b32*4, b:b32*4, c:f32*8").since("7.0 sm_80")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".tf32x", "tf32").with(".f32x", "f32"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64x.f64y.f64z d:f64*2, a:f64*1, b:f64*1, c:f64*2").since("7.0 sm_80")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64x.f64y.f64z d:f64*2, a:f64*1, b:f64*1, c:f64*2").since("7.0 sm_80")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".rnd", "rn rz rm rp")
         .with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m16n16k16.s32.type.typex.s32x{.satfinite} d:s32*8, a:b32*2, b:b32*2, c:s32*8").since("6.3 sm_72")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m16n16k16.s32.type.typex.s32x{.satfinite} d:s32*8, a:b32*2, b:b32*2, c:s32*8").since("6.3 sm_72")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".type", "s8 u8").with(".typex", "s8 u8").with(".s32x", "s32")
         .rules(&[Rule::Excludes("type=s8", "typex=u8"), Rule::Excludes("type=u8", "typex=s8")]),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m8n32k16.s32.type.typex.s32x{.satfinite} d:s32*8, a:b32*1, b:b32*4, c:s32*8").since("6.3 sm_72")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m8n32k16.s32.type.typex.s32x{.satfinite} d:s32*8, a:b32*1, b:b32*4, c:s32*8").since("6.3 sm_72")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".type", "s8 u8").with(".typex", "s8 u8").with(".s32x", "s32")
         .rules(&[Rule::Excludes("type=s8", "typex=u8"), Rule::Excludes("type=u8", "typex=s8")]),
-    product!("wmma.mma.sync.aligned.alayout.blayout.m32n8k16.s32.type.typex.s32x{.satfinite} d:s32*8, a:b32*4, b:b32*1, c:s32*8").since("6.3 sm_72")
+    product!("wmma.mma:.sync.aligned.alayout.blayout.m32n8k16.s32.type.typex.s32x{.satfinite} d:s32*8, a:b32*4, b:b32*1, c:s32*8").since("6.3 sm_72")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".type", "s8 u8").with(".typex", "s8 u8").with(".s32x", "s32")
         .rules(&[Rule::Excludes("type=s8", "typex=u8"), Rule::Excludes("type=u8", "typex=s8")]),
-    product!("wmma.mma.sync.aligned.row.col.m8n8k32.s32.type.typex.s32x{.satfinite} d:s32*2, a:b32*1, b:b32*1, c:s32*2").since("6.3 sm_75")
+    product!("wmma.mma:.sync.aligned.row.col.m8n8k32.s32.type.typex.s32x{.satfinite} d:s32*2, a:b32*1, b:b32*1, c:s32*2").since("6.3 sm_75")
         .with(".type", "s4 u4").with(".typex", "s4 u4").with(".s32x", "s32")
         .rules(&[Rule::Excludes("type=s4", "typex=u4"), Rule::Excludes("type=u4", "typex=s4")]),
-    product!("wmma.mma.op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1x.s32x d:s32*2, a:b32*1, b:b32*1, c:s32*2").since("6.3 sm_75")
+    product!("wmma.mma:.op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1x.s32x d:s32*2, a:b32*1, b:b32*1, c:s32*2").since("6.3 sm_75")
         .with(".op", "xor and@7.1+sm_80").with(".b1x", "b1").with(".s32x", "s32"),
     // mma: the layouts but those of the oldest shape are fixed.
     product!("mma.sync.aligned.m8n8k4.alayout.blayout.f32.f16.f16x.f16y d:f32*8, a:b32*2, b:b32*2, c:b32*4").since("6.4 sm_70")

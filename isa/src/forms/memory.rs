@@ -161,16 +161,16 @@ pub(super) const FORMS: &[Form] = &[
         .with(".sem", "relaxed release@9.3+sm_70")
         .with(".type", MMIO_TYPES)
         .accesses(&[writes("a")]),
-    store_async!("st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90"),
-    store_async!("st.async.scope{.ss}.completion_mechanism{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90")
+    store_async!("st.async:{.weak}{.ss}.completion_mechanism{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90"),
+    store_async!("st.async:.scope{.ss}.completion_mechanism{.vec}.type [a], b*v, [mbar]").since("8.1 sm_90")
         .with(".scope", "cluster"),
-    form("st.async{.mmio}.release.scope{.ss}.type [a], b").since("8.7 sm_100")
+    form("st.async:{.mmio}.release.scope{.ss}.type [a], b").since("8.7 sm_100")
         .with(".scope", "gpu sys")
         .with(".ss", "global")
         .with(".type", "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64")
         .rules(&[Rule::Needs(".mmio", ".sys")])
         .accesses(&[writes("a").ordered(Order::Release, Scope::System)]),
-    form("st.bulk{.weak}{.shared::cta} [a], size:u64, initval:imm").since("8.6 sm_100")
+    form("st.bulk:{.weak}{.shared::cta} [a], size:u64, initval:imm").since("8.6 sm_100")
         .accesses(&[writes("a").to(Space::Shared).of(Extent::Operand("size"))]),
     form("prefetch{.space}.level [a]").with(".space", "global local").with(".level", "L1 L2"),
     form("prefetch.global.level::eviction_priority [a]").since("7.4 sm_80").with(".level::eviction_priority", "L2::evict_last L2::evict_normal"),
@@ -178,11 +178,11 @@ pub(super) const FORMS: &[Form] = &[
     form("prefetchu.L1 [a]"),
     form("applypriority{.global}.L2::evict_normal [a], size:imm").since("7.4 sm_80"),
     form("discard{.global}.L2 [a], size:imm").since("7.4 sm_80").accesses(&[writes("a").of(Extent::Operand("size"))]),
-    form("createpolicy.fractional.primary{.secondary}.b64 d{, fraction:f32}").since("7.4 sm_80")
+    form("createpolicy.fractional:.primary{.secondary}.b64 d{, fraction:f32}").since("7.4 sm_80")
         .with(".primary", "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged")
         .with(".secondary", "L2::evict_first L2::evict_unchanged"),
-    form("createpolicy.range{.global}.primary{.secondary}.b64 d, [a], primary-size:u32, total-size:u32").since("7.4 sm_80")
+    form("createpolicy.range:{.global}.primary{.secondary}.b64 d, [a], primary-size:u32, total-size:u32").since("7.4 sm_80")
         .with(".primary", "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged")
         .with(".secondary", "L2::evict_first L2::evict_unchanged"),
-    form("createpolicy.cvt.L2.b64 d, access-property:b64").since("7.4 sm_80"),
+    form("createpolicy.cvt:.L2.b64 d, access-property:b64").since("7.4 sm_80"),
 ];

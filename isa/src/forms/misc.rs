@@ -13,12 +13,12 @@ pub(super) const FORMS: &[Form] = &[
     form("stackrestore.type a")
         .since("7.3 sm_52")
         .with(".type", "u32 u64"),
-    form("setmaxnreg.action.sync.aligned.u32 count:imm")
+    form("setmaxnreg.action:.sync.aligned.u32 count:imm")
         .since("8.0 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".action", "inc dec")
-        .named("setmaxnreg")
+        .called("setmaxnreg")
         .convergence(Convergence::Warp),
-    form("clusterlaunchcontrol.try_cancel.async{.space}.completion{.multicast}.b128 [a], [mbar]")
+    form("clusterlaunchcontrol.try_cancel.async:{.space}.completion{.multicast}.b128 [a], [mbar]")
         .since("8.6 sm_100")
         .with(".space", "shared::cta")
         .with(".completion", "mbarrier::complete_tx::bytes")
@@ -26,23 +26,19 @@ pub(super) const FORMS: &[Form] = &[
             ".multicast",
             "multicast::cluster::all@8.6+sm_100f,sm_110f,sm_120f",
         )
-        .named("clusterlaunchcontrol.try_cancel")
         .accesses(&[writes("a")
             .to(Space::Shared)
             .by(Proxy::Async)
             .until(Completion::Mbarrier)
             .of(Extent::Bytes(16))]),
-    form("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 d:pred, a:b128")
-        .since("8.6 sm_100")
-        .named("clusterlaunchcontrol.query_cancel"),
-    form("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 d:b32*4, a:b128")
-        .since("8.6 sm_100")
-        .named("clusterlaunchcontrol.query_cancel"),
-    form("clusterlaunchcontrol.query_cancel.get_first_ctaid::dimension.b32.b128 d:b32, a:b128")
+    form("clusterlaunchcontrol.query_cancel:.is_canceled.pred.b128 d:pred, a:b128")
+        .since("8.6 sm_100"),
+    form("clusterlaunchcontrol.query_cancel:.get_first_ctaid.v4.b32.b128 d:b32*4, a:b128")
+        .since("8.6 sm_100"),
+    form("clusterlaunchcontrol.query_cancel:.get_first_ctaid::dimension.b32.b128 d:b32, a:b128")
         .since("8.6 sm_100")
         .with(
             ".get_first_ctaid::dimension",
             "get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z",
-        )
-        .named("clusterlaunchcontrol.query_cancel"),
+        ),
 ];

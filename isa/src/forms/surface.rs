@@ -11,7 +11,7 @@ const GEOMETRY: &str = "1d 2d 3d a1d a2d";
 const CLAMP: &str = "trap clamp zero";
 
 pub(super) const FORMS: &[Form] = &[
-    form("suld.b.geom{.cop}{.vec}.dtype.clamp d:.dtype+*v, [a, c]")
+    form("suld.b:.geom{.cop}{.vec}.dtype.clamp d:.dtype+*v, [a, c]")
         .since("3.1")
         .with(".geom", GEOMETRY)
         .with(".cop", "ca cg cs cv")
@@ -20,7 +20,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".clamp", CLAMP)
         .rules(&[Rule::Excludes(".v4", ".b64")])
         .accesses(LOAD),
-    form("sust.b.geom{.cop}{.vec}.ctype.clamp [a, c], b:.ctype+*v")
+    form("sust.b:.geom{.cop}{.vec}.ctype.clamp [a, c], b:.ctype+*v")
         .since("3.1")
         .with(".geom", GEOMETRY)
         .with(".cop", "wb cg cs wt")
@@ -29,28 +29,28 @@ pub(super) const FORMS: &[Form] = &[
         .with(".clamp", CLAMP)
         .rules(&[Rule::Excludes(".v4", ".b64")])
         .accesses(STORE),
-    form("sust.p.geom.vec.ctype.clamp [a, c], b*v")
+    form("sust.p:.geom.vec.ctype.clamp [a, c], b*v")
         .since("3.1")
         .with(".geom", "1d 2d 3d a1d@4.1+sm_30 a2d@4.1+sm_30")
         .with(".vec", "v2 v4")
         .with(".ctype", "b32")
         .with(".clamp", CLAMP)
         .accesses(STORE),
-    form("sured.b.op.geom.ctype.clamp [a, c], b")
+    form("sured.b:.op.geom.ctype.clamp [a, c], b")
         .since("3.1")
         .with(".op", "add min max")
         .with(".geom", "1d 2d 3d")
         .with(".ctype", "u32 s32 u64")
         .with(".clamp", CLAMP)
         .accesses(REDUCE),
-    form("sured.b.op.geom.ctype.clamp [a, c], b")
+    form("sured.b:.op.geom.ctype.clamp [a, c], b")
         .since("3.1")
         .with(".op", "and or")
         .with(".geom", "1d 2d 3d")
         .with(".ctype", "b32")
         .with(".clamp", CLAMP)
         .accesses(REDUCE),
-    form("sured.p.op.geom.ctype.clamp [a, c], b")
+    form("sured.p:.op.geom.ctype.clamp [a, c], b")
         .since("3.1")
         .with(".op", "add min max and or")
         .with(".geom", "1d 2d 3d")

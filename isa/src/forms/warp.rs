@@ -21,7 +21,7 @@ pub(super) const FORMS: &[Form] = &[
     exchange!("shfl.sync.mode.b32 d{|p}, a, b:u32, c:u32, membermask:u32")
         .since("6.0 sm_30")
         .with(".mode", "up down bfly idx")
-        .named("shfl.sync"),
+        .called("shfl.sync"),
     form("vote.mode.pred d, !a:pred")
         .with(".mode", "all any uni")
         .convergence(Convergence::Present)
@@ -34,10 +34,10 @@ pub(super) const FORMS: &[Form] = &[
     exchange!("vote.sync.mode.pred d, !a:pred, membermask:u32")
         .since("6.0 sm_30")
         .with(".mode", "all any uni")
-        .named("vote.sync"),
+        .called("vote.sync"),
     exchange!("vote.sync.ballot.b32 d, !a:pred, membermask:u32")
         .since("6.0 sm_30")
-        .named("vote.sync"),
+        .called("vote.sync"),
     exchange!("match.any.sync.type d:b32, a, membermask:u32")
         .since("6.0 sm_70")
         .with(".type", "b32 b64"),

@@ -21,11 +21,16 @@ impl<'t> Reading<'t> {
         let modifiers: Vec<&str> = parts.collect();
         let shapes: Vec<Shape<'_>> = operands_of(operands).into_iter().map(shape).collect();
         let forms = matches(opcode, &modifiers).and_then(|found| {
-            let forms: Vec<Match> = found.filter(|found| found.fits(&shapes)).collect();
-            if forms.is_empty() {
-                return Err(Refusal::ArgumentsMismatch(opcode));
+            let found: Vec<Match> = found.collect();
+            let name = found.first().map(Match::name);
+            let forms: Vec<Match> = found
+                .into_iter()
+                .filter(|found| found.fits(&shapes))
+                .collect();
+            match name {
+                Some(name) if forms.is_empty() => Err(Refusal::ArgumentsMismatch(name)),
+                _ => Ok(forms),
             }
-            Ok(forms)
         });
         Reading { forms }
     }

@@ -216,6 +216,17 @@ pub struct ThreadAccess {
     pub performer: Performer,
 }
 
+/// The exit of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadExit {
+    /// Rank of the block in its cluster.
+    pub block: u32,
+    /// Number of the thread in its block.
+    pub thread: u32,
+    /// The instruction.
+    pub site: Site,
+}
+
 /// Who performs an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Performer {
@@ -281,6 +292,15 @@ pub enum Finding {
         /// What the value decides; `None` where the read itself is not to be made.
         decision: Option<Decision>,
     },
+    /// An access to the shared memory of another block that is not ordered before that block's exit.
+    Exit {
+        /// The access.
+        access: ThreadAccess,
+        /// The exit of the block's last thread.
+        exit: ThreadExit,
+        /// The first byte of the block's shared memory, or of the word, that was accessed.
+        offset: u32,
+    },
     /// A write to an mbarrier that has been initialised and not invalidated, by something else than its operations.
     MbarrierOverwritten {
         /// The write.
@@ -304,6 +324,7 @@ impl Finding {
         match self {
             Finding::Race { access, .. }
             | Finding::Uninitialised { access, .. }
+            | Finding::Exit { access, .. }
             | Finding::MbarrierOverwritten { access, .. } => access,
         }
     }

@@ -4,6 +4,10 @@
 //! that is made in between is ordered neither before the instruction nor after the completion, whoever makes it, since what is
 //! ordered happens in that order here, too. So it is enough to know which bytes are being written. That a copy is ordered after
 //! what was accessed before its instruction is checked there; its completion is recorded as a write by its thread.
+//!
+//! Where an mbarrier counts copies (`cp.async.mbarrier.arrive`) they are under way until some thread has found its phase over. Who has
+//! not heard of that is not ordered behind the write, which the arrival releases; only of the thread that started the copy it is not
+//! known then whether it has waited, too.
 
 use super::access::{Access, Performer, ThreadAccess};
 use super::byte_set::ByteSet;
@@ -16,6 +20,8 @@ struct Copies {
     by: ThreadAccess,
     /// The lanes whose copies are not done.
     mask: u32,
+    /// The mbarrier that counts them, if one does.
+    mbarrier: Option<u32>,
     offsets: [u32; 32],
     size: u32,
 }
@@ -82,6 +88,55 @@ impl InFlight {
     /// Lanes have started copies to where nothing is in flight.
     pub fn begin(&mut self, access: &Access<'_>, pattern: Pattern) {
         self.bytes.insert_all(access, pattern);
+        self.push(access, access.mask, None);
+    }
+
+    /// Copies of lanes are done, and mbarriers count them: they are as good as under way.
+    pub fn count(&mut self, access: &Access<'_>, mbarriers: &[u32; 32]) {
+        self.bytes.insert_all(access, Pattern::of(access));
+        let mut rest = access.mask;
+        while rest != 0 {
+            let mbarrier = mbarriers[rest.trailing_zeros() as usize];
+            let same = lanes_of(rest).filter(|&lane| mbarriers[lane as usize] == mbarrier);
+            let same = same.fold(0, |mask, lane| mask | 1 << lane);
+            self.push(access, same, Some(mbarrier));
+            rest &= !same;
+        }
+    }
+
+    /// Threads have found a phase of mbarriers over, which are at these offsets.
+    pub fn end_counted_at(&mut self, access: &Access<'_>) {
+        self.end_counted(|copies| {
+            let waited = lanes_of(access.mask)
+                .any(|lane| copies.mbarrier == Some(access.offsets[lane as usize]));
+            if waited { u32::MAX } else { 0 }
+        });
+    }
+
+    /// Lanes of a warp have waited for all of their own copies.
+    pub fn end_counted_of(&mut self, block: u32, warp: u32, mask: u32) {
+        self.end_counted(|copies| {
+            let is_own = (copies.by.block, copies.by.thread) == (block, warp * 32);
+            if is_own { mask } else { 0 }
+        });
+    }
+
+    /// Copies that mbarriers count are done, of the lanes that `waited` gives.
+    fn end_counted(&mut self, waited: impl Fn(&Copies) -> u32) {
+        let bytes = &mut self.bytes;
+        self.copies.retain_mut(|copies| {
+            if copies.mbarrier.is_some() {
+                let done = waited(copies) & copies.mask;
+                for lane in lanes_of(done) {
+                    bytes.remove(copies.offsets[lane as usize], copies.size);
+                }
+                copies.mask &= !done;
+            }
+            copies.mask != 0
+        });
+    }
+
+    fn push(&mut self, access: &Access<'_>, mask: u32, mbarrier: Option<u32>) {
         self.copies.push(Copies {
             by: ThreadAccess {
                 block: access.block,
@@ -90,7 +145,8 @@ impl InFlight {
                 class: access.class(),
                 performer: Performer::Operation,
             },
-            mask: access.mask,
+            mask,
+            mbarrier,
             offsets: *access.offsets,
             size: access.size,
         });
@@ -102,7 +158,8 @@ impl InFlight {
         self.copies.retain_mut(|copies| {
             let is_own = copies.by.block == access.block
                 && copies.by.thread == access.warp * 32
-                && copies.by.site == access.site;
+                && copies.by.site == access.site
+                && copies.mbarrier.is_none();
             if is_own && rest & copies.mask != 0 {
                 for lane in lanes_of(rest & copies.mask) {
                     // Of one instruction, a lane's copies are done in the order of their issue.

@@ -38,6 +38,8 @@
 //!   (`proxy`).
 //! * Copies by `cp.async` are of the generic proxy and most often completed by their own threads: which bytes they write is a set
 //!   (`in_flight`), and nobody may touch those between the instruction and its thread's wait.
+//! * The exit of a block is a write of all of its shared memory, which is gone then: what other blocks of the cluster have accessed there
+//!   must have been seen by some thread of the block before that thread's exit (`shared::exit`).
 //! * Two writes of the same value are let pass, as compute-sanitizer does: whoever wins, nothing changes. Where the values are
 //!   not known when the write is issued, as those of an asynchronous copy, no two are taken to be the same.
 //! * Lanes of one instruction may write different values to the same bytes: which one stays is undefined, but one of them does (CUDA
@@ -70,7 +72,7 @@ mod validity;
 
 pub use access::{
     Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, GlobalSynchronisation,
-    Performer, ProxyFence, RaceCause, Site, ThreadAccess, Values,
+    Performer, ProxyFence, RaceCause, Site, ThreadAccess, ThreadExit, Values,
 };
 pub use collision::colliding_lanes;
 pub use poison::{Decision, DecisionKind, Marks, Poison, PoisonOrigin};

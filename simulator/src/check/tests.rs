@@ -7,6 +7,7 @@ use super::*;
 mod async_copies;
 mod asynchronous;
 mod collision;
+mod exit;
 mod mbarriers;
 mod poison;
 mod scope;
@@ -71,6 +72,15 @@ impl Values for Same {
     }
     fn equal(&self, _: usize, _: usize) -> Option<bool> {
         Some(true)
+    }
+}
+
+/// The exit of a thread.
+fn exit_of(block: u32, thread: u32) -> ThreadExit {
+    ThreadExit {
+        block,
+        thread,
+        site: 99,
     }
 }
 
@@ -411,7 +421,7 @@ fn clusters_need_the_clusters_barrier() {
 fn exited_threads_are_not_waited_for() {
     let mut machine = Machine::new(1);
     assert_eq!(machine.access(0, 3, !0, WRITE, |t| t * 4), None);
-    machine.shared.exit(0, !0);
+    machine.shared.exit(exit_of(0, 0), !0, false);
     for warp in 0..3 {
         machine.shared.arrive(0, 0, warp, !0, true);
     }

@@ -74,3 +74,16 @@ pub fn cluster_ranks(mut out: PerThread<[u32]>) {
         *out = mine << 8 | theirs;
     }
 }
+
+/// Each block gets the values of the next block of its cluster, whose threads all panic between the barriers around it in block 1.
+#[kernel(launch_bounds(64, exact))]
+pub fn cluster_panic(panics: u32, mut out: PerThread<[u32]>) {
+    let own = thread::linear_in_block();
+    let (_, next) = shared!([u32; 64]).write(own).across_cluster(|arrays| {
+        assert!(panics == 0 || block::idx().0 != 1, "block 1 leaves");
+        arrays.of((cluster::rank() + 1) % cluster::blocks())[own as usize]
+    });
+    if let Some(out) = out.mine() {
+        *out = next;
+    }
+}

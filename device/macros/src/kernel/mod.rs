@@ -8,6 +8,7 @@
 mod attributes;
 mod checks;
 mod device_errors;
+mod documentation;
 mod instances;
 mod parameters;
 mod shared;
@@ -194,11 +195,14 @@ fn launcher(function: &ItemFn) -> TokenStream {
         used,
         phantom,
     } = instances::launcher_generics(function);
+    let signature = documentation::of_launcher(function);
     quote! {
         #(#documentation)*
+        #[doc = #signature]
         #[allow(non_camel_case_types, dead_code)]
         #visibility struct #name #declared { _types: #phantom }
         #(#documentation)*
+        #[doc = #signature]
         #[allow(non_snake_case, dead_code)]
         #[inline(always)]
         #visibility const fn #name #declared () -> #name #used {

@@ -87,7 +87,7 @@ impl<T: Number> Clocks<T> {
     }
 
     /// The indices of a block's threads.
-    pub(super) fn threads_of(&self, block: u32) -> std::ops::Range<usize> {
+    pub fn threads_of(&self, block: u32) -> std::ops::Range<usize> {
         let threads = self.topology.block_threads() as usize;
         let first = block as usize * threads;
         first..first + threads

@@ -105,6 +105,18 @@ impl<T: Number> Reads<T> {
         None
     }
 
+    /// One of those of which none of these observers knows.
+    pub(super) fn unseen_by_all(&self, observers: &[Observer<'_, T>]) -> Option<T> {
+        let lanes = (0..32).filter(|lane| self.mask >> lane & 1 != 0);
+        let mut threads = lanes.map(|lane| self.first.plus(lane));
+        threads.find(|&thread| {
+            !observers.iter().any(|by| match self.agent {
+                agent if agent == T::NO_AGENT => by.seen(thread, self.epoch),
+                agent => by.has_seen_done(agent, self.epoch),
+            })
+        })
+    }
+
     /// Whether they can be forgotten once `own` is remembered, which was made when of the block's accesses those below `floor`, and
     /// of its warp's those below `of_warp`, were ordered before it. Those of other blocks are all below `floor`: while there are
     /// later ones, the block's accesses go to the shadow at once.

@@ -102,6 +102,48 @@ impl<T: Number, S: Cells<Cell<T>>> Shadow<T, S> {
         });
     }
 
+    /// Finds an access by another block that no thread of a block has seen, and its cell's first byte.
+    #[cold]
+    pub fn unseen_by_block(
+        &mut self,
+        clocks: &Clocks<T>,
+        block: u32,
+        (address, bytes): (S::Address, u32),
+    ) -> Option<(EarlierAccess<T>, S::Address)> {
+        let threads = clocks.threads_of(block).map(T::new);
+        let observers: Vec<Observer<'_, T>> = threads.map(|t| clocks.observer(t)).collect();
+        let is_foreign = |thread: T| clocks.position(thread).0 != block;
+        let further = &self.further;
+        let flow = self.cells.visit(address, bytes, |at, cell| {
+            for write in [&cell.weak, &cell.strong] {
+                if write.epoch != 0
+                    && is_foreign(write.thread)
+                    && !observers.iter().any(|by| write.is_seen(by))
+                {
+                    let earlier = EarlierAccess::of_write(write, RaceCause::Unordered);
+                    return ControlFlow::Break((earlier, at));
+                }
+            }
+            for reads in std::iter::once(&cell.reads).chain(further.of(cell)) {
+                if reads.epoch != 0
+                    && is_foreign(reads.first)
+                    && let Some(thread) = reads.unseen_by_all(&observers)
+                {
+                    let earlier = EarlierAccess {
+                        thread,
+                        agent: reads.agent,
+                        site: reads.site,
+                        class: reads.class,
+                        cause: RaceCause::Unordered,
+                    };
+                    return ControlFlow::Break((earlier, at));
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        flow.break_value()
+    }
+
     /// Finds whether an asynchronous operation may use the mbarrier at an address, by its own path. Its cells are narrow enough.
     pub fn mbarrier_conflict(
         &mut self,

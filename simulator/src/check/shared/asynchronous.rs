@@ -63,6 +63,29 @@ impl SharedMemory {
         self.access(access, &())
     }
 
+    /// Copies are done, of lanes for which an mbarrier counts them (`cp.async.mbarrier.arrive`), each at the offset given with it: call it
+    /// before the arrival. Nobody may touch the bytes until a thread has waited there, not even the lanes that started the copies.
+    pub fn complete_copies_at(
+        &mut self,
+        access: &Access<'_>,
+        mbarriers: &[u32; 32],
+    ) -> Option<Finding> {
+        let found = self.complete_copies(access);
+        if found.is_none()
+            && let Some(races) = &mut self.races
+        {
+            races.in_flight.count(access, mbarriers);
+        }
+        found
+    }
+
+    /// Lanes of a warp have waited for copies of their own. That mbarriers count some of them makes no difference.
+    pub fn wait_for_copies(&mut self, block: u32, warp: u32, mask: u32) {
+        if let Some(races) = &mut self.races {
+            races.in_flight.end_counted_of(block, warp, mask);
+        }
+    }
+
     /// The finding of an asynchronous operation that reads uninitialised bytes.
     fn uninitialised_source(&self, operation: &AsyncAccess) -> Option<Finding> {
         let (offset, size) = (operation.offset, operation.bytes);

@@ -1,7 +1,7 @@
 //! The checker of one cluster's shared memory, as the engine sees it.
 
 use rustc_hash::FxHashMap;
-use warpsmith_isa::effect::{Proxy, Scope};
+use warpsmith_isa::effect::{ObjectUse, Proxy, Scope};
 
 use super::access::{
     Access, AccessClass, Finding, GlobalSynchronisation, Performer, ThreadAccess, Values,
@@ -14,6 +14,7 @@ use super::topology::Topology;
 use super::validity::Validity;
 
 mod asynchronous;
+mod exit;
 mod mbarriers;
 mod races;
 mod values;
@@ -33,6 +34,8 @@ pub struct SharedMemory {
     pending: Option<Finding>,
     /// That barrier has been.
     due: bool,
+    /// An access that is not ordered before the exit of the block whose memory it was to.
+    unordered_exit: Option<Finding>,
     /// The last access has read uninitialised bytes, and its values are followed.
     reads_uninitialised: bool,
     /// Where values come from that were uninitialised and have been stored, by their first byte.
@@ -57,6 +60,7 @@ impl SharedMemory {
             mbarriers: None,
             pending: None,
             due: false,
+            unordered_exit: None,
             reads_uninitialised: false,
             stored_poison: FxHashMap::default(),
         }
@@ -97,6 +101,7 @@ impl SharedMemory {
     /// A cluster starts.
     pub fn start(&mut self) {
         (self.pending, self.due) = (None, false);
+        self.unordered_exit = None;
         self.reads_uninitialised = false;
         self.stored_poison.clear();
         if let Some(races) = &mut self.races {
@@ -159,6 +164,9 @@ impl SharedMemory {
     /// operations happen, for an access that does not synchronise by itself.
     pub fn synchronise(&mut self, access: &Access<'_>) {
         if let Some(races) = &mut self.races {
+            if access.object == ObjectUse::Mbarrier && !access.synchronises {
+                races.in_flight.end_counted_at(access);
+            }
             let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);
             let lanes = (access.block, access.warp, access.mask);
             races.order.synchronise(lanes, locations, access.class());
@@ -254,9 +262,13 @@ impl SharedMemory {
         }
     }
 
-    /// A read of uninitialised bytes that was held back to see whether it is one side of a race: once a barrier has passed
-    /// without, or at the latest when the cluster has `ended` or failed otherwise.
+    /// What is found without an access: an access that is not ordered before a block's exit; a read of uninitialised bytes that was held
+    /// back to see whether it is one side of a race, once a barrier has passed without, or at the latest when the cluster has `ended`
+    /// or failed otherwise.
     pub fn overdue(&mut self, ended: bool) -> Option<Finding> {
+        if let Some(found) = self.unordered_exit.take() {
+            return Some(found);
+        }
         let due = std::mem::take(&mut self.due);
         if due || ended {
             self.pending.take()
@@ -269,13 +281,6 @@ impl SharedMemory {
     pub fn warp_sync(&mut self, block: u32, warp: u32, mask: u32) {
         if let Some(races) = &mut self.races {
             races.order.clocks.warp_sync(block, warp, mask);
-        }
-    }
-
-    /// Lanes leave the kernel.
-    pub fn exit(&mut self, block: u32, mask: u32) {
-        if let Some(races) = &mut self.races {
-            races.order.clocks.exit(block, mask);
         }
     }
 

@@ -231,6 +231,11 @@ impl Races {
         }
     }
 
+    /// Whether other blocks have accessed a block's memory since all of them were ordered.
+    pub fn has_foreign(&self, block: u32) -> bool {
+        self.intervals[block as usize].foreign != 0
+    }
+
     /// Enters what has been noted of a block's memory in the shadow.
     fn enter_notes(&mut self, block: u32) {
         self.intervals[block as usize].enter(&mut self.shadow);

@@ -139,3 +139,76 @@ fn copied_bytes_are_initialised_when_they_have_come() {
     assert_eq!(shared.complete_copies(&copy), None);
     assert_eq!(shared.access(&read, &()), None);
 }
+
+/// Where an mbarrier lies.
+const MBARRIER: u32 = 2048;
+
+impl Machine {
+    /// The copies are done, and the lanes arrive at the mbarrier.
+    fn arrive_for_copies(&mut self, warp: u32, mask: u32, offset: impl Fn(u32) -> u32) {
+        let offsets = std::array::from_fn(|lane| offset(warp * 32 + lane as u32));
+        let copies = access_by(warp, mask, &offsets, 4, WRITE, SITE);
+        let found = self.shared.complete_copies_at(&copies, &[MBARRIER; 32]);
+        assert_eq!(found, None);
+        let release = class(AccessKind::Atomic, Order::Release);
+        assert_eq!(self.access(0, warp, mask, release, |_| MBARRIER), None);
+    }
+
+    /// Lanes test the mbarrier, and find the phase over.
+    fn wait_at_mbarrier(&mut self, warp: u32, mask: u32) {
+        let acquire = class(AccessKind::Atomic, Order::Acquire);
+        let test = Access {
+            object: ObjectUse::Mbarrier,
+            synchronises: false,
+            ..access_by(warp, mask, &[MBARRIER; 32], 8, acquire, 41)
+        };
+        assert_eq!(self.shared.access(&test, &()), None);
+        self.shared.synchronise(&test);
+    }
+}
+
+#[test]
+fn copies_that_an_mbarrier_counts_are_under_way_until_somebody_waits_there() {
+    for reader in 0..2 {
+        for waits in [false, true] {
+            let mut machine = Machine::new(1);
+            assert_eq!(machine.begin(0, !0, word), None);
+            machine.arrive_for_copies(0, !0, word);
+            // A barrier does not help: the lanes that started them have not seen them, either.
+            machine.barrier();
+            if waits {
+                machine.wait_at_mbarrier(reader, !0);
+            }
+            let found = machine.access(0, reader, 1 << 7, READ, |_| 36);
+            assert_eq!(found.is_none(), waits);
+            if found.is_some() {
+                let (_, earlier, _) = race(found);
+                assert_eq!(
+                    (earlier.thread, earlier.performer),
+                    (9, Performer::Operation)
+                );
+            }
+        }
+    }
+}
+
+/// Others have not seen what one has.
+#[test]
+fn a_wait_at_an_mbarrier_is_its_threads_own() {
+    let mut machine = Machine::new(1);
+    assert_eq!(machine.begin(0, !0, word), None);
+    machine.arrive_for_copies(0, !0, word);
+    machine.wait_at_mbarrier(1, !0);
+    assert_eq!(machine.access(0, 1, !0, READ, |t| word(t % 32)), None);
+    race(machine.access(0, 2, 1, READ, |_| 0));
+}
+
+#[test]
+fn a_thread_may_wait_for_the_copies_that_an_mbarrier_counts() {
+    let mut machine = Machine::new(1);
+    assert_eq!(machine.begin(0, !0, word), None);
+    machine.arrive_for_copies(0, !0, word);
+    machine.shared.wait_for_copies(0, 0, 0xffff);
+    assert_eq!(machine.access(0, 0, 0xffff, READ, word), None);
+    race(machine.access(0, 0, 1 << 20, READ, word));
+}

@@ -145,18 +145,23 @@ fn as_told(
     }
 }
 
-/// Lanes of a warp have waited for copies to shared memory by an instruction.
+/// Copies to shared memory by an instruction are done, of lanes that have waited for them, or have had the mbarriers arrived at for them.
 pub(super) fn complete_copies(
     issuer: Issuer,
     cluster: &mut Cluster<'_>,
     declared: Declared,
     mask: u32,
-    pointers: &[*mut u8; LANES],
-    size: u32,
+    (pointers, size): (&[*mut u8; LANES], u32),
+    mbarriers: Option<&[*mut u8; LANES]>,
 ) -> Option<Finding> {
     let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
+    let mbarriers = mbarriers.map(|all| all.map(|pointer| cluster.shared_offset(pointer)));
     let access = as_told(issuer, declared, mask, &offsets, size);
-    cluster.checker.as_deref_mut()?.complete_copies(&access)
+    let checker = cluster.checker.as_deref_mut()?;
+    match mbarriers {
+        Some(mbarriers) => checker.complete_copies_at(&access, &mbarriers),
+        None => checker.complete_copies(&access),
+    }
 }
 
 /// The lanes of `mask`, which have accessed the objects of `size` bytes at `warp.pointers`, have found there what they synchronise
@@ -240,6 +245,13 @@ pub(crate) fn issue(
 pub(crate) fn finish(cluster: &mut Cluster<'_>, watched: Option<&Watched>) {
     if let (Some(watched), Some(checker)) = (watched, cluster.checker.as_deref_mut()) {
         checker.finish(&watched.access, watched.ticket);
+    }
+}
+
+/// The lanes of the mask have waited for copies of their own.
+pub(super) fn wait_for_copies(warp: &Warp, cluster: &mut Cluster<'_>) {
+    if let Some(checker) = cluster.checker.as_deref_mut() {
+        checker.wait_for_copies(warp.block, warp.index, warp.mask);
     }
 }
 

@@ -22,22 +22,48 @@ pub(crate) fn complete_all(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32
     Flow::Next
 }
 
-/// Completes copies (`cp.async`) of the lanes of `mask`.
+/// Completes copies (`cp.async`) of the lanes of `warp.mask`, which wait for them.
 #[inline(always)]
-pub(crate) fn complete(
+pub(crate) fn wait_for_copies(
     warp: &mut Warp,
     cluster: &mut Cluster<'_>,
-    mask: u32,
     which: Completed,
+) -> Flow {
+    if warp.watched {
+        check::wait_for_copies(warp, cluster);
+    }
+    complete(warp, cluster, warp.mask, which)
+}
+
+/// Completes copies (`cp.async`) of the lanes of `mask`.
+#[inline(always)]
+fn complete(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) -> Flow {
+    if warp.copies.is_empty() {
+        return Flow::Next;
+    }
+    complete_some(warp, cluster, mask, which, None)
+}
+
+/// Completes all copies (`cp.async`) of the lanes of `warp.mask`, for which they arrive at mbarriers: only who waits there knows of it.
+pub(crate) fn complete_at(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    mbarriers: &[*mut u8; LANES],
 ) -> Flow {
     if warp.copies.is_empty() {
         return Flow::Next;
     }
-    complete_some(warp, cluster, mask, which)
+    complete_some(warp, cluster, warp.mask, Completed::All, Some(mbarriers))
 }
 
 #[inline(never)]
-fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: Completed) -> Flow {
+fn complete_some(
+    warp: &mut Warp,
+    cluster: &mut Cluster<'_>,
+    mask: u32,
+    which: Completed,
+    mbarriers: Option<&[*mut u8; LANES]>,
+) -> Flow {
     let copies = warp.copies.take(mask, which);
     if warp.watched {
         let same = |(a, x): &(usize, AsyncCopy), (b, y): &(usize, AsyncCopy)| {
@@ -51,7 +77,9 @@ fn complete_some(warp: &mut Warp, cluster: &mut Cluster<'_>, mask: u32, which: C
                 pointers[*lane] = copy.to;
             }
             let (bytes, declared) = (first.bytes.into(), Declared::from_word(first.declared));
-            let found = complete_copies(first.issuer, cluster, declared, lanes, &pointers, bytes);
+            let ends = (&pointers, bytes);
+            let issuer = first.issuer;
+            let found = complete_copies(issuer, cluster, declared, lanes, ends, mbarriers);
             if let Some(found) = found {
                 return finding::fail(warp, cluster, &found);
             }

@@ -114,6 +114,31 @@ fn describe(
             notes.extend(decision.map(|decision| decision_note(cluster, grid, &decision)));
             (FaultKind::Uninitialised, message, notes.into())
         }
+        Finding::Exit {
+            access,
+            exit,
+            offset,
+        } => {
+            let place = shared_name(cluster, grid, access.block, exit.block, *offset);
+            let details = FaultDetails {
+                other: Some(OtherSide {
+                    what: "exit of the block".to_owned(),
+                    block: cluster.blocks[exit.block as usize].index,
+                    thread: grid.thread_index(exit.thread / 32, exit.thread % 32),
+                    frames: grid.program.site_frame(exit.site).into_iter().collect(),
+                }),
+                notes: vec![
+                    "nothing orders the access before the exit, with which the block's shared memory is gone; a cluster barrier does"
+                        .to_owned(),
+                ],
+                ..FaultDetails::default()
+            };
+            (
+                FaultKind::Race,
+                format!("race in shared memory: {access} at {place}"),
+                details,
+            )
+        }
         Finding::MbarrierOverwritten {
             access,
             object,

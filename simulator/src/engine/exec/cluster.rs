@@ -6,7 +6,7 @@ use super::bulk_copy::Transactions;
 use super::grid::Grid;
 use super::guest;
 use super::warpgroup::{self, Warpgroup};
-use crate::check::SharedMemory;
+use crate::check::{SharedMemory, ThreadExit};
 use crate::engine::memory::Aligned;
 
 /// A block.
@@ -49,8 +49,12 @@ pub(crate) struct Arrival {
 pub(crate) struct Exit {
     /// Rank of the block.
     pub block: u32,
+    /// Number of the warp in its block.
+    pub warp: u32,
     /// The lanes.
     pub mask: u32,
+    /// The instruction.
+    pub site: u32,
     /// Lanes of the warp that have arrived at the cluster's barrier, in the phase that follows.
     pub cluster_arrived: u32,
     pub cluster_phase: u64,
@@ -214,7 +218,12 @@ impl<'g> Cluster<'g> {
         let block = &mut self.blocks[exit.block as usize];
         block.live -= gone.count_ones();
         if let Some(checker) = &mut self.checker {
-            checker.exit(block.rank, gone);
+            let last = ThreadExit {
+                block: block.rank,
+                thread: exit.warp * 32 + (31 - gone.leading_zeros()),
+                site: exit.site,
+            };
+            checker.exit(last, gone, block.live == 0);
         }
         if block.live > 0 {
             for (id, barrier) in block.barriers.iter_mut().enumerate() {

@@ -313,7 +313,9 @@ impl Warp {
         }
         cluster.threads_exited(Exit {
             block: self.block,
+            warp: self.index,
             mask: gone,
+            site: Program::site(self.function, self.pc),
             cluster_arrived: self.cluster_arrived,
             cluster_phase: self.cluster_phase,
         });

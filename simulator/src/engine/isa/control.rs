@@ -245,9 +245,9 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     }
 }
 
-/// The lowering of a form that only tunes or measures a device.
+/// The lowering of a form that only tunes or measures a device. One that declares more is refused by its modifiers.
 pub(super) fn nothing(form: &FormReader<'_>) -> Lowering {
-    form.ignore_all();
+    form.ignore_tuning();
     Lowering::new(|cx, _| {
         cx.emit(scalar::<Nothing>(), ());
         Ok(())

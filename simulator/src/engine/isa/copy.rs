@@ -8,7 +8,7 @@ use super::bulk;
 use super::family::Family;
 use super::groups::{Commit, LaneQueue, groups_to_keep};
 use super::mbarrier::{self, ArrivalCount};
-use crate::engine::access::completion::complete;
+use crate::engine::access::completion::{complete_at, wait_for_copies};
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
@@ -140,7 +140,7 @@ impl Op for WaitGroup {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        complete(warp, cluster, warp.mask, Completed::AllButGroups(o.keep))
+        wait_for_copies(warp, cluster, Completed::AllButGroups(o.keep))
     }
 }
 
@@ -152,7 +152,7 @@ impl Op for WaitAll {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
-        complete(warp, cluster, warp.mask, Completed::All)
+        wait_for_copies(warp, cluster, Completed::All)
     }
 }
 
@@ -164,14 +164,11 @@ impl Op for Arrive {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        if complete(warp, cluster, warp.mask, Completed::All) == Flow::Fault {
-            return Flow::Fault;
-        }
         let count = match o.counted {
             0 => ArrivalCount::Added,
             _ => ArrivalCount::Expected,
         };
-        // The copies are done, so this is the time of the arrival.
+        // The copies are done with the instruction, so this is the time of the arrival.
         let mut barrier = o.barrier;
         barrier.access = Declared::of(barrier).completed().word();
         access::<L>(
@@ -180,8 +177,11 @@ impl Op for Arrive {
             barrier,
             8,
             Stored::Unknown,
-            |warp, _, bytes| {
+            |warp, cluster, bytes| {
                 let pointers = bytes.pointers(warp, 8);
+                if complete_at(warp, cluster, &pointers) == Flow::Fault {
+                    return Flow::Fault;
+                }
                 for lane in lanes_of(warp.mask) {
                     // SAFETY: the access path found these 8 bytes for the lanes of the mask.
                     let flow =

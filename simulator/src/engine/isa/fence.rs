@@ -96,8 +96,15 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     } else {
         scalar::<Fence<true>>()
     };
-    // The order is the strongest, whatever the form says.
-    form.ignore_all();
+    // Of a proxy; and what restricts the order to some memory: all is ordered.
+    form.has("proxy");
+    form.ignore(&[
+        "proxykind",
+        "to_proxy::from_proxy",
+        "space",
+        "sync_restrict::shared::cluster",
+        "sync_restrict::shared::cta",
+    ]);
     Some(Lowering::new(move |cx, _| {
         cx.emit(op, ());
         Ok(())

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use warpsmith_isa::effect::{AccessKind, Effect, Space};
 
-use super::addresses::declared;
+use super::addresses::{address, declared};
 use super::async_store;
 use super::control::nothing;
 use super::elements::{Narrow, Widen, pick_load, pick_store, register_width, value_type};
@@ -13,13 +13,14 @@ use super::parameters;
 use super::vector_memory::{LoadVector, LoadVectorOperands, StoreVector, StoreVectorOperands};
 use crate::engine::access::bytes::Bytes;
 use crate::engine::access::declared::Declared;
-use crate::engine::access::path::{access, access_global};
+use crate::engine::access::locate::Extent;
+use crate::engine::access::path::{access, access_global, access_range};
 use crate::engine::access::values::{self, Stored};
 use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::{self, GuestWord};
 use crate::engine::exec::level::Level;
-use crate::engine::exec::op::{Code, Op, vector};
+use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{Address, FULL, LANES, Value, lanes_of, operands};
 use crate::engine::exec::operand::{Read, Write};
 use crate::engine::exec::warp::{Flow, Warp};
@@ -46,6 +47,7 @@ pub(super) const FAMILY: Family = Family {
 
 operands! {
     pub(crate) struct LoadOperands<R: Value> { d: Write<R>, from: Address }
+    pub(crate) struct DiscardOperands { at: Address }
     pub(crate) struct StoreOperands<R: Value> { to: Address, value: Read<R> }
 }
 
@@ -200,7 +202,8 @@ impl Elements {
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
     let (registers, address) = match form.opcode() {
-        "prefetch" | "prefetchu" | "applypriority" | "discard" => return Some(nothing(form)),
+        "prefetch" | "prefetchu" | "applypriority" => return Some(nothing(form)),
+        "discard" => return Some(discard(form)),
         "st" => (1, 0),
         _ => (0, 1),
     };
@@ -223,6 +226,37 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         effect: form.effect(address),
     };
     Some(Lowering::new(move |cx, inst| moved.lower(cx, inst)))
+}
+
+/// The bytes that `discard` takes, from a multiple of as many.
+const DISCARDED: u32 = 128;
+
+/// `discard`: the bytes keep their values, which is one of the things that may become of them.
+struct Discard;
+
+impl Op for Discard {
+    type Operands = DiscardOperands;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let extent = Extent::value(DISCARDED);
+        for lane in lanes_of(warp.mask) {
+            if let Err(failed) = access_range(warp, cluster, o.at, lane, extent) {
+                return failed;
+            }
+        }
+        Flow::Next
+    }
+}
+
+fn discard(form: &FormReader<'_>) -> Lowering {
+    form.has("L2");
+    let effect = form.effect(0);
+    Lowering::new(move |cx, inst| {
+        let at = address(cx, &inst.operands[0], effect)?;
+        cx.emit(scalar::<Discard>(), DiscardOperands { at });
+        Ok(())
+    })
 }
 
 /// What the modifiers of a load or store say.

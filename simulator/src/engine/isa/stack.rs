@@ -115,7 +115,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     match form.opcode() {
         // A policy is a hint for caches: any value will do.
         "createpolicy" => {
-            form.ignore_all();
+            form.ignore_tuning();
             let code = moves::code(Width::W64)?;
             Some(Lowering::new(move |cx, inst| {
                 let d = cx.dst(&inst.operands[0], Width::W64)?;

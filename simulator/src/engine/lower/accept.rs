@@ -60,7 +60,7 @@ fn wrong_operands(
     misfit: Misfit,
     form: &Match,
 ) -> Error {
-    let words = Refusal::ArgumentsMismatch(form.form.instruction());
+    let words = Refusal::ArgumentsMismatch(form.name());
     match misfit {
         Misfit::Count { least, most } => {
             let range = if least == most {
@@ -81,7 +81,7 @@ fn wrong_operands(
             if operand.role == Role::Destination
                 && matches!(shapes[number], Shape::Integer | Shape::Float)
             {
-                let words = Refusal::ResultRequired(form.form.instruction());
+                let words = Refusal::ResultRequired(form.name());
                 return Error::new(at, words.to_string());
             }
             Error::new(

@@ -97,13 +97,21 @@ impl<'f> FormReader<'f> {
         }
     }
 
-    /// Reads all modifiers, none of which changes anything of what is computed.
-    pub fn ignore_all(&self) {
-        self.read.set(u32::MAX);
+    /// Reads all modifiers of a form that declares no access to memory and no fence: it tunes or measures a device, and none of its
+    /// modifiers changes what is computed. Of another form it reads nothing.
+    pub fn ignore_tuning(&self) {
+        if self.form.effects().next().is_none() && self.form.fence().is_none() {
+            self.read.set(u32::MAX);
+        }
     }
 
-    /// What the instruction orders, if it is a fence; its modifiers still have to be read.
+    /// Reads what the instruction orders, if it is a fence.
     pub fn fence(&self) -> Option<Fence> {
+        for (number, (_, word)) in self.form.slots().enumerate() {
+            if self.form.is_in_fence(word) {
+                self.mark(number);
+            }
+        }
         self.form.fence()
     }
 
@@ -190,5 +198,25 @@ mod tests {
         assert_eq!(reader.unread(), Some("v2"));
         let form = self::form("isspacep", &["global"]);
         assert!(!form.is_in_effects("global"));
+    }
+
+    #[test]
+    fn what_is_declared_is_not_ignored_as_tuning() {
+        for (opcode, modifiers, unread) in [
+            ("prefetch", &["global", "L2"][..], None),
+            ("setmaxnreg", &["inc", "sync", "aligned", "u32"], None),
+            // It writes, and it orders.
+            ("discard", &["global", "L2"], Some("global")),
+            ("fence", &["acq_rel", "gpu"], Some("acq_rel")),
+        ] {
+            let form = form(opcode, modifiers);
+            let reader = FormReader::new(&form);
+            reader.ignore_tuning();
+            assert_eq!(reader.unread(), unread, "{opcode}");
+        }
+        let form = form("fence", &["proxy", "async", "global"]);
+        let reader = FormReader::new(&form);
+        assert!(reader.fence().is_some());
+        assert_eq!(reader.unread(), Some("proxy"));
     }
 }

@@ -5,14 +5,19 @@ use warpsmith_isa::Refusal;
 use warpsmith_isa::phrases::PHRASES;
 
 use super::cells::Cell;
+use super::known::{KNOWN, Known};
 use super::verdicts::Verdicts;
 
-/// The least share of the refusals that must have ptxas's very words, in percent.
-const LEAST_SAME_WORDS: f64 = 99.5;
-
 /// Where the tables and ptxas agree, and where not.
-#[derive(Default)]
 pub struct Comparison {
+    /// The least share of the refusals that must have ptxas's very words, in percent.
+    least_same_words: f64,
+    /// The differences that are known.
+    known: &'static [Known],
+    /// Of each, how many verdicts differ as it says.
+    found: Vec<usize>,
+    /// Whether all of the names of needs and all known differences must be met.
+    complete: bool,
     agree: usize,
     /// Instructions whose verdicts differ: how often, and an example.
     differ: BTreeMap<String, (usize, String)>,
@@ -24,6 +29,33 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// A comparison of instructions that exist.
+    pub fn of_instructions() -> Comparison {
+        Comparison::new(99.5, &[])
+    }
+
+    /// A comparison of instructions with a fault.
+    pub fn of_faults(all: bool) -> Comparison {
+        Comparison {
+            complete: all,
+            ..Comparison::new(93.0, KNOWN)
+        }
+    }
+
+    fn new(least_same_words: f64, known: &'static [Known]) -> Comparison {
+        Comparison {
+            least_same_words,
+            known,
+            found: vec![0; known.len()],
+            complete: true,
+            agree: 0,
+            differ: BTreeMap::new(),
+            refused: 0,
+            other_words: BTreeMap::new(),
+            named: BTreeSet::new(),
+        }
+    }
+
     /// Compares the verdicts on these statements with those of the tables.
     ///
     /// The tables give one reason for a refusal, of several needs the one that asks for the most. ptxas says a sentence for
@@ -40,6 +72,11 @@ impl Comparison {
                 let ours = refusal(index, *cell);
                 let theirs = refusals.get(&index);
                 if ours.is_none() != theirs.is_none() {
+                    let is_it = |known: &Known| known.is(statement, theirs.is_some());
+                    if let Some(number) = self.known.iter().position(is_it) {
+                        self.found[number] += 1;
+                        continue;
+                    }
                     let said = match (theirs, &ours) {
                         (Some(sentences), _) => format!(
                             "ptxas refuses it for {target}, version {version}: {}",
@@ -95,17 +132,33 @@ impl Comparison {
         for (statement, (count, said)) in &self.differ {
             println!("{statement}\n    {said} ({count} verdicts differ)");
         }
-        for (statement, (count, said)) in &self.other_words {
+        // Of faults there are many.
+        let shown = if self.known.is_empty() {
+            usize::MAX
+        } else {
+            20
+        };
+        for (statement, (count, said)) in self.other_words.iter().take(shown) {
             println!("{statement}\n    in other words {count} times: {said}");
         }
         let unused = (0..PHRASES.len()).filter(|row| !self.named.contains(row));
-        let unused: Vec<usize> = if self.refused == 0 {
-            Vec::new()
-        } else {
-            unused.collect()
+        let mut unused: Vec<String> = match self.known {
+            [] => unused
+                .map(|row| format!("no refusal is named by {:?}", PHRASES[row]))
+                .collect(),
+            _ => Vec::new(),
         };
-        for &row in &unused {
-            println!("no refusal is named by {:?}", PHRASES[row]);
+        for (known, &found) in self.known.iter().zip(&self.found) {
+            match found {
+                0 if self.complete => {
+                    unused.push(format!("no verdict differs as it is known: {known}"))
+                }
+                0 => {}
+                _ => println!("{found} verdicts differ as it is known: {known}"),
+            }
+        }
+        for line in &unused {
+            println!("{line}");
         }
         println!(
             "{} of {} verdicts agree; {} instructions differ",
@@ -118,11 +171,12 @@ impl Comparison {
             let other: usize = self.other_words.values().map(|(count, _)| count).sum();
             let same = self.refused - other;
             let share = same as f64 * 100.0 / self.refused as f64;
-            alike = share >= LEAST_SAME_WORDS;
+            alike = share >= self.least_same_words;
             println!(
-                "{same} of {} refusals have ptxas's very words: {share:.2} %, at least {LEAST_SAME_WORDS} % are required; \
+                "{same} of {} refusals have ptxas's very words: {share:.2} %, at least {} % are required; \
                  {} instructions have others",
                 self.refused,
+                self.least_same_words,
                 self.other_words.len()
             );
         }

@@ -1,7 +1,9 @@
-//! `cargo xtask bench build`: the builder's four times, each beside its goal.
+//! `cargo xtask bench build`: the builder's times, each beside its goal: of a small project, and of one with sixty kernels.
 //!
 //! The cache is a fresh temporary folder, so the first build has everything to do; the source of `core` alone is taken from
 //! where it is, since fetching it measures the network.
+
+mod sixty;
 
 use crate::{environment, progress::Step, workspace};
 use anyhow::{Context, Result};
@@ -43,8 +45,10 @@ pub fn run() -> Result<ExitCode> {
     let cache = work.path().join("cache");
     let toolchain = Toolchain::find()?;
     share_core_source(&toolchain, &cache)?;
-    let first = project(work.path(), "first")?;
-    let second = project(work.path(), "second")?;
+    let small = [("src/lib.rs".to_owned(), KERNELS.to_owned())];
+    let first = project(work.path(), "first", &small)?;
+    let second = project(work.path(), "second", &small)?;
+    let sixty = project(work.path(), "sixty", &sixty::files())?;
 
     let step = Step::begin("building");
     let mut rows = Vec::new();
@@ -59,6 +63,22 @@ pub fn run() -> Result<ExitCode> {
     fs::write(&file, KERNELS.replace("a * x", "a * x + 1.0"))?;
     measure("after an edit in one kernel", 2.0, &first)?;
     measure("nothing changed", 0.3, &first)?;
+    measure("60 kernels, one heavy: the first", 15.0, &sixty)?;
+    let edit = |from: &str, to: &str| -> Result<()> {
+        let file = sixty.join(sixty::EDITED);
+        let text = fs::read_to_string(&file)?;
+        anyhow::ensure!(text.contains(from), "{} has no `{from}`", file.display());
+        fs::write(&file, text.replacen(from, to, 1))?;
+        Ok(())
+    };
+    edit(sixty::FACTOR, "let factor = 5;")?;
+    measure("60 kernels: after an edit in one", 1.5, &sixty)?;
+    edit("let factor = 5;", "\n    let factor = 7;")?;
+    measure("60 kernels: after an edit that moves lines", 1.5, &sixty)?;
+    edit(sixty::COMMENT, "// The thread's own element.")?;
+    measure("60 kernels: after another comment", 0.5, &sixty)?;
+    edit("\n/// ", "\n// One more line.\n/// ")?;
+    measure("60 kernels: after a line of comment more", 1.5, &sixty)?;
     drop(step);
 
     let mut table = Table::new();
@@ -100,11 +120,13 @@ fn share_core_source(toolchain: &Toolchain, cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A kernel crate that depends on the device library.
-fn project(work: &Path, name: &str) -> Result<PathBuf> {
+/// A kernel crate of these files that depends on the device library.
+fn project(work: &Path, name: &str, files: &[(String, String)]) -> Result<PathBuf> {
     let folder = work.join(name);
     fs::create_dir_all(folder.join("src"))?;
-    fs::write(folder.join("src/lib.rs"), KERNELS)?;
+    for (path, text) in files {
+        fs::write(folder.join(path), text)?;
+    }
     let device = workspace::root().join("device");
     fs::write(
         folder.join("Cargo.toml"),

@@ -1,0 +1,139 @@
+//! Optimises one unit and translates it to PTX.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::items::Items;
+use crate::error::BuildError;
+use crate::linker::call_chains::CallChains;
+use crate::linker::untranslatable::Optimised;
+use crate::linker::{LinkJob, atomics, copies, dump, float, launch_parameters, lines, panics};
+use crate::linker::{replaced, spaces};
+use crate::llvm::{self, Context, Module, TargetMachine, guarded};
+
+/// What all units of a module are compiled with.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub job: Arc<LinkJob>,
+    /// The code generator's features: the PTX version.
+    pub features: String,
+    /// Whether the PTX version has chains of inlined calls.
+    pub has_chains: bool,
+    /// Whether functions that are called through pointers take the parameters of the launch.
+    pub pointers_take_launch: bool,
+}
+
+/// A unit's PTX, as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Compiled {
+    pub ptx: Items,
+    /// What lines in the PTX mean, if they are numbers of chains.
+    pub chains: Option<CallChains>,
+    /// The kernels that take the parameters of the launch.
+    pub take_launch: Vec<String>,
+}
+
+/// Why a unit was not compiled.
+pub(super) enum Failure {
+    /// The builder knows what is wrong.
+    Known(BuildError),
+    /// LLVM cannot translate what is left in the module; it says why.
+    Untranslatable {
+        reason: String,
+        optimised: Option<Box<Optimised>>,
+    },
+}
+
+/// Compiles the text of a unit.
+pub(super) fn compile(
+    common: &Arc<Common>,
+    name: &str,
+    text: Arc<String>,
+) -> Result<Compiled, Failure> {
+    let optimised = Arc::new(Mutex::new(None));
+    let compiled = guarded::run({
+        let (common, optimised, name) = (common.clone(), optimised.clone(), name.to_owned());
+        move || compile_here(&common, &name, &text, &optimised)
+    });
+    match compiled {
+        Ok(Ok(Ok(compiled))) => Ok(compiled),
+        Ok(Err(error)) => Err(Failure::Known(error)),
+        Ok(Ok(Err(reason))) | Err(reason) => Err(Failure::Untranslatable {
+            reason,
+            optimised: optimised
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take()
+                .map(Box::new),
+        }),
+    }
+}
+
+/// The same on this thread, with LLVM's reason if it cannot translate the module that is left in `kept`.
+fn compile_here(
+    common: &Common,
+    name: &str,
+    text: &str,
+    kept: &Mutex<Option<Optimised>>,
+) -> Result<Result<Compiled, String>, BuildError> {
+    let job = &common.job;
+    let context = Context::new(llvm::load(&job.llvm)?);
+    let module = Module::parse_text(&context, text, name)
+        .map_err(|e| format!("internal error: the linker wrote a broken unit `{name}`: {e}"))?;
+    let machine = TargetMachine::new(&context, job.arch.name(), &common.features)?;
+
+    let literal_handler = panics::keep_literal_handler(&module);
+    let replacements = replaced::keep_functions(&module);
+    module.run_passes(THREAD_JUMPS, None)?;
+    panics::redirect_literals(&module);
+    replaced::replace(&module);
+    for kept in literal_handler.into_iter().chain(replacements) {
+        kept.internalise();
+    }
+    // Not before: it takes away declarations, too, of what only now is used.
+    module.run_passes("globaldce", None)?;
+    module.run_passes(PIPELINE, Some(&machine))?;
+
+    // What must not disturb them.
+    let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
+    copies::widen(&module);
+    atomics::restore(&module);
+    module.run_passes(EXPAND_ATOMICS, Some(&machine))?;
+    atomics::restore(&module);
+    spaces::resolve(&module)?;
+    float::apply(&module, job.float);
+    let chains = if common.has_chains {
+        Some(lines::number(&module, &job.foreign))
+    } else {
+        lines::flatten(&module, &job.foreign);
+        None
+    };
+    dump(&module, &format!("after-{}", name.replace(' ', "-")));
+    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Optimised {
+        bitcode: module.to_bitcode(),
+        features: common.features.clone(),
+        chains: chains.clone(),
+    });
+    let mut take_launch: Vec<String> = take_launch.into_iter().collect();
+    take_launch.sort();
+    Ok(module.emit(&machine).map(|ptx| Compiled {
+        ptx: Items::parse(&ptx),
+        chains,
+        take_launch,
+    }))
+}
+
+/// Inlines, and threads jumps through what is known on the way: without it a plain `for i in 0..16` keeps the
+/// `Option` that its iterator returns, its trip count stays unknown and it is never unrolled. LLVM skips jump
+/// threading for GPUs, so this runs without the target machine (and leaves convergent code alone all the same).
+/// MIR has a pass for it, too, but that one duplicates barriers and is off.
+const THREAD_JUMPS: &str = "cgscc(devirt<4>(inline,function(sroa<modify-cfg>,early-cse<memssa>,jump-threading,\
+    correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>)))";
+
+/// LLVM's ordinary pipeline; then address spaces are inferred once more, for what the linker does after it.
+const PIPELINE: &str = "default<O3>,function(infer-address-spaces)";
+
+/// Makes wide atomics of the narrow ones that are left. LLVM 23 needs an analysis for it, and gives those with an order fences
+/// instead, which is why the ones that have an instruction come first.
+const EXPAND_ATOMICS: &str = "require<libcall-lowering-info>,function(atomic-expand)";

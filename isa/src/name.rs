@@ -1,0 +1,119 @@
+//! An instruction's name as ptxas reads it: its opcode and the modifiers that belong to it, as in `cp.async.bulk.tensor`.
+
+use crate::form::Form;
+use crate::index::forms_of;
+use crate::words::{LISTS, is_meaningless, is_repeatable, list_of};
+use core::fmt;
+
+/// The most modifiers of a name.
+const MAX_NAME: usize = 4;
+/// The most modifiers that are told apart.
+pub(crate) const MAX_MODIFIERS: usize = 32;
+
+/// An instruction's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name<'t> {
+    opcode: &'t str,
+    /// The modifiers; empty: none.
+    words: [&'t str; MAX_NAME],
+}
+
+impl<'t> Name<'t> {
+    /// That of an opcode and the first of an instruction's modifiers.
+    pub(crate) fn new(opcode: &'t str, modifiers: &[&'t str]) -> Name<'t> {
+        let mut words = [""; MAX_NAME];
+        for (word, modifier) in words.iter_mut().zip(modifiers) {
+            *word = modifier;
+        }
+        Name { opcode, words }
+    }
+
+    /// Whether this is the name.
+    pub(crate) fn is(&self, text: &str) -> bool {
+        let mut parts = text.split('.');
+        let words = self.words.iter().take_while(|word| !word.is_empty());
+        parts.next() == Some(self.opcode) && words.copied().eq(parts)
+    }
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.opcode)?;
+        for word in self.words.iter().take_while(|word| !word.is_empty()) {
+            // `tcgen05.wait::ld` is called `tcgen05.wait`.
+            let word = word.split_once("::").map_or(*word, |(word, _)| word);
+            write!(f, ".{word}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The modifiers of an instruction, told apart.
+pub(crate) struct Modifiers<'t, 'm> {
+    /// All of them.
+    pub words: &'m [&'t str],
+    /// How many belong to the name.
+    pub in_name: usize,
+    /// A bit for each that is passed over.
+    pub passed_over: u32,
+    /// Of each, the list whose order counts; 0: none.
+    lists: [u8; MAX_MODIFIERS],
+}
+
+impl<'t, 'm> Modifiers<'t, 'm> {
+    /// Those of an instruction with this opcode, at most [`MAX_MODIFIERS`]; `None` if no instruction has such a name.
+    pub fn read(opcode: &str, words: &'m [&'t str]) -> Option<Modifiers<'t, 'm>> {
+        let in_name = forms_of(opcode)
+            .filter_map(|form| name_length(form, words))
+            .max()?;
+        let mut modifiers = Modifiers {
+            words,
+            in_name,
+            passed_over: 0,
+            lists: [0; MAX_MODIFIERS],
+        };
+        let name = Name::new(opcode, &words[..in_name]);
+        for (number, word) in words.iter().enumerate().skip(in_name) {
+            modifiers.lists[number] = list_of(word);
+            let repeated = words[..number].contains(word);
+            let passed_over = if repeated {
+                is_repeatable(word)
+            } else {
+                is_meaningless(name, word)
+                    && !modifiers.forms(opcode).any(|form| has_word(form, word))
+            };
+            modifiers.passed_over |= u32::from(passed_over) << number;
+        }
+        Some(modifiers)
+    }
+
+    /// The forms with this name.
+    pub fn forms(&self, opcode: &str) -> impl Iterator<Item = &'static Form> + Clone + use<'t, 'm> {
+        let (words, in_name) = (self.words, self.in_name);
+        forms_of(opcode).filter(move |form| name_length(form, words) == Some(in_name))
+    }
+
+    /// The list of the modifier of this number.
+    pub fn list(&self, number: usize) -> usize {
+        usize::from(self.lists[number]) % LISTS
+    }
+}
+
+/// How many of the modifiers belong to the name that a form has; `None` if they begin differently.
+fn name_length(form: &Form, words: &[&str]) -> Option<usize> {
+    let mut length = 0;
+    for slot in form.name_slots() {
+        match words.get(length) {
+            Some(word) if slot.find(word).is_some() => length += 1,
+            _ if slot.optional => {}
+            _ => return None,
+        }
+    }
+    Some(length)
+}
+
+/// Whether a form takes a modifier outside of its name.
+pub(crate) fn has_word(form: &Form, word: &str) -> bool {
+    let slots = &form.slots()[form.name_slots().len()..];
+    slots.iter().any(|slot| slot.find(word).is_some())
+}
