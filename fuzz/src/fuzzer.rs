@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use crate::folders;
 use crate::isolated::{self, Ending};
 use crate::kind::Kind;
+use crate::reduction;
 use crate::report::Line;
 
 /// So many cases of a run are kept at most: one defect shows in many.
@@ -55,10 +56,12 @@ pub fn run(
             let file = match &failure.file {
                 Some(file) if kept < MOST_KEPT => {
                     kept += 1;
+                    if kind.reducible {
+                        reduction::reduce(file, |case| fails(kind, case))?;
+                    }
                     Some(keep(kind, file)?)
                 }
-                Some(_) => None,
-                None => None,
+                _ => None,
             };
             let failure = Failure { file, why };
             said(&failure);
@@ -68,6 +71,15 @@ pub fn run(
         longest = longest.max(began.elapsed());
     }
     Ok(outcome)
+}
+
+/// Whether a case fails. One that cannot be tried, for example since it is no program, does not.
+fn fails(kind: &Kind, case: &Path) -> Result<bool> {
+    let outcome = replay(kind, &[case.to_path_buf()])?;
+    Ok(outcome
+        .failures
+        .iter()
+        .any(|failure| failure.file.is_some()))
 }
 
 /// Tries cases again, all in one process.

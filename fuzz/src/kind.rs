@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::isolated::Limits;
-use crate::programs;
 use crate::report::Report;
+use crate::{api, host, mutants, programs, ptx};
 
 /// A kind of fuzzing. Its rounds and its cases run in processes of their own.
 pub struct Kind {
@@ -21,6 +21,8 @@ pub struct Kind {
     pub limits: Limits,
     /// What the processes of it have in their environment.
     pub environment: &'static [(&'static str, &'static str)],
+    /// Whether a case without some of its lines may be one, too.
+    pub reducible: bool,
     /// Tries random cases, the same for the same seed.
     pub round: fn(u64, &mut Report) -> Result<()>,
     /// Tries the cases of files.
@@ -28,7 +30,14 @@ pub struct Kind {
 }
 
 /// All of them.
-pub const KINDS: &[Kind] = &[programs::SCALAR];
+pub const KINDS: &[Kind] = &[
+    programs::SCALAR,
+    programs::WARP,
+    ptx::PTX,
+    api::API,
+    host::HOST,
+    mutants::MUTANTS,
+];
 
 /// The kind of this name.
 pub fn find(name: &str) -> Option<&'static Kind> {

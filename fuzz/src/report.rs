@@ -49,8 +49,8 @@ impl Line<'_> {
             Line::Count(unit, count) => format!("@count {unit}{SEPARATOR}{count}"),
         };
         let mut out = std::io::stdout().lock();
-        // The reader is gone only if this process is to end, too.
-        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+        // What a kernel prints may have left a line open. The reader is gone only if this process is to end, too.
+        let _ = writeln!(out, "\n{text}").and_then(|()| out.flush());
     }
 }
 

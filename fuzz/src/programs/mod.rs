@@ -5,6 +5,7 @@ mod project;
 mod replay;
 mod scalar;
 mod types;
+mod warp;
 
 use std::time::Duration;
 
@@ -30,6 +31,19 @@ pub const SCALAR: Kind = Kind {
     usual: Duration::from_secs(25),
     limits: LIMITS,
     environment: ENVIRONMENT,
+    reducible: true,
     round: scalar::round,
     replay: scalar::replay,
+};
+
+/// Programs of warps.
+pub const WARP: Kind = Kind {
+    name: "warp",
+    summary: "programs of warps, on the device and on the host with threads as lanes",
+    usual: Duration::from_secs(25),
+    limits: LIMITS,
+    environment: ENVIRONMENT,
+    reducible: true,
+    round: warp::round,
+    replay: warp::replay,
 };

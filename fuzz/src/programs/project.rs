@@ -20,6 +20,8 @@ pub struct Template {
     pub kind: &'static str,
     /// Modules that the programs use, on device and host: name and text.
     pub modules: &'static [(&'static str, &'static str)],
+    /// Modules for the device alone.
+    pub device_modules: &'static [(&'static str, &'static str)],
     /// The host library, which knows the programs as `PROGRAMS`.
     pub oracle: &'static str,
     /// The type of the host's entries in `PROGRAMS`.
@@ -131,6 +133,11 @@ fn write(template: &Template, folder: &Path, programs: &[String]) -> Result<()> 
         put(&format!("src/{name}.rs"), text)?;
         let _ = writeln!(modules, "pub mod {name};");
     }
+    let mut device_modules = String::new();
+    for (name, text) in template.device_modules {
+        put(&format!("src/{name}.rs"), text)?;
+        let _ = writeln!(device_modules, "mod {name};");
+    }
     let mut kernels = String::new();
     let mut table = format!("pub const PROGRAMS: &[{}] = &[", template.entry);
     for (number, text) in programs.iter().enumerate() {
@@ -148,7 +155,9 @@ fn write(template: &Template, folder: &Path, programs: &[String]) -> Result<()> 
         "#![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)]\n";
     put(
         "src/lib.rs",
-        &format!("#![no_std]\n{allowed}{modules}use warpsmith_device::prelude::*;\n{kernels}"),
+        &format!(
+            "#![no_std]\n{allowed}{modules}{device_modules}use warpsmith_device::prelude::*;\n{kernels}"
+        ),
     )?;
     let oracle = template.oracle;
     put(

@@ -45,7 +45,7 @@ pub struct Global {
     pub visible: bool,
     /// The address that it was placed at.
     pub address: u64,
-    /// Its initial contents (`size` bytes), to be written to `address` by the caller of [`Module::load`].
+    /// What its initial contents begin with, to be written to `address` by the caller of [`Module::load`]; the rest is zero.
     pub image: Vec<u8>,
 }
 

@@ -14,6 +14,7 @@ use crate::programs::project::{Built, Template, kernel_name};
 pub(super) const TEMPLATE: Template = Template {
     kind: "scalar",
     modules: &[("support", include_str!("../../../templates/support.rs"))],
+    device_modules: &[],
     oracle: include_str!("../../../templates/scalar_oracle.rs"),
     entry: "fn(&[u64; 6]) -> u64",
     kernel: "
@@ -61,6 +62,8 @@ pub(super) struct Difference {
     pub inputs: Vec<usize>,
     /// How, in words.
     pub why: String,
+    /// A fault has ended the context: nothing else can be run in this process.
+    pub lost: bool,
 }
 
 fn on_host(built: &Built, program: usize, input: &Input) -> Result<Answer> {
@@ -118,6 +121,7 @@ pub(super) fn compare(
             return Ok(Some(Difference {
                 inputs: Vec::new(),
                 why: format!("the launch fails: {error}"),
+                lost: true,
             }));
         }
     };
@@ -145,6 +149,7 @@ pub(super) fn compare(
                 expected[first]
             ),
             inputs: differing,
+            lost: false,
         }));
     }
     Ok(difference_of_panics(&expected, panic.as_deref()))
@@ -191,6 +196,7 @@ fn difference_of_panics(expected: &[Answer], told: Option<&KernelPanic>) -> Opti
     Some(Difference {
         inputs: vec![number],
         why,
+        lost: false,
     })
 }
 

@@ -7,12 +7,12 @@ use warpsmith_builder::Arch;
 use warpsmith_host::prelude::*;
 use warpsmith_testkit::Random;
 
-use super::compare::{Difference, Input, TEMPLATE, compare};
+use super::compare::{Input, TEMPLATE, compare};
 use super::{INPUTS, program};
 use crate::choose::Choose;
 use crate::programs::case::Case;
 use crate::programs::project::{BuildFailure, Settings, build};
-use crate::programs::replay::groups;
+use crate::programs::replay::{alone, groups};
 use crate::report::Report;
 
 /// Programs of a project.
@@ -47,7 +47,7 @@ pub fn round(seed: u64, report: &mut Report) -> Result<()> {
     let built = match build(&TEMPLATE, "round", &programs, settings) {
         Ok(built) => built,
         Err(BuildFailure::Device(_)) => {
-            let failing = alone(&programs, settings)?;
+            let failing = alone(&TEMPLATE, &programs, settings)?;
             for (program, why) in failing {
                 let text = case(program, &all[..1]).text(&format!("seed {seed}: {why}"));
                 let file = report.write(&program.to_string(), "rs", text.as_bytes())?;
@@ -59,44 +59,43 @@ pub fn round(seed: u64, report: &mut Report) -> Result<()> {
     };
     let gpu = Gpu::open_default()?;
     let module = gpu.load(&built.ptx)?;
+    let mut tried = 0;
     for program in 0..PROGRAMS {
         let name = program.to_string();
         let file = report.write(&name, "rs", case(program, &all).text("").as_bytes())?;
         report.trying(&file);
-        if let Some(Difference { inputs, why }) = compare(
-            &gpu,
-            &module,
-            &built,
-            program,
-            &inputs_of(&case(program, &all))?,
-        )? {
-            let chosen = if inputs.is_empty() { &all } else { &inputs };
+        tried += 1;
+        if let Some(difference) = compare(&gpu, &module, &built, program, &inputs)? {
+            let chosen = match difference.inputs.len() {
+                0 => &all,
+                _ => &difference.inputs,
+            };
             let chosen = &chosen[..chosen.len().min(KEPT)];
+            let why = &difference.why;
             let text = case(program, chosen).text(&format!("seed {seed}: {why}"));
             let file = report.write(&name, "rs", text.as_bytes())?;
-            report.found(&file, &why);
+            report.found(&file, why);
+            if difference.lost {
+                break;
+            }
         } else {
             // What was only tried is of no use any more.
             let _ = std::fs::remove_file(&file);
         }
     }
-    report.count("programs", PROGRAMS as u64);
-    report.count("runs", (PROGRAMS * RUNS) as u64);
+    report.count("programs", tried);
+    report.count("runs", tried * RUNS as u64);
     Ok(())
 }
 
 /// Tries cases again.
 pub fn replay(files: &[PathBuf], report: &mut Report) -> Result<()> {
     for group in groups(files)? {
-        let programs: Vec<String> = group
-            .cases
-            .iter()
-            .map(|(_, case)| case.source.clone())
-            .collect();
+        let programs = group.programs();
         let built = match build(&TEMPLATE, "cases", &programs, group.settings) {
             Ok(built) => built,
             Err(BuildFailure::Device(_)) => {
-                for (program, why) in alone(&programs, group.settings)? {
+                for (program, why) in alone(&TEMPLATE, &programs, group.settings)? {
                     report.found(&group.cases[program].0, &why);
                 }
                 continue;
@@ -109,6 +108,9 @@ pub fn replay(files: &[PathBuf], report: &mut Report) -> Result<()> {
             report.trying(file);
             if let Some(difference) = compare(&gpu, &module, &built, program, &inputs_of(case)?)? {
                 report.found(file, &difference.why);
+                if difference.lost {
+                    return Ok(());
+                }
             }
         }
         report.count("cases", programs.len() as u64);
@@ -125,22 +127,6 @@ fn inputs_of(case: &Case) -> Result<Vec<Input>> {
             Err(_) => bail!("an input has {} words instead of {INPUTS}", words.len()),
         })
         .collect()
-}
-
-/// Those of the programs whose device build fails, each with the reason.
-fn alone(programs: &[String], settings: Settings) -> Result<Vec<(usize, String)>> {
-    let mut failing = Vec::new();
-    for (number, program) in programs.iter().enumerate() {
-        match build(&TEMPLATE, "alone", std::slice::from_ref(program), settings) {
-            Ok(_) => {}
-            Err(BuildFailure::Device(why)) => failing.push((number, why)),
-            Err(failure) => return Err(failure.into()),
-        }
-    }
-    if failing.is_empty() {
-        bail!("the device build fails for all programs together, and for none alone");
-    }
-    Ok(failing)
 }
 
 /// A word of an input: small numbers, extremes, floats and any bits.

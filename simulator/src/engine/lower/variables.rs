@@ -1,5 +1,7 @@
 //! Variables of the module: sizes and images of initialisers.
 
+use std::ops::Range;
+
 use super::scope::Symbol;
 use crate::engine::exec::windows;
 use crate::ptx::ast::{Float, Initializer, Position, Variable};
@@ -24,7 +26,8 @@ pub(crate) fn size_of(variable: &Variable) -> Result<u32> {
         })
 }
 
-/// The initial contents of a variable; `find` gives the meaning of a symbol.
+/// The initial contents of a variable up to the last value that its initialiser gives: what follows is zero, and may be large. `find`
+/// gives the meaning of a symbol.
 pub(crate) fn image<'a>(
     variable: &Variable<'a>,
     size: u64,
@@ -32,7 +35,7 @@ pub(crate) fn image<'a>(
 ) -> Result<Vec<u8>> {
     let size =
         usize::try_from(size).map_err(|_| Error::new(variable.at, "this variable is too large"))?;
-    let mut bytes = vec![0u8; size];
+    let mut bytes = Vec::new();
     let Some(initializer) = &variable.initializer else {
         return Ok(bytes);
     };
@@ -40,22 +43,24 @@ pub(crate) fn image<'a>(
     if variable.vector > 1 {
         shape.push(u64::from(variable.vector));
     }
-    fill(variable, initializer, &shape, &mut bytes, find)?;
+    fill(variable, initializer, &shape, 0..size, &mut bytes, find)?;
     Ok(bytes)
 }
 
+/// Puts the values of an initialiser into the bytes of this range, as many as there are.
 fn fill<'a>(
     variable: &Variable<'a>,
     initializer: &Initializer<'a>,
     shape: &[u64],
-    bytes: &mut [u8],
+    range: Range<usize>,
+    bytes: &mut Vec<u8>,
     find: &dyn Fn(&str) -> Option<Symbol<'a>>,
 ) -> Result<()> {
     let width = variable.ty.size as usize;
     if let Initializer::List(list, at) = initializer {
         let Some((_, inner)) = shape.split_first() else {
             return match list.as_slice() {
-                [single] => fill(variable, single, shape, bytes, find),
+                [single] => fill(variable, single, shape, range, bytes, find),
                 _ => Err(Error::new(
                     *at,
                     "a list initialises a variable that is no array",
@@ -66,37 +71,35 @@ fn fill<'a>(
         let nested = list
             .iter()
             .any(|item| matches!(item, Initializer::List(..)));
-        let step = if nested {
-            inner.iter().product::<u64>() as usize * width
-        } else {
-            width
-        };
-        if step * list.len() > bytes.len() {
+        let inner = if nested { inner } else { &[] };
+        let step = inner.iter().try_fold(width, |step, &count| {
+            step.checked_mul(usize::try_from(count).ok()?)
+        });
+        let needed = step.and_then(|step| step.checked_mul(list.len()));
+        let (Some(step), true) = (step, needed.is_some_and(|needed| needed <= range.len())) else {
             return Err(Error::new(
                 *at,
                 format!("more values than `{}` has elements", variable.name),
             ));
-        }
+        };
         for (index, item) in list.iter().enumerate() {
-            let inner = if nested { inner } else { &[] };
-            fill(
-                variable,
-                item,
-                inner,
-                &mut bytes[index * step..(index + 1) * step],
-                find,
-            )?;
+            let start = range.start + index * step;
+            fill(variable, item, inner, start..start + step, bytes, find)?;
         }
         return Ok(());
     }
     let (value, at) = scalar(variable, initializer, find)?;
-    let Some(target) = bytes.get_mut(..width) else {
+    if range.len() < width {
         return Err(Error::new(
             at,
             format!("`{}` has no room for this value", variable.name),
         ));
-    };
-    target.copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+    let end = range.start + width;
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    bytes[range.start..end].copy_from_slice(&value.to_le_bytes()[..width]);
     Ok(())
 }
 

@@ -1,0 +1,181 @@
+//! What is done to a line of PTX to make a mutant.
+
+/// A way to spoil an instruction.
+pub struct Operator {
+    /// Its name in cases and counts.
+    pub name: &'static str,
+    /// The line in its place, if it applies to this one.
+    pub apply: fn(&str) -> Option<String>,
+}
+
+/// All of them.
+pub const OPERATORS: &[Operator] = &[
+    Operator {
+        name: "no-barrier",
+        apply: without_barrier,
+    },
+    Operator {
+        name: "no-wait",
+        apply: without_wait,
+    },
+    Operator {
+        name: "no-fence",
+        apply: |line| starts_with(line, &["fence.", "membar."]).then(String::new),
+    },
+    Operator {
+        name: "no-store",
+        apply: |line| starts_with(line, &["st.", "red."]).then(String::new),
+    },
+    Operator {
+        name: "wrong-address",
+        apply: wrong_address,
+    },
+    Operator {
+        name: "wrong-lane",
+        apply: wrong_lane,
+    },
+    Operator {
+        name: "wrong-bound",
+        apply: wrong_bound,
+    },
+];
+
+/// The instruction behind the guard, if there is one.
+fn instruction(line: &str) -> &str {
+    let line = line.trim();
+    match line.strip_prefix('@') {
+        Some(rest) => rest
+            .split_once(char::is_whitespace)
+            .map_or("", |(_, rest)| rest.trim_start()),
+        None => line,
+    }
+}
+
+fn starts_with(line: &str, opcodes: &[&str]) -> bool {
+    let instruction = instruction(line);
+    opcodes.iter().any(|opcode| instruction.starts_with(opcode))
+}
+
+/// Barriers of the block and of the cluster. Those of a warp are another matter: its lanes mostly run together.
+fn without_barrier(line: &str) -> Option<String> {
+    let barriers = [
+        "bar.sync",
+        "bar.red",
+        "barrier.sync",
+        "barrier.cluster.wait",
+    ];
+    starts_with(line, &barriers).then(String::new)
+}
+
+fn without_wait(line: &str) -> Option<String> {
+    starts_with(line, &["cp.async.wait", "cp.async.bulk.wait", "wgmma.wait"]).then(String::new)
+}
+
+/// The address four bytes further.
+fn wrong_address(line: &str) -> Option<String> {
+    if !starts_with(
+        line,
+        &[
+            "ld.global",
+            "ld.shared",
+            "st.global",
+            "st.shared",
+            "red.",
+            "atom.",
+        ],
+    ) {
+        return None;
+    }
+    let (before, rest) = line.split_once('[')?;
+    let (address, after) = rest.split_once(']')?;
+    let address = match address.split_once('+') {
+        Some((base, offset)) => {
+            let offset: i64 = offset.parse().ok()?;
+            format!("{base}+{}", offset + 4)
+        }
+        None => format!("{address}+4"),
+    };
+    Some(format!("{before}[{address}]{after}"))
+}
+
+/// The value of another lane.
+fn wrong_lane(line: &str) -> Option<String> {
+    if !starts_with(line, &["shfl.sync"]) {
+        return None;
+    }
+    let mut operands: Vec<&str> = line.split(", ").collect();
+    let lane: u32 = operands.get(2)?.parse().ok()?;
+    let wrong = (lane ^ 1).to_string();
+    operands[2] = &wrong;
+    Some(operands.join(", "))
+}
+
+/// One more, or one less.
+fn wrong_bound(line: &str) -> Option<String> {
+    if !starts_with(line, &["setp."]) || line.contains(".f32") || line.contains(".f64") {
+        return None;
+    }
+    [("lt", "le"), ("le", "lt"), ("gt", "ge"), ("ge", "gt")]
+        .into_iter()
+        .find_map(|(from, to)| {
+            let from = format!("setp.{from}.");
+            line.contains(&from)
+                .then(|| line.replace(&from, &format!("setp.{to}.")))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mutants(line: &str) -> Vec<(&'static str, String)> {
+        OPERATORS
+            .iter()
+            .filter_map(|operator| Some((operator.name, (operator.apply)(line)?)))
+            .collect()
+    }
+
+    #[test]
+    fn operators_spoil_what_they_are_for() {
+        assert_eq!(mutants("\tbar.sync 0;"), [("no-barrier", String::new())]);
+        assert_eq!(mutants("\tbar.warp.sync -1;"), []);
+        assert_eq!(
+            mutants("\tcp.async.wait_group 1;"),
+            [("no-wait", String::new())]
+        );
+        assert_eq!(
+            mutants("\tfence.acq_rel.gpu;"),
+            [("no-fence", String::new())]
+        );
+        assert_eq!(
+            mutants("\t@%p3 st.shared.b32 \t[%r1], %r2;"),
+            [
+                ("no-store", String::new()),
+                (
+                    "wrong-address",
+                    "\t@%p3 st.shared.b32 \t[%r1+4], %r2;".into()
+                )
+            ]
+        );
+        assert_eq!(
+            mutants("\tld.global.nc.b32 \t%r1, [%rd13+4096];"),
+            [(
+                "wrong-address",
+                "\tld.global.nc.b32 \t%r1, [%rd13+4100];".into()
+            )]
+        );
+        assert_eq!(
+            mutants("\tshfl.sync.bfly.b32 %r1, %r2, 16, 31, -1;"),
+            [(
+                "wrong-lane",
+                "\tshfl.sync.bfly.b32 %r1, %r2, 17, 31, -1;".into()
+            )]
+        );
+        assert_eq!(
+            mutants("\tsetp.lt.u64 \t%p1, %rd1, %rd2;"),
+            [("wrong-bound", "\tsetp.le.u64 \t%p1, %rd1, %rd2;".into())]
+        );
+        assert_eq!(mutants("\tsetp.lt.f32 \t%p1, %f1, %f2;"), []);
+        assert_eq!(mutants("\tld.param.b64 \t%rd1, [p];"), []);
+    }
+}
