@@ -387,7 +387,11 @@ fn panics_of_a_graph_that_is_gone_are_told() -> Result<()> {
     let mut ready = graph.instantiate()?;
     let mut unguilty = gpu.graph()?;
     unguilty.empty()?;
-    let held_up = hold_up(&stream)?;
+    // A GPU's driver waits for the device where a module or an executable graph goes.
+    let held_up = match gpu.is_simulator() {
+        true => Some(hold_up(&stream)?),
+        false => None,
+    };
     ready.launch(&stream)?;
     ready.update_or_reinstantiate(&unguilty)?;
     drop((kernels, graph, ready, unguilty, stream));
@@ -480,8 +484,10 @@ fn no_panic_is_lost_between_threads_of_one_stream() -> Result<()> {
             });
         }
     });
-    // Whoever launched last waited for all.
-    assert_eq!(told_in_all.load(Ordering::SeqCst), 2 * LAUNCHES);
+    // Whoever launched last waited for all. On a GPU a launch that found no free record may be told to both threads: its log says only
+    // from which to which launch there are such.
+    let told_in_all = told_in_all.load(Ordering::SeqCst);
+    assert!(told_in_all >= 2 * LAUNCHES, "{told_in_all} are told");
     stream.synchronize()
 }
 

@@ -112,7 +112,9 @@ fn spellings(variant: &Match) -> Vec<Spelling> {
         true => &TABLES,
         false => &[""],
     };
-    let negations: &[bool] = match operands().any(|operand| operand.negatable) {
+    let is_negated =
+        |operand: &Operand| operand.negatable && type_bits(variant.type_of(operand)) == 1;
+    let negations: &[bool] = match operands().any(is_negated) {
         true => &[false, true],
         false => &[false],
     };

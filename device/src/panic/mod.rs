@@ -129,11 +129,18 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 #[inline(always)]
 fn end() -> ! {
-    if cfg!(warpsmith_after_panic = "trap") || has_neighbours() {
+    if stops_the_grid() {
         crate::thread::trap()
     } else {
         crate::thread::exit()
     }
+}
+
+/// Whether a panic takes the grid with it.
+#[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
+#[inline(always)]
+fn stops_the_grid() -> bool {
+    cfg!(warpsmith_after_panic = "trap") || has_neighbours()
 }
 
 /// Whether other blocks can reach the shared memory of the thread's block: it is gone once the block's last thread has ended, and

@@ -83,13 +83,19 @@ impl Report {
                 if holder == 0 {
                     break;
                 }
-                record = record.add(1);
-                if holder == launch || record == end {
-                    if holder != launch {
-                        exchange(&raw mut (*log).first_unrecorded, 0, launch);
-                        maximum(&raw mut (*log).last_unrecorded, launch);
-                        fence::system();
+                if holder == launch {
+                    // A trap would stop the thread that fills the record.
+                    while super::stops_the_grid()
+                        && (&raw const (*record).state).read_volatile() != COMPLETE
+                    {
                     }
+                    return core::ptr::null_mut();
+                }
+                record = record.add(1);
+                if record == end {
+                    exchange(&raw mut (*log).first_unrecorded, 0, launch);
+                    maximum(&raw mut (*log).last_unrecorded, launch);
+                    fence::system();
                     return core::ptr::null_mut();
                 }
             }
