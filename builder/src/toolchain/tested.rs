@@ -1,9 +1,10 @@
-//! The toolchains that the builder's tests have passed with, and how any other stands to them.
+//! The toolchains that kernels were compiled and looked at with, and how any other stands to them.
 
 use super::{Release, Toolchain};
 use crate::error::BuildError;
 
-/// A toolchain that `cargo xtask test --toolchain` has passed with.
+/// A toolchain that `cargo xtask test --toolchain` has passed with, or one of whose neighbours it has, with which the reference kernels
+/// have the same registers and as many instructions (`cargo xtask bench toolchains`).
 #[derive(Debug, Clone, Copy)]
 pub struct Tested {
     /// As `rustc -vV` writes it.
