@@ -28,7 +28,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// The part as `depth` layers of `rows` rows of `columns` elements to write.
     ///
     /// # Errors
-    /// [`Error::Misuse`] if an extent does not fit in 32 bits, or the part has fewer elements.
+    /// [`Error::Invalid`] if an extent does not fit in 32 bits, or the part has fewer elements.
     pub fn volume_mut(self, depth: usize, rows: usize, columns: usize) -> Result<VolumeMut<'a, T>> {
         Ok(VolumeMut {
             extents: extents(self.len(), [depth, rows, columns])?,
