@@ -1,4 +1,4 @@
-//! The kinds of fuzzing.
+//! What a kind of fuzzing is.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,6 @@ use anyhow::Result;
 
 use crate::isolated::Limits;
 use crate::report::Report;
-use crate::{api, host, mutants, programs, ptx};
 
 /// A kind of fuzzing. Its rounds and its cases run in processes of their own.
 pub struct Kind {
@@ -27,19 +26,4 @@ pub struct Kind {
     pub round: fn(u64, &mut Report) -> Result<()>,
     /// Tries the cases of files.
     pub replay: fn(&[PathBuf], &mut Report) -> Result<()>,
-}
-
-/// All of them.
-pub const KINDS: &[Kind] = &[
-    programs::SCALAR,
-    programs::WARP,
-    ptx::PTX,
-    api::API,
-    host::HOST,
-    mutants::MUTANTS,
-];
-
-/// The kind of this name.
-pub fn find(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.name == name)
 }

@@ -2,7 +2,7 @@
 //! what must come of it. `docs/src/reference/fuzzing.md` says what each kind does.
 //!
 //! The floors, from the top: `fuzzer` runs rounds and cases in processes of their own (`isolated`) and makes
-//! what fails smaller (`reduction`); `kind` lists the kinds; each is a
+//! what fails smaller (`reduction`); `kinds` lists the kinds; each (`kind`) is a
 //! module (`programs`, `ptx`, `api`, `host`, `mutants`), which generates with `choose`, and tells by `report` what it tries and finds.
 
 mod api;
@@ -11,7 +11,8 @@ mod folders;
 pub mod fuzzer;
 mod host;
 mod isolated;
-pub mod kind;
+mod kind;
+pub mod kinds;
 mod mutants;
 mod programs;
 mod ptx;
@@ -19,4 +20,5 @@ mod reduction;
 mod report;
 
 pub use folders::case_files;
+pub use kind::Kind;
 pub use report::Report;

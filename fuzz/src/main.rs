@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
+use warpsmith_fuzz::Kind;
 use warpsmith_fuzz::fuzzer::{self, Failure, Outcome};
-use warpsmith_fuzz::kind::{self, KINDS, Kind};
+use warpsmith_fuzz::kinds::{self, KINDS};
 use warpsmith_fuzz::{Report, case_files};
 
 /// Looks for defects with random programs.
@@ -82,7 +83,7 @@ fn chosen(name: Option<&str>) -> Result<Vec<&'static Kind>> {
 }
 
 fn known(name: &str) -> Result<&'static Kind> {
-    kind::find(name).with_context(|| {
+    kinds::find(name).with_context(|| {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         format!("there is no kind `{name}`; there are {}", names.join(", "))
     })

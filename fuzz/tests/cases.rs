@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use warpsmith_fuzz::case_files;
-use warpsmith_fuzz::kind::KINDS;
+use warpsmith_fuzz::kinds::KINDS;
 use warpsmith_testkit::process::output;
 
 const LIMIT: Duration = Duration::from_secs(900);

@@ -2,7 +2,7 @@
 
 use crate::form::Form;
 use crate::index::forms_of;
-use crate::words::{LISTS, is_meaningless, is_repeatable, list_of};
+use crate::words::{LISTS, is_repeatable, list_of, meaningless_for};
 use core::fmt;
 
 /// The most modifiers of a name.
@@ -33,6 +33,12 @@ impl<'t> Name<'t> {
         let mut parts = text.split('.');
         let words = self.words.iter().take_while(|word| !word.is_empty());
         parts.next() == Some(self.opcode) && words.copied().eq(parts)
+    }
+
+    /// Whether an instruction of this name may have this modifier without a place for it.
+    fn passes_over(&self, word: &str) -> bool {
+        meaningless_for(word)
+            .any(|names| names.is_empty() || names.split(' ').any(|other| self.is(other)))
     }
 }
 
@@ -79,8 +85,7 @@ impl<'t, 'm> Modifiers<'t, 'm> {
             let passed_over = if repeated {
                 is_repeatable(word)
             } else {
-                !modifiers.forms(opcode).any(|form| has_word(form, word))
-                    && is_meaningless(name, word)
+                !modifiers.forms(opcode).any(|form| has_word(form, word)) && name.passes_over(word)
             };
             modifiers.passed_over |= u32::from(passed_over) << number;
         }

@@ -2,7 +2,6 @@
 //!
 //! `cargo xtask isa --check` compares the sentences with ptxas's.
 
-use crate::name::Name;
 use crate::operand::type_bits;
 
 /// A kind of modifiers.
@@ -223,10 +222,12 @@ pub(crate) fn is_repeatable(word: &str) -> bool {
     lists(REPEATABLE, word)
 }
 
-/// Whether an instruction of this name without a place for this modifier may have it still.
-pub(crate) fn is_meaningless(name: Name<'_>, word: &str) -> bool {
-    let mut rows = MEANINGLESS.iter().filter(|(_, words)| lists(words, word));
-    rows.any(|(names, _)| names.is_empty() || names.split(' ').any(|other| name.is(other)))
+/// The names, separated by spaces, of instructions that may have this modifier without a place for it; an empty list: all.
+pub(crate) fn meaningless_for(word: &str) -> impl Iterator<Item = &'static str> {
+    let rows = MEANINGLESS
+        .iter()
+        .filter(move |(_, words)| lists(words, word));
+    rows.map(|(names, _)| *names)
 }
 
 /// The kind of a modifier.

@@ -4,7 +4,6 @@
 //! largest differences of an H200 (driver 580.159.04, 2026-11-22) over all operands, measured with `measure/approximate_errors.cu`; those of
 //! 16 bits are seen in the recorded tables.
 
-use crate::compare::inputs;
 use crate::program::Program;
 
 /// How far apart two results may lie: by either measure.
@@ -65,7 +64,8 @@ impl Tolerance {
             "f32" => 32,
             _ => 16,
         };
-        let is_far = inputs(program, case)
+        let is_far = program
+            .inputs(case)
             .first()
             .is_some_and(|&operand| self.value(operand).abs() > self.limit);
         let mask = u64::MAX >> (64 - bits);

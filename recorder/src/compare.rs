@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::bounds::tolerance;
 use crate::deviations::deviation;
 use crate::device::Device;
-use crate::program::{Family, Program};
+use crate::program::{Family, Program, value};
 use crate::recording::{Entry, Recording};
 
 /// What came of comparing a family.
@@ -73,13 +73,6 @@ pub fn compare(device: &Device, family: &Family, recording: &Recording, wanted: 
     outcome
 }
 
-/// The value at this place.
-fn value(bytes: &[u8], at: usize, width: usize) -> u64 {
-    let mut word = [0; 8];
-    word[..width].copy_from_slice(&bytes[at..at + width]);
-    u64::from_le_bytes(word)
-}
-
 /// How many differences of a program are shown.
 const SHOWN: usize = 4;
 
@@ -102,7 +95,8 @@ fn difference(program: &Program, expected: &[u8], found: &[u8]) -> Option<String
             count += 1;
             if count <= SHOWN {
                 let digits = 2 * column.width + 2;
-                let inputs: Vec<String> = inputs(program, case)
+                let inputs: Vec<String> = program
+                    .inputs(case)
                     .iter()
                     .map(|input| format!("{input:#x}"))
                     .collect();
@@ -117,33 +111,4 @@ fn difference(program: &Program, expected: &[u8], found: &[u8]) -> Option<String
         start += column.width * column.count;
     }
     (count > 0).then(|| format!("{}: {count} values differ{text}", program.name))
-}
-
-/// The operands of an input, where the program reads an array for each: told by its loads.
-pub fn inputs(program: &Program, case: usize) -> Vec<u64> {
-    let cases = program.columns.first().map_or(1, |column| column.count);
-    let threads = (program.blocks * program.threads) as usize;
-    if cases != threads || program.input.is_empty() {
-        return Vec::new();
-    }
-    let loads = program
-        .body
-        .lines()
-        .filter_map(|line| line.strip_prefix("ld.global.b"));
-    let widths: Vec<usize> = loads
-        .filter_map(|rest| rest.split_once(' ')?.0.parse::<usize>().ok())
-        .map(|bits| bits / 8)
-        .collect();
-    if widths.iter().sum::<usize>() * cases != program.input.len() {
-        return Vec::new();
-    }
-    let mut at = 0;
-    widths
-        .iter()
-        .map(|&width| {
-            let value = value(&program.input, at + case * width, width);
-            at += width * cases;
-            value
-        })
-        .collect()
 }

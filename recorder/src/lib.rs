@@ -13,6 +13,7 @@ pub mod carry;
 pub mod compare;
 pub mod deviations;
 pub mod device;
+pub mod families;
 pub mod floats;
 pub mod lanewise;
 pub mod matrix;

@@ -11,7 +11,8 @@ use clap::{Args, Parser, Subcommand};
 use warpsmith_driver::Choice;
 use warpsmith_recorder::compare::compare;
 use warpsmith_recorder::device::Device;
-use warpsmith_recorder::program::{Family, Program, families, module};
+use warpsmith_recorder::families::families;
+use warpsmith_recorder::program::{Family, Program, module};
 use warpsmith_recorder::recording::{Entry, Recording};
 use warpsmith_recorder::sweep;
 

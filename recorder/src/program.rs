@@ -62,17 +62,6 @@ pub struct Family {
     pub programs: Vec<Program>,
 }
 
-/// All families but the sweeps.
-pub fn families() -> Vec<Family> {
-    let mut all = crate::lanewise::families();
-    all.push(crate::carry::family());
-    all.push(crate::matrix::family());
-    all.push(crate::wmma::family());
-    all.push(crate::warpgroup::family());
-    all.push(crate::sweep::tables());
-    all
-}
-
 /// A module with these programs, as the kernels `k0`, `k1` and so on.
 pub fn module(programs: &[&Program]) -> String {
     let mut text = format!(".version {VERSION}\n.target {TARGET}\n.address_size 64\n");
@@ -100,4 +89,40 @@ impl Program {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     }
+
+    /// The operands of an input, where the program reads an array for each: told by its loads.
+    pub fn inputs(&self, case: usize) -> Vec<u64> {
+        let cases = self.columns.first().map_or(1, |column| column.count);
+        let threads = (self.blocks * self.threads) as usize;
+        if cases != threads || self.input.is_empty() {
+            return Vec::new();
+        }
+        let loads = self
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("ld.global.b"));
+        let widths: Vec<usize> = loads
+            .filter_map(|rest| rest.split_once(' ')?.0.parse::<usize>().ok())
+            .map(|bits| bits / 8)
+            .collect();
+        if widths.iter().sum::<usize>() * cases != self.input.len() {
+            return Vec::new();
+        }
+        let mut at = 0;
+        widths
+            .iter()
+            .map(|&width| {
+                let value = value(&self.input, at + case * width, width);
+                at += width * cases;
+                value
+            })
+            .collect()
+    }
+}
+
+/// The value of so many bytes at this place.
+pub fn value(bytes: &[u8], at: usize, width: usize) -> u64 {
+    let mut word = [0; 8];
+    word[..width].copy_from_slice(&bytes[at..at + width]);
+    u64::from_le_bytes(word)
 }

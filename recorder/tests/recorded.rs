@@ -5,7 +5,7 @@ use std::path::Path;
 use warpsmith_driver::Choice;
 use warpsmith_recorder::compare::compare;
 use warpsmith_recorder::device::Device;
-use warpsmith_recorder::program::families;
+use warpsmith_recorder::families::families;
 use warpsmith_recorder::recording::Recording;
 
 #[test]
