@@ -55,6 +55,7 @@ mod byte_set;
 mod cells;
 mod clock;
 mod collision;
+mod finding;
 mod happens_before;
 mod in_flight;
 mod interval;
@@ -71,10 +72,11 @@ mod topology;
 mod validity;
 
 pub use access::{
-    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, GlobalSynchronisation,
-    Performer, ProxyFence, RaceCause, Site, ThreadAccess, ThreadExit, Values,
+    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, GlobalSynchronisation,
+    Performer, ProxyFence, RaceCause, Site, ThreadAccess, Values,
 };
 pub use collision::colliding_lanes;
+pub use finding::{Finding, ThreadExit};
 pub use poison::{Decision, DecisionKind, Marks, Poison, PoisonOrigin};
 pub use shared::SharedMemory;
 

@@ -148,15 +148,15 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
 }
 
 /// What the workers of a grid share.
-pub(super) struct Pool<'a> {
-    pub(super) grid: &'a Grid<'a>,
-    pub(super) kernel: &'a Kernel,
+struct Pool<'a> {
+    grid: &'a Grid<'a>,
+    kernel: &'a Kernel,
     /// The next cluster to be started.
     next: AtomicU64,
-    pub(super) stop: AtomicBool,
+    stop: AtomicBool,
     patience: Duration,
     cancel: Option<&'a AtomicBool>,
-    pub(super) fault: Mutex<Option<Box<Fault>>>,
+    fault: Mutex<Option<Box<Fault>>>,
     instructions: AtomicU64,
     /// Milliseconds after `start` when a thread last did something other than poll.
     progress: AtomicU64,
@@ -345,7 +345,7 @@ impl<'a> Pool<'a> {
                     > self.patience.as_millis()
                 && let Some(cluster) = resident.first_mut()
             {
-                self.report(self.deadlock(cluster));
+                self.report(report::deadlock(self.grid, self.kernel, cluster));
                 return;
             }
             if spinning && !resident.is_empty() {
@@ -359,6 +359,13 @@ impl<'a> Pool<'a> {
         }
     }
 
+    /// Keeps the first fault, and stops everybody.
+    fn report(&self, fault: Box<Fault>) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(fault);
+    }
+
     fn turn(&self, resident: &mut Resident<'a>) -> Outcome {
         let mut executed = 0;
         let turn = resident.turn(&mut executed);
@@ -366,11 +373,11 @@ impl<'a> Pool<'a> {
         let fault = match turn {
             Turn::Fault { warp } => {
                 let fault = resident.warps[warp].fault.take();
-                let fault = self.present(resident, warp, fault);
+                let fault = report::present(self.grid, self.kernel, resident, warp, fault);
                 Some(self.first_of(resident, fault))
             }
             Turn::Stuck => {
-                let fault = self.deadlock(resident);
+                let fault = report::deadlock(self.grid, self.kernel, resident);
                 Some(self.first_of(resident, fault))
             }
             Turn::Done => self.held_back(resident, true),
@@ -394,7 +401,14 @@ impl<'a> Pool<'a> {
                 issuer: None,
             };
             let warp = resident.warps.iter().position(|w| w.live != 0).unwrap_or(0);
-            self.report(self.present(resident, warp, Some(Box::new(fault))));
+            let fault = Some(Box::new(fault));
+            self.report(report::present(
+                self.grid,
+                self.kernel,
+                resident,
+                warp,
+                fault,
+            ));
             return Outcome::Stopped;
         }
         Outcome::Running(turn == Turn::Running { spinning: true })

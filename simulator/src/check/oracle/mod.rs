@@ -10,10 +10,12 @@ use super::*;
 mod model;
 mod program;
 mod subject;
+mod world;
 
-use model::{Flag, Model, Operation, Race, THREADS, World, threads};
-use program::{Lanes, MBARRIERS, Step, WARPS, steps};
+use model::{Flag, Model, Operation, Race};
+use program::{MBARRIERS, Step, steps};
 use subject::{Devices, Subject, cluster};
+use world::{Lanes, THREADS, WARPS, World, threads};
 
 const CASES: u32 = warpsmith_testkit::cases(1500);
 

@@ -5,24 +5,13 @@ use warpsmith_isa::effect::{AccessKind, Order, Scope};
 
 use super::super::tests::{ATOMIC, READ, STRONG_READ, STRONG_WRITE, WRITE, class};
 use super::super::{AccessClass, ProxyFence};
-use super::model::World;
-
-/// Warps of a block.
-pub const WARPS: u32 = 2;
+use super::world::{Lanes, WARPS, World};
 
 /// One more than the steps of the longest program.
 const STEPS: usize = if cfg!(miri) { 16 } else { 60 };
 
 /// The words of the mbarriers, beyond all that is accessed otherwise.
 pub const MBARRIERS: [u32; 2] = [250, 252];
-
-/// Lanes of a warp.
-#[derive(Clone, Copy, Debug)]
-pub struct Lanes {
-    pub block: u32,
-    pub warp: u32,
-    pub mask: u32,
-}
 
 /// A step of a program. Blocks and memories are counted modulo those that there are.
 #[derive(Clone, Copy, Debug)]

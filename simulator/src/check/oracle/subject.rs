@@ -13,8 +13,7 @@ use super::super::{
     Access, AccessClass, AsyncAccess, AsyncTicket, Finding, GlobalSynchronisation, ProxyFence,
     SharedMemory,
 };
-use super::model::{THREADS, World};
-use super::program::{Lanes, WARPS};
+use super::world::{Lanes, THREADS, WARPS, World};
 
 /// What is told of a program; `home` is the number of a memory.
 pub trait Subject {

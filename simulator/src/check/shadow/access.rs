@@ -3,7 +3,6 @@
 use super::super::access::{AccessClass, RaceCause, Site};
 use super::super::clock::Observer;
 use super::super::known::Number;
-use super::cell::Write;
 
 /// The earlier access of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,18 +49,6 @@ impl<T: Number> LaneAccess<T> {
             RaceCause::Scope
         } else {
             RaceCause::Unordered
-        }
-    }
-}
-
-impl<T: Number> EarlierAccess<T> {
-    pub(super) fn of_write(write: &Write<T>, cause: RaceCause) -> EarlierAccess<T> {
-        EarlierAccess {
-            thread: write.thread,
-            agent: write.agent,
-            site: write.site,
-            class: write.class,
-            cause,
         }
     }
 }

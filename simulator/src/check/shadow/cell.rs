@@ -5,7 +5,7 @@ use warpsmith_isa::effect::{AccessKind, Order, Proxy, Scope};
 use super::super::access::{AccessClass, ProxyFence, RaceCause, Site};
 use super::super::clock::Observer;
 use super::super::known::Number;
-use super::access::LaneAccess;
+use super::access::{EarlierAccess, LaneAccess};
 
 /// A write, or `epoch` 0 for none.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,17 @@ impl<T: Number> Write<T> {
             } else {
                 by.has_seen_done(self.agent, self.epoch)
             }
+    }
+
+    /// As the earlier access of a race.
+    pub fn earlier(&self, cause: RaceCause) -> EarlierAccess<T> {
+        EarlierAccess {
+            thread: self.thread,
+            agent: self.agent,
+            site: self.site,
+            class: self.class,
+            cause,
+        }
     }
 
     /// Why it is not ordered before the access, if it is not.

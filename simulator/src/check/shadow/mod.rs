@@ -120,7 +120,7 @@ impl<T: Number, S: Cells<Cell<T>>> Shadow<T, S> {
                     && is_foreign(write.thread)
                     && !observers.iter().any(|by| write.is_seen(by))
                 {
-                    let earlier = EarlierAccess::of_write(write, RaceCause::Unordered);
+                    let earlier = write.earlier(RaceCause::Unordered);
                     return ControlFlow::Break((earlier, at));
                 }
             }
@@ -163,7 +163,7 @@ impl<T: Number, S: Cells<Cell<T>>> Shadow<T, S> {
                 (true, false) => RaceCause::Proxy,
                 (true, true) => return ControlFlow::Continue(()),
             };
-            ControlFlow::Break(EarlierAccess::of_write(made, cause))
+            ControlFlow::Break(made.earlier(cause))
         });
         flow.break_value()
     }
@@ -197,7 +197,7 @@ impl<T: Number> FurtherReads<T> {
         own: &LaneAccess<T>,
     ) -> Option<EarlierAccess<T>> {
         if let Some(cause) = cell.weak.obstacle(by, own) {
-            return Some(EarlierAccess::of_write(&cell.weak, cause));
+            return Some(cell.weak.earlier(cause));
         }
         if !own.may_meet(by, cell.strong.class, cell.strong.thread)
             && let Some(cause) = cell.strong.obstacle(by, own)
@@ -206,7 +206,7 @@ impl<T: Number> FurtherReads<T> {
                 RaceCause::Unordered => own.cause(cell.strong.class),
                 cause => cause,
             };
-            return Some(EarlierAccess::of_write(&cell.strong, cause));
+            return Some(cell.strong.earlier(cause));
         }
         if own.class.kind.writes() {
             for reads in std::iter::once(&cell.reads).chain(self.of(cell)) {

@@ -3,9 +3,10 @@
 use warpsmith_isa::effect::{AccessKind, ObjectUse};
 
 use super::super::access::{
-    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Finding, Performer, ProxyFence,
+    Access, AccessClass, AsyncAccess, AsyncCompletion, AsyncTicket, Performer, ProxyFence,
     RaceCause, ThreadAccess,
 };
+use super::super::finding::Finding;
 use super::super::mbarriers::MBARRIER_BYTES;
 use super::super::pattern::{Pattern, lanes_of};
 use super::super::shadow::LaneAccess;

@@ -4,7 +4,7 @@
 //! access by another block is ordered before it if some thread had seen it when it exited. What accesses come later, by another schedule
 //! of the same program, is the engine's to find: the memory is gone.
 
-use super::super::access::{Finding, ThreadExit};
+use super::super::finding::{Finding, ThreadExit};
 use super::SharedMemory;
 use super::races::Races;
 

@@ -2,7 +2,8 @@
 
 use warpsmith_isa::effect::ObjectUse;
 
-use super::super::access::{Access, AccessClass, Finding, ThreadAccess};
+use super::super::access::{Access, AccessClass, ThreadAccess};
+use super::super::finding::Finding;
 use super::super::mbarriers::{MBARRIER_BYTES, Mbarrier};
 use super::super::pattern::lanes_of;
 use super::{SharedMemory, by_lane};

@@ -3,9 +3,8 @@
 use rustc_hash::FxHashMap;
 use warpsmith_isa::effect::{ObjectUse, Proxy, Scope};
 
-use super::access::{
-    Access, AccessClass, Finding, GlobalSynchronisation, Performer, ThreadAccess, Values,
-};
+use super::access::{Access, AccessClass, GlobalSynchronisation, Performer, ThreadAccess, Values};
+use super::finding::Finding;
 use super::mbarriers::Mbarriers;
 use super::pattern::{Pattern, lanes_of};
 use super::poison::PoisonOrigin;

@@ -2,8 +2,9 @@
 
 use warpsmith_isa::effect::AccessKind;
 
-use super::super::access::{Access, AccessClass, Finding, Values};
+use super::super::access::{Access, AccessClass, Values};
 use super::super::cells::DenseCells;
+use super::super::finding::Finding;
 use super::super::happens_before::HappensBefore;
 use super::super::in_flight::InFlight;
 use super::super::interval::{Interval, Mode};

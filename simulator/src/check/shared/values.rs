@@ -1,6 +1,7 @@
 //! Uninitialised values that the engine follows: where they come from, where they go, and what they decide.
 
-use super::super::access::{Access, Finding};
+use super::super::access::Access;
+use super::super::finding::Finding;
 use super::super::poison::{Decision, PoisonOrigin};
 use super::{SharedMemory, by_lane};
 
