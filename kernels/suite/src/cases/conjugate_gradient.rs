@@ -241,6 +241,13 @@ impl Problem for Solver {
                 "the residual is {relative:.3e} of the right-hand side, more than {bound:.3e}"
             )));
         }
+        // As the residual in `f32` drifts from the true one.
+        let recurrence = (report[1] / norm).sqrt();
+        if recurrence.is_nan() || (recurrence - relative).abs() > 0.25 * GOAL {
+            return Ok(Err(format!(
+                "the reported residual is {recurrence:.3e} of the right-hand side, the true one {relative:.3e}"
+            )));
+        }
         Ok(self
             .matrix
             .compare(&b, &x, report[0] as u32)

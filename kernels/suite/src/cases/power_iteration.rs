@@ -28,6 +28,8 @@ const MAX_ITERATIONS: u32 = 100;
 
 struct Power {
     matrix: Vec<f32>,
+    /// What x begins with.
+    start: Vec<f32>,
     a: DeviceBuffer<f32>,
     x: DeviceBuffer<f32>,
     y: DeviceBuffer<f32>,
@@ -99,6 +101,7 @@ impl Power {
         };
         Ok(Power {
             matrix,
+            start: Vec::new(),
             a,
             x,
             y,
@@ -147,13 +150,16 @@ impl Problem for Power {
 
     fn refresh(&mut self, session: &Session, seed: u64) -> Result<()> {
         // Positive, so that no draw is nearly orthogonal to the dominant direction.
-        let start: Vec<f32> = (0..self.x.len() as u64)
+        self.start = (0..self.x.len() as u64)
             .map(|i| 1.0 + 0.5 * f32::draw(seed, i))
             .collect();
-        session.stream.upload_into(&start, &mut self.x)?;
+        session.stream.upload_into(&self.start, &mut self.x)?;
         session.stream.fill(&mut self.y, f32::NAN)?;
         session.stream.fill(&mut self.sums, 0.0)?;
-        Ok(session.stream.fill(&mut self.result, 0.0)?)
+        // The kernels count on from the eigenvalue and the iterations; the change is written alone.
+        Ok(session
+            .stream
+            .upload_into(&[0.0, f32::NAN, 0.0], &mut self.result)?)
     }
 
     fn launch(&mut self, session: &Session, implementation: Implementation) -> Result<()> {
@@ -213,6 +219,31 @@ impl Problem for Power {
         if !(iterations >= 1.0 && iterations < f64::from(MAX_ITERATIONS)) {
             return Ok(Err(format!(
                 "{iterations} iterations are not between 1 and {MAX_ITERATIONS}"
+            )));
+        }
+        if !(0.0..=TOLERANCE * value.abs() as f32).contains(&result[1]) {
+            return Ok(Err(format!(
+                "the last change is {}, and not from 0 to {TOLERANCE:e} of the eigenvalue",
+                result[1]
+            )));
+        }
+        // The same iterations in f64 from the same start. The method mends its own errors: quotients of some rows' sums, or a vector that
+        // is scaled otherwise, lead to the same eigenvalue.
+        let mut x: Vec<f64> = self.start.iter().map(|&x| f64::from(x)).collect();
+        let mut same = 0.0;
+        for _ in 0..iterations as u32 {
+            let y = product(&x);
+            same = dot(&x, &y) / dot(&x, &x);
+            x = y.iter().map(|y| y / same).collect();
+        }
+        let difference: Vec<f64> = vector.iter().zip(&x).map(|(a, b)| a - b).collect();
+        let difference = (dot(&difference, &difference) / dot(&x, &x)).sqrt();
+        // Each step's quotient, by which the vector is scaled, is off by the roundoffs of its sums.
+        let close = 1e-5 + 2.0 * iterations * n as f64 / 128.0 * 6e-8;
+        if difference.is_nan() || difference > close || (value - same).abs() > bound {
+            return Ok(Err(format!(
+                "after {iterations} iterations the eigenvalue is {value}, in f64 {same}; the vectors differ by {difference:.1e} of \
+                 their norm (tolerance {close:.1e})"
             )));
         }
         // The eigenvector's error is about the root of the eigenvalue's: a step of 1e-6 leaves 1e-3.
