@@ -6,6 +6,15 @@ pub struct Operator {
     pub name: &'static str,
     /// The line in its place, if it applies to this one.
     pub apply: fn(&str) -> Option<String>,
+    /// Whether two lines near each other are parts of one operation, which are spoilt together.
+    pub joins: fn(&str, &str) -> bool,
+    /// Whether each mutant must be caught. A bound may be one that no size meets exactly.
+    pub is_demanded: bool,
+}
+
+/// Each line is an operation.
+fn apart(_: &str, _: &str) -> bool {
+    false
 }
 
 /// All of them.
@@ -13,35 +22,49 @@ pub const OPERATORS: &[Operator] = &[
     Operator {
         name: "no-barrier",
         apply: without_barrier,
+        joins: apart,
+        is_demanded: true,
     },
     Operator {
         name: "no-wait",
         apply: without_wait,
+        joins: apart,
+        is_demanded: true,
     },
     Operator {
         name: "no-fence",
         apply: |line| starts_with(line, &["fence.", "membar."]).then(String::new),
+        joins: apart,
+        is_demanded: true,
     },
     Operator {
         name: "no-store",
-        apply: |line| starts_with(line, &["st.", "red."]).then(String::new),
+        apply: without_store,
+        joins: apart,
+        is_demanded: true,
     },
     Operator {
         name: "wrong-address",
         apply: wrong_address,
+        joins: apart,
+        is_demanded: true,
     },
     Operator {
         name: "wrong-lane",
         apply: wrong_lane,
+        joins: same_lane,
+        is_demanded: true,
     },
     Operator {
         name: "wrong-bound",
         apply: wrong_bound,
+        joins: apart,
+        is_demanded: false,
     },
 ];
 
 /// The instruction behind the guard, if there is one.
-fn instruction(line: &str) -> &str {
+pub fn instruction(line: &str) -> &str {
     let line = line.trim();
     match line.strip_prefix('@') {
         Some(rest) => rest
@@ -71,6 +94,11 @@ fn without_wait(line: &str) -> Option<String> {
     starts_with(line, &["cp.async.wait", "cp.async.bulk.wait", "wgmma.wait"]).then(String::new)
 }
 
+/// Stores to memory: those of arguments are part of their call.
+fn without_store(line: &str) -> Option<String> {
+    (starts_with(line, &["st.", "red."]) && !starts_with(line, &["st.param"])).then(String::new)
+}
+
 /// The address four bytes further.
 fn wrong_address(line: &str) -> Option<String> {
     if !starts_with(
@@ -98,16 +126,30 @@ fn wrong_address(line: &str) -> Option<String> {
     Some(format!("{before}[{address}]{after}"))
 }
 
-/// The value of another lane.
+/// The value of another lane: where lanes exchange by distance, the thread's own; where they name the lane, that of its neighbour.
 fn wrong_lane(line: &str) -> Option<String> {
     if !starts_with(line, &["shfl.sync"]) {
         return None;
     }
     let mut operands: Vec<&str> = line.split(", ").collect();
-    let lane: u32 = operands.get(2)?.parse().ok()?;
-    let wrong = (lane ^ 1).to_string();
-    operands[2] = &wrong;
-    Some(operands.join(", "))
+    let lane = *operands.get(2)?;
+    let wrong = if line.contains(".idx") {
+        format!("xor.b32 %wrong, {lane}, 1;")
+    } else {
+        "mov.b32 %wrong, 0;".to_owned()
+    };
+    operands[2] = "%wrong";
+    let shuffle = operands.join(", ");
+    Some(format!(
+        "\t{{ .reg .b32 %wrong; {wrong} {} }}",
+        shuffle.trim()
+    ))
+}
+
+/// Two shuffles by the same lanes: the halves of a value of 64 bits, of which the lower one alone would change too little.
+fn same_lane(line: &str, other: &str) -> bool {
+    let lane = |line: &str| line.split(", ").nth(2).map(str::to_owned);
+    lane(line) == lane(other)
 }
 
 /// One more, or one less.
@@ -133,6 +175,13 @@ mod tests {
             .iter()
             .filter_map(|operator| Some((operator.name, (operator.apply)(line)?)))
             .collect()
+    }
+
+    #[test]
+    fn halves_of_a_shuffle_belong_together() {
+        let half = |lane| format!("\tshfl.sync.bfly.b32 %r1, %r2, {lane}, 31, -1;");
+        assert!(same_lane(&half("%r3"), &half("%r3")));
+        assert!(!same_lane(&half("%r3"), &half("%r4")));
     }
 
     #[test]
@@ -165,10 +214,17 @@ mod tests {
             )]
         );
         assert_eq!(
-            mutants("\tshfl.sync.bfly.b32 %r1, %r2, 16, 31, -1;"),
+            mutants("\tshfl.sync.bfly.b32 %r1, %r2, %r3, 31, -1;"),
             [(
                 "wrong-lane",
-                "\tshfl.sync.bfly.b32 %r1, %r2, 17, 31, -1;".into()
+                "\t{ .reg .b32 %wrong; mov.b32 %wrong, 0; shfl.sync.bfly.b32 %r1, %r2, %wrong, 31, -1; }".into()
+            )]
+        );
+        assert_eq!(
+            mutants("\tshfl.sync.idx.b32 %r1, %r2, 5, 31, -1;"),
+            [(
+                "wrong-lane",
+                "\t{ .reg .b32 %wrong; xor.b32 %wrong, 5, 1; shfl.sync.idx.b32 %r1, %r2, %wrong, 31, -1; }".into()
             )]
         );
         assert_eq!(
@@ -176,6 +232,7 @@ mod tests {
             [("wrong-bound", "\tsetp.le.u64 \t%p1, %rd1, %rd2;".into())]
         );
         assert_eq!(mutants("\tsetp.lt.f32 \t%p1, %f1, %f2;"), []);
+        assert_eq!(mutants("\tst.param.b64 \t[param0], %rd1;"), []);
         assert_eq!(mutants("\tld.param.b64 \t%rd1, [p];"), []);
     }
 }
