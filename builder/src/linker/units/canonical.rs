@@ -236,7 +236,8 @@ impl<'a> Writer<'_, 'a> {
                 let skipped = head.len() - rest.len();
                 if is_common && !is_root {
                     self.text.push_str("declare ");
-                    let end = rest.rfind(" !dbg ").or_else(|| rest.rfind(" {"))?;
+                    // Without its metadata, which stands behind everything else.
+                    let end = rest.find(" !").or_else(|| rest.rfind(" {"))?;
                     self.pieces(number, skipped, skipped + end)?;
                     self.text.push('\n');
                 } else {
@@ -696,6 +697,8 @@ attributes #3 = { cold noreturn }
             !text.contains("srcloc") && !text.contains("checksum"),
             "{text}"
         );
+        let more = unit(&MODULE.replace("#3 !dbg !11 {", "#3 !dbg !11 !kind !9 {"));
+        assert_eq!(more.text, text);
     }
 
     #[test]
