@@ -153,7 +153,7 @@ fn pieces(ptx: &str) -> Vec<Piece<'_>> {
     while let Some(brace) = rest.find("\n{") {
         let before = &rest[..brace];
         let body = &rest[brace + 2..];
-        let end = body.find("\n}").map_or(body.len(), |e| e + 1);
+        let end = length_of_block(body);
         let entry = before.rfind(".entry");
         let function = before.rfind(".func");
         let (start, is_entry) = match (entry, function) {
@@ -180,6 +180,32 @@ fn pieces(ptx: &str) -> Vec<Piece<'_>> {
         rest = &body[end..];
     }
     pieces
+}
+
+/// How long the block is whose opening brace stands just before `text`, its closing brace included. Inline assembly may have blocks of its
+/// own, at the beginnings of lines, too, and braces in comments.
+pub(crate) fn length_of_block(text: &str) -> usize {
+    let mut depth = 1;
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        let rest = &text[at..];
+        let skipped = match byte {
+            b'/' if rest.starts_with("//") => rest.find('\n'),
+            b'/' if rest.starts_with("/*") => rest.find("*/").map(|end| end + "*/".len()),
+            b'"' => rest[1..].find('"').map(|end| end + 2),
+            _ => Some(1),
+        };
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        at += skipped.unwrap_or(rest.len());
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
 }
 
 /// The module-scope lines.
@@ -266,6 +292,12 @@ mod tests {
 .minnctapersm 4
 {
 	.local .align 8 .b8 	__local_depot0[40];
+	// begin inline asm: } {
+	{
+.reg .pred set; /* }
+} */
+}
+	// end inline asm
 	.shared .align 4 .b8 own[128];
 	call.uni (retval0), helper, (param0);
 }

@@ -164,6 +164,7 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     module
         .verify()
         .map_err(|e| format!("internal error: the linker made a broken module: {e}"))?;
+    forget_guids(&module);
     dump(&module, "before");
     let mut needs: HashMap<String, Vec<String>> = HashMap::new();
     for (function, needed) in panics::needs(&module).chain(replaced::needs(&module)) {
@@ -319,6 +320,14 @@ fn strip_target(module: &Module<'_>) {
     for function in module.functions() {
         function.remove_text(Attribute::Function, "target-cpu");
         function.remove_text(Attribute::Function, "target-features");
+    }
+}
+
+/// LLVM 23 numbers functions and variables for profiles across modules. PTX has no such number, and a unit must be the same with it and
+/// without.
+fn forget_guids(module: &Module<'_>) {
+    for value in module.functions().into_iter().chain(module.globals()) {
+        value.remove_metadata("guid");
     }
 }
 

@@ -299,6 +299,8 @@ api! { every version {
     fn LLVMDIFileGetDirectory(MetadataRef, *mut c_uint) -> *const c_char;
     fn LLVMDIFileGetFilename(MetadataRef, *mut c_uint) -> *const c_char;
     fn LLVMGetMetadataKind(MetadataRef) -> c_uint;
+    fn LLVMGetMDKindIDInContext(ContextRef, *const c_char, c_uint) -> c_uint;
+    fn LLVMGlobalEraseMetadata(ValueRef, c_uint);
     fn LLVMMetadataAsValue(ContextRef, MetadataRef) -> ValueRef;
     fn LLVMValueAsMetadata(ValueRef) -> MetadataRef;
     fn LLVMGetMDNodeNumOperands(ValueRef) -> c_uint;

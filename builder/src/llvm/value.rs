@@ -293,6 +293,20 @@ impl<'c> Value<'c> {
         unsafe { (self.api().LLVMDeleteGlobal)(self.raw) }
     }
 
+    /// Takes away a global's or function's metadata of the kind `name`, if it has any.
+    pub fn remove_metadata(self, name: &str) {
+        let api = self.api();
+        // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for; LLVM copies the name.
+        unsafe {
+            let kind = (api.LLVMGetMDKindIDInContext)(
+                self.context.raw,
+                name.as_ptr().cast(),
+                name.len() as u32,
+            );
+            (api.LLVMGlobalEraseMetadata)(self.raw, kind)
+        }
+    }
+
     /// Replaces every use of this value by `other`, which has the same type.
     pub fn replace_uses_with(self, other: Value<'c>) {
         // SAFETY: `raw` is live (the invariant of `Value`), and of the sort that the method is for.

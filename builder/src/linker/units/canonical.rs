@@ -4,13 +4,15 @@
 //! constants without an address of their own are named by their content; lines of the source are numbers of a list, and places of panics
 //! are declared only. So equal parts have equal texts, whatever stands around them in module and source.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::locations::{self, PanicLocation, private_constant};
+use super::declaration;
+use super::locations::{self, PanicLocation};
+use super::names::{Names, Symbols};
+use super::nodes::Nodes;
 use super::partition::{Part, Partition};
-use super::text::{Kind, ModuleText, Piece, bare, lex, line_at};
-use crate::fingerprint;
+use super::text::{Kind, ModuleText, Piece, line_at};
 use crate::linker::float::FloatOptions;
 use crate::linker::{float, launch_parameters};
 
@@ -21,57 +23,6 @@ pub(super) struct Canonical {
     pub lines: Vec<u32>,
     /// The locations of panics, in the order of their names.
     pub locations: Vec<PanicLocation>,
-}
-
-/// Names that are the same in every part.
-#[derive(Default)]
-pub(super) struct Names {
-    /// Constants without an address of their own, by their content.
-    constants: HashMap<usize, Option<String>>,
-    locations: HashMap<usize, PanicLocation>,
-}
-
-impl Names {
-    /// Those of a module.
-    pub fn of(module: &ModuleText<'_>) -> Names {
-        let mut names = Names::default();
-        for number in 0..module.definitions.len() {
-            if let Some(location) = PanicLocation::of(module, number) {
-                names.locations.insert(number, location);
-            }
-            names.add_constant(module, number);
-        }
-        names
-    }
-
-    /// The name by content of a constant, `None` for other definitions.
-    fn add_constant(&mut self, module: &ModuleText<'_>, number: usize) -> Option<String> {
-        if let Some(name) = self.constants.get(&number) {
-            return name.clone();
-        }
-        // A constant that leads to itself keeps its name there.
-        self.constants.insert(number, None);
-        let definition = &module.definitions[number];
-        let name = private_constant(definition).map(|_| {
-            let mut content = String::new();
-            for piece in &definition.pieces {
-                match piece {
-                    Piece::Symbol { definition, .. } if *definition == number => {}
-                    Piece::Symbol { definition, .. } => {
-                        match self.add_constant(module, *definition) {
-                            Some(name) => content.push_str(&name),
-                            None => content.push_str(module.definitions[*definition].symbol),
-                        }
-                    }
-                    Piece::Text(text) => content.push_str(text),
-                    Piece::Attributes(_) | Piece::Node(_) => {}
-                }
-            }
-            format!("$constant_{}", fingerprint::short_hash(&content))
-        });
-        self.constants.insert(number, name.clone());
-        name
-    }
 }
 
 /// Writes `part`. `float` has the floating-point switches of the common functions; a kernel has its own in the text.
@@ -86,37 +37,33 @@ pub(super) fn write(
         module,
         partition,
         part,
-        names,
         float,
         text: String::new(),
-        queue: VecDeque::new(),
-        symbols: HashMap::new(),
-        names_in_use: HashSet::new(),
-        shared: 0,
-        locations: Vec::new(),
+        symbols: Symbols::new(module, partition, names),
         attributes: HashMap::new(),
         groups: String::new(),
-        nodes: vec![None; module.nodes.len()],
-        next_node: 0,
-        node_queue: VecDeque::new(),
-        line_numbers: HashMap::new(),
-        lines: Vec::new(),
-        files: HashMap::new(),
+        nodes: Nodes::new(module),
     };
     writer.text.extend(module.head.iter().copied());
     for &root in &part.roots {
-        writer.queue(root);
+        writer.symbols.refer(root);
     }
-    while let Some(definition) = writer.queue.pop_front() {
+    while let Some(definition) = writer.symbols.take_next() {
         writer.definition(definition)?;
     }
-    writer.metadata()?;
-    let mut text = writer.text;
-    text.push_str(&writer.groups);
+    let Writer {
+        mut text,
+        groups,
+        mut nodes,
+        symbols,
+        ..
+    } = writer;
+    nodes.write(&mut text)?;
+    text.push_str(&groups);
     Some(Canonical {
         text,
-        lines: writer.lines,
-        locations: writer.locations,
+        lines: nodes.lines,
+        locations: symbols.locations,
     })
 }
 
@@ -124,96 +71,22 @@ struct Writer<'m, 'a> {
     module: &'m ModuleText<'a>,
     partition: &'m Partition,
     part: &'m Part,
-    names: &'m Names,
     float: &'m HashMap<usize, FloatOptions>,
     text: String,
-    /// The definitions that are named and not written yet.
-    queue: VecDeque<usize>,
-    /// The names of those that are written or in the queue.
-    symbols: HashMap<usize, String>,
-    names_in_use: HashSet<String>,
-    /// How many shared objects without a name there are.
-    shared: u32,
-    locations: Vec<PanicLocation>,
+    symbols: Symbols<'m, 'a>,
     /// The groups of attributes: those of a definition that is common have more.
     attributes: HashMap<(u32, String), usize>,
     groups: String,
-    /// The new numbers of nodes.
-    nodes: Vec<Option<u32>>,
-    next_node: u32,
-    node_queue: VecDeque<u32>,
-    /// Numbers of lines, by file and line.
-    line_numbers: HashMap<(Option<u32>, u32), u32>,
-    lines: Vec<u32>,
-    /// The files of scopes.
-    files: HashMap<u32, Option<u32>>,
+    nodes: Nodes<'m, 'a>,
 }
 
-/// What the names of the objects that `shared!` makes begin with.
-const SHARED: &str = "shared_";
-
-impl<'a> Writer<'_, 'a> {
-    /// Writes the name of a definition, which will be written in turn.
-    fn symbol(&mut self, number: usize) {
-        if let Some(name) = self.symbols.get(&number) {
-            self.text.push_str(name);
-            return;
-        }
-        self.queue(number);
-        self.text.push_str(&self.symbols[&number]);
-    }
-
-    /// Sees to it that a definition is written.
-    fn queue(&mut self, number: usize) {
-        if !self.symbols.contains_key(&number) {
-            let name = self.new_name(number);
-            // Equal constants are one.
-            if self.names_in_use.insert(name.clone()) {
-                self.queue.push_back(number);
-            }
-            self.symbols.insert(number, name);
-        }
-    }
-
-    fn new_name(&mut self, number: usize) -> String {
-        let definition = &self.module.definitions[number];
-        if self.partition.common.contains(&number) {
-            return definition.symbol.to_owned();
-        }
-        if let Some(location) = self.names.locations.get(&number) {
-            let name = format!("@{}", locations::name(self.locations.len()));
-            self.locations.push(location.clone());
-            return name;
-        }
-        if let Some(Some(name)) = self.names.constants.get(&number) {
-            return format!("@{name}");
-        }
-        let is_shared_object = definition.kind == Kind::Variable
-            && bare(definition.symbol).starts_with(SHARED)
-            && definition.text[definition.symbol.len()..].starts_with(" = internal addrspace(3) ");
-        if is_shared_object {
-            loop {
-                let name = format!("@{SHARED}{}", self.shared);
-                self.shared += 1;
-                // The name may be that of a variable of the user's, which all parts have in common.
-                let is_taken = self
-                    .module
-                    .number(&name)
-                    .is_some_and(|number| self.partition.common.contains(&number));
-                if !is_taken {
-                    return name;
-                }
-            }
-        }
-        definition.symbol.to_owned()
-    }
-
+impl Writer<'_, '_> {
     fn definition(&mut self, number: usize) -> Option<()> {
         let module = self.module;
         let definition = &module.definitions[number];
         let is_root = self.part.roots.contains(&number);
         let is_common = self.partition.common.contains(&number);
-        let name = self.symbols[&number].clone();
+        let name = self.symbols.refer(number).to_owned();
         if name.starts_with(&format!("@{}", locations::PREFIX)) {
             let _ = writeln!(
                 self.text,
@@ -223,7 +96,7 @@ impl<'a> Writer<'_, 'a> {
             return Some(());
         }
         for &needed in &definition.needs {
-            self.queue(needed);
+            self.symbols.refer(needed);
         }
         match definition.kind {
             Kind::Kernel | Kind::Function => {
@@ -236,7 +109,8 @@ impl<'a> Writer<'_, 'a> {
                 let skipped = head.len() - rest.len();
                 if is_common && !is_root {
                     self.text.push_str("declare ");
-                    let end = rest.rfind(" !dbg ").or_else(|| rest.rfind(" {"))?;
+                    // Without its metadata, which stands behind everything else.
+                    let end = rest.find(" !").or_else(|| rest.rfind(" {"))?;
                     self.pieces(number, skipped, skipped + end)?;
                     self.text.push('\n');
                 } else {
@@ -254,7 +128,7 @@ impl<'a> Writer<'_, 'a> {
                 let rest = rest.strip_prefix("internal ").unwrap_or(rest);
                 let skipped = definition.text.len() - rest.len();
                 if is_common && !is_root {
-                    let declaration = declaration_of_variable(rest)?;
+                    let declaration = declaration::of_variable(rest)?;
                     let _ = writeln!(self.text, "{name} = external {declaration}");
                 } else if is_common {
                     let _ = write!(self.text, "{name} = ");
@@ -295,7 +169,8 @@ impl<'a> Writer<'_, 'a> {
                 Piece::Symbol { definition, .. } => {
                     let symbol = module.definitions[*definition].symbol;
                     if at + symbol.len() > start {
-                        self.symbol(*definition);
+                        let name = self.symbols.refer(*definition);
+                        self.text.push_str(name);
                     }
                     at += symbol.len();
                 }
@@ -307,7 +182,7 @@ impl<'a> Writer<'_, 'a> {
                     };
                     self.attributes(*group, more);
                 }
-                Piece::Node(node) => self.node(*node)?,
+                Piece::Node(node) => self.nodes.refer(*node, &mut self.text)?,
             }
         }
         Some(())
@@ -342,222 +217,6 @@ impl<'a> Writer<'_, 'a> {
             });
         let _ = write!(self.text, "#{number}");
     }
-
-    /// Writes the number of a node, which will be written in turn.
-    fn node(&mut self, node: u32) -> Option<()> {
-        let node = self.only_compile_unit(node);
-        let place = self.nodes.get_mut(node as usize)?;
-        let number = *place.get_or_insert_with(|| {
-            self.node_queue.push_back(node);
-            self.next_node += 1;
-            self.next_node - 1
-        });
-        self.text.push('!');
-        push_number(&mut self.text, number);
-        Some(())
-    }
-
-    /// All parts of the module's debug information count as of one compilation: it is of no consequence which one.
-    fn only_compile_unit(&self, node: u32) -> u32 {
-        let units = &self.module.compile_units;
-        match (units.first(), units.last()) {
-            (Some(&first), Some(&last)) if node <= last && units.contains(&node) => first,
-            _ => node,
-        }
-    }
-
-    fn metadata(&mut self) -> Option<()> {
-        let module = self.module;
-        if let Some(&first) = module.compile_units.first() {
-            self.text.push_str("!llvm.dbg.cu = !{");
-            self.node(first)?;
-            self.text.push_str("}\n");
-        }
-        self.text.push_str("!llvm.module.flags = !{");
-        for (n, &flag) in module.flags.iter().enumerate() {
-            self.text.push_str(if n == 0 { "" } else { ", " });
-            self.node(flag)?;
-        }
-        self.text.push_str("}\n");
-        while let Some(node) = self.node_queue.pop_front() {
-            self.text.push('!');
-            push_number(&mut self.text, self.nodes[node as usize]?);
-            self.text.push_str(" = ");
-            let text = module.nodes[node as usize];
-            if module.compile_units.contains(&node) {
-                self.compile_unit(text)?;
-            } else {
-                self.node_text(node, text)?;
-            }
-            self.text.push('\n');
-        }
-        Some(())
-    }
-
-    /// Its file has the name of a part of the compiler's work; it has one that is always the same.
-    fn compile_unit(&mut self, text: &str) -> Option<()> {
-        /// No node has a number as large.
-        const FILE: u32 = 4_000_000_000;
-        let (before, rest) = text.split_once("file: !")?;
-        let (_, after) = rest.split_once(',')?;
-        let _ = write!(
-            self.text,
-            "{before}file: !{FILE},{after}\n!{FILE} = !DIFile(filename: \"kernels\", directory: \"\")"
-        );
-        Some(())
-    }
-
-    fn node_text(&mut self, node: u32, text: &'a str) -> Option<()> {
-        const LOCATION: &str = "!DILocation(line: ";
-        let after_distinct = text.strip_prefix("distinct ").unwrap_or(text);
-        if after_distinct.starts_with(LOCATION) {
-            return self.location_text(text);
-        }
-        // A file's checksum changes with every edit of it, and PTX has none.
-        if text.starts_with("!DIFile(")
-            && let Some((file, _)) = text.split_once(", checksumkind: ")
-        {
-            let _ = write!(self.text, "{file})");
-            return Some(());
-        }
-        let file = if text.contains("ine: ") {
-            self.file_of(node)
-        } else {
-            None
-        };
-        for piece in lex(text, &HashMap::new())? {
-            match piece {
-                Piece::Node(node) => self.node(node)?,
-                Piece::Text(text) if file.is_some() => self.text_with_lines(text, file),
-                Piece::Text(text) => self.text.push_str(text),
-                Piece::Symbol { .. } | Piece::Attributes(_) => return None,
-            }
-        }
-        Some(())
-    }
-
-    /// The same of a location, the commonest of nodes: it has no strings, and the file is that of its scope.
-    fn location_text(&mut self, text: &str) -> Option<()> {
-        let scope = text.split_once("scope: !")?.1;
-        let digits = scope.bytes().take_while(u8::is_ascii_digit).count();
-        let file = self.file_of(scope[..digits].parse().ok()?);
-        let mut parts = text.split('!');
-        if let Some(distinct) = parts.next() {
-            self.text.push_str(distinct);
-        }
-        let line = parts.next()?;
-        self.text.push('!');
-        self.text_with_lines(line, file);
-        for part in parts {
-            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-            self.node(part[..digits].parse().ok()?)?;
-            self.text.push_str(&part[digits..]);
-        }
-        Some(())
-    }
-
-    /// Writes text with its lines replaced.
-    fn text_with_lines(&mut self, text: &str, file: Option<u32>) {
-        let mut rest = text;
-        while let Some(at) = place_of_line(rest) {
-            let digits = rest[at..].bytes().take_while(u8::is_ascii_digit).count();
-            let line: u32 = rest[at..at + digits].parse().unwrap_or(0);
-            let number = match line {
-                0 => 0,
-                _ => *self.line_numbers.entry((file, line)).or_insert_with(|| {
-                    self.lines.push(line);
-                    self.lines.len() as u32
-                }),
-            };
-            self.text.push_str(&rest[..at]);
-            push_number(&mut self.text, number);
-            rest = &rest[at + digits..];
-        }
-        self.text.push_str(rest);
-    }
-
-    /// The node of the file that a scope is in.
-    fn file_of(&mut self, scope: u32) -> Option<u32> {
-        if let Some(file) = self.files.get(&scope) {
-            return *file;
-        }
-        let file = self
-            .module
-            .nodes
-            .get(scope as usize)
-            .and_then(|text| field(text, "file: !"));
-        self.files.insert(scope, file);
-        file
-    }
-}
-
-/// Adds a number to the text: there are several in each line of it, and formatting takes its time.
-fn push_number(text: &mut String, number: u32) {
-    if number >= 10 {
-        push_number(text, number / 10);
-    }
-    text.push(char::from(b'0' + (number % 10) as u8));
-}
-
-/// Where the next line of a node stands: `line: 5` or `scopeLine: 5` outside of strings.
-fn place_of_line(text: &str) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        let found = at + text[at..].find("ine: ")?;
-        let key = text[..found].trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let is_line = matches!(&text[key.len()..found + "ine".len()], "line" | "scopeLine");
-        let is_outside = text[..found].bytes().filter(|&byte| byte == b'"').count() % 2 == 0;
-        at = found + "ine: ".len();
-        if is_line && is_outside {
-            return Some(at);
-        }
-    }
-}
-
-/// The node that a field of a node names.
-fn field(text: &str, name: &str) -> Option<u32> {
-    // Names in strings come before no field that is asked for but the file's.
-    let mut rest = text;
-    let mut in_string = false;
-    while let Some(at) = rest.find(name) {
-        in_string ^= rest[..at].bytes().filter(|&byte| byte == b'"').count() % 2 == 1;
-        rest = &rest[at + name.len()..];
-        if !in_string {
-            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            return rest[..digits].parse().ok();
-        }
-    }
-    None
-}
-
-/// The declaration of a variable, of the text behind its name and linkage.
-fn declaration_of_variable(text: &str) -> Option<String> {
-    let at = ["global ", "constant "]
-        .iter()
-        .filter_map(|word| Some(text.find(word)? + word.len()))
-        .min()?;
-    let (head, rest) = text.split_at(at);
-    let mut declaration = format!("{head}{}", &rest[..length_of_type(rest)]);
-    if let Some((_, align)) = rest.trim_end().rsplit_once(", align ")
-        && align.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        let _ = write!(declaration, ", align {align}");
-    }
-    Some(declaration)
-}
-
-/// The length of the type that `text` begins with.
-fn length_of_type(text: &str) -> usize {
-    let mut depth = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'<' | b'{' | b'[' | b'(' => depth += 1,
-            b'>' | b'}' | b']' | b')' => depth -= 1,
-            b' ' if depth == 0 && !text[at..].starts_with(" addrspace(") => return at,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
@@ -696,6 +355,8 @@ attributes #3 = { cold noreturn }
             !text.contains("srcloc") && !text.contains("checksum"),
             "{text}"
         );
+        let more = unit(&MODULE.replace("#3 !dbg !11 {", "#3 !dbg !11 !kind !9 {"));
+        assert_eq!(more.text, text);
     }
 
     #[test]
@@ -708,26 +369,6 @@ attributes #3 = { cold noreturn }
             assert!(
                 ModuleText::parse(&format!("{line}\n{MODULE}")).is_none(),
                 "{line}"
-            );
-        }
-    }
-
-    #[test]
-    fn variables_are_declared_by_their_type() {
-        for (definition, declaration) in [
-            (
-                "addrspace(1) externally_initialized global [4 x i8] zeroinitializer, align 4\n",
-                "addrspace(1) externally_initialized global [4 x i8], align 4",
-            ),
-            (
-                "global <{ ptr, [8 x i8] }> <{ ptr @a, [8 x i8] undef }>, section \"x\", align 8\n",
-                "global <{ ptr, [8 x i8] }>, align 8",
-            ),
-            ("global ptr addrspace(3) null\n", "global ptr addrspace(3)"),
-        ] {
-            assert_eq!(
-                declaration_of_variable(definition).as_deref(),
-                Some(declaration)
             );
         }
     }

@@ -4,6 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::text::line_at;
+use crate::ptx;
+
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ItemKind {
@@ -53,30 +56,10 @@ impl Items {
     /// Takes LLVM's text apart.
     pub fn parse(ptx: &str) -> Items {
         let mut parts = Items::default();
-        let mut item = String::new();
-        let mut has_body = false;
-        // Assembly of the user's may have lines with braces alone.
-        let mut depth = 0;
-        for line in ptx.split_inclusive('\n') {
-            if !item.is_empty() {
-                item.push_str(line);
-                has_body |= line == "{\n";
-                if has_body {
-                    depth += braces(line);
-                }
-                let is_end = if has_body {
-                    depth == 0
-                } else {
-                    line.ends_with(";\n")
-                };
-                if is_end {
-                    parts
-                        .items
-                        .extend(Item::parse(std::mem::take(&mut item), has_body));
-                    has_body = false;
-                }
-                continue;
-            }
+        let mut rest = ptx;
+        while !rest.is_empty() {
+            let line = line_at(rest, 0);
+            let mut length = line.len();
             if let Some(file) = line.strip_prefix("\t.file\t") {
                 parts.files.extend(file_of(file));
             } else if line.starts_with("\t.section") {
@@ -87,12 +70,13 @@ impl Items {
             {
                 parts.head.push_str(line);
             } else if line.starts_with('.') {
-                if line.ends_with(";\n") {
-                    parts.items.extend(Item::parse(line.to_owned(), false));
-                } else {
-                    item.push_str(line);
-                }
+                let has_body;
+                (length, has_body) = extent(rest);
+                parts
+                    .items
+                    .extend(Item::parse(rest[..length].to_owned(), has_body));
             }
+            rest = &rest[length..];
         }
         parts.resolve();
         parts
@@ -172,20 +156,21 @@ impl Item {
     }
 }
 
-/// How many more braces a line opens than it closes.
-fn braces(line: &str) -> i32 {
-    if !line.contains(['{', '}']) {
-        return 0;
+/// How long the item is that `text` begins with, and whether it has a body.
+fn extent(text: &str) -> (usize, bool) {
+    let mut at = 0;
+    while at < text.len() {
+        let line = line_at(text, at);
+        at += line.len();
+        if line == "{\n" {
+            at += ptx::length_of_block(&text[at..]);
+            return (at + line_at(text, at).len(), true);
+        }
+        if line.ends_with(";\n") {
+            break;
+        }
     }
-    let mut code = line.split("//").next().unwrap_or_default().to_owned();
-    while let Some(start) = code.find("/*")
-        && let Some(length) = code[start..].find("*/")
-    {
-        code.replace_range(start..start + length + "*/".len(), "");
-    }
-    code.bytes()
-        .map(|byte| i32::from(byte == b'{') - i32::from(byte == b'}'))
-        .sum()
+    (at, false)
 }
 
 fn first_word(text: &str) -> &str {

@@ -6,9 +6,12 @@
 
 mod canonical;
 mod compile;
+mod declaration;
 mod items;
 mod locations;
 mod merge;
+mod names;
+mod nodes;
 mod partition;
 mod store;
 mod text;
@@ -22,9 +25,10 @@ use super::{LinkJob, environment};
 use crate::error::BuildError;
 use crate::fingerprint;
 use crate::parallel::in_parallel;
-use canonical::{Canonical, Names};
+use canonical::Canonical;
 use compile::{Common, Compiled, Failure};
 use locations::PanicLocation;
+use names::Names;
 use store::Store;
 
 pub(super) use partition::Facts;
