@@ -41,6 +41,56 @@ fn pinned_memory_is_closed_while_it_is_copied() -> Result<()> {
     Ok(())
 }
 
+/// What a stream holds after the last use is not waited for: buffers are filled and read while later work runs.
+// covers: STREAM-21
+#[test]
+fn host_memory_is_free_when_its_last_use_was_waited_for() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = common::add(&module);
+    let mut gate = Gate::new(&gpu, &module);
+    let (stream, other) = (gpu.stream()?, gpu.stream()?);
+    let mut buffer = stream.filled(100, 1_u32)?;
+    let (mut from, mut to) = (gpu.pinned::<u32>(100)?, gpu.pinned::<u32>(100)?);
+    let mut mapped = gpu.mapped::<u32>(100)?;
+    let mut unified = gpu.unified::<u32>(100)?;
+    let mut graph = gpu.graph()?;
+    graph.fill(&mut unified, 3)?;
+    let mut graph = graph.instantiate()?;
+
+    stream.copy_to_host(&buffer, &mut to)?;
+    stream.copy_from_host(&from, &mut buffer)?;
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { stream.launch_untyped(&add, Grid::cover(100, 32), (&mut mapped, 2))? };
+    graph.launch(&stream)?;
+    let used = gpu.event_untimed()?;
+    stream.record(&used)?;
+    gate.close(&stream);
+    drop(buffer);
+    used.synchronize()?;
+    assert_eq!(*to.host()?, [1; 100]);
+    from.host_mut()?.fill(5);
+    assert_eq!(*mapped.host()?, [2; 100]);
+    assert_eq!(*unified.host()?, [3; 100]);
+    to.host_mut()?[0] = 0;
+    mapped.host_mut()?[0] = 0;
+    unified.host_mut()?[0] = 0;
+
+    // Another use, which nobody has waited for.
+    let mut words = other.zeroed::<u32>(100)?;
+    stream.copy_from_host(&from, &mut words)?;
+    used.synchronize()?;
+    assert!(is_busy(from.host_mut()));
+    assert_eq!(*from.host()?, [5; 100], "the device only reads it");
+    // One who follows the use was waited for.
+    gate.open();
+    assert_eq!(other.download(&words)?, [5; 100]);
+    gate.close(&stream);
+    from.host_mut()?.fill(6);
+    gate.open();
+    stream.synchronize()
+}
+
 #[test]
 fn pinned_memory_outlives_its_copies() -> Result<()> {
     let gpu = gpu();

@@ -581,6 +581,16 @@ fn a_host_functions_panic_belongs_to_its_stream() -> Result<()> {
     two.synchronize()?;
     told_by(&one, "in a stream");
     one.synchronize()?;
+    // A wait tells all that it covers.
+    for number in 0..3 {
+        one.host_fn(move || panic!("number {number}"))?;
+    }
+    let error = one.synchronize().unwrap_err().to_string();
+    assert!(
+        (0..3).all(|number| error.contains(&format!("number {number}"))),
+        "{error}"
+    );
+    one.synchronize()?;
     let calls = Arc::new(AtomicU32::new(0));
     let mut graph = gpu.graph()?;
     graph.host(move || {

@@ -62,22 +62,29 @@ impl Display for KernelPanic {
 
 impl std::error::Error for KernelPanic {}
 
-/// [`Error::HostFunctionPanic`](crate::Error::HostFunctionPanic): the stream went on after it.
+/// [`Error::HostFunctionPanic`](crate::Error::HostFunctionPanic): the first panic of a host function that the wait covers. The stream went on
+/// after it.
 #[derive(Debug)]
 pub struct HostFunctionPanic {
     /// The wait that reports it.
     pub call: &'static str,
     /// The panic's message.
     pub message: String,
+    /// The messages of the others that the wait covers.
+    pub others: Vec<String>,
 }
 
 impl Display for HostFunctionPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: a host function panicked: {}\n  hint: the work after it was done all the same",
+            "{}: a host function panicked: {}",
             self.call, self.message
-        )
+        )?;
+        for other in &self.others {
+            write!(f, "\nand a host function panicked: {other}")?;
+        }
+        f.write_str("\n  hint: the work after it was done all the same")
     }
 }
 

@@ -131,17 +131,21 @@ impl DeviceState {
         self.context.service_stream()
     }
 
-    /// What every wait for a position that comes after `reach` ends with: errors in the order of their interest.
+    /// What every wait for a position that comes after `reach` ends with: errors in the order of their interest, of which the wait tells one.
+    /// What it does not tell is left to the next one.
     ///
     /// # Errors
     ///
-    /// A kernel's panic, `done` itself, a host function's panic.
+    /// Kernels' panics, `done` itself, panics of functions on the host.
     pub(crate) fn after_wait(
         &self,
         call: &'static str,
         reach: &Reach,
         done: Result<()>,
     ) -> Result<()> {
+        if done.is_ok() {
+            reach.set_past();
+        }
         self.panics.take_kernel_panics(reach)?;
         done?;
         self.panics.host_functions().take(call, reach)?;

@@ -15,6 +15,7 @@ use crate::order::access::ViewScope;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::source::{GraphNumber, PanicSource};
+use crate::panics::timeline::NewLaunch;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
 use crate::stream::host_function::{Repeated, run_repeated};
@@ -166,15 +167,12 @@ impl GraphExec {
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
-        // Before the uses, which are noted as those of this launch.
-        let numbered = self
-            .panics
-            .as_deref()
-            .map(|panics| panics.begin_graph_launch(stream.handle.timeline()));
-        let number = numbered
-            .as_ref()
-            .map_or(GraphNumber::Stays, |(_, number)| *number);
-        let enqueued = self.enqueue(&guard, stream, number);
+        let timeline = stream.handle.timeline();
+        let (launch, number) = match &self.panics {
+            Some(panics) => panics.begin_graph_launch(timeline),
+            None => (timeline.next(), GraphNumber::Stays),
+        };
+        let enqueued = self.enqueue(&guard, stream, &launch, number);
         if let (Some(panics), Err(_)) = (&self.panics, &enqueued) {
             panics.graph_launch_failed();
         }
@@ -186,11 +184,17 @@ impl GraphExec {
         &mut self,
         guard: &OrderGuard<'_>,
         stream: &Stream,
+        launch: &NewLaunch<'_>,
         number: GraphNumber,
     ) -> Result<()> {
         for used in &self.contents.memory {
-            used.memory
-                .order_use(guard, &stream.handle, used.access, ViewScope::Shared)?;
+            used.memory.order_use(
+                guard,
+                &stream.handle,
+                launch,
+                used.access,
+                ViewScope::Shared,
+            )?;
         }
         if let (Some(panics), GraphNumber::SetInOrder(number)) = (&self.panics, number) {
             if let Some(last) = self.last_stream.upgrade()

@@ -200,10 +200,16 @@ impl Stream {
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
-        let (launch, _new) = self.number_launch(kernel);
+        // Until it is enqueued. A captured launch is numbered when its graph is launched; this number is nobody's then.
+        let launch = self.handle.timeline().next();
         for used in packer.uses() {
-            used.allocation
-                .order_use_or_capture(&guard, &self.handle, used.access, used.scope)?;
+            used.allocation.order_use_or_capture(
+                &guard,
+                &self.handle,
+                &launch,
+                used.access,
+                used.scope,
+            )?;
         }
         let capture = self.gpu.order().capture_of(&guard, &self.handle);
         if let Some(variables) = &kernel.variables {
@@ -212,12 +218,18 @@ impl Stream {
                     capture.order_use(&guard, variables.clone(), &self.handle, KERNEL_ACCESS)?
                 }
                 None => {
-                    variables.order_use(&guard, &self.handle, KERNEL_ACCESS, ViewScope::Shared)?;
+                    variables.order_use(
+                        &guard,
+                        &self.handle,
+                        &launch,
+                        KERNEL_ACCESS,
+                        ViewScope::Shared,
+                    )?;
                 }
             }
         }
         let parameters = packer.parameters();
-        self.call_driver(kernel, grid, packer, launch)?;
+        self.call_driver(kernel, grid, packer, launch.number)?;
         if let Some(capture) = capture {
             let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
             capture.keep_launch(&guard, &self.handle, launch)?;
@@ -225,12 +237,12 @@ impl Stream {
         Ok(gate)
     }
 
-    /// The number of a launch of this kernel, to be kept until it is enqueued; of one that cannot panic, that of the launch before it. A
-    /// captured launch is numbered when its graph is launched.
+    /// The number of a launch that uses memory of the device alone, to be kept until it is enqueued; of a kernel that cannot panic, that of the
+    /// launch before it.
     #[inline]
     fn number_launch(&self, kernel: &Function) -> (u64, Option<NewLaunch<'_>>) {
         let timeline = self.handle.timeline();
-        if kernel.launch_parameters == LaunchParameters::Absent || self.handle.is_captured() {
+        if kernel.launch_parameters == LaunchParameters::Absent {
             (timeline.last(), None)
         } else {
             let new = timeline.next();

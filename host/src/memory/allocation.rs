@@ -14,6 +14,7 @@ use crate::order::access::{Access, AccessKind, ViewScope};
 use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
+use crate::panics::timeline::NewLaunch;
 use crate::stream::Stream;
 use crate::sync::lock;
 
@@ -63,9 +64,12 @@ impl Allocation {
         unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.handle.raw())) }
             .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Pool);
+        let guard = gpu.lock_order();
+        let launch = stream.handle.timeline().next();
         allocation.history.order_use(
-            &gpu.lock_order(),
+            &guard,
             &stream.handle,
+            &launch,
             Access::EVERYTHING,
             ViewScope::Sole,
         )?;
@@ -146,17 +150,18 @@ impl Allocation {
         self.history.note_write(launch);
     }
 
-    /// Puts a use in order: in the capture that the stream is part of, or among what is really enqueued.
+    /// Puts a use in order: in the capture that the stream is part of, or among what is really enqueued, as `launch`.
     pub(crate) fn order_use_or_capture(
         self: &Arc<Self>,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
+        launch: &NewLaunch<'_>,
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
         match self.gpu.order().capture_of(guard, stream) {
             Some(capture) => capture.order_use(guard, self.clone(), stream, access),
-            None => self.order_use(guard, stream, access, scope),
+            None => self.order_use(guard, stream, launch, access, scope),
         }
     }
 
@@ -234,17 +239,18 @@ impl OrderedMemory for Allocation {
         &self,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
+        launch: &NewLaunch<'_>,
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
         self.check_attachment(stream)?;
-        // Restricted memory has no owner, so that each use comes here and is checked.
-        let scope = if self.attachment() == Attachment::Everywhere {
-            scope
-        } else {
-            ViewScope::Shared
+        // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
+        // number, by which the host knows whether it waited for it.
+        let scope = match self.kind {
+            MemoryKind::Pool => scope,
+            MemoryKind::Pinned(_) | MemoryKind::Managed => ViewScope::Shared,
         };
-        self.history.order_use(guard, stream, access, scope)
+        self.history.order_use(guard, stream, launch, access, scope)
     }
 }
 

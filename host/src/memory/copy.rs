@@ -304,10 +304,18 @@ impl Stream {
             return enqueue();
         }
         let guard = self.gpu.lock_order();
+        // Until it is enqueued.
+        let launch = self.handle.timeline().next();
         for ViewUse { view, kind } in uses {
             if let Some(allocation) = view.allocation {
                 let access = view.access(*kind);
-                allocation.order_use_or_capture(&guard, &self.handle, access, view.scope)?;
+                allocation.order_use_or_capture(
+                    &guard,
+                    &self.handle,
+                    &launch,
+                    access,
+                    view.scope,
+                )?;
             }
         }
         enqueue()

@@ -207,8 +207,15 @@ impl Stream {
             Location::Host => raw::CU_DEVICE_CPU,
         };
         let guard = allocation.gpu.lock_order();
+        let launch = self.handle.timeline().next();
         let access = buffer.raw_view().access(AccessKind::Read);
-        allocation.order_use_or_capture(&guard, &self.handle, access, ViewScope::Shared)?;
+        allocation.order_use_or_capture(
+            &guard,
+            &self.handle,
+            &launch,
+            access,
+            ViewScope::Shared,
+        )?;
         // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it changes
         // no contents.
         unsafe {

@@ -14,7 +14,7 @@ use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::recorded_event::RecordedEvent;
 use crate::order::stream_handle::StreamHandle;
-use crate::panics::timeline::Reach;
+use crate::panics::timeline::{NewLaunch, Reach};
 use crate::sync::{lock, read, write};
 
 /// Streams that the fast path knows; those beyond take the order lock at each launch.
@@ -107,8 +107,9 @@ impl ModuleVariables {
         let mut uses = lock(&self.uses);
         let mut reach = Reach::default();
         for stream in uses.streams.iter().filter_map(Weak::upgrade) {
-            stream.hold_back(&guard, gpu.service_stream())?;
+            // Before the event is recorded by which the service stream follows: what others enqueue meanwhile is not among it.
             reach.merge(&stream.timeline().end());
+            stream.hold_back(&guard, gpu.service_stream())?;
         }
         enqueue()?;
         let done = RecordedEvent::record(gpu.context(), gpu.service_stream(), reach)?;
@@ -128,6 +129,7 @@ impl OrderedMemory for ModuleVariables {
         &self,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
+        _launch: &NewLaunch<'_>,
         _access: Access,
         _scope: ViewScope,
     ) -> Result<()> {

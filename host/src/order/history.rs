@@ -9,6 +9,9 @@
 //!
 //! Who follows a stream because of a piece of memory depends on what that stream wrote into it last, not on what it has launched since: a
 //! panic in a later launch is none of its business. So the history knows after which launch each stream wrote last.
+//!
+//! The host, too, waits for the last use and not for what the stream holds after it. So memory that the host can reach has no owner: each use
+//! is noted with its number in the stream, and is done once some wait has covered that number.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,7 +22,7 @@ use super::order_lock::OrderGuard;
 use super::position::StreamPosition;
 use super::stream_handle::StreamHandle;
 use crate::error::Result;
-use crate::panics::timeline::{Reach, Timeline};
+use crate::panics::timeline::{NewLaunch, Reach, Timeline};
 use crate::sync::lock;
 
 /// No stream has this number: every use takes the slow path.
@@ -33,7 +36,7 @@ pub(crate) trait OrderedMemory: Send + Sync {
     /// Its uses.
     fn history(&self) -> &UseHistory;
 
-    /// Puts a use by work that is about to be enqueued in `stream` after all that it conflicts with. `stream` is not captured.
+    /// Puts a use by work that is about to be enqueued in `stream` as `launch` after all that it conflicts with. `stream` is not captured.
     ///
     /// # Errors
     ///
@@ -42,6 +45,7 @@ pub(crate) trait OrderedMemory: Send + Sync {
         &self,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
+        launch: &NewLaunch<'_>,
         access: Access,
         scope: ViewScope,
     ) -> Result<()>;
@@ -64,8 +68,17 @@ struct Uses {
     entries: Entries<StreamPosition>,
     /// Held by a graph, which may use it at any time: the owner stays `NOBODY`.
     in_graphs: bool,
-    /// After which of their launches streams wrote last; of the owner, `owner_wrote` says it.
-    written: Vec<(Arc<Timeline>, u64)>,
+    /// What is known of streams' last uses; of the owner's last write, `owner_wrote` says it.
+    streams: Vec<StreamUse>,
+}
+
+/// A stream's last uses.
+struct StreamUse {
+    timeline: Arc<Timeline>,
+    /// After which of its launches, or as which, it used the memory last.
+    used: u64,
+    /// The same for its last write.
+    wrote: Option<u64>,
 }
 
 impl Uses {
@@ -74,24 +87,49 @@ impl Uses {
         match position {
             StreamPosition::Event(event) => event.reach().clone(),
             StreamPosition::End(stream) => {
-                let written = self
-                    .written
-                    .iter()
-                    .find(|(t, _)| Arc::ptr_eq(t, stream.timeline()));
-                written.map_or_else(Reach::default, |(timeline, launch)| timeline.up_to(*launch))
+                let wrote = self.of_stream(stream).and_then(|known| known.wrote);
+                wrote.map_or_else(Reach::default, |launch| stream.timeline().up_to(launch))
             }
         }
     }
 
-    fn set_written(&mut self, timeline: &Arc<Timeline>, launch: u64) {
+    fn of_stream(&self, stream: &StreamHandle) -> Option<&StreamUse> {
+        self.streams
+            .iter()
+            .find(|known| Arc::ptr_eq(&known.timeline, stream.timeline()))
+    }
+
+    fn note(&mut self, timeline: &Arc<Timeline>, launch: u64, kind: AccessKind) {
+        let wrote = (kind == AccessKind::Write).then_some(launch);
         match self
-            .written
+            .streams
             .iter_mut()
-            .find(|(t, _)| Arc::ptr_eq(t, timeline))
+            .find(|known| Arc::ptr_eq(&known.timeline, timeline))
         {
-            Some((_, known)) => *known = launch,
-            None => self.written.push((timeline.clone(), launch)),
+            Some(known) => {
+                known.used = known.used.max(launch);
+                known.wrote = wrote.or(known.wrote);
+            }
+            None => self.streams.push(StreamUse {
+                timeline: timeline.clone(),
+                used: launch,
+                wrote,
+            }),
         }
+    }
+
+    /// Whether some wait covered all uses at this position that conflict with an access of this kind by the host. The numbers of uses count only
+    /// where each was noted.
+    fn is_past(&self, position: &StreamPosition, kind: AccessKind) -> bool {
+        let StreamPosition::End(stream) = position else {
+            return false;
+        };
+        self.of_stream(stream).is_some_and(|known| match kind {
+            AccessKind::Read => known
+                .wrote
+                .is_none_or(|launch| known.timeline.is_past(launch)),
+            AccessKind::Write => known.timeline.is_past(known.used),
+        })
     }
 }
 
@@ -114,15 +152,17 @@ impl UseHistory {
             && let Some(StreamPosition::End(owner)) = uses.entries.only()
         {
             let timeline = owner.timeline().clone();
-            uses.set_written(&timeline, self.owner_wrote.load(Ordering::Relaxed));
+            let launch = self.owner_wrote.load(Ordering::Relaxed);
+            uses.note(&timeline, launch, AccessKind::Write);
         }
     }
 
-    /// Puts a use by work that is about to be enqueued in `stream` after all that it conflicts with.
+    /// Puts a use by work that is about to be enqueued in `stream` as `launch` after all that it conflicts with.
     pub(crate) fn order_use(
         &self,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
+        launch: &NewLaunch<'_>,
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
@@ -133,26 +173,35 @@ impl UseHistory {
         let full = uses.entries.len() >= MOST_ENTRIES;
         let ordered = if full { Access::EVERYTHING } else { access };
         for earlier in uses.entries.before(position, &ordered) {
+            // Before the event is recorded by which the stream follows: what others enqueue meanwhile is not among it.
+            let reach = uses.reach(&earlier);
             earlier.hold_back(guard, stream.stream_ref())?;
-            stream.timeline().follow(&uses.reach(&earlier));
+            stream.timeline().follow(&reach);
         }
-        if access.writes() {
-            uses.set_written(stream.timeline(), stream.timeline().last());
-        }
+        uses.note(stream.timeline(), launch.number, access.kind);
         let Uses {
-            entries, written, ..
+            entries, streams, ..
         } = uses;
         if full {
             entries.clear();
         }
         entries.add(position, ordered);
+        if streams.len() > MOST_ENTRIES {
+            let positions = entries.positions();
+            let is_of = |known: &StreamUse, position: &StreamPosition| match position {
+                StreamPosition::End(stream) => Arc::ptr_eq(&known.timeline, stream.timeline()),
+                StreamPosition::Event(_) => false,
+            };
+            streams.retain(|known| positions.iter().any(|position| is_of(known, position)));
+        }
         let sole = scope == ViewScope::Sole && !in_graphs && entries.only() == Some(position);
         if sole {
             entries.clear();
             entries.add(position, Access::EVERYTHING);
-            written.retain(|(timeline, _)| Arc::ptr_eq(timeline, stream.timeline()));
-            let wrote = written.first().map_or(0, |(_, launch)| *launch);
-            self.owner_wrote.store(wrote, Ordering::Relaxed);
+            streams.retain(|known| Arc::ptr_eq(&known.timeline, stream.timeline()));
+            let wrote = streams.first().and_then(|known| known.wrote);
+            self.owner_wrote
+                .store(wrote.unwrap_or(0), Ordering::Relaxed);
         }
         let owner = if sole { stream.number() } else { NOBODY };
         self.owner.store(owner, Ordering::Release);
@@ -180,7 +229,7 @@ impl UseHistory {
                 let index = positions.iter().position(|known| known == position)?;
                 fixed[index].clone().map(StreamPosition::Event)
             });
-            uses.written.clear();
+            uses.streams.clear();
         }
         drop(uses);
         self.disown(guard);
@@ -211,12 +260,13 @@ impl UseHistory {
         }
         for position in uses.entries.positions() {
             reach.merge(&uses.reach(&position));
-            if !position.is_done(guard)? {
+            if !uses.is_past(&position, kind) && !position.is_done(guard)? {
                 return Ok(None);
             }
         }
         if kind == AccessKind::Write {
             uses.entries.clear();
+            uses.streams.clear();
             self.disown(guard);
         }
         Ok(Some(reach))

@@ -1,6 +1,5 @@
 //! Panics that no wait has told yet, of one device.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use warpsmith_device::panic::KERNEL_BITS;
@@ -26,7 +25,7 @@ pub(crate) struct Panics {
 
 /// Panics of functions on the host. It does not keep the context, so callbacks of the driver may own it.
 #[derive(Default)]
-pub(crate) struct HostFunctionPanics(Mutex<VecDeque<FoundOnHost>>);
+pub(crate) struct HostFunctionPanics(Mutex<Vec<FoundOnHost>>);
 
 struct FoundOnHost {
     timeline: Arc<Timeline>,
@@ -146,7 +145,7 @@ impl Panics {
 impl HostFunctionPanics {
     /// Notes the panic of a function that was, or was part of, this launch.
     pub(crate) fn add(&self, timeline: Arc<Timeline>, launch: u64, message: String) {
-        lock(&self.0).push_back(FoundOnHost {
+        lock(&self.0).push(FoundOnHost {
             timeline,
             launch,
             message,
@@ -155,17 +154,17 @@ impl HostFunctionPanics {
 
     /// # Errors
     ///
-    /// A host function's panic in this reach that was not told yet. `call` is the wait that tells it.
+    /// The panics of host functions in this reach that were not told yet, as one. `call` is the wait that tells them.
     pub(crate) fn take(&self, call: &'static str, reach: &Reach) -> Result<()> {
-        let mut panics = lock(&self.0);
-        let index = panics
-            .iter()
-            .position(|panic| reach.covers(&panic.timeline, panic.launch));
-        match index.and_then(|index| panics.remove(index)) {
+        let mut all = lock(&self.0);
+        let covered = |panic: &mut FoundOnHost| reach.covers(&panic.timeline, panic.launch);
+        let mut messages = all.extract_if(.., covered).map(|panic| panic.message);
+        match messages.next() {
             None => Ok(()),
-            Some(panic) => Err(Error::HostFunctionPanic(Box::new(HostFunctionPanic {
+            Some(message) => Err(Error::HostFunctionPanic(Box::new(HostFunctionPanic {
                 call,
-                message: panic.message,
+                message,
+                others: messages.collect(),
             }))),
         }
     }

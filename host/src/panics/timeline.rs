@@ -1,17 +1,20 @@
-//! The launches of a stream, numbered, and what a position in a stream comes after.
+//! The work of a stream, numbered, and what a position in a stream comes after.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::sync::lock;
 
-/// The launches of one stream: kernels, graphs and functions on the host, numbered from 1 on.
+/// The launches of one stream, numbered from 1 on: kernels that can panic, graphs, functions on the host, and all that uses memory that the
+/// host can reach.
 #[derive(Default)]
 pub(crate) struct Timeline {
     /// The last number.
     launched: AtomicU64,
     /// How many of them are enqueued, or were refused. Threads may number and enqueue launches beside each other.
     enqueued: AtomicU64,
+    /// All up to this number are done: some wait covered them.
+    past: AtomicU64,
     /// All up to this number are done, and the panics in them were told.
     done: AtomicU64,
     /// How many positions were taken, each of which may separate launches for a wait.
@@ -126,6 +129,11 @@ impl Timeline {
         self.positions.load(Ordering::SeqCst)
     }
 
+    /// Whether some wait covered a launch, so that it is done. The stream may hold later work.
+    pub(crate) fn is_past(&self, launch: u64) -> bool {
+        self.past.load(Ordering::Acquire) >= launch
+    }
+
     /// Whether a launch is done and the panics in it were told.
     pub(super) fn is_done(&self, launch: u64) -> bool {
         self.done.load(Ordering::Acquire) >= launch
@@ -190,6 +198,16 @@ impl Reach {
                 .launches
                 .iter()
                 .any(|known| Arc::ptr_eq(&known.timeline, timeline) && launch <= known.launch)
+    }
+
+    /// Notes that all of it is done.
+    pub(crate) fn set_past(&self) {
+        for reached in &self.launches {
+            reached
+                .timeline
+                .past
+                .fetch_max(reached.enqueued, Ordering::AcqRel);
+        }
     }
 
     /// Notes that all of it is done, and that the panics in it were told.

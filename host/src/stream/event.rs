@@ -41,7 +41,16 @@ pub struct Event {
     /// The number of the capture in which it was last recorded, 0 for none.
     capture: AtomicU64,
     /// What its last recording comes after.
-    reach: Mutex<Reach>,
+    position: Mutex<Position>,
+}
+
+/// Where an event was recorded last.
+#[derive(Clone, Default)]
+struct Position {
+    /// How often it was recorded.
+    recordings: u64,
+    /// What the position comes after.
+    reach: Reach,
 }
 
 /// Whether an event can measure time, which costs something at each recording.
@@ -77,7 +86,7 @@ impl Event {
             inner: ManuallyDrop::new(inner),
             timing,
             capture: AtomicU64::new(0),
-            reach: Mutex::default(),
+            position: Mutex::default(),
         })
     }
 
@@ -85,9 +94,11 @@ impl Event {
     pub fn is_complete(&self) -> Result<bool> {
         self.refuse_capture("cuEventQuery")?;
         self.gpu.bind()?;
-        let reach = self.reach();
-        // SAFETY: `self` owns the event, which its `drop` alone destroys.
-        match unsafe { call!(cuEventQuery(self.raw())) } {
+        let (reach, answer) = self.at_one_position(|| {
+            // SAFETY: `self` owns the event, which its `drop` alone destroys.
+            unsafe { call!(cuEventQuery(self.raw())) }
+        });
+        match answer {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             done => {
                 let done = self.gpu.after_wait("cuEventQuery", &reach, done);
@@ -104,10 +115,25 @@ impl Event {
     pub fn synchronize(&self) -> Result<()> {
         self.refuse_capture("cuEventSynchronize")?;
         self.gpu.bind()?;
-        let reach = self.reach();
-        // SAFETY: `self` owns the event, which its `drop` alone destroys.
-        let done = unsafe { call!(cuEventSynchronize(self.raw())) };
+        let (reach, done) = self.at_one_position(|| {
+            // SAFETY: `self` owns the event, which its `drop` alone destroys.
+            unsafe { call!(cuEventSynchronize(self.raw())) }
+        });
         self.gpu.after_wait("cuEventSynchronize", &reach, done)
+    }
+
+    /// What `ask` says of the event's position, and what that comes after. Where another thread records the event meanwhile, it is asked again:
+    /// nobody would know for which of the two the answer holds.
+    fn at_one_position<R>(&self, ask: impl Fn() -> R) -> (Reach, R) {
+        loop {
+            let position = lock(&self.position).clone();
+            let answer = ask();
+            // A recording under way holds the lock until its position is noted.
+            let _order = self.gpu.lock_order();
+            if lock(&self.position).recordings == position.recordings {
+                return (position.reach, answer);
+            }
+        }
     }
 
     /// The time between two recordings, as the device saw it, with a resolution of about half a microsecond. On the simulator it is the
@@ -169,13 +195,15 @@ impl Event {
 
     /// What its last recording comes after.
     pub(crate) fn reach(&self) -> Reach {
-        lock(&self.reach).clone()
+        lock(&self.position).reach.clone()
     }
 
     /// Notes that it was recorded: in a capture of this number, or after what was really enqueued.
     pub(crate) fn set_position(&self, capture: Option<u64>, reach: Reach) {
         self.capture.store(capture.unwrap_or(0), Ordering::Release);
-        *lock(&self.reach) = reach;
+        let position = &mut *lock(&self.position);
+        position.recordings += 1;
+        position.reach = reach;
     }
 
     fn refuse_capture(&self, call: &'static str) -> Result<()> {
