@@ -75,6 +75,7 @@ pub static PHRASES: &[Phrase] = &[
     row("cvt", "u4 s4 u2 s2", "", Feature("cvt.pack with sub-byte type")),
     row("cvt", "", "pack", Feature("cvt.pack")),
     row("cvt", "", "bf16 f32 frnd", Feature("cvt.bf16.f32")),
+    row("cvt", "", "bf16 ftz", Feature("cvt with .{1}.{2}.ftz")),
     row("cvt", "", "bf16", Feature("cvt with .{1}.{2}")),
     row("cvt", "", "", Feature("cvt.{1}.{2}")),
     // Moves and addresses.

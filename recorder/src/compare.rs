@@ -18,8 +18,10 @@ pub struct Outcome {
     pub values: usize,
     /// Programs that the device refuses, though they were recorded.
     pub refused: Vec<String>,
-    /// Programs that are not those that were recorded, or were not recorded.
+    /// Programs that are not those that were recorded under their names.
     pub stale: Vec<String>,
+    /// Programs that were not recorded yet.
+    pub unrecorded: Vec<String>,
     /// What differs where the device that was recorded is known to deviate from the manual ([`deviation`]), a text for each program.
     pub deviating: Vec<String>,
     /// What differs elsewhere, a text for each program.
@@ -46,7 +48,8 @@ pub fn compare(device: &Device, family: &Family, recording: &Recording, wanted: 
                     chosen.push((program, bytes));
                 }
             }
-            _ => outcome.stale.push(program.name.clone()),
+            Some(_) => outcome.stale.push(program.name.clone()),
+            None => outcome.unrecorded.push(program.name.clone()),
         }
     }
     let programs: Vec<&Program> = chosen.iter().map(|(program, _)| *program).collect();

@@ -14,6 +14,9 @@ pub fn deviation(name: &str) -> Option<&'static str> {
         return None;
     }
     let is_whole = |operand: &str| !operands.split(' ').any(|part| part.starts_with(operand));
+    if has("sat") && !is_whole("d.") {
+        return Some("a result that becomes a part is clamped as an unsigned number");
+    }
     if words[0] == "vshl" && has("sat") {
         return Some("the shifted value is cut to 32 bits before it is clamped");
     }
@@ -49,6 +52,7 @@ mod tests {
             "vshl.s32.s32.u32.sat.wrap a.b0 b.h1 3",
             "vadd.u32.u32.u32.sat 3",
             "vsub.u32.s32.s32.max a.b0 b.h1 4",
+            "vsub.u32.s32.s32.sat d.b1 a.b0 b.h1 4",
         ] {
             assert!(deviation(name).is_some(), "{name}");
         }

@@ -45,6 +45,10 @@ const SELECTED: [(char, [[&str; 3]; 2]); 2] = [
 ];
 /// Parts that the scalar video instructions select of their sources.
 const PARTS: [[&str; 3]; 3] = [["", "b0", "h1"], ["", "b3", "b2"], ["", "h0", ""]];
+/// Parts of the third source that their results become, too.
+const MERGED: [[&str; 3]; 3] = [["b1", "b0", "h1"], ["h1", "h0", "b2"], ["b3", "", ""]];
+/// Sources of `vmad` that may be negated together.
+const NEGATED: [&[&str]; 4] = [&["a"], &["b"], &["c"], &["a", "b"]];
 
 /// The instruction is one that a program shows.
 fn is_recorded(form: &Form) -> bool {
@@ -97,6 +101,10 @@ struct Spelling {
     constant: &'static str,
     /// Whether predicates are negated.
     negates: bool,
+    /// The names of the sources that are negated.
+    minus: &'static [&'static str],
+    /// Whether there are NaNs among its sources that stand for what is out of bounds.
+    is_guarded: bool,
     /// The parts selected of the destination and of the first two sources.
     parts: [&'static str; 3],
 }
@@ -121,8 +129,10 @@ fn spellings(variant: &Match) -> Vec<Spelling> {
     let mut parts = vec![[""; 3]];
     if let Some(rest) = variant.form.opcode.strip_prefix('v') {
         let side_by_side = SELECTED.iter().find(|(lanes, _)| rest.ends_with(*lanes));
+        let is_merged = operands().count() == 4 && variant.slot("op2").is_none();
         match side_by_side {
             Some((_, selected)) => parts.extend(selected),
+            None if is_merged && rest != "mad" => parts.extend(MERGED),
             None => parts.extend(PARTS),
         }
     }
@@ -136,6 +146,8 @@ fn spellings(variant: &Match) -> Vec<Spelling> {
                         least,
                         constant,
                         negates,
+                        minus: &[],
+                        is_guarded: false,
                         parts,
                     };
                     let same = |other: &Spelling| {
@@ -150,10 +162,47 @@ fn spellings(variant: &Match) -> Vec<Spelling> {
             }
         }
     }
+    all.extend(negated(variant));
+    if variant.slot("oob").is_some() {
+        all.push(Spelling {
+            is_guarded: true,
+            ..Spelling::plain(variant)
+        });
+    }
     all
 }
 
+/// `vmad` with negated sources, on whole registers and on parts.
+fn negated(variant: &Match) -> Vec<Spelling> {
+    let is_exact = |minus: &&[&str]| minus.len() == 2 || variant.slot("po").is_none();
+    let choices = NEGATED.into_iter().filter(is_exact);
+    let spellings = choices.flat_map(|minus| {
+        [[""; 3], PARTS[0]].map(|parts| Spelling {
+            minus,
+            parts,
+            ..Spelling::plain(variant)
+        })
+    });
+    match variant.form.opcode {
+        "vmad" => spellings.collect(),
+        _ => Vec::new(),
+    }
+}
+
 impl Spelling {
+    /// The one with nothing besides.
+    fn plain(variant: &Match) -> Spelling {
+        Spelling {
+            variant: *variant,
+            least: 16,
+            constant: "",
+            negates: false,
+            minus: &[],
+            is_guarded: false,
+            parts: [""; 3],
+        }
+    }
+
     /// The bits of an operand's register; 1 for a predicate.
     fn register(&self, operand: &Operand) -> u32 {
         let bits = u32::from(type_bits(self.variant.type_of(operand)));
@@ -179,6 +228,7 @@ impl Spelling {
             ("fns", "base") => Domain::Range(0, 31),
             ("fns", "offset") => Domain::Range(-33, 33),
             _ if register == 1 => Domain::Predicate,
+            _ if self.is_guarded => Domain::Guarded(register),
             _ => Domain::of(self.variant.type_of(operand), register),
         }
     }
@@ -200,6 +250,12 @@ impl Spelling {
         }
         if self.negates {
             name.push_str(" !");
+        }
+        for source in self.minus {
+            let _ = write!(name, " -{source}");
+        }
+        if self.is_guarded {
+            name.push_str(" guarded");
         }
         // Forms that differ in the number of their operands alone.
         let _ = write!(name, " {}", self.variant.operands().count());
@@ -270,6 +326,9 @@ impl Spelling {
                     if self.negates && operand.negatable {
                         text.insert(0, '!');
                     }
+                }
+                if self.minus.contains(&operand.name) {
+                    text.insert(0, '-');
                 }
                 read += width * cases;
                 domains.push((self.domain(operand), width));

@@ -141,6 +141,10 @@ fn differences(options: &Options) -> Result<ExitCode> {
     let mut all_same = true;
     for family in chosen(options) {
         let file = folder.join(format!("{}.lz", family.name));
+        if !file.is_file() {
+            println!("{}: not recorded yet", family.name);
+            continue;
+        }
         let recording = Recording::read(&file)?;
         let outcome = compare(&device, &family, &recording, &options.only);
         for text in &outcome.wrong {
@@ -152,8 +156,11 @@ fn differences(options: &Options) -> Result<ExitCode> {
         for name in &outcome.stale {
             println!("not recorded as it is now: {name}");
         }
+        for name in &outcome.unrecorded {
+            println!("not recorded yet: {name}");
+        }
         println!(
-            "{}: {} programs and {} values as recorded on {}; {} differ, {} where the GPU deviates from the manual, {} are refused, {} are not recorded as they are now",
+            "{}: {} programs and {} values as recorded on {}; {} differ, {} where the GPU deviates from the manual, {} are refused, {} are not recorded as they are now, {} not at all",
             family.name,
             outcome.same,
             outcome.values,
@@ -161,7 +168,8 @@ fn differences(options: &Options) -> Result<ExitCode> {
             outcome.wrong.len(),
             outcome.deviating.len(),
             outcome.refused.len(),
-            outcome.stale.len()
+            outcome.stale.len(),
+            outcome.unrecorded.len()
         );
         all_same &= outcome.wrong.is_empty();
     }

@@ -16,6 +16,8 @@ pub enum Domain {
     Float(Format),
     /// Two numbers, one above the other.
     Pair(Format),
+    /// Numbers of 16 bits, one or two, some of them NaNs that stand for what is out of bounds: so many bits.
+    Guarded(u32),
     /// A predicate, as zero or one.
     Predicate,
 }
@@ -73,6 +75,18 @@ fn integer(random: &mut Random, bits: u32) -> u64 {
     value & mask
 }
 
+/// A NaN that stands for what is out of bounds, a NaN beside it, or any number of 16 bits.
+fn guarded(random: &mut Random) -> u64 {
+    let near = [
+        0x7ff7, 0xfff7, 0x7ff6, 0x7ff8, 0xfff6, 0x7fff, 0x7ef7, 0x7f77, 0x7df7, 0xffff,
+    ];
+    match random.below(3) {
+        0 => near[random.index(2)],
+        1 => near[random.index(near.len())],
+        _ => random.bits() & 0xffff,
+    }
+}
+
 /// The operands of one input of an instruction. `case` counts them.
 pub fn operands(random: &mut Random, case: usize, domains: &[Domain]) -> Vec<u64> {
     let formats = |wanted: Format| {
@@ -123,6 +137,14 @@ pub fn operands(random: &mut Random, case: usize, domains: &[Domain]) -> Vec<u64
             Domain::Pair(format) => {
                 let (low, high) = (draw(random, format, 0), draw(random, format, 1));
                 low | high << 16
+            }
+            Domain::Guarded(bits) => {
+                let low = guarded(random);
+                if bits == 16 {
+                    low
+                } else {
+                    low | guarded(random) << 16
+                }
             }
             Domain::Predicate => u64::from(random.below(2)),
         };

@@ -24,11 +24,18 @@ fn the_device_answers_what_was_recorded() {
     let mut deviating = 0;
     for family in families() {
         let file = folder.join(format!("{}.lz", family.name));
+        if !file.is_file() {
+            eprintln!("{}: not recorded yet", family.name);
+            continue;
+        }
         let recording = Recording::read(&file).expect("a recording");
         let outcome = compare(&device, &family, &recording, "");
         eprintln!(
-            "{}: {} programs, {} values",
-            family.name, outcome.same, outcome.values
+            "{}: {} programs, {} values; {} programs are not recorded yet",
+            family.name,
+            outcome.same,
+            outcome.values,
+            outcome.unrecorded.len()
         );
         assert!(outcome.same > 0, "nothing of {} was compared", family.name);
         deviating += outcome.deviating.len();

@@ -50,7 +50,7 @@ pub(super) const FORMS: &[Form] = &[
         .with(".frnd", RND)
         .with(".atype", "u16 u32 u64 s16 s32 s64"),
     // Between floating-point types: narrower, wider, and to whole numbers of the same type.
-    form("cvt.frnd{.sat}.f16.f32 d:f16, a").with(".frnd", RND),
+    form("cvt.frnd{.ftz}{.sat}.f16.f32 d:f16, a").with(".frnd", RND),
     form("cvt.frnd{.sat}.f16.f64 d:f16, a").with(".frnd", RND),
     form("cvt.frnd{.ftz}{.sat}.f32.f64 d:f32, a").with(".frnd", RND),
     form("cvt{.ftz}{.sat}.f32.f16 d:f32, a"),
@@ -76,6 +76,9 @@ pub(super) const FORMS: &[Form] = &[
     form("cvt.frnd.bf16.f32 d:bf16, a")
         .since("7.0 sm_80")
         .with(".frnd", "rm rp"),
+    form("cvt.frnd.ftz.bf16.f32 d:bf16, a")
+        .since("7.0 sm_80")
+        .with(".frnd", RND),
     form("cvt.frnd.bf16.atype d:bf16, a:.atype")
         .since("7.8 sm_90")
         .with(".frnd", RND)
@@ -84,11 +87,20 @@ pub(super) const FORMS: &[Form] = &[
         .since("7.8 sm_90")
         .with(".irnd", TO_INT)
         .with(".bf16x", "bf16"),
-    form("cvt.frnd.f16.bf16 d:f16, a:bf16")
+    // Without a rounding, as with `.rn`.
+    form("cvt.bf16.f16 d:bf16, a:f16").since("7.8 sm_90"),
+    form("cvt{.frnd}.f16.bf16 d:f16, a:bf16")
         .since("7.8 sm_90")
         .with(".frnd", RND),
-    form("cvt.f32.bf16 d:f32, a:bf16").since("7.1 sm_80"),
-    form("cvt.f64.bf16 d:f64, a:bf16").since("7.8 sm_90"),
+    form("cvt{.rnd}.f32.bf16 d:f32, a:bf16")
+        .since("7.1 sm_80")
+        .with(".rnd", RND),
+    form("cvt{.rnd}.ftz.f32.bf16 d:f32, a:bf16")
+        .since("7.8 sm_90")
+        .with(".rnd", RND),
+    form("cvt{.frnd}.f64.bf16 d:f64, a:bf16")
+        .since("7.8 sm_90")
+        .with(".frnd", RND),
     form("cvt.frnd{.relu}{.satfinite}.f16x2.f32 d:f16x2, a:f32, b:f32")
         .since("7.0 sm_80")
         .with(".frnd", "rn rz")

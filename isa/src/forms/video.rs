@@ -1,6 +1,7 @@
 //! Video instructions: arithmetic of bytes and half-words, alone and side by side.
 //!
-//! Operands may select a part (`a.b1`), which the syntax lines leave out.
+//! Operands may select a part (`a.b1`), which the syntax lines leave out; the part that a result is put into (`d.b0`) takes its rest from
+//! the third source. Sources of `vmad` may be negated.
 
 use crate::form::{Form, Rule, form};
 
@@ -27,21 +28,29 @@ macro_rules! side_by_side {
 
 pub(super) const FORMS: &[Form] = &[
     video!("vadd.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vadd.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     video!("vadd.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".op2", OP2),
     video!("vsub.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vsub.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     video!("vsub.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".op2", OP2),
     video!("vabsdiff.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vabsdiff.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     video!("vabsdiff.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".op2", OP2),
     video!("vmin.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vmin.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     video!("vmin.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".op2", OP2),
     video!("vmax.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype"),
+    video!("vmax.dtype.atype.btype{.sat} d:.dtype, a:.atype, b:.btype, c:.dtype"),
     video!("vmax.dtype.atype.btype{.sat}.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".op2", OP2),
     video!("vshl.dtype.atype.btype{.sat}.mode d:.dtype, a:.atype, b:.btype")
+        .with(".mode", "clamp wrap")
+        .with(".btype", "u32"),
+    video!("vshl.dtype.atype.btype{.sat}.mode d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".mode", "clamp wrap")
         .with(".btype", "u32"),
     video!("vshl.dtype.atype.btype{.sat}.mode.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
@@ -49,6 +58,9 @@ pub(super) const FORMS: &[Form] = &[
         .with(".btype", "u32")
         .with(".op2", OP2),
     video!("vshr.dtype.atype.btype{.sat}.mode d:.dtype, a:.atype, b:.btype")
+        .with(".mode", "clamp wrap")
+        .with(".btype", "u32"),
+    video!("vshr.dtype.atype.btype{.sat}.mode d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".mode", "clamp wrap")
         .with(".btype", "u32"),
     video!("vshr.dtype.atype.btype{.sat}.mode.op2 d:.dtype, a:.atype, b:.btype, c:.dtype")
@@ -60,6 +72,10 @@ pub(super) const FORMS: &[Form] = &[
     video!("vmad.dtype.atype.btype.po{.sat}{.scale} d:.dtype, a:.atype, b:.btype, c:.dtype")
         .with(".scale", "shr7 shr15"),
     form("vset.atype.btype.cmp d:u32, a:.atype, b:.btype")
+        .with(".atype", INT)
+        .with(".btype", INT)
+        .with(".cmp", "eq ne lt le gt ge"),
+    form("vset.atype.btype.cmp d:u32, a:.atype, b:.btype, c:u32")
         .with(".atype", INT)
         .with(".btype", INT)
         .with(".cmp", "eq ne lt le gt ge"),

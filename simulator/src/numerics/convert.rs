@@ -345,7 +345,7 @@ impl Conversion {
                 };
                 sign | to.infinity(false) | quiet | payload
             }
-            (Bf16, F32) => bits << 16,
+            (Bf16, F32) if !self.ftz => bits << 16,
             (F64, F64) if self.integral => bits | 1 << 51,
             (F32, F32) | (F64, F64) if !self.integral && !self.ftz => bits,
             _ => to.nan(),

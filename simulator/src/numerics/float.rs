@@ -411,6 +411,20 @@ pub fn fma<F: Float>(a: F, b: F, c: F, mode: Mode) -> F {
     result.finish(mode)
 }
 
+/// The NaN of 16 bits that a tensor copy writes where there is nothing to copy, without its sign.
+const OUT_OF_BOUNDS: u64 = 0x7ff7;
+
+/// `fma.oob` of f16 and bf16: a product with what is out of bounds makes the result zero.
+#[inline]
+pub fn fma_oob<F: Float>(a: F, b: F, c: F) -> F {
+    let is_outside = |factor: F| factor.bits() & !sign::<F>() == OUT_OF_BOUNDS;
+    if is_outside(a) || is_outside(b) {
+        F::from_raw(0)
+    } else {
+        fma(a, b, c, Mode::NEAREST)
+    }
+}
+
 /// `div` with a rounding, and `rcp` as `div(1, x)`.
 #[inline]
 pub fn div<F: Float>(a: F, b: F, mode: Mode) -> F {

@@ -1,7 +1,7 @@
 //! The scalar video instructions (`vadd`, `vshl`, `vmad`, ...): a part of each operand, computed in wide arithmetic.
 //!
 //! The parts are widened as their types say. The result is clamped (`.sat`) or truncated to 32 bits; a second operation may
-//! join it with the third operand.
+//! join it with the third operand, or it becomes a part of this operand.
 
 use super::compare::Comparison;
 
@@ -30,19 +30,31 @@ impl Part {
         })
     }
 
-    /// The part of a register's value, extended as the type says.
-    fn of(self, value: u32, signed: bool) -> i64 {
-        let (bits, at) = match self {
+    /// How many bits it has, and the number of the lowest.
+    fn place(self) -> (u32, u32) {
+        match self {
             Part::Word => (32, 0),
             Part::Byte(index) => (8, 8 * u32::from(index)),
             Part::Half(index) => (16, 16 * u32::from(index)),
-        };
+        }
+    }
+
+    /// The part of a register's value, extended as the type says.
+    fn of(self, value: u32, signed: bool) -> i64 {
+        let (bits, at) = self.place();
         let low = u64::from(value >> at) << (64 - bits);
         if signed {
             low as i64 >> (64 - bits)
         } else {
             (low >> (64 - bits)) as i64
         }
+    }
+
+    /// A register's value with another part.
+    fn replaced(self, value: u32, part: u32) -> u32 {
+        let (bits, at) = self.place();
+        let mask = u32::MAX >> (32 - bits) << at;
+        value & !mask | part << at & mask
     }
 }
 
@@ -100,25 +112,27 @@ pub enum Operation {
     Set(Comparison),
 }
 
-/// The second operation, with the third operand.
+/// What is done with the third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Second {
-    /// None: the third operand is not read.
-    None,
+pub enum Third {
+    /// It is not looked at.
+    Unused,
     /// `.add`
     Add,
     /// `.min`
     Min,
     /// `.max`
     Max,
+    /// `d.b0`: this part of it becomes the result, which is clamped to as many bits.
+    Merge(Part),
 }
 
-/// Clamps to a type of 32 bits.
-fn clamp(value: i128, signed: bool) -> u32 {
+/// Clamps to a type of so many bits.
+fn clamp(value: i128, bits: u32, signed: bool) -> u32 {
     if signed {
-        value.clamp(i32::MIN.into(), i32::MAX.into()) as u32
+        value.clamp(-1 << (bits - 1), (1 << (bits - 1)) - 1) as u32
     } else {
-        value.clamp(0, u32::MAX.into()) as u32
+        value.clamp(0, (1 << bits) - 1) as u32
     }
 }
 
@@ -134,7 +148,7 @@ pub struct ScalarVideo {
     /// `.sat`
     pub sat: bool,
     /// What is done with `c`.
-    pub second: Second,
+    pub third: Third,
 }
 
 impl ScalarVideo {
@@ -151,8 +165,12 @@ impl ScalarVideo {
             Operation::ShiftRight(count) => i128::from(x) >> count.of(y),
             Operation::Set(comparison) => comparison.integers(x, y).into(),
         };
+        let (bits, _) = match self.third {
+            Third::Merge(part) => part.place(),
+            _ => Part::Word.place(),
+        };
         let value = if self.sat {
-            clamp(value, self.signed)
+            clamp(value, bits, self.signed)
         } else {
             value as u32
         };
@@ -161,23 +179,37 @@ impl ScalarVideo {
         } else {
             value < c
         };
-        match self.second {
-            Second::None => value,
-            Second::Add => value.wrapping_add(c),
-            Second::Min if smaller => value,
-            Second::Max if !smaller => value,
-            Second::Min | Second::Max => c,
+        match self.third {
+            Third::Unused => value,
+            Third::Add => value.wrapping_add(c),
+            Third::Min if smaller => value,
+            Third::Max if !smaller => value,
+            Third::Min | Third::Max => c,
+            Third::Merge(part) => part.replaced(c, value),
         }
     }
+}
+
+/// What `vmad` changes of its sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// `.po`: it is one more.
+    PlusOne,
+    /// `-a` or `-b`: the product is subtracted.
+    NegateProduct,
+    /// `-c`: the addend is subtracted.
+    NegateAddend,
 }
 
 /// `vmad`: `a * b + c`, shifted right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScalarProduct {
-    /// `a` and `b`. The sum is signed where one of them is.
+    /// `a` and `b`. The sum is signed where one of them is, or where something is negated.
     pub sources: [Source; 2],
-    /// `.po`: one more.
-    pub plus_one: bool,
+    /// What changes the sum.
+    pub change: Change,
     /// `.sat`
     pub sat: bool,
     /// `.shr7`, `.shr15`: the bits that are shifted out.
@@ -187,16 +219,23 @@ pub struct ScalarProduct {
 impl ScalarProduct {
     /// Executes it.
     pub fn apply(&self, a: u32, b: u32, c: u32) -> u32 {
-        let signed = self.sources.iter().any(|source| source.signed);
+        let negates = matches!(self.change, Change::NegateProduct | Change::NegateAddend);
+        let signed = negates || self.sources.iter().any(|source| source.signed);
         let product = i128::from(self.sources[0].of(a)) * i128::from(self.sources[1].of(b));
         let c = if signed {
             i128::from(c as i32)
         } else {
             c.into()
         };
-        let value = (product + c + i128::from(self.plus_one)) >> self.shift;
+        let sum = match self.change {
+            Change::None => product + c,
+            Change::PlusOne => product + c + 1,
+            Change::NegateProduct => c - product,
+            Change::NegateAddend => product - c,
+        };
+        let value = sum >> self.shift;
         if self.sat {
-            clamp(value, signed)
+            clamp(value, 32, signed)
         } else {
             value as u32
         }
@@ -219,7 +258,7 @@ mod tests {
             signed,
             sources: [source; 2],
             sat: false,
-            second: Second::None,
+            third: Third::Unused,
         }
     }
 
@@ -271,23 +310,45 @@ mod tests {
 
     #[test]
     fn the_second_operation_has_the_type_of_the_result() {
-        let with = |second, signed| ScalarVideo {
-            second,
+        let with = |third, signed| ScalarVideo {
+            third,
             ..video(Operation::Add, signed)
         };
-        assert_eq!(with(Second::Add, false).apply(1, 2, 3), 6);
-        assert_eq!(with(Second::Min, false).apply(1, 2, u32::MAX), 3);
-        assert_eq!(with(Second::Min, true).apply(1, 2, u32::MAX), u32::MAX);
-        assert_eq!(with(Second::Max, true).apply(1, 2, u32::MAX), 3);
+        assert_eq!(with(Third::Add, false).apply(1, 2, 3), 6);
+        assert_eq!(with(Third::Min, false).apply(1, 2, u32::MAX), 3);
+        assert_eq!(with(Third::Min, true).apply(1, 2, u32::MAX), u32::MAX);
+        assert_eq!(with(Third::Max, true).apply(1, 2, u32::MAX), 3);
         let set = video(Operation::Set(Comparison::Lt), false);
         assert_eq!((set.apply(1, 2, 9), set.apply(2, 1, 9)), (1, 0));
+    }
+
+    #[test]
+    fn a_merged_result_is_clamped_to_its_part() {
+        let merged = |name, signed, sat| ScalarVideo {
+            sat,
+            third: Third::Merge(Part::parse(name).expect("a part")),
+            ..video(Operation::Add, signed)
+        };
+        let c = 0x1122_3344;
+        assert_eq!(merged("b0", false, false).apply(0x180, 1, c), 0x1122_3381);
+        assert_eq!(merged("b2", false, true).apply(0x180, 1, c), 0x11ff_3344);
+        assert_eq!(merged("b3", true, true).apply(0x180, 1, c), 0x7f22_3344);
+        assert_eq!(
+            merged("b1", true, true).apply(u32::MAX - 300, 0, c),
+            0x1122_8044
+        );
+        assert_eq!(
+            merged("h1", false, false).apply(0x1_2345, 0, c),
+            0x2345_3344
+        );
+        assert_eq!(merged("h0", true, true).apply(0x1_2345, 0, c), 0x1122_7fff);
     }
 
     #[test]
     fn products_are_shifted_before_they_are_clamped() {
         let product = ScalarProduct {
             sources: [WORD; 2],
-            plus_one: false,
+            change: Change::None,
             sat: false,
             shift: 7,
         };
@@ -299,7 +360,7 @@ mod tests {
         };
         assert_eq!(sat.apply(1 << 20, 1 << 20, 0), u32::MAX);
         let plus_one = ScalarProduct {
-            plus_one: true,
+            change: Change::PlusOne,
             ..product
         };
         assert_eq!(
@@ -317,5 +378,22 @@ mod tests {
             ..product
         };
         assert_eq!(signed.apply(u32::MAX, 1, 0), u32::MAX);
+    }
+
+    #[test]
+    fn what_is_negated_is_signed() {
+        let with = |change, sat| ScalarProduct {
+            sources: [WORD; 2],
+            change,
+            sat,
+            shift: 0,
+        };
+        let (product, addend) = (Change::NegateProduct, Change::NegateAddend);
+        assert_eq!(with(product, false).apply(3, 5, 1), -14i32 as u32);
+        assert_eq!(with(addend, false).apply(3, 5, 1), 14);
+        assert_eq!(with(product, true).apply(1 << 20, 1 << 20, 0), 1 << 31);
+        assert_eq!(with(addend, true).apply(0, 0, 1 << 31), (1 << 31) - 1);
+        // -1, not 2^32 - 1.
+        assert_eq!(with(addend, true).apply(1, 1, u32::MAX), 2);
     }
 }

@@ -327,8 +327,8 @@ pub enum OperandKind<'a> {
     Sink,
     /// `!p`
     Not(&'a str),
-    /// `-x`
-    Negated(&'a str),
+    /// `-x`, `-x.b0`
+    Negated(Box<Operand<'a>>),
     /// `a|b`
     Pair(Box<Operand<'a>>, Box<Operand<'a>>),
     /// `{a, b, ..}`

@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
             }
             (TokenKind::Punctuation, "-") if self.token_after(1).kind == TokenKind::Name => {
                 self.advance();
-                OperandKind::Negated(self.name("a register")?.0)
+                OperandKind::Negated(Box::new(self.single_operand()?))
             }
             (TokenKind::Punctuation, "(") if self.is_operand_list() => {
                 self.advance();

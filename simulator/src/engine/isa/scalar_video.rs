@@ -1,19 +1,16 @@
 //! The scalar video instructions (`vadd`, `vset`, `vmad`, ...), through [`numerics::scalar_video`](crate::numerics::scalar_video).
 
 use super::family::Family;
-use crate::engine::dataflow::Dataflow;
-use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::level::Level;
-use crate::engine::exec::op::{Op, scalar};
-use crate::engine::exec::operand::{Encode, Encoded, Read, Write, operands};
-use crate::engine::exec::warp::{Flow, Warp};
+use super::lanewise_with;
+use crate::engine::exec::op::scalar;
+use crate::engine::exec::operand::Encode;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
-use crate::engine::lower::{Builder, Width};
+use crate::engine::lower::{Builder, Field, Width};
 use crate::numerics::compare::Comparison;
 use crate::numerics::scalar_video::{
-    Count, Operation, Part, ScalarProduct, ScalarVideo, Second, Source,
+    Change, Count, Operation, Part, ScalarProduct, ScalarVideo, Source, Third,
 };
 use crate::ptx::ast::{Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
@@ -26,26 +23,10 @@ pub(super) const FAMILY: Family = Family {
     read,
 };
 
-operands! {
-    /// Of a [`ScalarVideo`]; `c` is `a` where it is not read.
-    pub(crate) struct VideoOperands {
-        d: Write<u32>, a: Read<u32>, b: Read<u32>, c: Read<u32>,
-        operation: Encoded<Operation>,
-        signed: Encoded<bool>,
-        a_source: Encoded<Source>,
-        b_source: Encoded<Source>,
-        sat: Encoded<bool>,
-        second: Encoded<Second>,
-    }
-    /// Of a [`ScalarProduct`].
-    pub(crate) struct ProductOperands {
-        d: Write<u32>, a: Read<u32>, b: Read<u32>, c: Read<u32>,
-        a_source: Encoded<Source>,
-        b_source: Encoded<Source>,
-        plus_one: Encoded<bool>,
-        sat: Encoded<bool>,
-        shift: u32,
-    }
+// `c` is `a` where the instruction has none.
+lanewise_with! {
+    Apply(a: u32, b: u32, c: u32; video: ScalarVideo) -> u32 { video.apply(a, b, c) }
+    Multiply(a: u32, b: u32, c: u32; product: ScalarProduct) -> u32 { product.apply(a, b, c) }
 }
 
 /// The operations but [`Operation::Set`], in the order of their numbers; behind them follow its comparisons.
@@ -61,27 +42,6 @@ const OPERATIONS: [Operation; 9] = [
     Operation::ShiftRight(Count::Wrap),
 ];
 
-impl Encode for Operation {
-    fn encode(self) -> u32 {
-        let number = match self {
-            Operation::Set(comparison) => OPERATIONS.len() + comparison as usize,
-            other => OPERATIONS
-                .iter()
-                .position(|operation| *operation == other)
-                .expect("the table has all of them"),
-        };
-        number as u32
-    }
-
-    fn decode(word: u32) -> Operation {
-        let number = word as usize;
-        match OPERATIONS.get(number) {
-            Some(&operation) => operation,
-            None => Operation::Set(Comparison::ALL[number - OPERATIONS.len()]),
-        }
-    }
-}
-
 const PARTS: [Part; 7] = [
     Part::Word,
     Part::Byte(0),
@@ -92,73 +52,88 @@ const PARTS: [Part; 7] = [
     Part::Half(1),
 ];
 
-impl Encode for Source {
+/// What is done with a third operand, but [`Third::Merge`], in the order of their numbers; behind them follow its parts.
+const THIRDS: [Third; 4] = [Third::Unused, Third::Add, Third::Min, Third::Max];
+
+const CHANGES: [Change; 4] = [
+    Change::None,
+    Change::PlusOne,
+    Change::NegateProduct,
+    Change::NegateAddend,
+];
+
+/// The number of a value in a table that has all of its kind.
+fn number<T: PartialEq>(table: &[T], value: &T) -> u32 {
+    let found = table.iter().position(|other| other == value);
+    found.expect("the table has all of them") as u32
+}
+
+/// The bits of a source: the part's number above the sign.
+fn source_bits(source: Source) -> u32 {
+    number(&PARTS, &source.part) << 1 | u32::from(source.signed)
+}
+
+/// The source of these bits.
+fn source_of(bits: u32) -> Source {
+    Source {
+        part: PARTS[(bits >> 1 & 7) as usize],
+        signed: bits & 1 != 0,
+    }
+}
+
+impl Encode for ScalarVideo {
     fn encode(self) -> u32 {
-        let part = PARTS.iter().position(|part| *part == self.part);
-        let part = part.expect("the table has all of them") as u32;
-        part << 1 | u32::from(self.signed)
+        let operation = match self.operation {
+            Operation::Set(comparison) => OPERATIONS.len() as u32 + comparison as u32,
+            other => number(&OPERATIONS, &other),
+        };
+        let third = match self.third {
+            Third::Merge(part) => THIRDS.len() as u32 + number(&PARTS, &part),
+            other => number(&THIRDS, &other),
+        };
+        source_bits(self.sources[0])
+            | source_bits(self.sources[1]) << 4
+            | u32::from(self.signed) << 8
+            | u32::from(self.sat) << 9
+            | third << 10
+            | operation << 14
     }
 
-    fn decode(word: u32) -> Source {
-        Source {
-            part: PARTS[(word >> 1) as usize],
-            signed: word & 1 != 0,
+    fn decode(word: u32) -> ScalarVideo {
+        let operation = (word >> 14) as usize;
+        let third = (word >> 10 & 15) as usize;
+        ScalarVideo {
+            operation: match OPERATIONS.get(operation) {
+                Some(&operation) => operation,
+                None => Operation::Set(Comparison::ALL[operation - OPERATIONS.len()]),
+            },
+            signed: word >> 8 & 1 != 0,
+            sources: [source_of(word), source_of(word >> 4)],
+            sat: word >> 9 & 1 != 0,
+            third: match THIRDS.get(third) {
+                Some(&third) => third,
+                None => Third::Merge(PARTS[third - THIRDS.len()]),
+            },
         }
     }
 }
 
-impl Encode for Second {
+impl Encode for ScalarProduct {
     fn encode(self) -> u32 {
-        self as u32
+        source_bits(self.sources[0])
+            | source_bits(self.sources[1]) << 4
+            | u32::from(self.sat) << 8
+            | number(&CHANGES, &self.change) << 9
+            | self.shift << 11
     }
 
-    fn decode(word: u32) -> Second {
-        [Second::None, Second::Add, Second::Min, Second::Max][word as usize]
-    }
-}
-
-/// Any of these instructions but `vmad`.
-struct Apply;
-
-impl Op for Apply {
-    type Operands = VideoOperands;
-    const DATAFLOW: Dataflow = Dataflow::Lanewise;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let video = ScalarVideo {
-            operation: o.operation.get(),
-            signed: o.signed.get(),
-            sources: [o.a_source.get(), o.b_source.get()],
-            sat: o.sat.get(),
-            second: o.second.get(),
-        };
-        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
-        let result = std::array::from_fn(|lane: usize| video.apply(a[lane], b[lane], c[lane]));
-        o.d.put(warp, &result);
-        Flow::Next
-    }
-}
-
-/// `vmad`
-struct Multiply;
-
-impl Op for Multiply {
-    type Operands = ProductOperands;
-    const DATAFLOW: Dataflow = Dataflow::Lanewise;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let product = ScalarProduct {
-            sources: [o.a_source.get(), o.b_source.get()],
-            plus_one: o.plus_one.get(),
-            sat: o.sat.get(),
-            shift: o.shift,
-        };
-        let (a, b, c) = (o.a.lanes(warp), o.b.lanes(warp), o.c.lanes(warp));
-        let result = std::array::from_fn(|lane: usize| product.apply(a[lane], b[lane], c[lane]));
-        o.d.put(warp, &result);
-        Flow::Next
+    fn decode(word: u32) -> ScalarProduct {
+        ScalarProduct {
+            sources: [source_of(word), source_of(word >> 4)],
+            change: CHANGES[(word >> 9 & 3) as usize],
+            sat: word >> 8 & 1 != 0,
+            shift: word >> 11,
+        }
     }
 }
 
@@ -167,44 +142,26 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     if form.opcode() == "vmad" {
         // What is computed follows from the sources' types: the result's changes nothing.
         form.ty()?;
-        let types = [signed()?, signed()?];
-        let plus_one = form.has("po");
-        let sat = form.has("sat");
-        let shift = match form.slot("scale") {
-            Some("shr7") => 7,
-            Some(_) => 15,
-            None => 0,
+        let product = ScalarProduct {
+            sources: [whole(signed()?), whole(signed()?)],
+            change: match form.has("po") {
+                true => Change::PlusOne,
+                false => Change::None,
+            },
+            sat: form.has("sat"),
+            shift: match form.slot("scale") {
+                Some("shr7") => 7,
+                Some(_) => 15,
+                None => 0,
+            },
         };
-        return Some(Lowering::new(move |cx, inst| {
-            let Registers {
-                d,
-                a,
-                b,
-                c,
-                sources,
-            } = registers(cx, inst, types)?;
-            let operands = ProductOperands {
-                d,
-                a,
-                b,
-                c,
-                a_source: sources[0].into(),
-                b_source: sources[1].into(),
-                plus_one: plus_one.into(),
-                sat: sat.into(),
-                shift,
-            };
-            cx.emit(scalar::<Multiply>(), operands);
-            Ok(())
-        }));
+        return Some(Lowering::new(move |cx, inst| multiply(cx, inst, product)));
     }
     let result = match form.opcode() {
         "vset" => None,
         _ => Some(signed()?),
     };
-    let types = [signed()?, signed()?];
-    // What `vset` answers has no type: the second operation has that of the first source.
-    let result = result.unwrap_or(types[0]);
+    let sources = [whole(signed()?), whole(signed()?)];
     let count = |form: &FormReader<'_>| match form.slot("mode")? {
         "clamp" => Some(Count::Clamp),
         _ => Some(Count::Wrap),
@@ -219,73 +176,118 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         "vshr" => Operation::ShiftRight(count(form)?),
         _ => Operation::Set(form.next(Comparison::parse)?),
     };
-    let sat = form.has("sat");
-    let second = match form.slot("op2") {
-        Some("add") => Second::Add,
-        Some("min") => Second::Min,
-        Some(_) => Second::Max,
-        None => Second::None,
+    let video = ScalarVideo {
+        operation,
+        // What `vset` answers has no type: the second operation has that of the first source.
+        signed: result.unwrap_or(sources[0].signed),
+        sources,
+        sat: form.has("sat"),
+        third: match form.slot("op2") {
+            Some("add") => Third::Add,
+            Some("min") => Third::Min,
+            Some(_) => Third::Max,
+            None => Third::Unused,
+        },
     };
-    Some(Lowering::new(move |cx, inst| {
-        let Registers {
-            d,
-            a,
-            b,
-            c,
-            sources,
-        } = registers(cx, inst, types)?;
-        let operands = VideoOperands {
-            d,
-            a,
-            b,
-            c,
-            operation: operation.into(),
-            signed: result.into(),
-            a_source: sources[0].into(),
-            b_source: sources[1].into(),
-            sat: sat.into(),
-            second: second.into(),
-        };
-        cx.emit(scalar::<Apply>(), operands);
-        Ok(())
-    }))
+    Some(Lowering::new(move |cx, inst| apply(cx, inst, video)))
 }
 
-/// What an instruction names: `c` is `a` again where there is none; the sources are those of `a` and `b`.
-struct Registers {
-    d: Write<u32>,
-    a: Read<u32>,
-    b: Read<u32>,
-    c: Read<u32>,
-    sources: [Source; 2],
+/// A source that is all of its register.
+fn whole(signed: bool) -> Source {
+    Source {
+        part: Part::Word,
+        signed,
+    }
 }
 
-/// The operands of an instruction whose `.atype` and `.btype` are signed or not.
-fn registers<'a>(
+/// Any of these instructions but `vmad`.
+fn apply<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
-    signed: [bool; 2],
-) -> Result<Registers> {
-    let [d, a, b, rest @ ..] = &inst.operands[..] else {
-        let text = format!("`{}` takes three operands at least", inst.opcode);
-        return Err(Error::new(inst.at, text));
+    mut video: ScalarVideo,
+) -> Result<()> {
+    let (target, part) = selected(&inst.operands[0])?;
+    if part != Part::Word {
+        let wrong = match (inst.operands.len(), video.third) {
+            (3, _) => Some(format!(
+                "Video selector is not allowed on destination for instruction '{}'",
+                inst.opcode
+            )),
+            (_, Third::Unused) => None,
+            _ => Some(
+                "Video instruction cannot have destination selector and secondary operation".into(),
+            ),
+        };
+        if let Some(message) = wrong {
+            return Err(Error::new(inst.operands[0].at, message));
+        }
+        video.third = Third::Merge(part);
+    }
+    let fields = fields(cx, &target, &inst.operands[1..], &mut video.sources)?;
+    cx.emit_fields_with(scalar::<Apply>(), &fields, &[video.encode()]);
+    Ok(())
+}
+
+/// `vmad`
+fn multiply<'a>(
+    cx: &mut Builder<'a, '_>,
+    inst: &'a Instruction<'a>,
+    mut product: ScalarProduct,
+) -> Result<()> {
+    let mut sources = Vec::with_capacity(3);
+    let mut negated = Vec::with_capacity(3);
+    for operand in &inst.operands[1..] {
+        let (source, is_negated) = match &operand.kind {
+            OperandKind::Negated(source) => (&**source, true),
+            _ => (operand, false),
+        };
+        sources.push(source.clone());
+        negated.push(is_negated);
+    }
+    let change = match (negated[0] != negated[1], negated[2]) {
+        (false, false) => Change::None,
+        (true, false) => Change::NegateProduct,
+        (false, true) => Change::NegateAddend,
+        (true, true) => {
+            let message = "Operand negation limited to either (source A xor source B) or source C";
+            return Err(Error::new(inst.at, message));
+        }
     };
-    let ((a, a_part), (b, b_part)) = (selected(a)?, selected(b)?);
-    let d = cx.dst(d, Width::W32)?;
-    let (a, b) = (cx.src(&a, Ty::B32)?, cx.src(&b, Ty::B32)?);
-    let c = match rest.first() {
+    product.change = match (product.change, change) {
+        (given, Change::None) => given,
+        (Change::None, change) => change,
+        _ => {
+            let message = "Conflicting use of '.po' modifier with operand negation";
+            return Err(Error::new(inst.at, message));
+        }
+    };
+    let fields = fields(cx, &inst.operands[0], &sources, &mut product.sources)?;
+    cx.emit_fields_with(scalar::<Multiply>(), &fields, &[product.encode()]);
+    Ok(())
+}
+
+/// The registers of an instruction, `c` being `a` where it has none, and which parts `a` and `b` are.
+fn fields<'a>(
+    cx: &mut Builder<'a, '_>,
+    target: &Operand<'a>,
+    operands: &[Operand<'a>],
+    sources: &mut [Source; 2],
+) -> Result<[Field; 4]> {
+    let mut fields = [cx.dst(target, Width::W32)?; 4];
+    for (number, source) in sources.iter_mut().enumerate() {
+        let (operand, part) = selected(&operands[number])?;
+        source.part = part;
+        fields[number + 1] = cx.src(&operand, Ty::B32)?;
+    }
+    fields[3] = match operands.get(2) {
+        Some(c) if matches!(c.kind, OperandKind::Component(..)) => {
+            let message = "Video selector is not allowed on 'source C' operand";
+            return Err(Error::new(c.at, message));
+        }
         Some(c) => cx.src(c, Ty::B32)?,
-        None => a,
+        None => fields[1],
     };
-    let sources = [(a_part, signed[0]), (b_part, signed[1])];
-    let sources = sources.map(|(part, signed)| Source { part, signed });
-    Ok(Registers {
-        d: d.into(),
-        a: a.into(),
-        b: b.into(),
-        c: c.into(),
-        sources,
-    })
+    Ok(fields)
 }
 
 /// An operand without its selector, and the part that this selects.
@@ -311,19 +313,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_a_register_survives_encoding() {
+    fn instructions_survive_encoding() {
         let comparisons = Comparison::ALL.map(Operation::Set);
+        let merges = PARTS.map(Third::Merge);
+        let parts = PARTS.into_iter().cycle();
+        let sources = parts.clone().zip(parts.skip(3)).enumerate();
+        let sources = sources.map(|(number, (a, b))| {
+            [(a, number & 1 != 0), (b, number & 2 != 0)]
+                .map(|(part, signed)| Source { part, signed })
+        });
+        let mut sources = sources.cycle();
+        let mut next = || sources.next().expect("they repeat");
         for operation in OPERATIONS.into_iter().chain(comparisons) {
-            assert_eq!(Operation::decode(operation.encode()), operation);
-        }
-        for part in PARTS {
-            for signed in [false, true] {
-                let source = Source { part, signed };
-                assert_eq!(Source::decode(source.encode()), source);
+            for third in THIRDS.into_iter().chain(merges) {
+                for (signed, sat) in [(false, true), (true, false)] {
+                    let video = ScalarVideo {
+                        operation,
+                        signed,
+                        sources: next(),
+                        sat,
+                        third,
+                    };
+                    assert_eq!(ScalarVideo::decode(video.encode()), video);
+                }
             }
         }
-        for second in [Second::None, Second::Add, Second::Min, Second::Max] {
-            assert_eq!(Second::decode(second.encode()), second);
+        for change in CHANGES {
+            for (shift, sat) in [(0, true), (7, false), (15, true)] {
+                let product = ScalarProduct {
+                    sources: next(),
+                    change,
+                    sat,
+                    shift,
+                };
+                assert_eq!(ScalarProduct::decode(product.encode()), product);
+            }
         }
     }
 }

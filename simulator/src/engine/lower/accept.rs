@@ -210,7 +210,10 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
             Some(Symbol::Register { ty, .. }) if ty.name != "pred" => Shape::Negated,
             _ => Shape::Not,
         },
-        OperandKind::Negated(_) => Shape::Negated,
+        OperandKind::Negated(source) => {
+            shape(cx, source)?;
+            Shape::Negated
+        }
         OperandKind::Pair(first, second) => {
             shape(cx, first)?;
             match shape(cx, second)? {

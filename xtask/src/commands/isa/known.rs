@@ -106,11 +106,6 @@ pub static MODIFIERS: &[Known] = &[
         "types in another order than the line's whose fragments are alike",
     ),
     by_ptxas(
-        "cvt",
-        "bf16 f16 bf16x2",
-        "roundings and `.ftz` where nothing is rounded, and types that the manual has no conversion for",
-    ),
-    by_ptxas(
         "set",
         "f16 bf16 f16x2 bf16x2",
         "types of results that the manual lacks",
@@ -182,7 +177,7 @@ pub static OPERANDS: &[Known] = &[
     by_ptxas(
         "vadd vsub vmin vmax vabsdiff vshl vshr vmad vset",
         "",
-        "ptxas takes any operand for the result, and four operands without a second operation",
+        "ptxas takes any operand for the result",
     ),
     by_ptxas(
         "mma movmatrix stmatrix wmma wgmma.mma_async sust.b sust.p st.async",
@@ -273,7 +268,7 @@ pub static OPERANDS: &[Known] = &[
     by_tables(
         "vmad",
         "",
-        "a source that is negated or a pair: the simulator refuses it when it reads it",
+        "which sources are negated depends on the others, and none is a pair: the simulator refuses them when it reads them",
     ),
     by_tables(
         "cvt cvt.pack mov redux match shfl setp",
