@@ -255,7 +255,9 @@ impl UseHistory {
 
     /// From here on a graph may use it at any time.
     pub(crate) fn join_graph(&self, guard: &OrderGuard<'_>) {
-        lock(&self.uses).in_graphs = true;
+        let uses = &mut *lock(&self.uses);
+        self.note_what_owner_wrote(uses);
+        uses.in_graphs = true;
         self.disown(guard);
     }
 
