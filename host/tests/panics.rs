@@ -150,6 +150,54 @@ fn who_follows_a_stream_hears_of_its_panics() -> Result<()> {
     gpu.synchronize()
 }
 
+/// What it hears of is fixed when the memory was written, also where the memory is split or becomes a graph's after that.
+#[test]
+fn who_uses_what_a_panic_left_hears_of_it_whatever_became_of_the_memory() -> Result<()> {
+    let gpu = gpu();
+    let kernels = kernels(&gpu);
+    let add = add(&module(&gpu));
+    let (one, two) = (gpu.stream()?, gpu.stream()?);
+    let mut copy = two.zeroed::<u32>(1)?;
+    // Split when all is done.
+    let mut pair = one.zeroed::<u32>(2)?;
+    launch_at(&one, &kernels, 6);
+    one.fill(&mut pair, 1)?;
+    wait_silently(&one)?;
+    let (left, _right) = pair.slice_mut(..).split_at_mut(1);
+    two.copy(&left, &mut copy)?;
+    assert_eq!(lines(two.synchronize()), [6]);
+    // Part of a graph that is made later.
+    let mut word = one.zeroed::<u32>(1)?;
+    launch_at(&one, &kernels, 7);
+    launch_add(&one, &add, &mut word, 1);
+    let mut graph = gpu.graph()?;
+    graph.copy(&word, &mut copy)?;
+    graph.instantiate()?.launch(&two)?;
+    assert_eq!(lines(two.synchronize()), [7]);
+    gpu.synchronize()
+}
+
+/// Two launches of a graph, each of which panics, and a fill between them that another stream follows.
+#[test]
+fn launches_of_a_graph_are_told_apart_by_what_comes_between() -> Result<()> {
+    let gpu = gpu();
+    let kernels = kernels(&gpu);
+    let (one, two) = (gpu.stream()?, gpu.stream()?);
+    let (mut word, mut copy) = (one.zeroed::<u32>(1)?, two.zeroed::<u32>(1)?);
+    let mut graph = gpu.graph()?;
+    // SAFETY: the entry takes a number.
+    unsafe { graph.kernel_untyped(&kernels.at, Grid::new(2, 32), (5,)) }?;
+    let mut ready = graph.instantiate()?;
+    ready.launch(&one)?;
+    one.fill(&mut word, 7)?;
+    ready.launch(&one)?;
+    two.copy(&word, &mut copy)?;
+    wait_silently(&one)?;
+    assert_eq!(lines(two.synchronize()), [5]);
+    assert_eq!(lines(one.synchronize()), [5]);
+    gpu.synchronize()
+}
+
 #[test]
 fn the_device_hears_of_all_of_them_also_where_the_stream_is_gone() -> Result<()> {
     let gpu = gpu();

@@ -1,5 +1,5 @@
 //! What the workspace's tests repeat: child processes with a time limit ([`process`]), random data ([`Random`]), the head of a
-//! PTX module ([`ptx!`]), the language of file tests ([`file_test`]), kernels with products of matrices ([`wgmma`]), what an observer
+//! PTX module ([`ptx!`]), kernels that panic ([`panicking_entry`]), the language of file tests ([`file_test`]), kernels with products of matrices ([`wgmma`]), what an observer
 //! writes down ([`Lines`]), sizes where Miri interprets tests ([`cases`], [`stride`]).
 //!
 //! Every crate may have this one as a development dependency; it knows none of them.
@@ -7,6 +7,7 @@
 pub mod file_test;
 mod interpreted;
 mod lines;
+mod panicking;
 pub mod process;
 mod ptx;
 mod random;
@@ -14,5 +15,6 @@ pub mod wgmma;
 
 pub use interpreted::{cases, stride};
 pub use lines::Lines;
+pub use panicking::panicking_entry;
 pub use process::{Side, own_process};
 pub use random::Random;

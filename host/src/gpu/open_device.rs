@@ -219,6 +219,9 @@ impl DeviceState {
         for panic in self.panics.take_all() {
             report_drop_error(&Error::KernelPanic(Box::new(panic)));
         }
+        if let Err(error) = self.panics.host_functions().take_all("cuCtxSynchronize") {
+            report_drop_error(&error);
+        }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::ViewScope;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
-use crate::panics::source::{GraphNumber, PanicSource};
+use crate::panics::reports::PanicSource;
+use crate::panics::source::GraphNumber;
 use crate::panics::timeline::NewLaunch;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
@@ -174,7 +175,7 @@ impl GraphExec {
         };
         let enqueued = self.enqueue(&guard, stream, &launch, number);
         if let (Some(panics), Err(_)) = (&self.panics, &enqueued) {
-            panics.graph_launch_failed();
+            panics.separate_next_launch();
         }
         enqueued
     }
@@ -252,6 +253,9 @@ impl GraphExec {
             })));
         }
         self.contents = graph.contents.clone();
+        if let Some(panics) = &self.panics {
+            panics.separate_next_launch();
+        }
         let functions = std::mem::replace(&mut self.functions, functions);
         self.release(Released {
             functions,

@@ -123,7 +123,7 @@ impl Function {
                 .uses_variables(name)
                 .then(|| module.variables.clone()),
             launch_parameters: module.origin.launch_parameters(name),
-            number: module.gpu.panics().kernel_number(name),
+            number: module.gpu.panics().names().number(name),
         };
         function.limits.function_threads =
             function.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;

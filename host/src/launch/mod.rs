@@ -243,7 +243,7 @@ impl Stream {
     fn number_launch(&self, kernel: &Function) -> (u64, Option<NewLaunch<'_>>) {
         let timeline = self.handle.timeline();
         if kernel.launch_parameters == LaunchParameters::Absent {
-            (timeline.last(), None)
+            (timeline.after_last(), None)
         } else {
             let new = timeline.next();
             (new.number, Some(new))

@@ -298,7 +298,7 @@ impl Stream {
                 if let Some(allocation) = view.allocation
                     && *kind == AccessKind::Write
                 {
-                    allocation.note_write(self.handle.timeline().last());
+                    allocation.note_write(self.handle.timeline().after_last());
                 }
             }
             return enqueue();

@@ -63,14 +63,19 @@ impl ModuleVariables {
     }
 
     /// Puts a use by kernels of this stream after the host's last access.
-    fn note_use(&self, guard: &OrderGuard<'_>, stream: &Arc<StreamHandle>) -> Result<()> {
+    fn note_use(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        launch: &NewLaunch<'_>,
+    ) -> Result<()> {
         let mut uses = lock(&self.uses);
         if let Some(access) = &uses.last_access {
             if access.is_done()? {
                 uses.last_access = None;
             } else {
                 access.hold_back(guard, stream.stream_ref())?;
-                stream.timeline().follow(access.reach());
+                stream.timeline().follow(launch, access.reach());
             }
         }
         if !uses
@@ -129,10 +134,10 @@ impl OrderedMemory for ModuleVariables {
         &self,
         guard: &OrderGuard<'_>,
         stream: &Arc<StreamHandle>,
-        _launch: &NewLaunch<'_>,
+        launch: &NewLaunch<'_>,
         _access: Access,
         _scope: ViewScope,
     ) -> Result<()> {
-        self.note_use(guard, stream)
+        self.note_use(guard, stream, launch)
     }
 }

@@ -70,6 +70,8 @@ struct Uses {
     in_graphs: bool,
     /// What is known of streams' last uses; of the owner's last write, `owner_wrote` says it.
     streams: Vec<StreamUse>,
+    /// What comes before later uses and needs no order any more, being done, but may still have panics to tell.
+    left: Reach,
 }
 
 /// A stream's last uses.
@@ -176,11 +178,17 @@ impl UseHistory {
             // Before the event is recorded by which the stream follows: what others enqueue meanwhile is not among it.
             let reach = uses.reach(&earlier);
             earlier.hold_back(guard, stream.stream_ref())?;
-            stream.timeline().follow(&reach);
+            stream.timeline().follow(launch, &reach);
+        }
+        if !uses.left.is_told() {
+            stream.timeline().follow(launch, &uses.left);
         }
         uses.note(stream.timeline(), launch.number, access.kind);
         let Uses {
-            entries, streams, ..
+            entries,
+            streams,
+            left,
+            ..
         } = uses;
         if full {
             entries.clear();
@@ -199,6 +207,7 @@ impl UseHistory {
             entries.clear();
             entries.add(position, Access::EVERYTHING);
             streams.retain(|known| Arc::ptr_eq(&known.timeline, stream.timeline()));
+            *left = Reach::default();
             let wrote = streams.first().and_then(|known| known.wrote);
             self.owner_wrote
                 .store(wrote.unwrap_or(0), Ordering::Relaxed);
@@ -219,12 +228,21 @@ impl UseHistory {
         let mut uses = lock(&self.uses);
         self.note_what_owner_wrote(&mut uses);
         let positions = uses.entries.positions();
+        let mut left = uses.left.clone();
         let fixed: Result<Vec<_>> = positions
             .iter()
-            .map(|position| position.to_event(guard, uses.reach(position)))
+            .map(|position| {
+                let reach = uses.reach(position);
+                let event = position.to_event(guard, reach.clone())?;
+                if event.is_none() {
+                    left.merge(&reach);
+                }
+                Ok(event)
+            })
             .collect();
         // An error means that the context is lost; what was noted is right all the same, if coarse.
         if let Ok(fixed) = fixed {
+            uses.left = left;
             uses.entries.replace(|position| {
                 let index = positions.iter().position(|known| known == position)?;
                 fixed[index].clone().map(StreamPosition::Event)
@@ -237,7 +255,9 @@ impl UseHistory {
 
     /// From here on a graph may use it at any time.
     pub(crate) fn join_graph(&self, guard: &OrderGuard<'_>) {
-        lock(&self.uses).in_graphs = true;
+        let uses = &mut *lock(&self.uses);
+        self.note_what_owner_wrote(uses);
+        uses.in_graphs = true;
         self.disown(guard);
     }
 
@@ -254,7 +274,7 @@ impl UseHistory {
     ) -> Result<Option<Reach>> {
         let mut uses = lock(&self.uses);
         self.note_what_owner_wrote(&mut uses);
-        let mut reach = Reach::default();
+        let mut reach = uses.left.clone();
         if kind == AccessKind::Read && !uses.entries.writes() {
             return Ok(Some(reach));
         }
@@ -267,6 +287,7 @@ impl UseHistory {
         if kind == AccessKind::Write {
             uses.entries.clear();
             uses.streams.clear();
+            uses.left = Reach::default();
             self.disown(guard);
         }
         Ok(Some(reach))

@@ -14,8 +14,7 @@ use crate::driver_call::handle::Handle;
 use crate::driver_call::stream_ref::StreamRef;
 use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, Result};
-use crate::panics::reports::Panics;
-use crate::panics::source::PanicSource;
+use crate::panics::reports::{PanicSource, Panics};
 use crate::panics::timeline::{Reach, Timeline};
 
 /// The driver's stream, which it owns, with the events by which other streams follow it.

@@ -131,7 +131,7 @@ impl LogMemory {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.host).graph_launch) }
     }
 
-    /// Takes the entries that `is_wanted` says yes to, by the id of their launch. Those launches are done. One thread at a time.
+    /// Takes the entries that `is_wanted` says yes to, by the id of their launch. One thread at a time.
     pub(super) fn take(&self, is_wanted: impl Fn(u64) -> bool, mut found: impl FnMut(Entry)) {
         // SAFETY: the log lives with `self`; device and host change the word as a whole.
         let first = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).first_unrecorded) };
@@ -151,12 +151,14 @@ impl LogMemory {
             if id == 0 || !is_wanted(id) {
                 continue;
             }
-            if state.load(Ordering::Acquire) == COMPLETE {
-                // SAFETY: the record lives (see `launch`), and is complete: the thread that claimed it does not write it any more.
-                found(Entry::Recorded(Box::new(unsafe { record.read_volatile() })));
+            if state.load(Ordering::Acquire) != COMPLETE {
+                // Its launch runs: it was numbered and not enqueued when the wait began.
+                continue;
             }
+            // SAFETY: the record lives (see `launch`), and is complete: the thread that claimed it does not write it any more.
+            found(Entry::Recorded(Box::new(unsafe { record.read_volatile() })));
             // All but the id, which comes last: who claims the record anew finds it empty.
-            // SAFETY: the record lives (see `launch`), and its launch is done; a later one does not write it before the id is 0.
+            // SAFETY: the record lives (see `launch`), and is complete; a later launch does not write it before the id is 0.
             unsafe {
                 let rest = record.cast::<u8>().add(size_of::<u64>());
                 rest.write_bytes(0, size_of::<PanicRecord>() - size_of::<u64>());

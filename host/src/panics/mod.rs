@@ -5,7 +5,9 @@
 //! that panics writes its launch's number into the log of its stream or graph ([`source`]). A wait hears of the panics in its reach, once;
 //! others stay in their logs for the waits that come.
 
-pub(crate) mod log;
+pub(crate) mod host_functions;
+mod log;
+pub(crate) mod names;
 pub(crate) mod reports;
 pub(crate) mod source;
 pub(crate) mod timeline;

@@ -1,49 +1,58 @@
-//! Panics that no wait has told yet, of one device.
+//! The panics of one device: where its streams and graphs tell of them, and those that no wait has told yet.
 
-use std::sync::{Arc, Mutex, RwLock, Weak};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
 
-use warpsmith_device::panic::KERNEL_BITS;
-
-use super::log::{LogMemory, LogPool};
-use super::source::{Found, PanicSource};
+use super::host_functions::HostFunctionPanics;
+use super::log::LogPool;
+use super::names::KernelNames;
+use super::source::{Found, Owner, Source};
 use super::timeline::{Reach, Timeline};
 use crate::context::primary::Context;
-use crate::error::{Error, HostFunctionPanic, KernelPanic, Result};
-use crate::sync::{lock, read, write};
+use crate::error::{Error, KernelPanic, Result};
+use crate::sync::lock;
 
 /// One for each device that is open.
 pub(crate) struct Panics {
     context: Arc<Context>,
     logs: LogPool,
-    sources: RwLock<Vec<Weak<PanicSource>>>,
-    /// Panics of sources that are gone.
-    kept: Mutex<Vec<Found>>,
-    /// The kernels' names by the numbers that launches pass.
-    names: RwLock<Vec<String>>,
+    untold: Mutex<Untold>,
+    names: Arc<KernelNames>,
     host_functions: Arc<HostFunctionPanics>,
 }
 
-/// Panics of functions on the host. It does not keep the context, so callbacks of the driver may own it.
+/// Where panics are that no wait has told: in logs of what there is, and in a list. One thread at a time takes them or moves them, so that none is
+/// on its way from the one to the other while somebody looks.
 #[derive(Default)]
-pub(crate) struct HostFunctionPanics(Mutex<Vec<FoundOnHost>>);
-
-struct FoundOnHost {
-    timeline: Arc<Timeline>,
-    launch: u64,
-    message: String,
+struct Untold {
+    sources: Vec<Arc<Source>>,
+    /// Of sources that are gone.
+    kept: Vec<Found>,
 }
 
-/// The number of all kernels for which there is no other.
-const UNNAMED: u32 = (1 << KERNEL_BITS) - 1;
+/// Where the kernels of a stream or of an executable graph tell of panics, until its launches are done.
+pub(crate) struct PanicSource {
+    panics: Arc<Panics>,
+    /// Gone only while it is dropped.
+    source: Option<Arc<Source>>,
+}
+
+impl Deref for PanicSource {
+    type Target = Source;
+
+    #[inline]
+    fn deref(&self) -> &Source {
+        self.source.as_ref().expect("only `drop` takes it")
+    }
+}
 
 impl Panics {
     pub(crate) fn new(context: &Arc<Context>) -> Arc<Panics> {
         Arc::new(Panics {
             context: context.clone(),
             logs: LogPool::default(),
-            sources: RwLock::default(),
-            kept: Mutex::default(),
-            names: RwLock::default(),
+            untold: Mutex::default(),
+            names: Arc::default(),
             host_functions: Arc::default(),
         })
     }
@@ -53,54 +62,40 @@ impl Panics {
         self: &Arc<Self>,
         timeline: &Arc<Timeline>,
     ) -> Result<Arc<PanicSource>> {
-        let log = self.logs.get(&self.context)?;
-        Ok(self.add(PanicSource::of_stream(self.clone(), log, timeline.clone())))
+        self.add(Owner::Stream(timeline.clone()))
     }
 
     /// Where a graph's kernels tell of panics.
     pub(crate) fn add_graph(self: &Arc<Self>) -> Result<Arc<PanicSource>> {
-        let log = self.logs.get(&self.context)?;
-        Ok(self.add(PanicSource::of_graph(self.clone(), log)))
+        self.add(Owner::Graph(Mutex::default()))
     }
 
-    fn add(&self, source: PanicSource) -> Arc<PanicSource> {
-        let source = Arc::new(source);
-        let mut sources = write(&self.sources);
-        sources.retain(|source| source.strong_count() > 0);
-        sources.push(Arc::downgrade(&source));
-        source
+    fn add(self: &Arc<Self>, owner: Owner) -> Result<Arc<PanicSource>> {
+        let log = self.logs.get(&self.context)?;
+        let source = Arc::new(Source::new(log, owner, self.names.clone()));
+        lock(&self.untold).sources.push(source.clone());
+        Ok(Arc::new(PanicSource {
+            panics: self.clone(),
+            source: Some(source),
+        }))
+    }
+
+    /// Takes a source off the list, whose launches are done; what it has to tell stays.
+    fn remove(&self, source: Arc<Source>) {
+        let untold = &mut *lock(&self.untold);
+        untold.sources.retain(|known| !Arc::ptr_eq(known, &source));
+        let source = Arc::into_inner(source).expect("the list and the handle alone had it");
+        source.take(|_, _| true, &mut untold.kept);
+        self.logs.put(source.into_log());
+    }
+
+    /// The kernels' names by the numbers that launches pass.
+    pub(crate) fn names(&self) -> &KernelNames {
+        &self.names
     }
 
     pub(crate) fn host_functions(&self) -> &Arc<HostFunctionPanics> {
         &self.host_functions
-    }
-
-    /// The number that launches of this kernel pass.
-    pub(crate) fn kernel_number(&self, name: &str) -> u32 {
-        let mut names = write(&self.names);
-        let index = names
-            .iter()
-            .position(|known| known == name)
-            .unwrap_or_else(|| {
-                names.push(name.into());
-                names.len() - 1
-            });
-        u32::try_from(index).map_or(UNNAMED, |index| index.min(UNNAMED))
-    }
-
-    /// The name of the kernel of a launch's id.
-    pub(super) fn kernel_name(&self, id: u64) -> String {
-        let index = (id & u64::from(UNNAMED)) as usize;
-        let names = read(&self.names);
-        names.get(index).map_or("(unknown)", |name| name).into()
-    }
-
-    pub(super) fn keep(&self, found: Vec<Found>) {
-        lock(&self.kept).extend(found);
-    }
-
-    pub(super) fn give_back(&self, log: LogMemory) {
-        self.logs.put(log);
     }
 
     /// # Errors
@@ -127,14 +122,12 @@ impl Panics {
 
     /// The panics in launches of which `is_wanted` says so, the first of a stream first.
     fn take(&self, is_wanted: impl Fn(&Arc<Timeline>, u64) -> bool) -> Vec<Found> {
-        let mut found: Vec<Found> = lock(&self.kept)
+        let untold = &mut *lock(&self.untold);
+        let mut found: Vec<Found> = untold
+            .kept
             .extract_if(.., |kept| is_wanted(&kept.timeline, kept.launch))
             .collect();
-        let sources: Vec<_> = read(&self.sources)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect();
-        for source in sources {
+        for source in &untold.sources {
             source.take(&is_wanted, &mut found);
         }
         found.sort_by_key(|found| found.launch);
@@ -142,30 +135,10 @@ impl Panics {
     }
 }
 
-impl HostFunctionPanics {
-    /// Notes the panic of a function that was, or was part of, this launch.
-    pub(crate) fn add(&self, timeline: Arc<Timeline>, launch: u64, message: String) {
-        lock(&self.0).push(FoundOnHost {
-            timeline,
-            launch,
-            message,
-        });
-    }
-
-    /// # Errors
-    ///
-    /// The panics of host functions in this reach that were not told yet, as one. `call` is the wait that tells them.
-    pub(crate) fn take(&self, call: &'static str, reach: &Reach) -> Result<()> {
-        let mut all = lock(&self.0);
-        let covered = |panic: &mut FoundOnHost| reach.covers(&panic.timeline, panic.launch);
-        let mut messages = all.extract_if(.., covered).map(|panic| panic.message);
-        match messages.next() {
-            None => Ok(()),
-            Some(message) => Err(Error::HostFunctionPanic(Box::new(HostFunctionPanic {
-                call,
-                message,
-                others: messages.collect(),
-            }))),
+impl Drop for PanicSource {
+    fn drop(&mut self) {
+        if let Some(source) = self.source.take() {
+            self.panics.remove(source);
         }
     }
 }

@@ -5,23 +5,20 @@ use std::sync::{Arc, Mutex};
 use warpsmith_device::panic::{KERNEL_BITS, PanicRecord};
 
 use super::log::{Entry, LogMemory};
-use super::reports::Panics;
+use super::names::KernelNames;
 use super::timeline::{NewLaunch, Timeline};
 use crate::error::KernelPanic;
 use crate::sync::lock;
 
-/// A stream or an executable graph, with the log that its kernels tell of panics in. It lives until its launches are done.
-pub(crate) struct PanicSource {
-    panics: Arc<Panics>,
-    /// Gone only while it is dropped.
-    log: Option<LogMemory>,
+/// A stream or an executable graph, with the log that its kernels tell of panics in.
+pub(crate) struct Source {
+    log: LogMemory,
     owner: Owner,
-    /// One thread takes panics at a time.
-    taking: Mutex<()>,
+    names: Arc<KernelNames>,
 }
 
 /// Whose launches they are.
-enum Owner {
+pub(super) enum Owner {
     /// A stream's, whose launches pass their numbers.
     Stream(Arc<Timeline>),
     /// A graph's: its kernels' parameters do not change, and the log says which launch runs.
@@ -30,7 +27,7 @@ enum Owner {
 
 /// Which launches of which streams the graph's launches are.
 #[derive(Default)]
-struct GraphLaunches {
+pub(super) struct GraphLaunches {
     /// The number that the log has, or will have when the work that sets it is done.
     current: u32,
     /// The oldest first.
@@ -65,38 +62,25 @@ pub(super) struct Found {
     pub(super) panic: KernelPanic,
 }
 
-impl PanicSource {
-    pub(super) fn of_stream(panics: Arc<Panics>, log: LogMemory, timeline: Arc<Timeline>) -> Self {
-        PanicSource {
-            panics,
-            log: Some(log),
-            owner: Owner::Stream(timeline),
-            taking: Mutex::new(()),
-        }
+impl Source {
+    pub(super) fn new(log: LogMemory, owner: Owner, names: Arc<KernelNames>) -> Source {
+        Source { log, owner, names }
     }
 
-    pub(super) fn of_graph(panics: Arc<Panics>, log: LogMemory) -> Self {
-        PanicSource {
-            panics,
-            log: Some(log),
-            owner: Owner::Graph(Mutex::default()),
-            taking: Mutex::new(()),
-        }
-    }
-
-    fn log(&self) -> &LogMemory {
-        self.log.as_ref().expect("only `drop` takes it")
+    /// The log, for another one.
+    pub(super) fn into_log(self) -> LogMemory {
+        self.log
     }
 
     /// The log's address on the device, for the launch's first parameter.
     #[inline]
     pub(crate) fn address(&self) -> u64 {
-        self.log().device_address()
+        self.log.device_address()
     }
 
     /// The address on the device of the number that a graph's launch may have to set.
     pub(crate) fn graph_number_address(&self) -> u64 {
-        self.log().graph_launch_address()
+        self.log.graph_launch_address()
     }
 
     /// Numbers a launch of the graph among those of a stream. The caller holds the order lock, and enqueues it then.
@@ -121,8 +105,9 @@ impl PanicSource {
         if let Some(last) = launches.known.last_mut()
             && Arc::ptr_eq(&last.timeline, timeline)
             && last.positions == timeline.positions()
+            && last.last + 1 == launch
         {
-            // No wait covers the earlier one without this one.
+            // Nothing comes between the two, and no wait covers the earlier one without this one.
             last.last = launch;
             return GraphNumber::Stays;
         }
@@ -138,15 +123,16 @@ impl PanicSource {
         });
         if idle {
             // What was launched before is done.
-            self.log().set_graph_launch(number);
+            self.log.set_graph_launch(number);
             GraphNumber::Stays
         } else {
             GraphNumber::SetInOrder(number)
         }
     }
 
-    /// A launch that was numbered has not been enqueued, nor perhaps what sets its number: no later one may take that over.
-    pub(crate) fn graph_launch_failed(&self) {
+    /// The next launch of the graph gets a number of its own: the last one was not enqueued, nor perhaps what sets its number, or it does other
+    /// things.
+    pub(crate) fn separate_next_launch(&self) {
         if let Owner::Graph(launches) = &self.owner
             && let Some(last) = lock(launches).known.last_mut()
         {
@@ -156,7 +142,7 @@ impl PanicSource {
 
     /// The launch of a stream that the graph runs as; asked by a function that the graph calls.
     pub(crate) fn running_launch(&self) -> Option<(Arc<Timeline>, u64)> {
-        self.launch_of(u64::from(self.log().graph_launch()))
+        self.launch_of(u64::from(self.log.graph_launch()))
     }
 
     /// The launch of a stream that has this number in the log.
@@ -171,15 +157,14 @@ impl PanicSource {
         }
     }
 
-    /// Takes the panics in launches of which `is_wanted` says so, which are done.
+    /// Takes the panics in launches of which `is_wanted` says so. One thread at a time.
     pub(super) fn take(
         &self,
         is_wanted: impl Fn(&Arc<Timeline>, u64) -> bool,
         found: &mut Vec<Found>,
     ) {
-        let _taking = lock(&self.taking);
         let launch_of = |id: u64| self.launch_of(id >> KERNEL_BITS);
-        self.log().take(
+        self.log.take(
             |id| launch_of(id).is_none_or(|(timeline, launch)| is_wanted(&timeline, launch)),
             |entry| {
                 let (id, panic) = match entry {
@@ -200,7 +185,7 @@ impl PanicSource {
 
     fn panic(&self, record: &PanicRecord) -> KernelPanic {
         KernelPanic {
-            kernel: self.panics.kernel_name(record.launch),
+            kernel: self.names.of_launch(record.launch),
             message: record.message().into(),
             file: record.file().into(),
             line: record.line,
@@ -214,7 +199,7 @@ impl PanicSource {
     }
 
     fn unrecorded(&self, first: u64, last: u64) -> KernelPanic {
-        let [mut kernel, newest] = [first, last].map(|id| self.panics.kernel_name(id));
+        let [mut kernel, newest] = [first, last].map(|id| self.names.of_launch(id));
         if kernel != newest {
             kernel += "` to `";
             kernel += &newest;
@@ -223,17 +208,6 @@ impl PanicSource {
             kernel,
             message: "(the message was not kept: the launches before had filled the log)".into(),
             ..KernelPanic::default()
-        }
-    }
-}
-
-impl Drop for PanicSource {
-    fn drop(&mut self) {
-        let mut left = Vec::new();
-        self.take(|_, _| true, &mut left);
-        self.panics.keep(left);
-        if let Some(log) = self.log.take() {
-            self.panics.give_back(log);
         }
     }
 }

@@ -40,8 +40,8 @@ impl Drop for NewLaunch<'_> {
 
 /// That launches come after those of another stream.
 struct Followed {
-    /// Those that are numbered higher than this.
-    after: u64,
+    /// From this number on.
+    from: u64,
     reached: Reached,
 }
 
@@ -75,19 +75,31 @@ impl Timeline {
 
     /// The number of the last launch.
     #[inline]
-    pub(crate) fn last(&self) -> u64 {
+    fn last(&self) -> u64 {
         self.launched.load(Ordering::SeqCst)
+    }
+
+    /// The number of the last launch, for work that has none of its own and comes after it: a position that others may follow.
+    #[inline]
+    pub(crate) fn after_last(&self) -> u64 {
+        // In this order: see `positions`.
+        self.positions.fetch_add(1, Ordering::SeqCst);
+        self.last()
     }
 
     /// The end of the stream as it is now, as a position of which a wait may be made.
     pub(crate) fn end(self: &Arc<Self>) -> Reach {
-        // In this order: see `positions`.
-        self.positions.fetch_add(1, Ordering::SeqCst);
-        self.up_to(self.last())
+        let launch = self.after_last();
+        self.reach(launch)
     }
 
-    /// What comes after this launch and before the next.
+    /// What comes after this launch and before the next, as a position that others follow. The caller holds the order lock.
     pub(crate) fn up_to(self: &Arc<Self>, launch: u64) -> Reach {
+        self.positions.fetch_add(1, Ordering::SeqCst);
+        self.reach(launch)
+    }
+
+    fn reach(self: &Arc<Self>, launch: u64) -> Reach {
         let mut reach = Reach::default();
         reach.add(&Reached {
             timeline: self.clone(),
@@ -95,16 +107,15 @@ impl Timeline {
             enqueued: self.all_enqueued().min(launch),
         });
         for followed in lock(&self.followed).iter() {
-            if followed.after <= launch {
+            if followed.from <= launch {
                 reach.add(&followed.reached);
             }
         }
         reach
     }
 
-    /// Notes that later launches come after another position.
-    pub(crate) fn follow(self: &Arc<Self>, other: &Reach) {
-        let after = self.last();
+    /// Notes that this launch and later ones come after another position.
+    pub(crate) fn follow(self: &Arc<Self>, launch: &NewLaunch<'_>, other: &Reach) {
         let mut followed = lock(&self.followed);
         // What is done and told need not be kept.
         followed.retain(|followed| !followed.reached.is_done());
@@ -116,7 +127,7 @@ impl Timeline {
             };
             if !Arc::ptr_eq(&new.timeline, self) && !new.is_done() && !followed.iter().any(known) {
                 followed.push(Followed {
-                    after,
+                    from: launch.number,
                     reached: new.clone(),
                 });
             }
@@ -191,6 +202,11 @@ impl Reach {
         }
     }
 
+    /// Whether there is nothing in it that may still have to be told.
+    pub(crate) fn is_told(&self) -> bool {
+        !self.with_gone && self.launches.iter().all(Reached::is_done)
+    }
+
     /// Whether the position comes after this launch.
     pub(crate) fn covers(&self, timeline: &Arc<Timeline>, launch: u64) -> bool {
         self.with_gone && timeline.is_gone.load(Ordering::Acquire)
@@ -239,14 +255,13 @@ mod tests {
         let of_one = one.end();
         let second = one.next().number;
         let before = two.next().number;
-        two.follow(&of_one);
+        two.follow(&two.next(), &of_one);
         let after = two.next().number;
         assert!(of_one.covers(&one, first) && !of_one.covers(&one, second));
         let end = two.end();
         assert!(end.covers(&two, after) && end.covers(&one, first) && !end.covers(&one, second));
-        // Work after `before` may have come after it was followed.
-        assert!(two.up_to(before).covers(&one, first));
-        assert!(!two.up_to(before - 1).covers(&one, first));
+        assert!(two.up_to(after - 1).covers(&one, first));
+        assert!(!two.up_to(before).covers(&one, first));
         // Done and told: nobody needs to be told again.
         end.set_done();
         assert!(!two.end().covers(&one, first));
@@ -262,7 +277,7 @@ mod tests {
         drop(stream.next());
         let launch = first.number;
         let early = stream.end();
-        other.follow(&early);
+        other.follow(&other.next(), &early);
         drop(first);
         early.set_done();
         other.end().set_done();

@@ -12,8 +12,8 @@ use super::Stream;
 use crate::driver_call::call;
 use crate::driver_call::callback::Running;
 use crate::error::Result;
-use crate::panics::reports::HostFunctionPanics;
-use crate::panics::source::PanicSource;
+use crate::panics::host_functions::HostFunctionPanics;
+use crate::panics::reports::PanicSource;
 use crate::panics::timeline::Timeline;
 
 impl Stream {

@@ -231,10 +231,13 @@ impl Stream {
                 "`Capture::fork` brings a stream into a capture; record the event inside the same capture",
             ));
         }
+        let timeline = self.handle.timeline();
+        // What was enqueued before does not come after the event.
+        let launch = timeline.next();
         // SAFETY: `self` owns the stream, `event` the event.
         unsafe { call!(cuStreamWaitEvent(self.handle.raw(), event.raw(), 0)) }?;
         if here.is_none() {
-            self.handle.timeline().follow(&event.reach());
+            timeline.follow(&launch, &event.reach());
         }
         Ok(())
     }
