@@ -47,14 +47,13 @@ impl PtxOutput {
     }
 }
 
-/// Compiles and links, or gives what an earlier build with the same input has made.
+/// Compiles and links kernels that were [located](locate), or gives what an earlier build with the same input has made.
 pub(crate) fn build(
     toolchain: &Toolchain,
     kernels: &KernelSource,
     options: &Options,
 ) -> Result<PtxOutput, BuildError> {
-    let kernels = locate(kernels)?;
-    let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, &kernels, options));
+    let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, kernels, options));
     if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
         let fingerprint::Remembered {
             ptx,
@@ -80,7 +79,7 @@ pub(crate) fn build(
         built,
         workspace,
         _lock,
-    } = compile(toolchain, &sysroot, &kernels, options)?;
+    } = compile(toolchain, &sysroot, kernels, options)?;
     let libraries: Vec<PathBuf> = built
         .foreign_archives
         .iter()
@@ -127,8 +126,9 @@ pub(crate) fn build(
 }
 
 /// The kernels' absolute path.
-fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
-    let base = environment::build_script_package().unwrap_or_default();
+pub(crate) fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
+    let package = environment::build_script_package();
+    let base = package.clone().unwrap_or_default();
     match kernels {
         KernelSource::Module(path) => {
             let path = base.join(path);
@@ -136,7 +136,7 @@ fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
                 .context("cannot find the kernel module", &path)
                 .map(KernelSource::Module)
         }
-        KernelSource::Crate(path) => {
+        KernelSource::Crate(path) | KernelSource::OwnCrate(path) => {
             let path = base.join(path);
             let folder = path
                 .canonicalize()
@@ -146,14 +146,19 @@ fn locate(kernels: &KernelSource) -> Result<KernelSource, BuildError> {
             } else {
                 folder.join("Cargo.toml")
             };
-            if manifest.is_file() {
-                return Ok(KernelSource::Crate(manifest));
+            if !manifest.is_file() {
+                return Err(BuildError::Setup(format!(
+                    "there is no {}: `CudaBuilder::new` takes the folder of a kernel crate (for a module file use \
+                     `CudaBuilder::for_module`)",
+                    manifest.display()
+                )));
             }
-            Err(BuildError::Setup(format!(
-                "there is no {}: `CudaBuilder::new` takes the folder of a kernel crate (for a module file use \
-                 `CudaBuilder::for_module`)",
-                manifest.display()
-            )))
+            let own = package.and_then(|folder| folder.join("Cargo.toml").canonicalize().ok());
+            Ok(if own.as_ref() == Some(&manifest) {
+                KernelSource::OwnCrate(manifest)
+            } else {
+                KernelSource::Crate(manifest)
+            })
         }
     }
 }
@@ -173,13 +178,14 @@ fn compile(
     kernels: &KernelSource,
     options: &Options,
 ) -> Result<BuiltUnderLock, BuildError> {
-    let module = match kernels {
+    let generated = match kernels {
         KernelSource::Crate(_) => None,
-        KernelSource::Module(path) => Some(module_crate::generate(toolchain, path)?),
+        KernelSource::OwnCrate(manifest) => Some(module_crate::of_library(toolchain, manifest)?),
+        KernelSource::Module(file) => Some(module_crate::of_module(toolchain, file)?),
     };
-    let manifest = match (kernels, &module) {
-        (_, Some(module)) => &module.manifest,
-        (KernelSource::Crate(path) | KernelSource::Module(path), None) => path,
+    let manifest = match &generated {
+        Some(generated) => &generated.manifest,
+        None => kernels.origin(),
     };
     // A target folder per workspace: cargo tells crates apart by their path in the workspace, so two
     // workspaces with a crate `kernels` each would take one for the other.
@@ -210,15 +216,12 @@ fn compile(
             .arguments
             .extend(["--features".into(), options.features.join(",")]);
     }
-    if let Some(module) = &module {
+    if let Some(generated) = &generated {
         // Line information names the user's folder, and cargo reads the user's configuration.
-        let (generated, package) = (
-            module.manifest.parent().unwrap_or(manifest),
-            &module.package_folder,
-        );
+        let package = &generated.package_folder;
         invocation.last_crate_flags.push(format!(
             "--remap-path-prefix={}={}",
-            generated.display(),
+            manifest.parent().unwrap_or(manifest).display(),
             package.display()
         ));
         invocation.folder = package.clone();

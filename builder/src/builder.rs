@@ -13,7 +13,7 @@ use crate::toolchain::Toolchain;
 
 /// Compiles kernels to PTX.
 ///
-/// From a crate of their own:
+/// From another crate:
 ///
 /// ```no_run
 /// // build.rs
@@ -46,6 +46,15 @@ pub struct CudaBuilder {
 
 impl CudaBuilder {
     /// For the kernel crate in folder `path`. In a build script, a relative path starts at the package's folder.
+    ///
+    /// A kernel crate's own build script says `"."`. For the GPU the crate is then compiled without its build script, with those of its
+    /// dependencies that its sources name, so what embeds the PTX is for the host alone:
+    ///
+    /// ```ignore
+    /// // src/lib.rs
+    /// #[cfg(not(target_arch = "nvptx64"))]
+    /// pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+    /// ```
     pub fn new(path: impl AsRef<Path>) -> CudaBuilder {
         CudaBuilder::of(KernelSource::Crate(path.as_ref().to_path_buf()))
     }
@@ -185,8 +194,9 @@ impl CudaBuilder {
     /// source are left to the compilation of the package for the host: those that rustc finds there by itself, and others (an
     /// instruction that the architecture lacks, say) by `#[kernel]`, which reports them at their place. `build` returns `Ok` with
     /// [`PtxOutput::deferred`] set, the file holds a comment, and cargo is told to link a library that does not exist, so that
-    /// nothing with these kernels in it can be built. Errors without a place in the kernels' source, or in a kernel crate's if
-    /// rustc does not find them for the host, are an `Err` here, too.
+    /// nothing with these kernels in it can be built. Errors without a place in the kernels' source are an `Err` here, too, and so are
+    /// those of another package's kernel crate if rustc does not find them for the host: only its own build script can have them reported
+    /// there.
     ///
     /// # Errors
     ///
@@ -194,11 +204,17 @@ impl CudaBuilder {
     pub fn build(self) -> Result<PtxOutput, BuildError> {
         let toolchain = Toolchain::find()?;
         admission::admit(&toolchain)?;
-        let output = match build::build(&toolchain, &self.kernels, &self.options) {
+        let kernels = build::locate(&self.kernels)?;
+        if let (KernelSource::OwnCrate(_), Some(path)) = (&kernels, &self.copy_to)
+            && !path.exists()
+        {
+            // The crate embeds it, and errors are compared with those of its compilation for the host.
+            cache::write_atomically(path, b"")?;
+        }
+        let output = match build::build(&toolchain, &kernels, &self.options) {
             Ok(output) => output,
             Err(error) => {
-                return deferred::defer(&self.kernels, self.copy_to.as_deref(), &error)
-                    .ok_or(error);
+                return deferred::defer(&kernels, self.copy_to.as_deref(), &error).ok_or(error);
             }
         };
         if let Some(path) = &self.copy_to {

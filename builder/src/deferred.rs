@@ -52,11 +52,13 @@ pub(crate) fn defer(
     let problems = problems(error)?;
     let mut report = String::new();
     if !problems.is_empty() {
-        // A kernel crate is compiled before this package, and does not know of it.
-        let KernelSource::Module(module) = kernels else {
-            return None;
+        let files = match kernels {
+            KernelSource::Module(module) => module_crate::files_of(module).ok()?.1,
+            KernelSource::OwnCrate(manifest) => module_crate::library_files(manifest).ok()?,
+            // Another package is compiled before this one, and does not know of it.
+            KernelSource::Crate(_) => return None,
         };
-        let reporters = find_kernels(&package.join(module))?;
+        let reporters = find_kernels(files)?;
         for problem in &problems {
             report += &line(problem, reporter(&reporters, problem)?, &package);
         }
@@ -136,9 +138,8 @@ fn problems(error: &BuildError) -> Option<Vec<Problem>> {
     }
 }
 
-/// The attributes `#[kernel]` in the module's files, in their order.
-fn find_kernels(module: &Path) -> Option<Vec<Kernel>> {
-    let (_, files) = module_crate::files_of(&module.canonicalize().ok()?).ok()?;
+/// The attributes `#[kernel]` in the kernels' files, in their order.
+fn find_kernels(files: Vec<PathBuf>) -> Option<Vec<Kernel>> {
     let mut kernels = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).ok()?;

@@ -311,6 +311,8 @@ impl<'a> Invocation<'a> {
             .arg(&self.target_folder)
             .args(&self.arguments)
             .env("RUSTC", &self.toolchain.rustc)
+            // A crate that embeds its own PTX finds it there.
+            .envs(environment::out_folder().map(|folder| ("OUT_DIR", folder)))
             .stdin(Stdio::null());
         let Ok(output) = command.output() else {
             return error;

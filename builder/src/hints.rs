@@ -80,6 +80,13 @@ pub(crate) fn hint(message: &str) -> Option<String> {
             "`{method}` of floats is in `std`, which the GPU does not have: {approximate}the crate `libm`"
         ));
     }
+    if message.starts_with("environment variable `OUT_DIR` not defined") {
+        return Some(
+            "for the GPU the crate is compiled without its build script; what embeds the PTX is for the host: write \
+             `#[cfg(not(target_arch = \"nvptx64\"))]` before it"
+                .into(),
+        );
+    }
     let is_path = message.starts_with("failed to resolve")
         || message.starts_with("cannot find")
         || message.starts_with("unresolved import");
@@ -113,6 +120,10 @@ mod tests {
                 "`FloatExt`",
             ),
             ("unresolved import `std`", "`core`"),
+            (
+                "environment variable `OUT_DIR` not defined at compile time",
+                "nvptx64",
+            ),
         ] {
             let found = hint(message).unwrap_or_default();
             assert!(found.contains(expected), "{message}: {found}");

@@ -12,6 +12,8 @@ use crate::sysroot::DeviceSysroot;
 pub(crate) enum KernelSource {
     /// A crate, given by its folder.
     Crate(PathBuf),
+    /// The package whose build script this is, given by its manifest.
+    OwnCrate(PathBuf),
     /// A module file of a host package.
     Module(PathBuf),
 }
@@ -20,7 +22,9 @@ impl KernelSource {
     /// The file that stands for them.
     pub(crate) fn origin(&self) -> &Path {
         match self {
-            KernelSource::Crate(path) | KernelSource::Module(path) => path,
+            KernelSource::Crate(path)
+            | KernelSource::OwnCrate(path)
+            | KernelSource::Module(path) => path,
         }
     }
 }

@@ -5,6 +5,7 @@ mod support;
 
 use serde_json::Value;
 use support::Project;
+use warpsmith_testkit::process::ProcessOutput;
 
 /// A kernel whose marked line is replaced.
 const KERNELS: &str = "\
@@ -26,9 +27,15 @@ fn helper(a: f32) -> f32 {
 }
 ";
 
-/// The errors of `cargo check --message-format=json`: place, and text.
-fn errors(project: &Project) -> Vec<(String, String)> {
-    let output = project.cargo(&["check", "--message-format=json"]);
+/// Whether a message is about one of the projects here. Each has a name of its own: they share a target folder.
+fn is_diagnosed(target: &Value) -> bool {
+    target
+        .as_str()
+        .is_some_and(|name| name.starts_with("diagnosed"))
+}
+
+/// The errors that `cargo check --message-format=json` gave: place, and text.
+fn errors(output: &ProcessOutput) -> Vec<(String, String)> {
     assert!(!output.status.success(), "it compiles: {}", output.stderr);
     let messages = output
         .stdout
@@ -36,7 +43,7 @@ fn errors(project: &Project) -> Vec<(String, String)> {
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     messages
         .filter(|message| {
-            message["reason"] == "compiler-message" && message["target"]["name"] == "diagnosed"
+            message["reason"] == "compiler-message" && is_diagnosed(&message["target"]["name"])
         })
         .filter_map(|message| {
             let message = &message["message"];
@@ -58,54 +65,95 @@ fn errors(project: &Project) -> Vec<(String, String)> {
 
 /// One error, at `place`, that contains `text`; and no program comes out of it.
 fn expect(project: &Project, place: &str, text: &str) {
-    let found = errors(project);
+    let output = project.cargo(&["check", "--message-format=json"]);
+    let found = errors(&output);
     assert!(
         matches!(&found[..], [(at, message)] if at == place && message.contains(text)),
-        "{found:#?}"
+        "{found:#?}\n{}",
+        output.stderr
     );
     let output = project.cargo(&["build"]);
     assert!(!output.status.success(), "{}", output.stderr);
 }
 
-#[test]
-fn errors_in_kernels_stand_at_their_places() {
-    let project = Project::new("diagnosed");
+/// Writes wrong kernels into `file`, which holds `kernels`, and expects each error once, at its place.
+fn expect_errors_at_their_places(project: &Project, file: &str, kernels: &str) {
     let with = |from: &str, to: &str| {
-        assert!(KERNELS.contains(from));
-        project.write("src/kernels.rs", &KERNELS.replace(from, to));
+        assert!(kernels.contains(from));
+        project.write(file, &kernels.replace(from, to));
     };
+    let above = kernels
+        .lines()
+        .position(|line| line.starts_with("#[kernel]"));
+    let attribute = above.expect("there is a kernel") + 1;
+    let place = |line: usize, column: usize| format!("{file}:{}:{column}", attribute + line);
 
     // What rustc finds for the host, too, is said once, by itself.
     with("helper(a) * x", "helper(\"a\") * x");
-    expect(&project, "src/kernels.rs:9:22", "mismatched types");
+    expect(project, &place(3, 22), "mismatched types");
     // What it finds for the GPU only.
     let only_there = "#[cfg(target_arch = \"nvptx64\")] nowhere(); helper(a) * x";
     with("*y += helper(a) * x", &format!("*y += {{ {only_there} }}"));
-    expect(
-        &project,
-        "src/kernels.rs:9:49",
-        "cannot find function `nowhere`",
-    );
+    expect(project, &place(3, 49), "cannot find function `nowhere`");
     // What the PTX linker finds: in the kernel itself, and in a function that it calls.
     with("*y += helper(a) * x", "*y += a.tanh_approx() * x");
-    expect(
-        &project,
-        "src/kernels.rs:9:17",
-        "tanh_approx` (`tanh.approx.f32`) needs sm_75, and this build is for sm_70",
-    );
+    let lacks = "tanh_approx` (`tanh.approx.f32`) needs sm_75, and this build is for sm_70";
+    expect(project, &place(3, 17), lacks);
     with("{\n    a\n}", "{\n    a.tanh_approx()\n}");
-    expect(&project, "src/kernels.rs:6:1", "src/kernels.rs:15:7: `");
+    expect(project, &place(0, 1), &format!("{}: `", place(9, 7)));
 
     // Mended, it runs.
-    project.write("src/kernels.rs", KERNELS);
+    project.write(file, kernels);
     let output = project.cargo(&["run"]);
     assert!(output.status.success(), "{}", output.stderr);
+}
+
+#[test]
+fn errors_in_kernels_stand_at_their_places() {
+    let project = Project::new("diagnosed");
+    expect_errors_at_their_places(&project, "src/kernels.rs", KERNELS);
+}
+
+/// A kernel crate with a build script of its own.
+#[test]
+fn errors_in_a_kernel_crate_stand_at_their_places() {
+    let project = Project::new("diagnosed_crate");
+    let script = std::fs::read_to_string(project.dir.join("build.rs")).expect("a build script");
+    let of_module = "CudaBuilder::for_module(\"src/kernels.rs\")";
+    assert!(script.contains(of_module));
+    project.write(
+        "build.rs",
+        &script.replace(of_module, "CudaBuilder::new(\".\")"),
+    );
+    project.write(
+        "src/main.rs",
+        "fn main() {\n    assert!(diagnosed_crate::PTX.contains(\".entry saxpy(\"));\n}\n",
+    );
+    for file in ["src/kernels.rs", "tests/kernels.rs"] {
+        std::fs::remove_file(project.dir.join(file)).expect("the project has the file");
+    }
+    let kernels = KERNELS.replacen(
+        "\n\n",
+        "\n#![no_std]\n\n/// For the host.\n#[cfg(not(target_arch = \"nvptx64\"))]\n\
+         pub const PTX: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.ptx\"));\n\n",
+        1,
+    );
+    expect_errors_at_their_places(&project, "src/lib.rs", &kernels);
+
+    // Without the condition, the way out is named.
+    let everywhere = kernels.replace("#[cfg(not(target_arch = \"nvptx64\"))]\n", "");
+    project.write("src/lib.rs", &everywhere);
+    expect(
+        &project,
+        "src/lib.rs:10:1",
+        "write `#[cfg(not(target_arch = \"nvptx64\"))]` before it",
+    );
 }
 
 /// A package whose host side does not even have the module still cannot be built.
 #[test]
 fn nothing_is_built_without_its_kernels() {
-    let project = Project::new("diagnosed");
+    let project = Project::new("diagnosed_alone");
     project.write(
         "src/kernels.rs",
         &KERNELS.replace("helper(a) * x", "helper(\"a\") * x"),

@@ -70,8 +70,8 @@ fn probe(toolchain: &Toolchain, krate: PathBuf) -> Result<String, String> {
         ..Options::default()
     };
     options.float.ftz = true;
-    let source = KernelSource::Crate(krate);
-    let ptx = build::build(toolchain, &source, &options)
+    let ptx = build::locate(&KernelSource::Crate(krate))
+        .and_then(|source| build::build(toolchain, &source, &options))
         .map_err(|error| format!("they do not build: {error}"))?
         .ptx;
     match &probe::faults(&ptx)[..] {
