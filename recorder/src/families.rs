@@ -1,12 +1,13 @@
 //! The programs that are recorded, by family.
 
 use crate::program::Family;
-use crate::{carry, lanewise, matrix, sweep, warpgroup, wmma};
+use crate::{atomic, carry, lanewise, matrix, sweep, warpgroup, wmma};
 
 /// All families but the sweeps.
 pub fn families() -> Vec<Family> {
     let mut all = lanewise::families();
     all.push(carry::family());
+    all.push(atomic::family());
     all.push(matrix::family());
     all.push(wmma::family());
     all.push(warpgroup::family());

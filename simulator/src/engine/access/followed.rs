@@ -25,7 +25,36 @@ pub(super) fn access(
     }
 }
 
-/// The lane and offset of a pointer into a warp's local memory.
+/// Where a lane has a part of what is moved.
+enum Place {
+    /// At this offset of the shared memory.
+    Shared(u32),
+    /// At this offset of the lane's local memory.
+    Local(u64),
+    /// Where uninitialised values are not followed.
+    Elsewhere,
+}
+
+fn place(warp: &Warp, cluster: &Cluster<'_>, lane: usize, pointer: *mut u8) -> Place {
+    if cluster.holds(pointer) {
+        return Place::Shared(cluster.shared_offset(pointer));
+    }
+    local_place(warp, lane, pointer).map_or(Place::Elsewhere, Place::Local)
+}
+
+/// The registers that an access moves, with where the part of each begins, and how many bytes a part has.
+fn parts(
+    warp: &Warp,
+    cluster: &Cluster<'_>,
+    told: &Access<'_>,
+) -> (impl Iterator<Item = (u32, usize)> + use<>, u32) {
+    let registers = warp.moved_registers(cluster.grid.program);
+    let each = told.size / registers.len().max(1) as u32;
+    let starts = (0..).map(move |index| index * each as usize);
+    (registers.into_iter().zip(starts), each)
+}
+
+/// The offset of a pointer into a lane's local memory.
 fn local_place(warp: &Warp, lane: usize, pointer: *mut u8) -> Option<u64> {
     let offset = pointer.addr().wrapping_sub(warp.local.as_ptr().addr());
     let start = lane * warp.local_stride as usize;
@@ -39,25 +68,19 @@ fn load(
     told: &Access<'_>,
     pointers: &[*mut u8; LANES],
 ) {
-    let registers = warp.moved_registers(cluster.grid.program);
-    let each = told.size / registers.len().max(1) as u32;
+    let (parts, each) = parts(warp, cluster, told);
     let mut poison = warp.poison.take().unwrap_or_default();
-    for (index, register) in registers.into_iter().enumerate() {
-        if register == SINK {
-            continue;
-        }
-        let at = index as u32 * each;
+    for (register, start) in parts.filter(|&(register, _)| register != SINK) {
         let mut marks = Marks::NONE;
         for lane in lanes_of(warp.mask) {
-            let pointer = pointers[lane].wrapping_add(at as usize);
-            let origin = if cluster.holds(pointer) {
-                let offset = cluster.shared_offset(pointer);
-                let checker = cluster.checker.as_deref();
-                let origin = checker.and_then(|c| c.poison_at(told, lane as u32, offset, each));
-                origin.map(|origin| poison.number(origin))
-            } else {
-                let offset = local_place(warp, lane, pointer);
-                offset.and_then(|offset| poison.read_local(lane, offset, each.into()))
+            let origin = match place(warp, cluster, lane, pointers[lane].wrapping_add(start)) {
+                Place::Shared(offset) => {
+                    let checker = cluster.checker.as_deref();
+                    let origin = checker.and_then(|c| c.poison_at(told, lane as u32, offset, each));
+                    origin.map(|origin| poison.number(origin))
+                }
+                Place::Local(offset) => poison.read_local(lane, offset, each.into()),
+                Place::Elsewhere => None,
             };
             if let Some(origin) = origin {
                 marks.mark(lane, origin);
@@ -79,29 +102,28 @@ fn store(
     told: &Access<'_>,
     pointers: &[*mut u8; LANES],
 ) {
-    let registers = warp.moved_registers(cluster.grid.program);
-    let each = told.size / registers.len().max(1) as u32;
+    let (parts, each) = parts(warp, cluster, told);
     let Some(mut poison) = warp.poison.take() else {
         return;
     };
-    for (index, register) in registers.into_iter().enumerate() {
-        let at = index as u32 * each;
+    for (register, start) in parts {
         let marks = match register & CONSTANT {
             0 => poison.marks(warp.frame, register),
             _ => Marks::NONE,
         };
         for lane in lanes_of(warp.mask) {
-            let pointer = pointers[lane].wrapping_add(at as usize);
             let origin = marks.origin(lane);
-            if cluster.holds(pointer) {
-                let offset = cluster.shared_offset(pointer);
-                if let (Some(origin), Some(checker)) = (origin, cluster.checker.as_deref_mut()) {
-                    checker.spoil(offset, each, poison.origin(origin));
+            match place(warp, cluster, lane, pointers[lane].wrapping_add(start)) {
+                Place::Shared(offset) => {
+                    if let (Some(origin), Some(checker)) = (origin, cluster.checker.as_deref_mut())
+                    {
+                        checker.spoil(offset, each, poison.origin(origin));
+                    }
                 }
-            } else if let Some(offset) = local_place(warp, lane, pointer) {
-                poison.write_local(lane, offset, each.into(), origin);
-            } else {
-                warp.decides(cluster, &poison, DecisionKind::Output, &marks, 1 << lane);
+                Place::Local(offset) => poison.write_local(lane, offset, each.into(), origin),
+                Place::Elsewhere => {
+                    warp.decides(cluster, &poison, DecisionKind::Output, &marks, 1 << lane);
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::family::Family;
 use std::marker::PhantomData;
 
+use half::{bf16, f16};
 use warpsmith_isa::effect::Effect;
 
 use super::addresses::address;
@@ -10,7 +11,7 @@ use super::async_store;
 use super::elements::parts;
 use super::update::{
     Add, AddBf16, AddBf16x2, AddF16, AddF16x2, AddF32, AddF64, And, AtomicWord, Dec, Exchange, Inc,
-    MaxS32, MaxS64, MaxU, MinS32, MinS64, MinU, Or, Update, Xor,
+    MaxHalf, MaxS32, MaxS64, MaxU, MinHalf, MinS32, MinS64, MinU, Or, Update, Xor,
 };
 use crate::engine::access::path::access;
 use crate::engine::access::values::Stored;
@@ -209,9 +210,11 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
             "v4" => 4,
             _ => 8,
         };
-        let supported = operation == "add" && ty.width() * count <= 128;
+        let supported = matches!(operation, "add" | "min" | "max") && ty.width() * count <= 128;
         return supported.then(|| {
-            Lowering::new(move |cx, inst| lower_vector(cx, inst, ty, count as usize, effect))
+            Lowering::new(move |cx, inst| {
+                lower_vector(cx, inst, operation, ty, count as usize, effect)
+            })
         });
     }
     let code = match operation {
@@ -246,6 +249,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
 fn lower_vector<'a>(
     cx: &mut Builder<'a, '_>,
     inst: &'a Instruction<'a>,
+    operation: &str,
     ty: Ty,
     count: usize,
     effect: Effect,
@@ -266,7 +270,7 @@ fn lower_vector<'a>(
     }
 
     macro_rules! emit {
-        ($word:ty, $update:ident) => {{
+        ($word:ty, $update:ty) => {{
             let (old, values) = (
                 cx.write_list::<$word>(&olds),
                 cx.read_list::<$word>(&values),
@@ -277,12 +281,20 @@ fn lower_vector<'a>(
             );
         }};
     }
-    match (ty.kind, ty.bits, ty.packed) {
-        (ScalarKind::Float, 32, 1) => emit!(u32, AddF32),
-        (ScalarKind::Float, 16, 1) => emit!(u16, AddF16),
-        (ScalarKind::Brain, 16, 1) => emit!(u16, AddBf16),
-        (ScalarKind::Float, 16, 2) => emit!(u32, AddF16x2),
-        (ScalarKind::Brain, 16, 2) => emit!(u32, AddBf16x2),
+    match (operation, ty.kind, ty.bits, ty.packed) {
+        ("add", ScalarKind::Float, 32, 1) => emit!(u32, AddF32),
+        ("add", ScalarKind::Float, 16, 1) => emit!(u16, AddF16),
+        ("add", ScalarKind::Brain, 16, 1) => emit!(u16, AddBf16),
+        ("add", ScalarKind::Float, 16, 2) => emit!(u32, AddF16x2),
+        ("add", ScalarKind::Brain, 16, 2) => emit!(u32, AddBf16x2),
+        ("min", ScalarKind::Float, 16, 1) => emit!(u16, MinHalf<f16>),
+        ("min", ScalarKind::Brain, 16, 1) => emit!(u16, MinHalf<bf16>),
+        ("min", ScalarKind::Float, 16, 2) => emit!(u32, MinHalf<f16>),
+        ("min", ScalarKind::Brain, 16, 2) => emit!(u32, MinHalf<bf16>),
+        ("max", ScalarKind::Float, 16, 1) => emit!(u16, MaxHalf<f16>),
+        ("max", ScalarKind::Brain, 16, 1) => emit!(u16, MaxHalf<bf16>),
+        ("max", ScalarKind::Float, 16, 2) => emit!(u32, MaxHalf<f16>),
+        ("max", ScalarKind::Brain, 16, 2) => emit!(u32, MaxHalf<bf16>),
         _ => return Err(unsupported(inst)),
     }
     Ok(())

@@ -3,14 +3,12 @@
 use half::{bf16, f16};
 
 use super::update::{
-    Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxS32, MaxS64, MaxU, MinS32,
-    MinS64, MinU, Or, Update, Xor,
+    Add, AddBf16, AddF16, AddF32, AddF64, And, AtomicWord, Dec, Inc, MaxHalf, MaxS32, MaxS64, MaxU,
+    MinHalf, MinS32, MinS64, MinU, Or, Update, Xor,
 };
 use crate::engine::exec::bulk_copy::Combine;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::types::Ty;
-use crate::numerics::compare::{Selection, max, min};
-use crate::numerics::float::Float;
 
 /// The number of an operation without a reduction, in a lowered instruction.
 pub(super) const NO_REDUCTION: u32 = 0;
@@ -38,29 +36,6 @@ macro_rules! from_bytes {
     })* };
 }
 from_bytes! { u16 u32 u64 }
-
-/// `.min` and `.max` of halves.
-struct MinHalf<F>(std::marker::PhantomData<F>);
-struct MaxHalf<F>(std::marker::PhantomData<F>);
-
-/// As `min` and `max` of one type say without modifiers: a number wins over NaN.
-const NUMBERS: Selection = Selection {
-    ftz: false,
-    propagate_nan: false,
-    xorsign_abs: false,
-};
-
-impl<F: Float> Update<u16> for MinHalf<F> {
-    fn update(old: u16, value: u16, _: bool) -> u16 {
-        min(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
-    }
-}
-
-impl<F: Float> Update<u16> for MaxHalf<F> {
-    fn update(old: u16, value: u16, _: bool) -> u16 {
-        max(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
-    }
-}
 
 /// The reductions, by operation and type.
 const REDUCTIONS: &[(&str, &str, Combine)] = &[

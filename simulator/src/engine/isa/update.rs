@@ -1,12 +1,14 @@
 //! Reading, changing and writing a word in one step: what atomic operations and reductions of bulk copies make of a word.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use half::{bf16, f16};
 
 use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::operand::Value;
-use crate::numerics::float::{Float, atomic_add};
+use crate::numerics::compare::{Selection, max, min};
+use crate::numerics::float::{Float, atomic_add, packed};
 
 /// A word with host atomics.
 pub(crate) trait AtomicWord: GuestWord + Value + Eq {
@@ -103,17 +105,33 @@ updates! {
     AddF64: u64 => |old, value, global| atomic_add(f64::from_bits(old), f64::from_bits(value), global).to_bits();
     AddF16: u16 => |old, value, global| atomic_add(f16::from_bits(old), f16::from_bits(value), global).to_bits();
     AddBf16: u16 => |old, value, global| atomic_add(bf16::from_bits(old), bf16::from_bits(value), global).to_bits();
-    AddF16x2: u32 => |old, value, global| halves::<f16>(old, value, global);
-    AddBf16x2: u32 => |old, value, global| halves::<bf16>(old, value, global);
+    AddF16x2: u32 => |old, value, global| packed([old, value], |[a, b]: [f16; 2]| atomic_add(a, b, global));
+    AddBf16x2: u32 => |old, value, global| packed([old, value], |[a, b]: [bf16; 2]| atomic_add(a, b, global));
 }
 
-fn halves<F: Float>(old: u32, value: u32, global: bool) -> u32 {
-    let part = |shift: u32| {
-        let (a, b) = (
-            F::from_raw(u64::from(old >> shift & 0xFFFF)),
-            F::from_raw(u64::from(value >> shift & 0xFFFF)),
-        );
-        (atomic_add(a, b, global).bits() as u32) << shift
-    };
-    part(0) | part(16)
+/// `.min` and `.max` of halves, one or two.
+pub(super) struct MinHalf<F>(PhantomData<F>);
+pub(super) struct MaxHalf<F>(PhantomData<F>);
+
+/// As `min` and `max` of one type say without modifiers: a number wins over NaN.
+const NUMBERS: Selection = Selection {
+    ftz: false,
+    propagate_nan: false,
+    xorsign_abs: false,
+};
+
+macro_rules! halves {
+    ($($name:ident: $choose:ident;)*) => { $(
+        impl<F: Float> Update<u16> for $name<F> {
+            fn update(old: u16, value: u16, _: bool) -> u16 {
+                $choose(F::from_raw(old.into()), F::from_raw(value.into()), NUMBERS).bits() as u16
+            }
+        }
+        impl<F: Float> Update<u32> for $name<F> {
+            fn update(old: u32, value: u32, _: bool) -> u32 {
+                packed([old, value], |[a, b]: [F; 2]| $choose(a, b, NUMBERS))
+            }
+        }
+    )* };
 }
+halves! { MinHalf: min; MaxHalf: max; }
