@@ -435,11 +435,7 @@ fn panics_of_a_graph_that_is_gone_are_told() -> Result<()> {
     let mut ready = graph.instantiate()?;
     let mut unguilty = gpu.graph()?;
     unguilty.empty()?;
-    // A GPU's driver waits for the device where a module or an executable graph goes.
-    let held_up = match gpu.is_simulator() {
-        true => Some(hold_up(&stream)?),
-        false => None,
-    };
+    let held_up = hold_up(&stream)?;
     ready.launch(&stream)?;
     ready.update_or_reinstantiate(&unguilty)?;
     drop((kernels, graph, ready, unguilty, stream));

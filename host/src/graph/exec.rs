@@ -257,10 +257,13 @@ impl GraphExec {
             panics.separate_next_launch();
         }
         let functions = std::mem::replace(&mut self.functions, functions);
-        self.release(Released {
-            functions,
-            panics: None,
-        });
+        if !functions.is_empty() {
+            self.release(Released {
+                graph: None,
+                functions,
+                panics: None,
+            });
+        }
         Ok(())
     }
 
@@ -279,15 +282,15 @@ impl GraphExec {
     /// Releases what launches reach by pointers once no launch does any more. Memory is freed in stream order and modules are retired by
     /// their own destructors.
     fn release(&self, released: Released) {
-        if !released.functions.is_empty() || released.panics.is_some() {
-            self.gpu
-                .call_driver_later(|gpu| gpu.retire_from_all(Box::new(released)));
-        }
+        self.gpu
+            .call_driver_later(|gpu| gpu.retire_from_all(Box::new(released)));
     }
 }
 
-/// What launches of a graph reach by pointers, until they are done.
+/// What launches of a graph reach by pointers, until they are done, and the executable graph itself: a GPU's driver waits for work on the device
+/// where it is destroyed.
 struct Released {
+    graph: Option<LastHandle<raw::CUgraphExec>>,
     // Kept for their drops.
     #[allow(dead_code)]
     functions: Vec<Arc<Repeated>>,
@@ -297,11 +300,18 @@ struct Released {
 
 impl Reclaim for Released {
     fn free_cost(&self) -> FreeCost {
-        FreeCost::None
+        match self.graph {
+            Some(_) => FreeCost::WaitsForIdleDevice,
+            None => FreeCost::None,
+        }
     }
 
     fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        Ok(())
+        match self.graph {
+            // SAFETY: the `GraphExec` that owned the graph was dropped, and this is called once.
+            Some(graph) => unsafe { call!(cuGraphExecDestroy(graph.raw())) },
+            None => Ok(()),
+        }
     }
 }
 
@@ -313,11 +323,8 @@ impl std::fmt::Debug for GraphExec {
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        let graph = LastHandle::new(self.raw);
-        // SAFETY: `self` owns the executable graph, and `drop` runs once; the driver lets launches that are under way finish.
-        let destroy = move || unsafe { call!(cuGraphExecDestroy(graph.raw())) };
-        self.gpu.context().destroy(destroy);
         let released = Released {
+            graph: Some(LastHandle::new(self.raw)),
             functions: std::mem::take(&mut self.functions),
             panics: self.panics.take(),
         };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use warpsmith_builder::Arch;
 use warpsmith_host::prelude::*;
 use warpsmith_testkit::Random;
@@ -11,8 +11,8 @@ use super::compare::{Input, TEMPLATE, compare};
 use super::{INPUTS, program};
 use crate::choose::Choose;
 use crate::programs::case::Case;
-use crate::programs::project::{BuildFailure, Settings, build};
-use crate::programs::replay::{alone, groups};
+use crate::programs::project::Settings;
+use crate::programs::replay::{Failure, build_round, replay as replay_cases};
 use crate::report::Report;
 
 /// Programs of a project.
@@ -44,18 +44,11 @@ pub fn round(seed: u64, report: &mut Report) -> Result<()> {
         source: programs[program].clone(),
     };
     let all: Vec<usize> = (0..RUNS).collect();
-    let built = match build(&TEMPLATE, "round", &programs, settings) {
-        Ok(built) => built,
-        Err(BuildFailure::Device(_)) => {
-            let failing = alone(&TEMPLATE, &programs, settings)?;
-            for (program, why) in failing {
-                let text = case(program, &all[..1]).text(&format!("seed {seed}: {why}"));
-                let file = report.write(&program.to_string(), "rs", text.as_bytes())?;
-                report.found(&file, &why);
-            }
-            return Ok(());
-        }
-        Err(failure) => return Err(failure).context("the generator wrote no program"),
+    let built = build_round(&TEMPLATE, &programs, settings, report, |program, why| {
+        case(program, &all[..1]).text(&format!("seed {seed}: {why}"))
+    })?;
+    let Some(built) = built else {
+        return Ok(());
     };
     let gpu = Gpu::open_default()?;
     let module = gpu.load(&built.ptx)?;
@@ -90,32 +83,18 @@ pub fn round(seed: u64, report: &mut Report) -> Result<()> {
 
 /// Tries cases again.
 pub fn replay(files: &[PathBuf], report: &mut Report) -> Result<()> {
-    for group in groups(files)? {
-        let programs = group.programs();
-        let built = match build(&TEMPLATE, "cases", &programs, group.settings) {
-            Ok(built) => built,
-            Err(BuildFailure::Device(_)) => {
-                for (program, why) in alone(&TEMPLATE, &programs, group.settings)? {
-                    report.found(&group.cases[program].0, &why);
-                }
-                continue;
-            }
-            Err(failure) => return Err(failure.into()),
-        };
-        let gpu = Gpu::open_default()?;
-        let module = gpu.load(&built.ptx)?;
-        for (program, (file, case)) in group.cases.iter().enumerate() {
-            report.trying(file);
-            if let Some(difference) = compare(&gpu, &module, &built, program, &inputs_of(case)?)? {
-                report.found(file, &difference.why);
-                if difference.lost {
-                    return Ok(());
-                }
-            }
-        }
-        report.count("cases", programs.len() as u64);
-    }
-    Ok(())
+    replay_cases(
+        &TEMPLATE,
+        files,
+        report,
+        |gpu, module, built, program, case| {
+            let difference = compare(gpu, module, built, program, &inputs_of(case)?)?;
+            Ok(difference.map(|difference| Failure {
+                why: difference.why,
+                lost: difference.lost,
+            }))
+        },
+    )
 }
 
 /// A case's inputs.

@@ -6,6 +6,7 @@ use warpsmith_host::prelude::*;
 use warpsmith_testkit::Random;
 
 use crate::programs::project::{Built, Template, kernel_name};
+use crate::programs::replay::Failure;
 
 /// What surrounds programs of warps.
 pub(super) const TEMPLATE: Template = Template {
@@ -94,14 +95,6 @@ fn on_host(built: &Built, program: usize, input: &Input) -> Result<Vec<u32>> {
     Ok(results)
 }
 
-/// How the device and the host differ.
-pub(super) struct Difference {
-    /// In words.
-    pub why: String,
-    /// A fault has ended the context: nothing else can be run in this process.
-    pub lost: bool,
-}
-
 /// Runs a program on both sides.
 pub(super) fn compare(
     stream: &Stream,
@@ -109,7 +102,7 @@ pub(super) fn compare(
     built: &Built,
     program: usize,
     input: &Input,
-) -> Result<Option<Difference>> {
+) -> Result<Option<Failure>> {
     let expected = on_host(built, program, input)?;
     let kernel = module
         .untyped_kernel::<(InRef<[u32; 4]>, In<[u32; 2]>, Out<[u32; 2]>)>(&kernel_name(program))?;
@@ -120,7 +113,7 @@ pub(super) fn compare(
     // SAFETY: the project's template gives every kernel these parameters, and the kernel is a safe function.
     unsafe { stream.launch_untyped(&kernel, grid, (&uniform, &values, &mut answers))? };
     if let Err(error) = stream.synchronize() {
-        return Ok(Some(Difference {
+        return Ok(Some(Failure {
             why: format!("the launch fails: {error}"),
             lost: true,
         }));
@@ -129,7 +122,7 @@ pub(super) fn compare(
     let differing =
         |(_, (expected, found)): &(usize, (&u32, &[u32; 2]))| **found != [1, **expected];
     let first = expected.iter().zip(&found).enumerate().find(differing);
-    Ok(first.map(|(thread, (expected, found))| Difference {
+    Ok(first.map(|(thread, (expected, found))| Failure {
         why: format!("thread {thread}: the host says {expected:#x}, the device {found:x?}"),
         lost: false,
     }))

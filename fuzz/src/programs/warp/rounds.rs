@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use warpsmith_builder::Arch;
 use warpsmith_host::prelude::*;
 use warpsmith_testkit::Random;
@@ -11,8 +11,8 @@ use super::compare::{Input, TEMPLATE, compare};
 use super::program;
 use crate::choose::Choose;
 use crate::programs::case::Case;
-use crate::programs::project::{BuildFailure, Settings, build};
-use crate::programs::replay::{alone, groups};
+use crate::programs::project::Settings;
+use crate::programs::replay::{build_round, replay as replay_cases};
 use crate::report::Report;
 
 /// Programs of a project.
@@ -38,17 +38,11 @@ pub fn round(seed: u64, report: &mut Report) -> Result<()> {
         inputs: inputs.iter().map(Input::words).collect(),
         source: programs[program].clone(),
     };
-    let built = match build(&TEMPLATE, "round", &programs, settings) {
-        Ok(built) => built,
-        Err(BuildFailure::Device(_)) => {
-            for (program, why) in alone(&TEMPLATE, &programs, settings)? {
-                let text = case(program, &inputs[..1]).text(&format!("seed {seed}: {why}"));
-                let file = report.write(&program.to_string(), "rs", text.as_bytes())?;
-                report.found(&file, &why);
-            }
-            return Ok(());
-        }
-        Err(failure) => return Err(failure).context("the generator wrote no program"),
+    let built = build_round(&TEMPLATE, &programs, settings, report, |program, why| {
+        case(program, &inputs[..1]).text(&format!("seed {seed}: {why}"))
+    })?;
+    let Some(built) = built else {
+        return Ok(());
     };
     let gpu = Gpu::open_default()?;
     let (module, stream) = (gpu.load(&built.ptx)?, gpu.stream()?);
@@ -80,34 +74,20 @@ pub fn round(seed: u64, report: &mut Report) -> Result<()> {
 
 /// Tries cases again.
 pub fn replay(files: &[PathBuf], report: &mut Report) -> Result<()> {
-    for group in groups(files)? {
-        let programs = group.programs();
-        let built = match build(&TEMPLATE, "cases", &programs, group.settings) {
-            Ok(built) => built,
-            Err(BuildFailure::Device(_)) => {
-                for (program, why) in alone(&TEMPLATE, &programs, group.settings)? {
-                    report.found(&group.cases[program].0, &why);
-                }
-                continue;
-            }
-            Err(failure) => return Err(failure.into()),
-        };
-        let gpu = Gpu::open_default()?;
-        let (module, stream) = (gpu.load(&built.ptx)?, gpu.stream()?);
-        for (program, (file, case)) in group.cases.iter().enumerate() {
-            report.trying(file);
+    replay_cases(
+        &TEMPLATE,
+        files,
+        report,
+        |gpu, module, built, program, case| {
+            let stream = gpu.stream()?;
             for words in &case.inputs {
                 let input = Input::from_words(words)?;
-                if let Some(difference) = compare(&stream, &module, &built, program, &input)? {
-                    report.found(file, &difference.why);
-                    if difference.lost {
-                        return Ok(());
-                    }
-                    break;
+                let difference = compare(&stream, module, built, program, &input)?;
+                if difference.is_some() {
+                    return Ok(difference);
                 }
             }
-        }
-        report.count("cases", programs.len() as u64);
-    }
-    Ok(())
+            Ok(None)
+        },
+    )
 }
