@@ -16,9 +16,6 @@ pub fn called_on_the_host() -> ! {
 /// Fails to compile for what is not plain data.
 pub const fn assert_plain<T: Pod>() {}
 
-/// Fails to compile for what the host cannot set.
-pub const fn assert_any_bytes<T: crate::statics::AnyBytes>() {}
-
 /// Lays out a kernel record: its head, and the rows of each parameter.
 pub const fn record<const WORDS: usize>(
     head: [u32; 16],

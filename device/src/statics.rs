@@ -39,6 +39,10 @@ unsafe impl<T: AtomicValue, S: GridScope> AnyBytes for Atomic<T, S> {}
 // SAFETY: an array is its elements, whose trait says so.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
 
+/// Fails to compile for what the host cannot set.
+#[doc(hidden)]
+pub const fn assert_any_bytes<T: AnyBytes>() {}
+
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         // SAFETY: a number; the assertion below shows that it is plain data.
@@ -167,7 +171,7 @@ macro_rules! device_static {
         $(#[$attribute])*
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.global"))]
         $visibility static $name: $ty = $value;
-        const _: () = $crate::__private::assert_any_bytes::<$ty>();
+        const _: () = $crate::statics::assert_any_bytes::<$ty>();
     )+};
 }
 
@@ -196,6 +200,6 @@ macro_rules! managed_static {
         $(#[$attribute])*
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.managed"))]
         $visibility static $name: $ty = $value;
-        const _: () = $crate::__private::assert_any_bytes::<$ty>();
+        const _: () = $crate::statics::assert_any_bytes::<$ty>();
     )+};
 }

@@ -1,8 +1,8 @@
 //! Row-major matrices in global memory: one to read, one in which each thread writes its own element.
 
-use core::marker::PhantomData;
 use core::ops::Index;
 
+use super::define::{extents, matrix_view};
 use crate::thread;
 
 /// A matrix that the whole grid only reads; rows are `stride` elements apart.
@@ -53,22 +53,13 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
-    /// The number of rows.
-    #[inline(always)]
-    pub fn rows(&self) -> usize {
-        self.rows as usize
-    }
-
-    /// The number of columns.
-    #[inline(always)]
-    pub fn columns(&self) -> usize {
-        self.columns as usize
-    }
-
-    /// The distance of two rows, in elements.
-    #[inline(always)]
-    pub fn stride(&self) -> usize {
-        self.stride as usize
+    extents! {
+        /// The number of rows.
+        rows;
+        /// The number of columns.
+        columns;
+        /// The distance of two rows, in elements.
+        stride;
     }
 
     /// The first element, for unsafe code with another pattern of reading (16 bytes at a time, say).
@@ -129,57 +120,22 @@ fn outside() -> ! {
     panic!("matrix index out of bounds")
 }
 
-/// A matrix of which each thread of a two-dimensional launch owns one element: row `block.y * dim.y + thread.y`, column
-/// `block.x * dim.x + thread.x`.
-///
-/// Written as a parameter: `mut c: MatrixOut<f32>`. The launch may extend along x and y; the launcher holds that.
-pub struct MatrixOut<'a, T> {
-    pointer: *mut T,
-    rows: u32,
-    columns: u32,
-    stride: u32,
-    data: PhantomData<&'a mut [T]>,
+matrix_view! {
+    /// A matrix of which each thread of a two-dimensional launch owns one element: row `block.y * dim.y + thread.y`, column
+    /// `block.x * dim.x + thread.x`.
+    ///
+    /// Written as a parameter: `mut c: MatrixOut<f32>`. The launch may extend along x and y; the launcher holds that.
+    MatrixOut<T>(rows, columns, stride) of "`rows` rows of `columns` elements, `stride` apart"
 }
 
 impl<T> MatrixOut<'_, T> {
-    /// # Safety
-    /// `pointer` leads to `rows` rows of `columns` elements, `stride` apart, valid for reads and writes for as
-    /// long as the kernel runs, and during it reached through this view only, of which every thread has a copy made from
-    /// the same arguments.
-    #[inline(always)]
-    pub(crate) unsafe fn from_raw_parts(
-        pointer: *mut T,
-        rows: u32,
-        columns: u32,
-        stride: u32,
-    ) -> Self {
-        // SAFETY: the pointer is valid, by the function's condition.
-        unsafe { super::assume_valid(pointer) };
-        MatrixOut {
-            pointer,
-            rows,
-            columns,
-            stride,
-            data: PhantomData,
-        }
-    }
-
-    /// The number of rows.
-    #[inline(always)]
-    pub fn rows(&self) -> usize {
-        self.rows as usize
-    }
-
-    /// The number of columns.
-    #[inline(always)]
-    pub fn columns(&self) -> usize {
-        self.columns as usize
-    }
-
-    /// The distance of two rows, in elements.
-    #[inline(always)]
-    pub fn stride(&self) -> usize {
-        self.stride as usize
+    extents! {
+        /// The number of rows.
+        rows;
+        /// The number of columns.
+        columns;
+        /// The distance of two rows, in elements.
+        stride;
     }
 
     /// The row that this thread owns an element of (it may be past the last one).

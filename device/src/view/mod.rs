@@ -12,6 +12,7 @@
 //!
 //! Where the place is computed, [`Scatter`] writes it, and [`AtomicSlice`](crate::atomic::AtomicSlice) updates it.
 
+mod define;
 mod matrix;
 mod owner;
 mod per_block;

@@ -2,65 +2,38 @@
 
 use core::marker::PhantomData;
 
+use super::define::slice_view;
 use crate::{block, grid, thread};
 
-/// A slice of which each thread of a one-dimensional launch owns the elements `i`, `i + n`, `i + 2n`, ..., where `i` is
-/// [`thread::index`] and `n` the number of threads in the grid.
-///
-/// Written as a parameter: `mut y: PerThread<[f32]>`. The launch may extend along x only; the launcher holds that. For
-/// launches in more dimensions there is [`PerThread3d`].
-///
-/// ```
-/// use warpsmith_device::prelude::*;
-///
-/// #[kernel]
-/// pub fn double(mut values: PerThread<[f32]>) {
-///     if let Some(value) = values.mine() {
-///         *value *= 2.0;
-///     }
-/// }
-///
-/// /// The same for a grid smaller than the slice.
-/// #[kernel]
-/// pub fn double_all(mut values: PerThread<[f32]>) {
-///     for (_index, value) in values.strided() {
-///         *value *= 2.0;
-///     }
-/// }
-/// ```
-pub struct PerThread<'a, T: ?Sized> {
-    pointer: *mut (),
-    length: usize,
-    slice: PhantomData<&'a mut T>,
+slice_view! {
+    /// A slice of which each thread of a one-dimensional launch owns the elements `i`, `i + n`, `i + 2n`, ..., where `i` is
+    /// [`thread::index`] and `n` the number of threads in the grid.
+    ///
+    /// Written as a parameter: `mut y: PerThread<[f32]>`. The launch may extend along x only; the launcher holds that. For
+    /// launches in more dimensions there is [`PerThread3d`].
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn double(mut values: PerThread<[f32]>) {
+    ///     if let Some(value) = values.mine() {
+    ///         *value *= 2.0;
+    ///     }
+    /// }
+    ///
+    /// /// The same for a grid smaller than the slice.
+    /// #[kernel]
+    /// pub fn double_all(mut values: PerThread<[f32]>) {
+    ///     for (_index, value) in values.strided() {
+    ///         *value *= 2.0;
+    ///     }
+    /// }
+    /// ```
+    PerThread<T>
 }
 
 impl<T> PerThread<'_, [T]> {
-    /// # Safety
-    /// `pointer` is valid for reads and writes of `length` elements for as long as the kernel runs, and during it
-    /// reached through this view only, of which every thread has a copy made from the same arguments.
-    #[inline(always)]
-    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the pointer is valid, by the function's condition.
-        unsafe { super::assume_valid(pointer) };
-        PerThread {
-            pointer: pointer.cast(),
-            length,
-            slice: PhantomData,
-        }
-    }
-
-    /// The number of elements of the whole slice.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether the whole slice is empty.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
     /// The first element, for unsafe code with another pattern of writing.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut T {

@@ -1,61 +1,33 @@
 //! Each thread its own 16-byte vectors of a slice.
 
-use core::marker::PhantomData;
-
+use super::define::slice_view;
 use crate::vector::{Lanes, Vector, assert_aligned};
 use crate::{grid, thread};
 
-/// A slice divided into 16-byte vectors, of which each thread of a one-dimensional launch owns those numbered `i`,
-/// `i + n`, `i + 2n`, ..., where `i` is [`thread::index`] and `n` the number of threads in the grid. The elements after
-/// the last whole vector belong to the first threads, one each.
-///
-/// Written as a parameter: `mut y: PerThreadVectors<[f32]>`. The launch may extend along x only; the launcher holds that.
-///
-/// ```
-/// use warpsmith_device::prelude::*;
-///
-/// #[kernel]
-/// pub fn halve(mut values: PerThreadVectors<[f32]>) {
-///     for (_number, Vector(vector)) in values.strided() {
-///         *vector = vector.map(|x| x * 0.5);
-///     }
-///     if let Some((_index, x)) = values.tail() {
-///         *x *= 0.5;
-///     }
-/// }
-/// ```
-pub struct PerThreadVectors<'a, T: ?Sized> {
-    pointer: *mut (),
-    length: usize,
-    slice: PhantomData<&'a mut T>,
+slice_view! {
+    /// A slice divided into 16-byte vectors, of which each thread of a one-dimensional launch owns those numbered `i`,
+    /// `i + n`, `i + 2n`, ..., where `i` is [`thread::index`] and `n` the number of threads in the grid. The elements after
+    /// the last whole vector belong to the first threads, one each.
+    ///
+    /// Written as a parameter: `mut y: PerThreadVectors<[f32]>`. The launch may extend along x only; the launcher holds that.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn halve(mut values: PerThreadVectors<[f32]>) {
+    ///     for (_number, Vector(vector)) in values.strided() {
+    ///         *vector = vector.map(|x| x * 0.5);
+    ///     }
+    ///     if let Some((_index, x)) = values.tail() {
+    ///         *x *= 0.5;
+    ///     }
+    /// }
+    /// ```
+    PerThreadVectors<T: Lanes>, where |pointer| assert_aligned(pointer)
 }
 
 impl<T: Lanes> PerThreadVectors<'_, [T]> {
-    /// # Safety
-    /// `pointer` is valid for reads and writes of `length` elements for as long as the kernel runs, and during it
-    /// reached through this view only, of which every thread has a copy made from the same arguments.
-    #[inline(always)]
-    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
-        assert_aligned(pointer);
-        PerThreadVectors {
-            pointer: pointer.cast(),
-            length,
-            slice: PhantomData,
-        }
-    }
-
-    /// The number of elements of the whole slice.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether the whole slice is empty.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
     /// The number of whole vectors.
     #[inline(always)]
     pub fn vectors(&self) -> usize {

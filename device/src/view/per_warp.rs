@@ -1,59 +1,30 @@
 //! Each warp its own element of a slice.
 
-use core::marker::PhantomData;
-
+use super::define::slice_view;
 use super::owner;
 
-/// A slice of which each warp owns one element, written by its first lane: partial results.
-///
-/// Written as a parameter: `mut sums: PerWarp<[f32]>`. Works in launches of any dimensions. The warps of a block follow each other,
-/// and so do the blocks ([`grid::linear_block`](crate::grid::linear_block)): a block of `n` threads has `n / 32` warps, rounded up.
-///
-/// ```
-/// use warpsmith_device::prelude::*;
-///
-/// #[kernel]
-/// pub fn sums(x: &[f32], mut sums: PerWarp<[f32]>) {
-///     let value = x.get(thread::index()).copied().unwrap_or(0.0);
-///     let sum = warp::reduce(value, |a, b| a + b);
-///     if let Some(out) = sums.leader() {
-///         *out = sum;
-///     }
-/// }
-/// ```
-pub struct PerWarp<'a, T: ?Sized> {
-    pointer: *mut (),
-    length: usize,
-    slice: PhantomData<&'a mut T>,
+slice_view! {
+    /// A slice of which each warp owns one element, written by its first lane: partial results.
+    ///
+    /// Written as a parameter: `mut sums: PerWarp<[f32]>`. Works in launches of any dimensions. The warps of a block follow each other,
+    /// and so do the blocks ([`grid::linear_block`](crate::grid::linear_block)): a block of `n` threads has `n / 32` warps, rounded up.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn sums(x: &[f32], mut sums: PerWarp<[f32]>) {
+    ///     let value = x.get(thread::index()).copied().unwrap_or(0.0);
+    ///     let sum = warp::reduce(value, |a, b| a + b);
+    ///     if let Some(out) = sums.leader() {
+    ///         *out = sum;
+    ///     }
+    /// }
+    /// ```
+    PerWarp<T>
 }
 
 impl<T> PerWarp<'_, [T]> {
-    /// # Safety
-    /// `pointer` is valid for reads and writes of `length` elements for as long as the kernel runs, and during it
-    /// reached through this view only, of which every thread has a copy made from the same arguments.
-    #[inline(always)]
-    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
-        // SAFETY: the pointer is valid, by the function's condition.
-        unsafe { super::assume_valid(pointer) };
-        PerWarp {
-            pointer: pointer.cast(),
-            length,
-            slice: PhantomData,
-        }
-    }
-
-    /// The number of elements of the whole slice.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether the whole slice is empty.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
     /// The number of the thread's element: of its warp in the grid.
     #[inline(always)]
     pub fn index(&self) -> usize {

@@ -1,65 +1,38 @@
 //! A slice that all threads write at computed places.
 
-use core::marker::PhantomData;
-
 use bytemuck::Pod;
 
+use super::define::slice_view;
 use crate::atomic::{Atomic, AtomicValue, Relaxed, scope};
 
-/// A slice that each thread writes where it likes: a permutation, a compaction, a bucket sort.
-///
-/// Written as a parameter: `out: Scatter<[u32]>`; the launch passes `&mut` memory, as for [`PerThread`](super::PerThread), and may have
-/// any dimensions. The elements consist of words of 4 bytes: any [`Pod`] type whose size and alignment are multiples of 4.
-///
-/// Bounds are checked. That no two threads write one element is not: it is no data race, because each word is stored atomically, and
-/// which thread's word stays is not specified (of elements larger than 8 bytes, word by word).
-/// [`write_once`](Scatter::write_once) finds a second writer. Nothing of the slice can be read by its threads.
-///
-/// ```
-/// use warpsmith_device::prelude::*;
-///
-/// /// Moves each element to its new place.
-/// #[kernel]
-/// pub fn permute(x: &[f32], places: &[u32], out: Scatter<[f32]>) {
-///     let i = thread::index();
-///     if let (Some(&x), Some(&place)) = (x.get(i), places.get(i)) {
-///         out.write(place as usize, x);
-///     }
-/// }
-/// ```
-pub struct Scatter<'a, T: ?Sized> {
-    pointer: *mut (),
-    length: usize,
-    slice: PhantomData<&'a mut T>,
+slice_view! {
+    /// A slice that each thread writes where it likes: a permutation, a compaction, a bucket sort.
+    ///
+    /// Written as a parameter: `out: Scatter<[u32]>`; the launch passes `&mut` memory, as for [`PerThread`](super::PerThread), and may have
+    /// any dimensions. The elements consist of words of 4 bytes: any [`Pod`] type whose size and alignment are multiples of 4.
+    ///
+    /// Bounds are checked. That no two threads write one element is not: it is no data race, because each word is stored atomically, and
+    /// which thread's word stays is not specified (of elements larger than 8 bytes, word by word).
+    /// [`write_once`](Scatter::write_once) finds a second writer. Nothing of the slice can be read by its threads.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// Moves each element to its new place.
+    /// #[kernel]
+    /// pub fn permute(x: &[f32], places: &[u32], out: Scatter<[f32]>) {
+    ///     let i = thread::index();
+    ///     if let (Some(&x), Some(&place)) = (x.get(i), places.get(i)) {
+    ///         out.write(place as usize, x);
+    ///     }
+    /// }
+    /// ```
+    Scatter<T: Pod>,
+    // A parameter of other types does not compile (`OfWords` in `parameter`).
+    where |_pointer| const { assert!(align_of::<T>().is_multiple_of(4)) }
 }
 
 impl<T: Pod> Scatter<'_, [T]> {
-    /// # Safety
-    /// `pointer` is valid for reads and writes of `length` elements of global memory for as long as the kernel runs, and during it
-    /// reached through such views only.
-    #[inline(always)]
-    pub(crate) unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
-        // A parameter of other types does not compile (`OfWords` in `parameter`).
-        const { assert!(align_of::<T>().is_multiple_of(4)) };
-        Scatter {
-            pointer: pointer.cast(),
-            length,
-            slice: PhantomData,
-        }
-    }
-
-    /// The number of elements.
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether there are none.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
     /// Writes an element.
     ///
     /// Becomes `st.relaxed.gpu.global` for every 8 bytes of `T` (4 if its alignment is), which costs what an ordinary store does; only

@@ -1,77 +1,44 @@
 //! A matrix whose tiles belong to blocks.
 
-use core::marker::PhantomData;
-
+use super::define::{extents, matrix_view};
 use crate::block;
 use crate::shared::own_elements;
 
-/// A matrix divided into tiles of `R` rows and `C` columns, of which each block of a two-dimensional grid owns one: that with the row
-/// `block.y` and the column `block.x` of tiles.
-///
-/// Written as a parameter: `mut c: TilePerBlock<f32, 32, 32>`; the launch passes a matrix, as for [`MatrixOut`](super::MatrixOut). It
-/// may extend along x and y; the launcher holds that. In its tile a thread has the elements that it has of a
-/// [`SharedTile`](crate::shared::SharedTile) of this shape: threads along x have neighbouring columns.
-///
-/// ```
-/// use warpsmith_device::prelude::*;
-///
-/// /// Blocks of 32 by 8 threads, say: each thread has four rows of the tile.
-/// #[kernel(launch_bounds(32, 8))]
-/// pub fn transpose(from: Matrix<f32>, mut to: TilePerBlock<f32, 32, 32>) {
-///     let (row, column) = to.origin();
-///     let tile = shared!([[f32; 32]; 32], padding = 1)
-///         .fill_with(|r, c| from.get(column + r, row + c).copied().unwrap_or(0.0))
-///         .sync();
-///     to.for_each_mine(|r, c, to| *to = tile[(c - column, r - row)]);
-/// }
-/// ```
-pub struct TilePerBlock<'a, T, const R: usize, const C: usize> {
-    pointer: *mut T,
-    rows: u32,
-    columns: u32,
-    stride: u32,
-    data: PhantomData<&'a mut [T]>,
+matrix_view! {
+    /// A matrix divided into tiles of `R` rows and `C` columns, of which each block of a two-dimensional grid owns one: that with the row
+    /// `block.y` and the column `block.x` of tiles.
+    ///
+    /// Written as a parameter: `mut c: TilePerBlock<f32, 32, 32>`; the launch passes a matrix, as for [`MatrixOut`](super::MatrixOut). It
+    /// may extend along x and y; the launcher holds that. In its tile a thread has the elements that it has of a
+    /// [`SharedTile`](crate::shared::SharedTile) of this shape: threads along x have neighbouring columns.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// Blocks of 32 by 8 threads, say: each thread has four rows of the tile.
+    /// #[kernel(launch_bounds(32, 8))]
+    /// pub fn transpose(from: Matrix<f32>, mut to: TilePerBlock<f32, 32, 32>) {
+    ///     let (row, column) = to.origin();
+    ///     let tile = shared!([[f32; 32]; 32], padding = 1)
+    ///         .fill_with(|r, c| from.get(column + r, row + c).copied().unwrap_or(0.0))
+    ///         .sync();
+    ///     to.for_each_mine(|r, c, to| *to = tile[(c - column, r - row)]);
+    /// }
+    /// ```
+    TilePerBlock<T, const R: usize, const C: usize>(rows, columns, stride) of "`rows` rows of `columns` elements, `stride` apart",
+    // With larger ones the places of two tiles could be equal modulo 2^64.
+    where assert!(
+        R - 1 < u32::MAX as usize && C - 1 < u32::MAX as usize,
+        "a tile has rows and columns, at most 2^32 - 1 of each"
+    )
 }
 
 impl<T, const R: usize, const C: usize> TilePerBlock<'_, T, R, C> {
-    /// # Safety
-    /// `pointer` leads to `rows` rows of `columns` elements, `stride` apart, valid for reads and writes for as long as the
-    /// kernel runs, and during it reached through this view only, of which every thread has a copy made from the same arguments.
-    #[inline(always)]
-    pub(crate) unsafe fn from_raw_parts(
-        pointer: *mut T,
-        rows: u32,
-        columns: u32,
-        stride: u32,
-    ) -> Self {
-        // With larger ones the places of two tiles could be equal modulo 2^64.
-        const {
-            assert!(
-                R - 1 < u32::MAX as usize && C - 1 < u32::MAX as usize,
-                "a tile has rows and columns, at most 2^32 - 1 of each"
-            );
-        }
-        // SAFETY: the pointer is valid, by the function's condition.
-        unsafe { super::assume_valid(pointer) };
-        TilePerBlock {
-            pointer,
-            rows,
-            columns,
-            stride,
-            data: PhantomData,
-        }
-    }
-
-    /// The number of rows of the whole matrix.
-    #[inline(always)]
-    pub fn rows(&self) -> usize {
-        self.rows as usize
-    }
-
-    /// The number of columns of the whole matrix.
-    #[inline(always)]
-    pub fn columns(&self) -> usize {
-        self.columns as usize
+    extents! {
+        /// The number of rows of the whole matrix.
+        rows;
+        /// The number of columns of the whole matrix.
+        columns;
     }
 
     /// Row and column of the tile's first element (they may be past the last ones).
