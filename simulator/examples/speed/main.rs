@@ -20,8 +20,9 @@ const TRANSPOSED: u32 = 1024;
 /// The side of the multiplied matrices.
 const MULTIPLIED: u32 = 256;
 
-/// Blocks of the exchange, of the pipeline, of the histogram.
+/// Blocks of the exchange, of the products of warps, of the pipeline, of the histogram.
 const EXCHANGING: u32 = 256;
+const MULTIPLYING: u32 = 64;
 const PIPELINES: u32 = 64;
 const COUNTING: u32 = 256;
 
@@ -80,7 +81,7 @@ struct Case {
     is_right: Option<fn(&[f32]) -> bool>,
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     Case {
         name: "saxpy, one element a thread",
         ptx: include_str!("saxpy.ptx"),
@@ -147,6 +148,26 @@ const CASES: [Case; 8] = [
             (0..count).all(|at| {
                 let warp = &memory[at / 32 * 32..][..32];
                 memory[LENGTH as usize + at] == warp.iter().sum::<f32>()
+            })
+        }),
+    },
+    Case {
+        name: "mma, m16n8k16 of f16",
+        ptx: include_str!("tensor_cores.ptx"),
+        kernel: "tensor_cores",
+        grid: [MULTIPLYING, 1, 1],
+        block: [128, 1, 1],
+        cluster: 1,
+        parameters: in_and_out,
+        is_right: Some(|memory| {
+            (0..MULTIPLYING as usize * 4).all(|warp| {
+                let (a, b) = memory[warp * 384..][..384].split_at(256);
+                let d = &memory[LENGTH as usize + warp * 128..][..128];
+                d.iter().enumerate().all(|(at, &d)| {
+                    let (row, column) = (&a[at / 8 * 16..][..16], &b[at % 8 * 16..][..16]);
+                    let product: f32 = row.iter().zip(column).map(|(a, b)| a * b).sum();
+                    d == 16.0 * product
+                })
             })
         }),
     },

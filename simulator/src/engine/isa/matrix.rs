@@ -67,17 +67,19 @@ operands! {
 /// The most registers of a fragment.
 const MOST: usize = 16;
 
-/// The lanes of a fragment's registers.
+/// Reads the lanes of a fragment's registers.
 #[inline(always)]
-fn read_registers<F: FragmentWord>(warp: &Warp, list: ReadList<F>) -> [[u64; LANES]; MOST] {
-    let mut fragment = [[0u64; LANES]; MOST];
+fn read_registers<F: FragmentWord>(
+    warp: &Warp,
+    list: ReadList<F>,
+    fragment: &mut [[u64; LANES]; MOST],
+) {
     for index in 0..list.len() {
         let lanes = list.get(warp, index).lanes(warp);
         for lane in 0..LANES {
             fragment[index][lane] = lanes[lane].to_bits();
         }
     }
-    fragment
 }
 
 /// Computes a product of fragments.
@@ -87,7 +89,11 @@ fn multiply<F: FragmentWord>(
     o: ProductOperands<F>,
     metadata: Option<&[u32; LANES]>,
 ) {
-    let fragments = [o.a, o.b, o.c].map(|list| read_registers(warp, list));
+    // Read in place: they are too large to be moved.
+    let mut fragments = [[[0u64; LANES]; MOST]; 3];
+    for (fragment, list) in fragments.iter_mut().zip([o.a, o.b, o.c]) {
+        read_registers(warp, list, fragment);
+    }
     let mut result = [[0u64; LANES]; MOST];
     let written = &mut result[..o.d.len()];
     match PRODUCTS.get(o.product) {

@@ -24,6 +24,8 @@ use super::shape::Element;
 
 /// Columns that are computed at once: their intermediate values stay in the first cache.
 const BLOCK: usize = 64;
+/// Columns that are computed at once of those that are left: each instruction has a multiple of them.
+const LEAST: usize = 8;
 /// The NaN of f32.
 const NAN_F32: u32 = 0x7fff_ffff;
 /// The NaN of f16.
@@ -231,6 +233,13 @@ fn to_f16(sum: i64, unit: i32) -> u32 {
     sign | bits
 }
 
+/// So many values from `start` on.
+#[inline(always)]
+fn part<const COLUMNS: usize>(values: &[i16], start: usize) -> &[i16; COLUMNS] {
+    let found = values[start..].first_chunk();
+    found.expect("as many as D has columns")
+}
+
 impl Sum {
     /// Sums of this format, addend and result alike.
     pub fn of(fraction: u32, format: SumFormat) -> Sum {
@@ -247,30 +256,39 @@ impl Sum {
     /// [`Sum::fraction`] digits behind the point: up to 16 of 11 binary digits with 25, up to 32 of 4 with 13.
     ///
     /// # Panics
-    /// If `d` is longer than `b` has lines.
+    /// If `d` is longer than `b` has lines, or does not come by eights.
     #[inline(always)]
     pub fn row(&self, a: Line<'_>, b: &Factors, addend: Addend, d: &mut [u32]) {
-        for (number, block) in d.chunks_mut(BLOCK).enumerate() {
+        let (blocks, rest) = d.as_chunks_mut::<BLOCK>();
+        let start = blocks.len() * BLOCK;
+        for (number, block) in blocks.iter_mut().enumerate() {
             self.block(a, b, number * BLOCK, addend, block);
+        }
+        let (blocks, rest) = rest.as_chunks_mut::<LEAST>();
+        assert!(rest.is_empty(), "columns come by eights");
+        for (number, block) in blocks.iter_mut().enumerate() {
+            self.block(a, b, start + number * LEAST, addend, block);
         }
     }
 
-    /// As [`Sum::row`], for at most [`BLOCK`] columns from `start` on.
+    /// As [`Sum::row`], for so many columns from `start` on.
     #[inline(always)]
-    fn block(&self, a: Line<'_>, b: &Factors, start: usize, addend: Addend, d: &mut [u32]) {
-        let columns = d.len();
-        let former = {
-            let mut former = [0u32; BLOCK];
-            former[..columns].copy_from_slice(d);
-            former
-        };
-        let special = &b.special()[start..start + columns];
+    fn block<const COLUMNS: usize>(
+        &self,
+        a: Line<'_>,
+        b: &Factors,
+        start: usize,
+        addend: Addend,
+        d: &mut [u32; COLUMNS],
+    ) {
+        let former = *d;
+        let special = &b.special()[start..start + COLUMNS];
         let mut is_special = a.is_special || special.contains(&true);
-        let mut top = [NO_EXPONENT; BLOCK];
-        let mut added = [0i64; BLOCK];
-        let mut exponents = [NO_EXPONENT; BLOCK];
+        let mut top = [NO_EXPONENT; COLUMNS];
+        let mut added = [0i64; COLUMNS];
+        let mut exponents = [NO_EXPONENT; COLUMNS];
         if addend == Addend::Accumulator {
-            for n in 0..columns {
+            for n in 0..COLUMNS {
                 match self.addend.term(former[n]) {
                     Term::Number {
                         significand,
@@ -286,22 +304,22 @@ impl Sum {
             if significand == 0 {
                 continue;
             }
-            let others = &b.exponents_at(k)[start..start + columns];
-            for n in 0..columns {
+            let others: &[i16; COLUMNS] = part(b.exponents_at(k), start);
+            for n in 0..COLUMNS {
                 top[n] = top[n].max(exponent + others[n]);
             }
         }
         // The products, cut.
         let digits = fraction_bits(a.element) + fraction_bits(b.element());
-        let mut sums = [0i32; BLOCK];
+        let mut sums = [0i32; COLUMNS];
         for (k, (&significand, &exponent)) in a.significands.iter().zip(a.exponents).enumerate() {
             if significand == 0 {
                 continue;
             }
             let significand = i32::from(significand) << (self.fraction - digits);
-            let others = &b.significands_at(k)[start..start + columns];
-            let other_exponents = &b.exponents_at(k)[start..start + columns];
-            for n in 0..columns {
+            let others: &[i16; COLUMNS] = part(b.significands_at(k), start);
+            let other_exponents: &[i16; COLUMNS] = part(b.exponents_at(k), start);
+            for n in 0..COLUMNS {
                 let product = significand * i32::from(others[n]);
                 // A zero's exponent may be far below the largest.
                 let cut = (top[n] - (exponent + other_exponents[n])).clamp(0, 31);
@@ -311,7 +329,7 @@ impl Sum {
         }
         let fraction = i32::from(self.fraction as u16);
         let shift = fraction - self.addend.fraction_bits() as i32;
-        for n in 0..columns {
+        for n in 0..COLUMNS {
             let cut = i32::from(top[n]) - i32::from(exponents[n]) - shift;
             let magnitude = added[n].unsigned_abs();
             let magnitude = match cut {
@@ -323,7 +341,7 @@ impl Sum {
             d[n] = self.result.round(sum, i32::from(top[n]) - fraction);
         }
         if is_special {
-            for n in 0..columns {
+            for n in 0..COLUMNS {
                 let added = match addend {
                     Addend::Accumulator => self.addend.term(former[n]),
                     Addend::None => Term::ZERO,

@@ -176,18 +176,43 @@ impl Factors {
         }
     }
 
+    /// Takes in all elements, numbers given by the bits at each line and place along k.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, bits: impl Fn(usize, usize) -> u32) {
+        // In each loop the format is a constant.
+        match self.element {
+            Element::F16 => self.fill_with(soft::F16, bits),
+            Element::Bf16 => self.fill_with(soft::BF16, bits),
+            Element::Tf32 => self.fill_with(soft::TF32, bits),
+            other => panic!("{other:?} is taken as f16, or is an integer"),
+        }
+    }
+
+    #[inline(always)]
+    fn fill_with(&mut self, format: Format, bits: impl Fn(usize, usize) -> u32) {
+        for line in 0..self.lines {
+            for k in 0..self.depth {
+                self.put_number(line, k, format, bits(line, k));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn put_number(&mut self, line: usize, k: usize, format: Format, bits: u32) {
+        let at = self.at(line, k, self.depth);
+        let (significand, exponent) = parts(format, bits);
+        self.significands[at] = significand;
+        self.exponents[at] = exponent;
+        self.special[line] |= exponent == SPECIAL_EXPONENT;
+    }
+
     /// Takes in one element, given by its bits. Elements of `b1` come by words: see [`Factors::put_along_k`].
     #[inline(always)]
-    pub(super) fn put(&mut self, line: usize, k: usize, bits: u32) {
-        let at = self.at(line, k, self.depth);
+    fn put(&mut self, line: usize, k: usize, bits: u32) {
         match format(self.element) {
-            Some(format) => {
-                let (significand, exponent) = parts(format, bits);
-                self.significands[at] = significand;
-                self.exponents[at] = exponent;
-                self.special[line] |= exponent == SPECIAL_EXPONENT;
-            }
+            Some(format) => self.put_number(line, k, format, bits),
             None => {
+                let at = self.at(line, k, self.depth);
                 self.significands[at] = match self.element {
                     Element::S8 => i16::from(bits as i8),
                     _ => bits as u8 as i16,

@@ -93,6 +93,7 @@ impl Multiply {
     }
 
     /// Computes D from A, B and C, with the metadata of a sparse A. `d` must have as many registers as its layout.
+    #[inline(always)]
     pub fn apply(&self, [a, b, c]: [&Fragment; 3], metadata: Option<&[u32; 32]>, d: &mut Fragment) {
         let place = |row: usize, stored: usize| match (self.sparse, metadata) {
             (Some(sparse), Some(metadata)) => {

@@ -85,6 +85,7 @@ fn taken_as(element: Element) -> Element {
 }
 
 /// A factor's elements `(line, k)` at these places along k.
+#[inline(always)]
 fn factors(
     element: Element,
     order: Order,
@@ -93,11 +94,7 @@ fn factors(
     bits: impl Fn(usize, usize) -> u32,
 ) -> Factors {
     let mut factors = Factors::new(taken_as(element), order, lines, part.len());
-    for line in 0..lines {
-        for (at, &k) in part.iter().enumerate() {
-            factors.put(line, at, taken(element, bits(line, k)));
-        }
-    }
+    factors.fill(|line, at| taken(element, bits(line, part[at])));
     factors
 }
 
@@ -120,6 +117,7 @@ pub struct Product<A, B> {
 }
 
 /// D = A * B + C: `c` has the bits of the elements of C row by row, those of D come out.
+#[inline(always)]
 pub fn add_up<A: Fn(usize, usize) -> u32, B: Fn(usize, usize, usize) -> u32>(
     product: &Product<A, B>,
     steps: Steps,
