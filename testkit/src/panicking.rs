@@ -40,8 +40,19 @@ again:
     add.u64 %r, %r, 848;
     setp.ne.u64 %p, %r, %end;
     @%p bra again;
+    add.u64 %end, %log, 3928;
+note:
+    atom.acq_rel.sys.cas.b64 %old, [%r], 0, %id;
+    setp.eq.u64 %p, %old, 0;
+    @%p bra noted;
+    setp.eq.u64 %p, %old, %id;
+    @%p bra noted;
+    add.u64 %r, %r, 8;
+    setp.ne.u64 %p, %r, %end;
+    @%p bra note;
     atom.acq_rel.sys.cas.b64 %old, [%log+8], 0, %id;
     red.relaxed.sys.max.u64 [%log+16], %id;
+noted:
     fence.acq_rel.sys;
     bra end;
 claimed:

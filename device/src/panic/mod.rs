@@ -29,6 +29,8 @@ mod report;
 
 /// How many records a log has. When they are taken, launches that panic are noted without their messages.
 pub const RECORDS: usize = 4;
+/// How many launches a log can note so. When these are taken, too, it has the first and the greatest id of all others.
+pub const UNRECORDED: usize = 64;
 
 /// [`PanicRecord::state`]: the record is not complete.
 pub const EMPTY: u32 = 0;
@@ -46,12 +48,14 @@ pub struct PanicLog {
     pub graph_launch: u32,
     /// Reserved; 0.
     pub reserved: u32,
-    /// The id of the first launch that found no free record; 0 for none.
-    pub first_unrecorded: u64,
-    /// The greatest id of a launch that found no free record; 0 for none.
-    pub last_unrecorded: u64,
+    /// The id of the first launch that found no room at all; 0 for none.
+    pub first_unnoted: u64,
+    /// The greatest id of a launch that found no room at all; 0 for none.
+    pub last_unnoted: u64,
     /// What the launches' first panicking threads leave.
     pub records: [PanicRecord; RECORDS],
+    /// The ids of launches that found no free record; 0 where there is room.
+    pub unrecorded: [u64; UNRECORDED],
 }
 
 /// What the first panicking thread of a launch leaves for the host.

@@ -2,7 +2,7 @@
 
 use core::panic::Location;
 
-use super::{COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, RECORDS};
+use super::{COMPLETE, KERNEL_BITS, PanicLog, PanicRecord, RECORDS, UNRECORDED};
 use crate::{block, fence, grid, thread};
 
 unsafe extern "C" {
@@ -93,9 +93,7 @@ impl Report {
                 }
                 record = record.add(1);
                 if record == end {
-                    exchange(&raw mut (*log).first_unrecorded, 0, launch);
-                    maximum(&raw mut (*log).last_unrecorded, launch);
-                    fence::system();
+                    note(log, launch);
                     return core::ptr::null_mut();
                 }
             }
@@ -130,6 +128,29 @@ impl Report {
             (&raw mut (*self.record).state).write_volatile(COMPLETE);
             fence::system();
         }
+    }
+}
+
+/// Notes a launch that found no free record.
+///
+/// # Safety
+/// `log` is the address of a log that is kept until the launch is done.
+unsafe fn note(log: *mut PanicLog, launch: u64) {
+    // SAFETY: the log is kept, by the function's condition, and its words are changed as wholes.
+    unsafe {
+        let mut place = (&raw mut (*log).unrecorded).cast::<u64>();
+        let end = place.add(UNRECORDED);
+        while place != end {
+            let holder = exchange(place, 0, launch);
+            if holder == 0 || holder == launch {
+                fence::system();
+                return;
+            }
+            place = place.add(1);
+        }
+        exchange(&raw mut (*log).first_unnoted, 0, launch);
+        maximum(&raw mut (*log).last_unnoted, launch);
+        fence::system();
     }
 }
 

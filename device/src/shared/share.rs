@@ -97,7 +97,9 @@ mod clusters {
         /// Waits for the whole cluster, lets `read` read the arrays of all its blocks, and waits again before the array
         /// can be refilled. Two [`cluster::sync`]. Arch: sm_90.
         ///
-        /// All threads of the cluster must come here, all blocks with the same object.
+        /// All threads of the cluster must come here, all blocks with the same object. None of them may have ended, by a return or by
+        /// [`thread::exit`](crate::thread::exit), here or before: the cluster's barriers do not wait for it, and the shared memory of a block
+        /// whose threads have ended is gone. The simulator reports an access to it; a GPU does not.
         ///
         /// ```
         /// use warpsmith_device::prelude::*;
@@ -146,7 +148,9 @@ mod clusters {
         /// Waits for the whole cluster, lets `update` use the arrays of all its blocks through atomic operations, and waits
         /// again before the result can be read. Two [`cluster::sync`]. Arch: sm_90.
         ///
-        /// All threads of the cluster must come here, all blocks with the same object.
+        /// All threads of the cluster must come here, all blocks with the same object. None of them may have ended, by a return or by
+        /// [`thread::exit`](crate::thread::exit), here or before: the cluster's barriers do not wait for it, and the shared memory of a block
+        /// whose threads have ended is gone. The simulator reports an access to it; a GPU does not.
         ///
         /// ```
         /// use warpsmith_device::prelude::*;

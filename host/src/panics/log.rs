@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use warpsmith_device::panic::{COMPLETE, PanicLog, PanicRecord, RECORDS};
+use warpsmith_device::panic::{COMPLETE, PanicLog, PanicRecord, RECORDS, UNRECORDED};
 use warpsmith_driver::raw;
 
 use crate::context::primary::Context;
@@ -98,11 +98,23 @@ fn allocate(context: &Arc<Context>) -> Result<Vec<LogMemory>> {
 /// What a log says of a launch that panicked.
 pub(super) enum Entry {
     Recorded(Box<PanicRecord>),
-    /// Launches that found no free record: the first and the last id.
-    Unrecorded {
+    /// The id of a launch that found no free record.
+    Unrecorded(u64),
+    /// Launches that found no room at all: the first and the last id.
+    Unnoted {
         first: u64,
         last: u64,
     },
+}
+
+impl Entry {
+    /// The id of the launch.
+    pub(super) fn id(&self) -> u64 {
+        match self {
+            Entry::Recorded(record) => record.launch,
+            Entry::Unrecorded(id) | Entry::Unnoted { first: id, .. } => *id,
+        }
+    }
 }
 
 impl LogMemory {
@@ -134,9 +146,9 @@ impl LogMemory {
     /// Takes the entries that `is_wanted` says yes to, by the id of their launch. One thread at a time.
     pub(super) fn take(&self, is_wanted: impl Fn(u64) -> bool, mut found: impl FnMut(Entry)) {
         // SAFETY: the log lives with `self`; device and host change the word as a whole.
-        let first = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).first_unrecorded) };
+        let first = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).first_unnoted) };
         // SAFETY: the log lives with `self`; device and host change the word as a whole.
-        let last = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).last_unrecorded) };
+        let last = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).last_unnoted) };
         let records: *mut PanicRecord = self
             .host
             .wrapping_byte_add(std::mem::offset_of!(PanicLog, records))
@@ -165,11 +177,20 @@ impl LogMemory {
             }
             launch.store(0, Ordering::Release);
         }
+        for index in 0..UNRECORDED {
+            // SAFETY: the log lives with `self`, and `index` is within the array; device and host change the word as a whole.
+            let noted = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).unrecorded[index]) };
+            let id = noted.load(Ordering::Acquire);
+            if id != 0 && is_wanted(id) {
+                found(Entry::Unrecorded(id));
+                noted.store(0, Ordering::Release);
+            }
+        }
         let (oldest, newest) = (first.load(Ordering::Acquire), last.load(Ordering::Acquire));
         if oldest == 0 || !is_wanted(oldest) {
             return;
         }
-        found(Entry::Unrecorded {
+        found(Entry::Unnoted {
             first: oldest,
             last: newest,
         });

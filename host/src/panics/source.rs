@@ -164,12 +164,20 @@ impl Source {
         found: &mut Vec<Found>,
     ) {
         let launch_of = |id: u64| self.launch_of(id >> KERNEL_BITS);
+        // Places that were freed while a launch ran may make it claim two; it is told once, by the first, which says most.
+        let mut told: Vec<u64> = Vec::new();
         self.log.take(
             |id| launch_of(id).is_none_or(|(timeline, launch)| is_wanted(&timeline, launch)),
             |entry| {
-                let (id, panic) = match entry {
-                    Entry::Recorded(record) => (record.launch, self.panic(&record)),
-                    Entry::Unrecorded { first, last } => (first, self.unrecorded(first, last)),
+                let id = entry.id();
+                if told.contains(&id) {
+                    return;
+                }
+                told.push(id);
+                let panic = match entry {
+                    Entry::Recorded(record) => self.panic(&record),
+                    Entry::Unrecorded(id) => self.unrecorded(id, id),
+                    Entry::Unnoted { first, last } => self.unrecorded(first, last),
                 };
                 // A launch that is not known any more was done, and this is what it left since: there is nobody to tell.
                 if let Some((timeline, launch)) = launch_of(id) {
