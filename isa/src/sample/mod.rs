@@ -4,7 +4,6 @@ pub mod faults;
 mod forms;
 mod operands;
 mod pairs;
-mod reading;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -14,7 +13,6 @@ use crate::{Match, PtxVersion, Refusal, Target, check_special};
 
 pub use forms::all;
 pub use pairs::pairs;
-pub use reading::Reading;
 
 /// What an instruction is an example of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,10 +70,10 @@ pub fn module(version: PtxVersion, target: Target, statements: &[&str]) -> (Stri
          .global .b32 gv[4]; .shared .b32 sv[4]; .const .b32 cv[4];\n\
          .func (.reg .b32 r) fn (.reg .b32 a) {{ mov.b32 r, a; ret; }}\n\
          .func fn1 (.reg .b32 a) {{ ret; }}\n.func fn0 () {{ ret; }}\n\
-         .visible .entry k(.param .u64 p) {{\n\
+         .visible .entry k(.param .align 16 .b8 p[32]) {{\n\
          .reg .pred %p<9>; .reg .b8 %b<300>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .f32 %f<9>; .reg .b64 %d<300>;\n\
          .reg .b128 %q<300>; .reg .f16 %hf<9>; .reg .f16x2 %hx<9>; .reg .s16 %hs<9>; .reg .u32 %ru<9>; .reg .s32 %rs<9>;\n\
-         .reg .f64 %df<9>; .reg .u64 %du<9>; .param .b64 q; .local .b32 lv[4];\n\
+         .reg .f64 %df<9>; .reg .u64 %du<9>; .param .align 16 .b8 q[32]; .local .b32 lv[4];\n\
          L1:\nts: .branchtargets L1;\nproto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
          proto1: .callprototype _ (.reg .b32 _);\nproto0: .callprototype _ ();\n"
     );

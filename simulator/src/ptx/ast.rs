@@ -38,8 +38,12 @@ pub enum Linkage {
     /// Only in this module.
     #[default]
     Private,
-    /// `.visible`, `.weak` or `.common`.
+    /// `.visible`
     Visible,
+    /// `.weak`
+    Weak,
+    /// `.common`
+    Common,
     /// `.extern`: defined elsewhere.
     Extern,
 }
@@ -115,14 +119,12 @@ pub enum Initializer<'a> {
     Int(i128, Position),
     /// A floating-point constant.
     Float(Float, Position),
-    /// The address of a symbol plus an offset.
+    /// The address of a symbol, also as `generic(symbol)`, plus an offset.
     Symbol {
         /// The symbol.
         name: &'a str,
         /// The offset.
         offset: i64,
-        /// Written as `generic(name)`.
-        generic: bool,
         /// Where.
         at: Position,
     },
@@ -184,6 +186,8 @@ pub struct Function<'a> {
     pub max_registers: Option<u32>,
     /// `.reqnctapercluster`
     pub cluster: Option<[u32; 3]>,
+    /// `.noreturn`
+    pub returns_never: bool,
     /// The body; `None` for a declaration.
     pub body: Option<Vec<Statement<'a>>>,
 }
@@ -202,13 +206,15 @@ pub enum Statement<'a> {
     /// `.loc`
     Location(Location<'a>),
     /// `NAME: .branchtargets ..;`
-    BranchTargets(&'a str, Vec<(&'a str, Position)>),
+    BranchTargets(&'a str, Position, Vec<(&'a str, Position)>),
     /// `NAME: .calltargets ..;`
-    CallTargets(&'a str, Vec<(&'a str, Position)>),
+    CallTargets(&'a str, Position, Vec<(&'a str, Position)>),
     /// `NAME: .callprototype ..;`
     Prototype {
         /// Its label.
         name: &'a str,
+        /// Where it stands.
+        at: Position,
         /// Return values.
         returns: Vec<Variable<'a>>,
         /// Parameters.

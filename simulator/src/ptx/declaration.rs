@@ -2,17 +2,18 @@
 
 use super::ast::{Initializer, Linkage, Space, Type, Variable};
 use super::error::{Error, Result};
-use super::lexer::TokenKind;
+use super::lexer::{Token, TokenKind};
 use super::number::{Number, number};
 use super::parser::Parser;
+use super::rules::{self, Place};
 
-/// The type of this name, if it is one.
-pub fn type_named(name: &str) -> Option<Type<'_>> {
+/// The type of this name, if variables may have it.
+fn type_named(name: &str) -> Option<Type<'_>> {
     let size = match name {
         "pred" => 0,
         "b8" | "u8" | "s8" => 1,
-        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
+        "b16" | "u16" | "s16" | "f16" => 2,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
         "b64" | "u64" | "s64" | "f64" => 8,
         "b128" => 16,
         _ => return None,
@@ -20,129 +21,198 @@ pub fn type_named(name: &str) -> Option<Type<'_>> {
     Some(Type { name, size })
 }
 
+/// The state space of this name.
+fn space_named(name: &str) -> Option<Space> {
+    Some(match name {
+        "reg" => Space::Register,
+        "global" => Space::Global,
+        "const" => Space::Const,
+        "shared" => Space::Shared,
+        "local" => Space::Local,
+        "param" => Space::Parameter,
+        _ => return None,
+    })
+}
+
+/// That the simulator has no textures.
+fn not_supported(token: Token<'_>) -> Error {
+    let message = format!("`.{}` is not supported by the simulator", token.text);
+    Error::new(token.at, message)
+}
+
+/// What a declaration says in front of its names.
+struct Head<'a> {
+    space: Option<Space>,
+    ty: Type<'a>,
+    vector: u32,
+    align: Option<u32>,
+    attributes: Attributes,
+}
+
+/// `.attribute(..)`
+#[derive(Clone, Copy, Default)]
+struct Attributes {
+    managed: bool,
+    unified: bool,
+}
+
 impl<'a> Parser<'a> {
     /// One declaration with all its names, up to and including the semicolon.
-    pub fn variables(&mut self, linkage: Linkage) -> Result<Vec<Variable<'a>>> {
-        let mut all = vec![self.variable(linkage)?];
+    pub fn variables(&mut self, linkage: Linkage, place: Place) -> Result<Vec<Variable<'a>>> {
+        let head = self.head(place)?;
+        let mut all = vec![self.declared(&head, linkage, place)?];
         while self.accept(",") {
-            let first = all[0].clone();
-            let (name, at) = self.name("a variable's name")?;
-            let mut next = Variable {
-                name,
-                at,
-                dimensions: Vec::new(),
-                range: None,
-                initializer: None,
-                ..first
-            };
-            self.declarator(&mut next)?;
-            all.push(next);
+            all.push(self.declared(&head, linkage, place)?);
         }
         self.expect(";")?;
         Ok(all)
     }
 
-    /// A declaration of one name, without a semicolon; also a parameter.
-    pub fn variable(&mut self, linkage: Linkage) -> Result<Variable<'a>> {
-        let start = self.token();
-        let space = match (start.kind, start.text) {
-            (TokenKind::Dotted, "reg") => Space::Register,
-            (TokenKind::Dotted, "global") => Space::Global,
-            (TokenKind::Dotted, "const") => Space::Const,
-            (TokenKind::Dotted, "shared") => Space::Shared,
-            (TokenKind::Dotted, "local") => Space::Local,
-            (TokenKind::Dotted, "param") => Space::Parameter,
-            (TokenKind::Dotted, "tex") => {
-                return Err(Error::new(
-                    start.at,
-                    "texture references (`.tex`) are not supported",
-                ));
-            }
-            _ => return Err(self.unexpected("a state space")),
-        };
-        self.advance();
-        let mut align = None;
-        let mut vector = 1;
-        let mut managed = false;
-        let ty = loop {
+    /// A parameter or a result.
+    pub fn parameter(&mut self, place: Place) -> Result<Variable<'a>> {
+        let head = self.head(place)?;
+        self.declared(&head, Linkage::Private, place)
+    }
+
+    /// State space, alignment and attributes; then a vector and a type; then what is known of a kernel's pointer.
+    fn head(&mut self, place: Place) -> Result<Head<'a>> {
+        let (mut space, mut align) = (None, None);
+        let mut attributes = Attributes::default();
+        while self.token().kind == TokenKind::Dotted {
             let token = self.token();
-            if token.kind != TokenKind::Dotted {
-                return Err(self.unexpected("a type"));
-            }
-            self.advance();
             match token.text {
                 "align" => {
-                    let value = self.integer("an alignment")?;
-                    if !value.is_power_of_two() {
-                        return Err(Error::new(token.at, "an alignment is a power of two"));
-                    }
-                    align = Some(value);
+                    let value = self.alignment()?;
+                    align = align.or(Some(value));
+                    continue;
                 }
-                "v2" => vector = 2,
-                "v4" => vector = 4,
-                "v8" => vector = 8,
-                "attribute" => managed |= self.attribute()?,
-                "texref" | "samplerref" | "surfref" => {
-                    return Err(Error::new(
-                        token.at,
-                        format!("`.{}` variables are not supported", token.text),
-                    ));
+                "attribute" => {
+                    self.advance();
+                    let found = self.attribute()?;
+                    attributes.managed |= found.managed;
+                    attributes.unified |= found.unified;
+                    continue;
                 }
-                name => match type_named(name) {
-                    Some(ty) => break ty,
-                    None => return Err(Error::new(token.at, format!("`.{name}` is not a type"))),
+                "tex" => return Err(not_supported(token)),
+                name => match space_named(name) {
+                    Some(found) if space.is_none() => space = Some(found),
+                    _ => break,
                 },
             }
-        };
-        // `.ptr .space .align N` of kernel parameters only informs.
-        let mut pointer = false;
-        while self.token().kind == TokenKind::Dotted {
-            let token = self.advance();
-            match token.text {
-                "ptr" => pointer = true,
-                "global" | "const" | "shared" | "local" if pointer => {}
-                "align" if pointer => {
-                    self.integer("an alignment")?;
-                }
-                _ => {
-                    return Err(Error::new(
-                        token.at,
-                        format!("`.{}` does not belong after a type", token.text),
-                    ));
-                }
-            }
+            self.advance();
         }
-        let (name, at) = self.name("a name")?;
-        let natural = (ty.size * vector).max(1);
-        let align = align.unwrap_or(natural);
-        let mut variable = Variable {
-            name,
-            at,
+        let vector = match (self.token().kind, self.token().text) {
+            (TokenKind::Dotted, "v2") => 2,
+            (TokenKind::Dotted, "v4") => 4,
+            _ => 1,
+        };
+        if vector > 1 {
+            self.advance();
+        }
+        let ty = self.ty()?;
+        if self.is_dotted("ptr")
+            || !matches!(place, Place::Module | Place::Body) && self.is_dotted("align")
+        {
+            self.pointer(place)?;
+        }
+        Ok(Head {
             space,
             ty,
             vector,
             align,
+            attributes,
+        })
+    }
+
+    fn alignment(&mut self) -> Result<u32> {
+        let directive = self.advance();
+        let value = self.integer("an alignment")?;
+        if !value.is_power_of_two() {
+            return Err(Error::new(directive.at, "Alignment must be a power of two"));
+        }
+        Ok(value)
+    }
+
+    fn ty(&mut self) -> Result<Type<'a>> {
+        let token = self.token();
+        if token.kind != TokenKind::Dotted {
+            return Err(self.unexpected("a type"));
+        }
+        if matches!(token.text, "texref" | "samplerref" | "surfref") {
+            return Err(not_supported(token));
+        }
+        if rules::is_instruction_type(token.text) {
+            return Err(rules::instruction_type(token.text, token.at));
+        }
+        let ty = type_named(token.text).ok_or_else(|| self.unexpected("a type"))?;
+        self.advance();
+        Ok(ty)
+    }
+
+    /// `.ptr .space .align N` of a kernel's parameter: it only informs.
+    fn pointer(&mut self, place: Place) -> Result<()> {
+        if place != Place::EntryParameter {
+            if matches!(place, Place::Module | Place::Body) {
+                return Err(self.unexpected("a name"));
+            }
+            return Err(rules::misplaced_attribute(self.at()));
+        }
+        if self.accept_dotted("ptr") {
+            for space in ["global", "const", "shared", "local"] {
+                if self.accept_dotted(space) {
+                    break;
+                }
+            }
+        }
+        if self.is_dotted("align") {
+            self.alignment()?;
+        }
+        Ok(())
+    }
+
+    /// A name and what follows it.
+    fn declared(
+        &mut self,
+        head: &Head<'a>,
+        linkage: Linkage,
+        place: Place,
+    ) -> Result<Variable<'a>> {
+        let is_parameter = !matches!(place, Place::Module | Place::Body);
+        if self.token().text == "WARP_SZ" || self.token().text == "_" && !is_parameter {
+            return Err(self.unexpected("a name"));
+        }
+        let (name, at) = self.name("a name")?;
+        let natural = (head.ty.size * head.vector).max(1);
+        let mut variable = Variable {
+            name,
+            at,
+            space: head.space.unwrap_or(Space::Global),
+            ty: head.ty,
+            vector: head.vector,
+            align: head.align.unwrap_or(natural),
             dimensions: Vec::new(),
             range: None,
             initializer: None,
             linkage,
-            managed,
+            managed: head.attributes.managed,
         };
-        self.declarator(&mut variable)?;
-        if variable.space != Space::Register && ty.size == 0 {
-            return Err(Error::new(at, "predicates exist only in `.reg`"));
+        self.declarator(&mut variable, place)?;
+        if head.space.is_none() {
+            return Err(Error::new(at, "No variable storage specified"));
         }
+        rules::check(&variable, head.attributes.unified, place)?;
         Ok(variable)
     }
 
-    fn attribute(&mut self) -> Result<bool> {
-        let mut managed = false;
+    fn attribute(&mut self) -> Result<Attributes> {
+        let mut attributes = Attributes::default();
         self.expect("(")?;
         loop {
             let token = self.advance();
             match (token.kind, token.text) {
-                (TokenKind::Dotted, "managed") => managed = true,
+                (TokenKind::Dotted, "managed") => attributes.managed = true,
                 (TokenKind::Dotted, "unified") => {
+                    attributes.unified = true;
                     self.expect("(")?;
                     while !self.accept(")") {
                         if self.advance().kind == TokenKind::End {
@@ -151,10 +221,7 @@ impl<'a> Parser<'a> {
                     }
                 }
                 _ => {
-                    return Err(Error::new(
-                        token.at,
-                        format!("unknown attribute {}", token.describe()),
-                    ));
+                    return Err(self.unexpected_at(token, "an attribute"));
                 }
             }
             if !self.accept(",") {
@@ -162,31 +229,46 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(")")?;
-        Ok(managed)
+        Ok(attributes)
     }
 
-    fn declarator(&mut self, variable: &mut Variable<'a>) -> Result<()> {
-        if self.accept("<") {
+    fn declarator(&mut self, variable: &mut Variable<'a>, place: Place) -> Result<()> {
+        let is_parameter = !matches!(place, Place::Module | Place::Body);
+        if !is_parameter && self.accept("<") {
             variable.range = Some(self.integer("a number of registers")?);
             self.expect(">")?;
         }
-        while self.accept("[") {
-            if self.accept("]") {
+        while variable.range.is_none() && self.accept("[") {
+            // Of an array of arrays the first size alone may be left out.
+            if variable.dimensions.is_empty() && self.accept("]") {
                 variable.dimensions.push(None);
                 continue;
             }
-            let at = self.at();
-            let size = self.constant_int()?;
-            let size = u64::try_from(size)
-                .map_err(|_| Error::new(at, "an array's size is not negative"))?;
+            let size = self.elements()?;
             variable.dimensions.push(Some(size));
             self.expect("]")?;
+            if is_parameter {
+                break;
+            }
         }
-        if self.accept("=") {
+        if !is_parameter && self.accept("=") {
             variable.initializer = Some(self.initializer()?);
             self.size_by_initializer(variable);
         }
         Ok(())
+    }
+
+    /// The size of an array.
+    fn elements(&mut self) -> Result<u64> {
+        let token = self.token();
+        if token.kind == TokenKind::Number
+            && let Number::Int(value) = number(&token)?
+            && let Ok(value) = u64::try_from(value)
+        {
+            self.advance();
+            return Ok(value);
+        }
+        Err(self.unexpected("a number of elements"))
     }
 
     /// `x[] = {1, 2}` has two elements.
@@ -204,7 +286,7 @@ impl<'a> Parser<'a> {
         if self.accept("{") {
             let depth = self.enter()?;
             let mut list = Vec::new();
-            while !self.is("}") {
+            loop {
                 list.push(self.initializer()?);
                 if !self.accept(",") {
                     break;
@@ -242,34 +324,23 @@ impl<'a> Parser<'a> {
 
     fn symbol(&mut self) -> Result<Initializer<'a>> {
         let (mut name, at) = self.name("a symbol")?;
-        let generic = name == "generic" && self.is("(");
-        if generic {
-            self.advance();
+        if name == "generic" && self.accept("(") {
             name = self.name("a symbol")?.0;
             self.expect(")")?;
         }
         let offset = self.trailing_offset()?;
-        Ok(Initializer::Symbol {
-            name,
-            offset,
-            generic,
-            at,
-        })
+        Ok(Initializer::Symbol { name, offset, at })
     }
 
-    /// `+ 8`, `- 8`, `+ -8` after a name; 0 if there is none.
+    /// `+ 8`, `+ -8` after a name; 0 if there is none.
     pub fn trailing_offset(&mut self) -> Result<i64> {
         let mut offset = 0i64;
         loop {
             let at = self.at();
-            let negative = if self.accept("+") {
-                false
-            } else if self.accept("-") {
-                true
-            } else {
+            if !self.accept("+") {
                 return Ok(offset);
-            };
-            let flip = self.accept("-");
+            }
+            let negative = self.accept("-");
             let token = self.token();
             let value = if token.kind == TokenKind::Number {
                 match number(&token)? {
@@ -286,7 +357,7 @@ impl<'a> Parser<'a> {
             } else {
                 return Err(self.unexpected("an integer offset"));
             };
-            let value = if negative != flip { -value } else { value };
+            let value = if negative { -value } else { value };
             // Offsets above i64::MAX are negative ones written unsigned.
             let value = i64::try_from(value).or_else(|_| u64::try_from(value).map(|v| v as i64));
             let value = value.map_err(|_| Error::new(at, "this offset has more than 64 bits"))?;

@@ -6,20 +6,34 @@ use super::ast::{
 use super::error::{Error, Result};
 use super::lexer::{Token, TokenKind};
 use super::parser::Parser;
+use super::rules::{self, Directives, Place};
+
+/// That a directive needs a number above zero.
+fn not_positive(directive: Token<'_>) -> Error {
+    let message = format!("Positive non-zero value expected for {}", directive.text);
+    Error::new(directive.at, message)
+}
 
 impl<'a> Parser<'a> {
     /// `.entry` or `.func` with all that belongs to it.
     pub fn function(&mut self, linkage: Linkage, module: &mut Module<'a>) -> Result<Function<'a>> {
         let entry = self.advance().text == "entry";
-        self.attributes()?;
-        let returns = if self.is("(") {
-            self.parameters()?
+        if !entry {
+            self.attributes()?;
+        }
+        let returns = if !entry && self.is("(") {
+            self.parameters(Place::Result)?
         } else {
             Vec::new()
         };
         let (name, at) = self.name("the function's name")?;
+        let place = if entry {
+            Place::EntryParameter
+        } else {
+            Place::Parameter
+        };
         let parameters = if self.is("(") {
-            self.parameters()?
+            self.parameters(place)?
         } else {
             Vec::new()
         };
@@ -35,21 +49,21 @@ impl<'a> Parser<'a> {
             min_blocks: None,
             max_registers: None,
             cluster: None,
+            returns_never: false,
             body: None,
         };
-        if entry && !function.returns.is_empty() {
-            return Err(Error::new(at, "an entry returns nothing"));
-        }
-        while self.token().kind == TokenKind::Dotted {
+        if entry {
             self.performance(&mut function)?;
+        } else {
+            function.returns_never = self.calling_convention()?;
         }
-        if self.accept(";") {
-            return Ok(function);
+        if !self.accept(";") {
+            if !self.is("{") {
+                return Err(self.unexpected("a body, `;` or a directive of the function"));
+            }
+            function.body = Some(self.block(module)?);
         }
-        if !self.is("{") {
-            return Err(self.unexpected("a body, `;` or a performance directive"));
-        }
-        function.body = Some(self.block(module)?);
+        rules::check_function(&function)?;
         Ok(function)
     }
 
@@ -70,36 +84,98 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn performance(&mut self, function: &mut Function<'a>) -> Result<()> {
-        let token = self.advance();
-        match token.text {
-            "maxntid" => function.max_threads = function.max_threads.or(Some(self.triple()?)),
-            "reqntid" => {
-                function.max_threads = Some(self.triple()?);
-                function.exact_threads = true;
-            }
-            "minnctapersm" => function.min_blocks = Some(self.integer("a number of blocks")?),
-            "maxnctapersm" | "maxclusterrank" | "abi_preserve" | "abi_preserve_control" => {
-                self.integer("a number")?;
-            }
-            "maxnreg" => function.max_registers = Some(self.integer("a number of registers")?),
-            "reqnctapercluster" => function.cluster = Some(self.triple()?),
-            "explicitcluster" | "blocksareclusters" | "noreturn" | "unique" => {}
-            "pragma" => {
-                self.step_back();
-                self.pragma()?;
-            }
-            other => {
-                return Err(Error::new(
-                    token.at,
-                    format!("`.{other}` is not a directive of a function"),
-                ));
+    /// What a function says of how it is called; whether it never returns.
+    fn calling_convention(&mut self) -> Result<bool> {
+        let mut returns_never = false;
+        while self.token().kind == TokenKind::Dotted {
+            match self.token().text {
+                "noreturn" if !returns_never => {
+                    self.advance();
+                    returns_never = true;
+                }
+                "abi_preserve" | "abi_preserve_control" | "local_maxnreg" => {
+                    self.advance();
+                    self.integer("a number")?;
+                }
+                _ => return Err(self.unexpected("a directive of a function")),
             }
         }
-        Ok(())
+        Ok(returns_never)
     }
 
+    /// The performance directives of a kernel.
+    fn performance(&mut self, function: &mut Function<'a>) -> Result<()> {
+        let mut given = Directives::default();
+        while self.token().kind == TokenKind::Dotted {
+            let token = self.token();
+            match token.text {
+                "maxntid" => {
+                    let threads = self.triple()?;
+                    function.max_threads = function.max_threads.or(Some(threads));
+                    given.max_threads = true;
+                }
+                "reqntid" => {
+                    function.max_threads = Some(self.triple()?);
+                    function.exact_threads = true;
+                    given.exact_threads = true;
+                }
+                "minnctapersm" => function.min_blocks = Some(self.positive()?),
+                "maxnreg" => function.max_registers = Some(self.positive()?),
+                "maxnctapersm" => {
+                    return Err(Error::new(
+                        token.at,
+                        "Deprecated feature: '.maxnctapersm directive' not supported as of PTX version 2.1",
+                    ));
+                }
+                "maxclusterrank" => {
+                    self.advance();
+                    self.integer("a number of blocks")?;
+                    given.cluster_rank = true;
+                }
+                "reqnctapercluster" => {
+                    self.advance();
+                    function.cluster = Some(self.dimensions()?);
+                    given.cluster = true;
+                }
+                "blocksareclusters" => {
+                    self.advance();
+                    given.blocks_are_clusters = true;
+                }
+                "explicitcluster" => {
+                    self.advance();
+                }
+                "local_maxnreg" => {
+                    self.advance();
+                    self.integer("a number of registers")?;
+                }
+                "pragma" => self.pragma()?,
+                _ => return Err(self.unexpected("a directive of a kernel")),
+            }
+        }
+        given.check(function.at)
+    }
+
+    /// A directive with a number above zero.
+    fn positive(&mut self) -> Result<u32> {
+        let directive = self.advance();
+        match self.integer("a number")? {
+            0 => Err(not_positive(directive)),
+            value => Ok(value),
+        }
+    }
+
+    /// A directive with one to three numbers above zero.
     fn triple(&mut self) -> Result<[u32; 3]> {
+        let directive = self.advance();
+        let values = self.dimensions()?;
+        if values.contains(&0) {
+            return Err(not_positive(directive));
+        }
+        Ok(values)
+    }
+
+    /// One to three numbers; those that are left out are 1.
+    fn dimensions(&mut self) -> Result<[u32; 3]> {
         let mut values = [self.integer("a number")?, 1, 1];
         for value in &mut values[1..] {
             if !self.accept(",") {
@@ -110,16 +186,17 @@ impl<'a> Parser<'a> {
         Ok(values)
     }
 
-    fn parameters(&mut self) -> Result<Vec<Variable<'a>>> {
+    fn parameters(&mut self, place: Place) -> Result<Vec<Variable<'a>>> {
         self.expect("(")?;
         let mut all = Vec::new();
-        while !self.is(")") {
-            all.push(self.variable(Linkage::Private)?);
-            if !self.accept(",") {
-                break;
-            }
+        if !self.is(")") {
+            all.push(self.parameter(place)?);
+        }
+        while self.accept(",") {
+            all.push(self.parameter(place)?);
         }
         self.expect(")")?;
+        rules::check_parameters(&all, place)?;
         Ok(all)
     }
 
@@ -134,30 +211,16 @@ impl<'a> Parser<'a> {
                 (TokenKind::End, _) => return Err(Error::new(open, "this block has no end")),
                 (TokenKind::Punctuation, "}") => break,
                 (TokenKind::Punctuation, "{") => all.push(Statement::Block(self.block(module)?)),
-                (TokenKind::Punctuation, ";") => {
-                    self.advance();
-                }
                 (TokenKind::Dotted, "loc") => all.push(Statement::Location(self.location()?)),
-                (TokenKind::Dotted, "file") => {
-                    let file = self.file()?;
-                    module.files.push(file);
-                }
                 (TokenKind::Dotted, "pragma") => self.pragma()?,
                 (TokenKind::Dotted, "section") => self.section(module)?,
-                (TokenKind::Dotted, "extern") => {
+                (TokenKind::Dotted, "visible" | "extern" | "weak" | "common") => {
                     self.advance();
-                    all.extend(
-                        self.variables(Linkage::Extern)?
-                            .into_iter()
-                            .map(Statement::Variable),
-                    );
+                    return Err(self.unexpected("no linkage inside of functions"));
                 }
-                (TokenKind::Dotted, "reg" | "local" | "shared" | "param" | "global" | "const") => {
-                    all.extend(
-                        self.variables(Linkage::Private)?
-                            .into_iter()
-                            .map(Statement::Variable),
-                    );
+                (TokenKind::Dotted, _) => {
+                    let variables = self.variables(Linkage::Private, Place::Body)?;
+                    all.extend(variables.into_iter().map(Statement::Variable));
                 }
                 (TokenKind::Name, _) if self.token_after(1).text == ":" => self.label(&mut all)?,
                 (TokenKind::Name, _) | (TokenKind::Punctuation, "@") => {
@@ -175,39 +238,29 @@ impl<'a> Parser<'a> {
         let (name, at) = self.name("a label")?;
         self.expect(":")?;
         if self.accept_dotted("branchtargets") {
-            all.push(Statement::BranchTargets(name, self.names()?));
+            all.push(Statement::BranchTargets(name, at, self.names()?));
         } else if self.accept_dotted("calltargets") {
-            all.push(Statement::CallTargets(name, self.names()?));
+            all.push(Statement::CallTargets(name, at, self.names()?));
         } else if self.accept_dotted("callprototype") {
             let returns = if self.is("(") {
-                self.parameters()?
+                self.parameters(Place::Result)?
             } else {
                 Vec::new()
             };
-            self.name("`_`")?;
-            let parameters = if self.is("(") {
-                self.parameters()?
-            } else {
-                Vec::new()
-            };
-            while self.token().kind == TokenKind::Dotted {
-                let token = self.advance();
-                match token.text {
-                    "noreturn" => {}
-                    "abi_preserve" | "abi_preserve_control" => {
-                        self.integer("a number")?;
-                    }
-                    other => {
-                        return Err(Error::new(
-                            token.at,
-                            format!("`.{other}` does not belong to a prototype"),
-                        ));
-                    }
-                }
+            if self.token().text != "_" {
+                return Err(self.unexpected("`_`"));
             }
+            self.advance();
+            let parameters = if self.is("(") {
+                self.parameters(Place::Parameter)?
+            } else {
+                Vec::new()
+            };
+            self.calling_convention()?;
             self.expect(";")?;
             all.push(Statement::Prototype {
                 name,
+                at,
                 returns,
                 parameters,
             });
@@ -277,11 +330,11 @@ impl<'a> Parser<'a> {
     fn operand_list(&mut self, close: &str) -> Result<Vec<Operand<'a>>> {
         let depth = self.enter()?;
         let mut all = Vec::new();
-        while !self.is(close) {
+        if !self.is(close) {
             all.push(self.operand()?);
-            if !self.accept(",") {
-                break;
-            }
+        }
+        while self.accept(",") {
+            all.push(self.operand()?);
         }
         self.expect(close)?;
         self.leave(depth);
@@ -317,7 +370,7 @@ impl<'a> Parser<'a> {
                 self.advance();
                 if self.token().kind == TokenKind::Dotted {
                     OperandKind::Component(name, self.advance().text)
-                } else if self.is("+") || self.is("-") {
+                } else if self.is("+") {
                     OperandKind::Offset(name, self.trailing_offset()?)
                 } else {
                     OperandKind::Name(name)

@@ -36,9 +36,9 @@ impl Token<'_> {
     pub fn describe(&self) -> String {
         match self.kind {
             TokenKind::End => "the end of the text".into(),
-            TokenKind::Dotted => format!("`.{}`", self.text),
-            TokenKind::String => format!("the string \"{}\"", self.text),
-            _ => format!("`{}`", self.text),
+            TokenKind::Dotted => format!("'.{}'", self.text),
+            TokenKind::String => format!("'\"{}\"'", self.text),
+            _ => format!("'{}'", self.text),
         }
     }
 }

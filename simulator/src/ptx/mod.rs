@@ -9,10 +9,13 @@ mod debug;
 mod declaration;
 mod error;
 mod function;
+mod initializers;
 mod lexer;
 mod module;
+mod names;
 mod number;
 mod parser;
+mod rules;
 
 pub use error::{Error, Result};
 pub use module::parse;

@@ -1,9 +1,11 @@
 //! The module level.
 
-use super::ast::{Linkage, Module, Space};
+use super::ast::{Linkage, Module};
 use super::error::{Error, Result};
-use super::lexer::{Token, TokenKind};
+use super::lexer::TokenKind;
+use super::names;
 use super::parser::Parser;
+use super::rules::Place;
 
 /// Parses a module.
 pub fn parse(text: &str) -> Result<Module<'_>> {
@@ -39,37 +41,32 @@ impl<'a> Parser<'a> {
         while self.accept(",") {
             self.name("a target option")?;
         }
+        let at = self.at();
+        if self.accept_dotted("address_size") {
+            module.address_size = self.integer("32 or 64")?;
+            if module.address_size != 64 {
+                return Err(Error::new(
+                    at,
+                    "only modules with `.address_size 64` are supported",
+                ));
+            }
+        }
         while self.token().kind != TokenKind::End {
             self.module_statement(&mut module)?;
         }
+        names::check(&module)?;
         Ok(module)
     }
 
     fn module_statement(&mut self, module: &mut Module<'a>) -> Result<()> {
-        if self.accept(";") {
-            return Ok(());
-        }
         let start = self.token();
         if start.kind != TokenKind::Dotted {
             return Err(self.unexpected("a directive"));
         }
         match start.text {
-            "address_size" => {
-                self.advance();
-                module.address_size = self.integer("32 or 64")?;
-                if module.address_size != 64 {
-                    return Err(Error::new(
-                        start.at,
-                        "only modules with `.address_size 64` are supported",
-                    ));
-                }
-            }
             "file" => {
                 let file = self.file()?;
                 module.files.push(file);
-            }
-            "loc" => {
-                self.location()?;
             }
             "section" => self.section(module)?,
             "pragma" => self.pragma()?,
@@ -82,57 +79,34 @@ impl<'a> Parser<'a> {
                 module.aliases.push((name, target, at));
             }
             _ => {
-                let linkage = self.linkage()?;
-                match self.token() {
-                    Token {
-                        kind: TokenKind::Dotted,
-                        text: "entry" | "func",
-                        ..
-                    } => {
-                        let function = self.function(linkage, module)?;
-                        module.functions.push(function);
+                let linkage = self.linkage();
+                if matches!(self.token().kind, TokenKind::Dotted)
+                    && matches!(self.token().text, "entry" | "func")
+                {
+                    if linkage == Linkage::Common {
+                        return Err(self.unexpected("a variable after `.common`"));
                     }
-                    Token {
-                        kind: TokenKind::Dotted,
-                        text: "global" | "const" | "shared" | "tex" | "local",
-                        ..
-                    } => {
-                        let variables = self.variables(linkage)?;
-                        if let Some(wrong) = variables.iter().find(|v| v.space == Space::Local) {
-                            return Err(Error::new(
-                                wrong.at,
-                                "`.local` variables exist only inside functions",
-                            ));
-                        }
-                        module.variables.extend(variables);
-                    }
-                    _ => {
-                        return Err(self.unexpected("a function, a variable or a module directive"));
-                    }
+                    let function = self.function(linkage, module)?;
+                    module.functions.push(function);
+                } else {
+                    let variables = self.variables(linkage, Place::Module)?;
+                    module.variables.extend(variables);
                 }
             }
         }
         Ok(())
     }
 
-    fn linkage(&mut self) -> Result<Linkage> {
-        let mut linkage = Linkage::Private;
-        loop {
-            linkage = match self.token() {
-                Token {
-                    kind: TokenKind::Dotted,
-                    text: "visible" | "weak" | "common",
-                    ..
-                } => Linkage::Visible,
-                Token {
-                    kind: TokenKind::Dotted,
-                    text: "extern",
-                    ..
-                } => Linkage::Extern,
-                _ => return Ok(linkage),
-            };
-            self.advance();
-        }
+    fn linkage(&mut self) -> Linkage {
+        let linkage = match (self.token().kind, self.token().text) {
+            (TokenKind::Dotted, "visible") => Linkage::Visible,
+            (TokenKind::Dotted, "weak") => Linkage::Weak,
+            (TokenKind::Dotted, "common") => Linkage::Common,
+            (TokenKind::Dotted, "extern") => Linkage::Extern,
+            _ => return Linkage::Private,
+        };
+        self.advance();
+        linkage
     }
 
     /// `.pragma "text";`: hints, skipped.

@@ -17,8 +17,8 @@ pub enum Number {
 pub fn number(token: &Token) -> Result<Number> {
     let text = token.text;
     let bad = || Error::new(token.at, format!("`{text}` is not a number"));
-    let lower = text.to_ascii_lowercase();
-    let digits = lower.trim_end_matches('u');
+    let lower = text.strip_suffix('U').unwrap_or(text).to_ascii_lowercase();
+    let digits = lower.as_str();
     let int = |digits: &str, radix| {
         u64::from_str_radix(digits, radix)
             .map(|v| Number::Int(i128::from(v)))

@@ -49,17 +49,18 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Puts the last token back.
-    pub fn step_back(&mut self) {
-        self.next -= 1;
+    /// The error that something else was expected here, in ptxas's words.
+    pub fn unexpected(&self, expected: &str) -> Error {
+        self.unexpected_at(self.token(), expected)
     }
 
-    /// The error that something else was expected here.
-    pub fn unexpected(&self, expected: &str) -> Error {
-        Error::new(
-            self.at(),
-            format!("expected {expected}, found {}", self.token().describe()),
-        )
+    /// The error that something else was expected in place of a token that has been taken.
+    pub fn unexpected_at(&self, token: Token<'a>, expected: &str) -> Error {
+        let message = format!(
+            "Parsing error near {}: syntax error: expected {expected}",
+            token.describe()
+        );
+        Error::new(token.at, message)
     }
 
     /// Whether the next token is this punctuation.

@@ -36,7 +36,7 @@ impl Sieve {
     }
 
     /// Whether this one is looked at.
-    fn keeps(self, fault: &impl Hash) -> bool {
+    pub fn keeps(self, fault: &impl Hash) -> bool {
         let mut hasher = Fnv(0xCBF2_9CE4_8422_2325);
         fault.hash(&mut hasher);
         hasher.finish().is_multiple_of(self.one_in)

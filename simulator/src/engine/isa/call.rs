@@ -14,10 +14,11 @@ use crate::engine::fault::FaultKind;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
-use crate::engine::lower::{Builder, Call, Field, Symbol, Width};
+use crate::engine::lower::variables::size_of;
+use crate::engine::lower::{Builder, Call, Field, Symbol, Width, unknown};
 use crate::engine::program::CallSite;
 use crate::numerics::printf;
-use crate::ptx::ast::{Instruction, Operand, OperandKind};
+use crate::ptx::ast::{Instruction, Operand, OperandKind, Space, Variable};
 use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
@@ -243,63 +244,53 @@ fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
     let formals = match symbol {
         Some(Symbol::Function(number)) => {
             call.callee = Some(number);
-            Some(cx.module.signature(number))
+            let function = cx.module.function(number);
+            if function.entry {
+                return Err(Error::new(
+                    target.at,
+                    "Illegal call target, device function expected",
+                ));
+            }
+            Some(function)
         }
         Some(Symbol::Runtime(name)) => {
             call.runtime = Some(name.to_owned());
             None
         }
         Some(Symbol::Register { .. }) => None,
-        _ => {
+        Some(Symbol::External(external)) => return Err(external.unresolved(name, target.at)),
+        Some(_) => {
             return Err(Error::new(
                 target.at,
-                format!("undefined symbol `{name}`: there is no such function"),
+                "Label expected for argument 0 of instruction 'call'",
             ));
         }
+        None => return Err(unknown(name, target.at)),
     };
-    for (index, operand) in operands(arguments).iter().enumerate() {
-        let formal = formals
-            .as_ref()
-            .and_then(|(_, parameters)| parameters.get(index).copied());
+    let (given, taken) = (operands(arguments), operands(results));
+    if let Some(function) = formals {
+        if (given.len(), taken.len()) != (function.parameters.len(), function.returns.len()) {
+            return Err(Error::new(inst.at, "Call has wrong number of parameters"));
+        }
+        let pairs = given.iter().zip(&function.parameters);
+        for (operand, formal) in pairs.chain(taken.iter().zip(&function.returns)) {
+            compare(cx, operand, formal)?;
+        }
+    }
+    for (index, operand) in given.iter().enumerate() {
+        let formal = formals.map(|function| &function.parameters[index]);
         call.arguments.push(passed(cx, operand, formal)?);
     }
-    for operand in operands(results) {
+    for (index, operand) in taken.iter().enumerate() {
         let OperandKind::Name(name) = operand.kind else {
             if matches!(operand.kind, OperandKind::Sink) {
-                let bytes = formals
-                    .as_ref()
-                    .and_then(|(r, _)| r.first().copied())
-                    .unwrap_or(Width::W32);
-                call.results.push((Field::Sink, bytes.lane_bytes()));
+                let formal = formals.map(|function| &function.returns[index]);
+                call.results.push((Field::Sink, bytes_of(formal)?));
                 continue;
             }
             return Err(Error::new(operand.at, "expected a variable for the result"));
         };
         call.results.push(variable(cx, name, operand)?);
-    }
-    if let Some((returns, parameters)) = &formals {
-        let check = |what: &str, given: &[(Field, u32)], wanted: &[Width]| {
-            if given.len() != wanted.len() {
-                let (given, wanted) = (given.len(), wanted.len());
-                return Err(Error::new(
-                    inst.at,
-                    format!("`{name}` has {wanted} {what}, the call {given}"),
-                ));
-            }
-            for (index, ((_, given), wanted)) in given.iter().zip(wanted).enumerate() {
-                let wanted = wanted.lane_bytes();
-                if *given != wanted {
-                    let message = format!(
-                        "{} {index} of `{name}` has {wanted} bytes, in the call {given}",
-                        &what[..what.len() - 1]
-                    );
-                    return Err(Error::new(inst.at, message));
-                }
-            }
-            Ok(())
-        };
-        check("parameters", &call.arguments, parameters)?;
-        check("results", &call.results, returns)?;
     }
     let site = CallOperand::from_word(cx.calls.len() as u32);
     match (&call.callee, &call.runtime) {
@@ -333,15 +324,60 @@ fn variable<'a>(
     }
 }
 
+/// What a call passes for a parameter.
 fn passed<'a>(
     cx: &mut Builder<'a, '_>,
     operand: &Operand<'a>,
-    formal: Option<Width>,
+    formal: Option<&Variable<'_>>,
 ) -> Result<(Field, u32)> {
     if let OperandKind::Name(name) = operand.kind {
         return variable(cx, name, operand);
     }
-    let width = formal.unwrap_or(Width::W32);
-    let ty = Ty::new(ScalarKind::Bits, width.lane_bytes() * 8);
-    Ok((cx.src(operand, ty)?, width.lane_bytes()))
+    let bytes = bytes_of(formal)?;
+    let ty = Ty::new(ScalarKind::Bits, bytes * 8);
+    Ok((cx.src(operand, ty)?, bytes))
+}
+
+/// The bytes of a parameter or result in a lane; of one that is not known, those of a register of 32 bits.
+fn bytes_of(formal: Option<&Variable<'_>>) -> Result<u32> {
+    match formal {
+        None => Ok(Width::W32.lane_bytes()),
+        Some(formal) if formal.space == Space::Register => {
+            Ok(Width::of(formal.ty.into()).lane_bytes())
+        }
+        Some(formal) => size_of(formal),
+    }
+}
+
+/// Refuses what a call passes in place of a parameter or result that is otherwise.
+fn compare<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>, formal: &Variable<'a>) -> Result<()> {
+    let refuse = |what: &str| {
+        let message = format!(
+            "{what} of argument does not match formal parameter '{}'",
+            formal.name
+        );
+        Err(Error::new(operand.at, message))
+    };
+    let OperandKind::Name(name) = operand.kind else {
+        return Ok(());
+    };
+    match cx.find(name) {
+        Some(Symbol::Area { variable, .. }) => {
+            let is_alike = (variable.ty.size, variable.vector, &variable.dimensions)
+                == (formal.ty.size, formal.vector, &formal.dimensions);
+            if !is_alike {
+                return refuse("Type");
+            }
+            if variable.align != formal.align {
+                return refuse("Alignment");
+            }
+            Ok(())
+        }
+        Some(Symbol::Register { ty, .. })
+            if ty.size != formal.ty.size || formal.vector > 1 || !formal.dimensions.is_empty() =>
+        {
+            refuse("Type")
+        }
+        _ => Ok(()),
+    }
 }

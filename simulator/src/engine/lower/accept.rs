@@ -8,7 +8,7 @@ use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special, closest}
 
 use super::acceptance::AcceptedForm;
 use super::builder::Builder;
-use super::scope::Symbol;
+use super::scope::{Symbol, unknown};
 use crate::ptx::ast::{AddressBase, Float, Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -182,7 +182,7 @@ fn symbol(symbol: Symbol<'_>) -> isa::operand::Symbol {
         Symbol::Parameter { .. } | Symbol::Area { .. } => Name::Variable(Space::Parameter),
         Symbol::Function(_) | Symbol::Runtime(_) => Name::Function,
         Symbol::Label(_) | Symbol::Targets { .. } | Symbol::Prototype => Name::Label,
-        Symbol::Register { .. } | Symbol::Vector { .. } => Name::Unknown,
+        Symbol::Register { .. } | Symbol::Vector { .. } | Symbol::External(_) => Name::Unknown,
     }
 }
 
@@ -202,13 +202,19 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
                 Shape::Unknown
             }
         }
-        OperandKind::Offset(..) => Shape::Offset,
+        OperandKind::Offset(name, _) => {
+            if cx.mention(name).is_none() {
+                return Err(unknown(name, operand.at));
+            }
+            Shape::Offset
+        }
         OperandKind::Int(value) => Shape::Integer(*value),
         OperandKind::Float(value) => Shape::Float(matches!(value, Float::Single(_))),
         OperandKind::Sink => Shape::Sink,
         OperandKind::Not(name) => match cx.mention(name) {
-            Some(Symbol::Register { ty, .. }) if ty.name != "pred" => Shape::Negated,
-            _ => Shape::Not,
+            Some(Symbol::Register { ty, .. }) if ty.name == "pred" => Shape::Not,
+            Some(_) => Shape::Negated,
+            None => return Err(unknown(name, operand.at)),
         },
         OperandKind::Negated(source) => {
             shape(cx, source)?;
@@ -232,7 +238,7 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
                 AddressBase::Name(name) => match cx.mention(name) {
                     Some(Symbol::Register { ty, .. }) => Base::Register(ty.name),
                     Some(found) => Base::Symbol(symbol(found)),
-                    None => Base::Unknown,
+                    None => return Err(unknown(name, operand.at)),
                 },
             };
             Shape::Address(count(cx, rest)?, base)
@@ -243,7 +249,7 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
 /// A special register; refuses a name that can be no other's, if there is none.
 fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<Shape<'static>> {
     if !name.starts_with('%') {
-        return Ok(Shape::Unknown);
+        return Err(unknown(name, operand.at));
     }
     let accepts = &cx.module.accepts;
     match check_special(name, accepts.version, accepts.target) {

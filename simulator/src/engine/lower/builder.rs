@@ -3,7 +3,7 @@
 use super::constants::Constants;
 use super::context::Context;
 use super::field::{Field, Register};
-use super::scope::{Scope, Symbol};
+use super::scope::{Scope, Symbol, unknown};
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Width;
 use crate::engine::program::Uses;
@@ -187,7 +187,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             .iter()
             .rev()
             .find_map(|scope| scope.get(name))
-            .or_else(|| self.module.scope.get(name))
+            .or_else(|| self.module.find(name, self.at))
     }
 
     /// A new register.
@@ -220,10 +220,8 @@ impl<'a, 'm> Builder<'a, 'm> {
     pub fn label(&self, name: &str, at: Position) -> Result<u32> {
         match self.find(name) {
             Some(Symbol::Label(label)) => Ok(label),
-            _ => Err(Error::new(
-                at,
-                format!("`{name}` is not a label of this function"),
-            )),
+            Some(_) => Err(Error::new(at, "Illegal branch target, label expected")),
+            None => Err(unknown(name, at)),
         }
     }
 

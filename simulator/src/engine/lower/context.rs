@@ -1,13 +1,14 @@
 //! What the functions of a module share while they are lowered.
 
+use rustc_hash::FxHashMap;
+
 use super::acceptance::Acceptance;
 use super::scope::{Scope, Symbol};
 use super::shared;
 use crate::engine::exec::level::VectorLevel;
-use crate::engine::exec::operand::Width;
 use crate::engine::module::{Global, Space as GlobalSpace};
 use crate::engine::source::SourceTable;
-use crate::ptx::ast::{self, Location, Space, Variable};
+use crate::ptx::ast::{self, Location, Position, Space, Variable};
 use crate::ptx::{Error, Result};
 
 /// What the functions of a module share while they are lowered.
@@ -18,8 +19,10 @@ pub(crate) struct Context<'a> {
     pub scope: Scope<'a>,
     /// Addresses of shared variables.
     pub shared: shared::Layout<'a>,
-    /// Widths of the returns and parameters of each function.
-    signatures: Vec<Signature>,
+    /// The functions that have bodies.
+    functions: &'a [&'a ast::Function<'a>],
+    /// Where the names of the module are declared first.
+    declared: FxHashMap<&'a str, Position>,
     pub(super) globals: Vec<Global>,
     /// The declarations of `globals`.
     pub(super) declarations: Vec<&'a Variable<'a>>,
@@ -29,25 +32,23 @@ pub(crate) struct Context<'a> {
     pub accepts: Acceptance<'a>,
 }
 
-/// Widths of the returns and of the parameters of a function.
-pub(crate) type Signature = (Vec<Width>, Vec<Width>);
-
 impl<'a> Context<'a> {
-    /// That of a module with these names, shared variables and signatures of its functions. `place` gives the address of a
+    /// That of a module with these names, shared variables and functions. `place` gives the address of a
     /// variable, or none if there is no memory.
     pub fn new(
         level: VectorLevel,
-        module: &ast::Module<'a>,
+        module: &'a ast::Module<'a>,
         scope: Scope<'a>,
         shared: shared::Layout<'a>,
-        signatures: Vec<Signature>,
+        functions: &'a [&'a ast::Function<'a>],
         place: &'a mut dyn FnMut(&Global) -> Option<u64>,
     ) -> Context<'a> {
         Context {
             level,
             scope,
             shared,
-            signatures,
+            functions,
+            declared: first_declarations(module),
             globals: Vec::new(),
             declarations: Vec::new(),
             place,
@@ -76,9 +77,17 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Widths of a function's returns and parameters.
-    pub fn signature(&self, function: u32) -> Signature {
-        self.signatures[function as usize].clone()
+    /// The function of this number.
+    pub fn function(&self, number: u32) -> &'a ast::Function<'a> {
+        self.functions[number as usize]
+    }
+
+    /// What a name of the module means at a place: nothing, if it is declared behind it.
+    pub fn find(&self, name: &str, at: Position) -> Option<Symbol<'a>> {
+        let symbol = self.scope.get(name)?;
+        let is_later =
+            |declared: &Position| (declared.line, declared.column) > (at.line, at.column);
+        (!self.declared.get(name).is_some_and(is_later)).then_some(symbol)
     }
 
     /// Places a global or constant variable.
@@ -124,4 +133,18 @@ impl<'a> Context<'a> {
             constant: variable.space == Space::Const,
         })
     }
+}
+
+/// Where each name of a module is declared first.
+fn first_declarations<'a>(module: &ast::Module<'a>) -> FxHashMap<&'a str, Position> {
+    let functions = module.functions.iter().map(|f| (f.name, f.at));
+    let variables = module.variables.iter().map(|v| (v.name, v.at));
+    let mut all = FxHashMap::default();
+    for (name, at) in functions.chain(variables) {
+        let first = all.entry(name).or_insert(at);
+        if (at.line, at.column) < (first.line, first.column) {
+            *first = at;
+        }
+    }
+    all
 }

@@ -50,7 +50,7 @@ fn build<R>(f: impl FnOnce(&mut Builder<'_, '_>) -> R) -> R {
         &tree,
         Scope::default(),
         shared,
-        Vec::new(),
+        &[],
         &mut place,
     );
     let mut cx = Builder::new(&mut context, 0);

@@ -20,11 +20,11 @@ mod scope;
 mod shared;
 mod statements;
 pub(crate) mod types;
-mod variables;
+pub(crate) mod variables;
 
 pub(crate) use super::exec::operand::Width;
 pub(crate) use builder::{Builder, Call, Control, Registers};
 pub(crate) use field::{Field, Register};
 pub(crate) use module::load;
 pub(crate) use operands::{AddressOperand, Base};
-pub(crate) use scope::Symbol;
+pub(crate) use scope::{Symbol, unknown};

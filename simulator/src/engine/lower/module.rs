@@ -6,16 +6,15 @@ use std::sync::Arc;
 use super::builder::Builder;
 use super::context::Context;
 use super::lowerings::Lowerings;
-use super::scope::{Scope, Symbol, duplicate};
+use super::scope::{External, Scope, Symbol};
 use super::{allocate, shared, variables};
 use crate::engine::exec::level::VectorLevel;
 use crate::engine::exec::notes::Noted;
-use crate::engine::exec::operand::Width;
 use crate::engine::module::{
     Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
 };
 use crate::engine::program::Program;
-use crate::ptx::ast::{self, Linkage, Space, Variable};
+use crate::ptx::ast::{self, Linkage, Space};
 use crate::ptx::{self, Error, Result};
 
 impl From<Error> for LoadError {
@@ -25,14 +24,6 @@ impl From<Error> for LoadError {
             column: error.column,
             message: error.message,
         }
-    }
-}
-
-/// How a parameter or result of a function is passed.
-fn passing_width(variable: &Variable) -> Result<Width> {
-    match variable.space {
-        Space::Register => Ok(Width::of(variable.ty.into())),
-        _ => Ok(Width::Area(variables::size_of(variable)?)),
     }
 }
 
@@ -59,9 +50,7 @@ fn lower(
     let mut scope = Scope::default();
     let mut defined: Vec<&ast::Function> = Vec::new();
     for function in tree.functions.iter().filter(|f| f.body.is_some()) {
-        if !scope.insert(function.name, Symbol::Function(defined.len() as u32)) {
-            return Err(duplicate(function.name, function.at));
-        }
+        scope.insert(function.name, Symbol::Function(defined.len() as u32));
         defined.push(function);
     }
     for (name, target, at) in &tree.aliases {
@@ -69,45 +58,36 @@ fn lower(
             Some(symbol @ Symbol::Function(_)) => {
                 scope.insert(name, symbol);
             }
-            _ => {
-                return Err(Error::new(
-                    *at,
-                    format!("`{target}` is not a function of this module"),
-                ));
-            }
+            _ => return Err(External::Function.unresolved(target, *at)),
         }
     }
     for function in tree.functions.iter().filter(|f| f.body.is_none()) {
-        if scope.get(function.name).is_none() && is_runtime(function.name) {
-            scope.insert(function.name, Symbol::Runtime(function.name));
+        if scope.get(function.name).is_none() {
+            let symbol = match is_runtime(function.name) {
+                true => Symbol::Runtime(function.name),
+                false => Symbol::External(External::Function),
+            };
+            scope.insert(function.name, symbol);
         }
     }
-    let widths = |list: &[Variable]| list.iter().map(passing_width).collect::<Result<Vec<_>>>();
-    let mut signatures = Vec::new();
-    for function in &defined {
-        // Kernels cannot be called.
-        let parameters = if function.entry {
-            &[]
-        } else {
-            function.parameters.as_slice()
-        };
-        signatures.push((widths(&function.returns)?, widths(parameters)?));
-    }
     let shared = shared::Layout::new(tree, &defined);
-    let mut context = Context::new(level, tree, scope, shared, signatures, place);
+    let mut context = Context::new(level, tree, scope, shared, &defined, place);
     for variable in &tree.variables {
         let symbol = match (variable.space, variable.linkage) {
             (Space::Shared, _) => Symbol::Shared {
                 address: context.shared.outside(variable.name),
             },
             // An external variable is an error where it is used.
-            (_, Linkage::Extern) => continue,
+            (_, Linkage::Extern) => {
+                if context.scope.get(variable.name).is_none() {
+                    let symbol = Symbol::External(External::Variable);
+                    context.scope.insert(variable.name, symbol);
+                }
+                continue;
+            }
             _ => context.global(variable)?,
         };
-        // A declaration may be repeated for an external variable only.
-        if !context.scope.insert(variable.name, symbol) && variable.linkage != Linkage::Extern {
-            return Err(duplicate(variable.name, variable.at));
-        }
+        context.scope.replace(variable.name, symbol);
     }
     lower_functions(tree, &defined, context)
 }
@@ -129,7 +109,8 @@ fn lower_functions<'a>(
     }
     let mut globals = std::mem::take(&mut context.globals);
     for (global, variable) in globals.iter_mut().zip(&context.declarations) {
-        global.image = variables::image(variable, global.size, &|name| context.scope.get(name))?;
+        let find = |name: &str| context.find(name, variable.at);
+        global.image = variables::image(variable, global.size, &find)?;
     }
     let shared = std::mem::take(&mut context.shared.variables);
     let program = Arc::new(Program {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::builder::Builder;
 use super::field::{Field, Register};
-use super::scope::Symbol;
+use super::scope::{Symbol, unknown};
 use super::types::{ScalarKind, Ty};
 use crate::engine::exec::operand::Width;
 use crate::engine::exec::windows;
@@ -59,7 +59,7 @@ impl<'a> Builder<'a, '_> {
                 Err(Error::new(at, message))
             }
             Some(_) => Err(Error::new(at, format!("`{name}` is not a register"))),
-            None => Err(Error::new(at, format!("`{name}` is not declared"))),
+            None => Err(unknown(name, at)),
         }
     }
 
@@ -80,7 +80,11 @@ impl<'a> Builder<'a, '_> {
 
     /// The predicate register of this name.
     pub fn predicate_named(&mut self, name: &str, at: Position) -> Result<Register> {
-        self.register_named(name, Width::Pred, at)
+        match self.find(name) {
+            Some(Symbol::Register { register, ty }) if ty.size == 0 => Ok(register),
+            Some(_) => Err(Error::new(at, "Predicate expression expected")),
+            None => Err(unknown(name, at)),
+        }
     }
 
     /// A destination of this width; `_` is a sink.
@@ -121,10 +125,7 @@ impl<'a> Builder<'a, '_> {
             "z" | "b" => 2,
             "w" | "a" => 3,
             _ => {
-                return Err(Error::new(
-                    at,
-                    format!("`.{part}` is not a component of a vector"),
-                ));
+                return Err(Error::new(at, format!("Unknown field '.{part}'")));
             }
         };
         match self.find(name) {
@@ -137,7 +138,8 @@ impl<'a> Builder<'a, '_> {
                 }
                 Ok(Register(first.0 + index))
             }
-            _ => Err(Error::new(at, format!("`{name}.{part}` is not declared"))),
+            Some(_) => Err(Error::new(at, format!("Unknown field '.{part}'"))),
+            None => Err(unknown(&format!("{name}.{part}"), at)),
         }
     }
 
@@ -248,7 +250,7 @@ impl<'a> Builder<'a, '_> {
                 }
             }
             None if name.starts_with('%') => self.special(name, ty, at),
-            None => Err(Error::new(at, format!("`{name}` is not declared"))),
+            None => Err(unknown(name, at)),
         }
     }
 
@@ -297,6 +299,7 @@ impl<'a> Builder<'a, '_> {
                     i64::from(base).wrapping_add(offset),
                 ))
             }
+            Symbol::External(external) => Err(external.unresolved(name, at)),
             _ => Err(Error::new(at, format!("`{name}` has no address"))),
         }
     }
@@ -323,8 +326,9 @@ impl<'a> Builder<'a, '_> {
                         ));
                     }
                 },
+                Some(Symbol::External(external)) => return Err(external.unresolved(name, at)),
                 Some(symbol) => Base::Symbol(name, symbol),
-                None => return Err(Error::new(at, format!("`{name}` is not declared"))),
+                None => return Err(unknown(name, at)),
             },
         };
         Ok(AddressOperand {

@@ -1,9 +1,11 @@
 //! Names: what they mean in the scopes of a function and in the module.
 
 use rustc_hash::FxHashMap;
+use warpsmith_isa::Refusal;
 
 use super::field::Register;
-use crate::ptx::ast::{Position, Type};
+use crate::ptx::Error;
+use crate::ptx::ast::{Position, Type, Variable};
 
 /// What a name means.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,7 @@ pub(crate) enum Symbol<'a> {
         register: Register,
         size: u32,
         formal: bool,
+        variable: &'a Variable<'a>,
     },
     /// A parameter of the kernel.
     Parameter { offset: u32, size: u32 },
@@ -36,6 +39,26 @@ pub(crate) enum Symbol<'a> {
     Function(u32),
     /// A function of the device runtime.
     Runtime(&'a str),
+    /// A variable or function that is declared here and defined nowhere.
+    External(External),
+}
+
+/// What is declared and defined nowhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum External {
+    Variable,
+    Function,
+}
+
+impl External {
+    /// That it is used.
+    pub fn unresolved(self, name: &str, at: Position) -> Error {
+        let kind = match self {
+            External::Variable => "variable",
+            External::Function => "function",
+        };
+        Error::new(at, format!("Unresolved extern {kind} '{name}'"))
+    }
 }
 
 /// A scope: `{ .. }` or the module.
@@ -55,8 +78,9 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// Adds a name; false if it is there already.
     pub fn insert(&mut self, name: &'a str, symbol: Symbol<'a>) -> bool {
+        let is_new = self.in_range(name).is_none();
         self.has_percent_names |= is_percent_name(name);
-        self.names.insert(name, symbol).is_none()
+        self.names.insert(name, symbol).is_none() && is_new
     }
 
     /// Gives a name another meaning.
@@ -73,7 +97,9 @@ impl<'a> Scope<'a> {
         count: u32,
         ty: Type<'a>,
     ) -> bool {
-        self.ranges.insert(prefix, (first, count, ty)).is_none()
+        let number_of = |name: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
+        let is_new = !(self.names.keys()).any(|name| number_of(name).is_some_and(|n| n < count));
+        self.ranges.insert(prefix, (first, count, ty)).is_none() && is_new
     }
 
     /// Looks up a name.
@@ -84,6 +110,11 @@ impl<'a> Scope<'a> {
         {
             return Some(symbol);
         }
+        self.in_range(name)
+    }
+
+    /// The register of a range that has this name.
+    fn in_range(&self, name: &str) -> Option<Symbol<'a>> {
         if self.ranges.is_empty() {
             return None;
         }
@@ -112,7 +143,12 @@ fn is_percent_name(name: &str) -> bool {
     name.starts_with('%')
 }
 
-/// A place for messages about a duplicate.
-pub(crate) fn duplicate(name: &str, at: Position) -> crate::ptx::Error {
-    crate::ptx::Error::new(at, format!("`{name}` is already declared in this scope"))
+/// That a name of a variable stands in this scope already.
+pub(crate) fn duplicate(name: &str, at: Position) -> Error {
+    Error::new(at, format!("Duplicate definition of variable '{name}'"))
+}
+
+/// That a name means nothing here.
+pub(crate) fn unknown(name: &str, at: Position) -> Error {
+    Error::new(at, Refusal::UnknownSymbol(name).to_string())
 }

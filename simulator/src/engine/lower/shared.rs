@@ -276,7 +276,7 @@ fn statements<'a>(list: &'a [Statement<'a>], found: &mut Mentions<'a>) {
                     initializer_names(initializer, &mut found.names);
                 }
             }
-            Statement::CallTargets(_, targets) => {
+            Statement::CallTargets(_, _, targets) => {
                 found.names.extend(targets.iter().map(|(name, _)| *name))
             }
             _ => {}

@@ -7,7 +7,7 @@ use super::scope::{Scope, Symbol, duplicate};
 use super::variables::size_of;
 use crate::engine::exec::operand::Width;
 use crate::engine::isa;
-use crate::ptx::ast::{Function, Instruction, Space, Statement, Variable};
+use crate::ptx::ast::{Function, Instruction, Position, Space, Statement, Variable};
 use crate::ptx::{Error, Result};
 
 impl<'a> Builder<'a, '_> {
@@ -94,6 +94,7 @@ impl<'a> Builder<'a, '_> {
             register,
             size,
             formal,
+            variable,
         };
         if !self.scope().insert(variable.name, symbol) {
             return Err(duplicate(variable.name, variable.at));
@@ -107,31 +108,9 @@ impl<'a> Builder<'a, '_> {
         lowerings: &mut Lowerings,
     ) -> Result<()> {
         for statement in statements {
-            let (name, at) = match statement {
-                Statement::Label(name, at) => (*name, *at),
-                Statement::BranchTargets(name, _)
-                | Statement::CallTargets(name, _)
-                | Statement::Prototype { name, .. } => (*name, self.at),
-                _ => continue,
-            };
-            let symbol = match statement {
-                Statement::Label(..) => Symbol::Label(self.new_label(name, at)),
-                _ => Symbol::Prototype,
-            };
-            if !self.scope().insert(name, symbol) {
-                return Err(duplicate(name, at));
-            }
-        }
-        // Jump tables name labels that may stand after them.
-        for statement in statements {
-            if let Statement::BranchTargets(name, targets) = statement {
-                let start = self.list_labels.len() as u32;
-                for &(target, at) in targets {
-                    let label = self.label(target, at)?;
-                    self.list_labels.push(label);
-                }
-                let count = targets.len() as u32;
-                self.scope().replace(name, Symbol::Targets { start, count });
+            if let Statement::Label(name, at) = *statement {
+                let symbol = Symbol::Label(self.new_label(name, at));
+                self.declare_label(name, symbol, at)?;
             }
         }
         for statement in statements {
@@ -155,9 +134,18 @@ impl<'a> Builder<'a, '_> {
                         .extend(scope.areas.into_iter().map(|area| (area, scope.start, end)));
                 }
                 Statement::Location(location) => self.location = self.module.location(*location),
-                Statement::BranchTargets(..)
-                | Statement::CallTargets(..)
-                | Statement::Prototype { .. } => {}
+                Statement::BranchTargets(name, at, targets) => {
+                    let start = self.list_labels.len() as u32;
+                    for &(target, at) in targets {
+                        let label = self.label(target, at)?;
+                        self.list_labels.push(label);
+                    }
+                    let count = targets.len() as u32;
+                    self.declare_label(name, Symbol::Targets { start, count }, *at)?;
+                }
+                Statement::CallTargets(name, at, _) | Statement::Prototype { name, at, .. } => {
+                    self.declare_label(name, Symbol::Prototype, *at)?;
+                }
             }
         }
         if self.scopes.len() == 1 {
@@ -167,6 +155,15 @@ impl<'a> Builder<'a, '_> {
                 .extend(areas.into_iter().map(|area| (area, 0, end)));
         }
         Ok(())
+    }
+
+    /// Gives a label its meaning in the innermost scope.
+    fn declare_label(&mut self, name: &'a str, symbol: Symbol<'a>, at: Position) -> Result<()> {
+        if self.scope().insert(name, symbol) {
+            return Ok(());
+        }
+        let message = format!("Duplicate definition of label '{name}'");
+        Err(Error::new(at, message))
     }
 
     fn variable(&mut self, variable: &'a Variable<'a>) -> Result<()> {

@@ -118,12 +118,7 @@ fn scalar<'a>(
             Ok((bits, *at))
         }
         Initializer::Float(value, at) => Ok((float_bits(variable, *value, *at)?, *at)),
-        Initializer::Symbol {
-            name,
-            offset,
-            generic,
-            at,
-        } => {
+        Initializer::Symbol { name, offset, at } => {
             if variable.ty.size != 8 && variable.ty.size != 4 {
                 return Err(Error::new(
                     *at,
@@ -131,24 +126,18 @@ fn scalar<'a>(
                 ));
             }
             Ok((
-                u128::from(symbol_address(name, *generic, *at, find)?.wrapping_add(*offset as u64)),
+                u128::from(symbol_address(name, *at, find)?.wrapping_add(*offset as u64)),
                 *at,
             ))
         }
         Initializer::Masked { mask, symbol } => {
-            let Initializer::Symbol {
-                name,
-                offset,
-                generic,
-                at,
-            } = symbol.as_ref()
-            else {
+            let Initializer::Symbol { name, offset, at } = symbol.as_ref() else {
                 return Err(Error::new(variable.at, "a mask applies to a symbol"));
             };
             if *mask == 0 {
                 return Err(Error::new(*at, "this mask selects nothing"));
             }
-            let address = symbol_address(name, *generic, *at, find)?.wrapping_add(*offset as u64);
+            let address = symbol_address(name, *at, find)?.wrapping_add(*offset as u64);
             Ok((u128::from((address & mask) >> mask.trailing_zeros()), *at))
         }
         Initializer::List(_, at) => Err(Error::new(*at, "a list where one value is expected")),
@@ -157,21 +146,21 @@ fn scalar<'a>(
 
 fn symbol_address<'a>(
     name: &str,
-    generic: bool,
     at: Position,
     find: &dyn Fn(&str) -> Option<Symbol<'a>>,
 ) -> Result<u64> {
     match find(name) {
         Some(Symbol::Global { address, .. }) => Ok(address),
         Some(Symbol::Function(number)) => Ok(windows::FUNCTIONS + u64::from(number) * 16),
-        Some(Symbol::Shared { address }) => {
-            Ok(u64::from(address) + if generic { windows::SHARED } else { 0 })
-        }
-        Some(_) => Err(Error::new(
+        Some(Symbol::Shared { .. }) => Err(Error::new(
             at,
-            format!("the address of `{name}` is not a constant"),
+            "Variable used as initial value not in .global or .const state space",
         )),
-        None => Err(Error::new(at, format!("`{name}` is not declared"))),
+        Some(Symbol::External(external)) => Err(external.unresolved(name, at)),
+        _ => Err(Error::new(
+            at,
+            format!("Invalid initial value symbol '{name}'"),
+        )),
     }
 }
 

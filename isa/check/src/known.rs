@@ -1,14 +1,14 @@
-//! The faults that the tables and ptxas judge differently, and why.
+//! The faults that we and ptxas judge differently, and why.
 
 use std::fmt;
 
 /// Whose verdict is the milder one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// ptxas takes what the tables refuse.
+    /// ptxas takes what we refuse.
     ByPtxas,
-    /// The tables take what ptxas refuses.
-    ByTables,
+    /// We take what ptxas refuses.
+    ByUs,
 }
 
 /// Faults that are judged differently.
@@ -21,12 +21,14 @@ pub struct Known {
     words: &'static str,
     /// Operands of which they have one, with `|` between them; empty: any.
     operands: &'static str,
+    /// What the one that refuses them says, with `|` between sentences of which one is part of it; empty: anything.
+    said: &'static str,
     why: &'static str,
 }
 
 impl Known {
-    /// Whether a statement that ptxas refuses, or does not, is one of them.
-    pub fn is(&self, statement: &str, refused: bool) -> bool {
+    /// Whether a statement that ptxas refuses, or else we, is one of them; what is said of it.
+    pub fn is(&self, statement: &str, said: &str, refused: bool) -> bool {
         let statement = statement.trim_end_matches(';');
         let (name, operands) = statement.split_once(' ').unwrap_or((statement, ""));
         let begins = |start: &str| {
@@ -34,11 +36,12 @@ impl Known {
             start == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let has = |word: &str| name.split('.').any(|other| other == word);
-        (self.taken == Taken::ByTables) == refused
+        (self.taken == Taken::ByUs) == refused
             && self.names.split(' ').any(begins)
             && (self.words.is_empty() || self.words.split(' ').any(has))
             && (self.operands.is_empty()
                 || self.operands.split('|').any(|one| operands.contains(one)))
+            && (self.said.is_empty() || self.said.split('|').any(|one| said.contains(one)))
     }
 }
 
@@ -51,9 +54,12 @@ impl fmt::Display for Known {
         if !self.operands.is_empty() {
             write!(f, " with one of the operands `{}`", self.operands)?;
         }
+        if !self.said.is_empty() {
+            write!(f, ", of which is said `{}`", self.said)?;
+        }
         let who = match self.taken {
             Taken::ByPtxas => "ptxas takes it",
-            Taken::ByTables => "the tables take it",
+            Taken::ByUs => "we take it",
         };
         write!(f, ": {who}: {}", self.why)
     }
@@ -65,18 +71,24 @@ const fn by_ptxas(names: &'static str, words: &'static str, why: &'static str) -
         names,
         words,
         operands: "",
+        said: "",
         why,
     }
 }
 
-const fn by_tables(names: &'static str, words: &'static str, why: &'static str) -> Known {
+const fn by_us(names: &'static str, words: &'static str, why: &'static str) -> Known {
     Known {
-        taken: Taken::ByTables,
+        taken: Taken::ByUs,
         ..by_ptxas(names, words, why)
     }
 }
 
 impl Known {
+    const fn saying(mut self, said: &'static str) -> Known {
+        self.said = said;
+        self
+    }
+
     const fn with(mut self, operands: &'static str) -> Known {
         self.operands = operands;
         self
@@ -161,6 +173,12 @@ pub static MODIFIERS: &[Known] = &[
 
 /// The faults in operands that are judged differently.
 pub static OPERANDS: &[Known] = &[
+    by_ptxas(
+        "*",
+        "",
+        "a global or generic address in a register of 32 bits reaches nothing that a program has",
+    )
+    .saying("a global or generic address has 64 bits"),
     by_ptxas("*", "", "ptxas takes a function's name for a number").with("fn"),
     by_ptxas(
         "*",
@@ -222,12 +240,12 @@ pub static OPERANDS: &[Known] = &[
         "",
         "ptxas takes constants and registers of other types",
     ),
-    by_tables(
+    by_us(
         "call brx.idx",
         "",
         "whether a call fits its function is judged when it is lowered",
     ),
-    by_tables(
+    by_us(
         "createpolicy.fractional createpolicy.range mbarrier",
         "",
         "a result of 64 bits in a floating-point register",
@@ -239,40 +257,141 @@ pub static OPERANDS: &[Known] = &[
         "",
         "ptxas takes constants and vectors for a result of 128 bits",
     ),
-    by_tables(
+    by_us(
         "wgmma.mma_async ldmatrix stmatrix wmma.mma",
         "",
         "the number of registers follows from the shape, and of wgmma the constants from the types: the simulator refuses others \
          when it reads them",
     ),
-    by_tables(
+    by_us(
         "tex tex.base tex.level tld4 txq txq.level suq suld.b sust.b sust.p sured.b sured.p prefetchu cp.async.bulk.tensor cp.async.bulk.prefetch.tensor cp.reduce.async.bulk.tensor",
         "",
         "the number and type of coordinates follow from the geometry: the simulator refuses others when it reads them",
     ),
-    by_tables(
+    by_us(
         "set setp",
         "bf16 bf16x2",
         "a constant predicate, which the simulator gives its meaning",
     ),
-    by_tables(
+    by_us(
         "add sub min max",
         "u16x2 s16x2",
         "constants for packed halves",
     ),
-    by_tables(
+    by_us(
         "tensormap.replace",
         "",
         "which constants a field may have depends on the field",
     ),
-    by_tables(
+    by_us(
         "vmad",
         "",
         "which sources are negated depends on the others, and none is a pair: the simulator refuses them when it reads them",
     ),
-    by_tables(
+    by_us(
         "cvt cvt.pack mov redux match shfl setp",
         "",
         "special registers, braces and second results that depend on the types",
     ),
+];
+
+/// The declarations that are judged differently.
+pub static DECLARATIONS: &[Known] = &[
+    by_us(
+        "*",
+        "",
+        "the simulator has no textures: it refuses what uses them",
+    )
+    .saying("exture|texmode|samplerref|texref|surfref|No variable storage|in .param state space|Deprecated feature: '.tex"),
+    by_us(
+        "*",
+        "",
+        "what is declared, defined nowhere and not used need not be there",
+    )
+    .saying("Unresolved extern"),
+    by_ptxas(
+        "*",
+        "",
+        "ptxas takes an external variable for one of this module",
+    )
+    .saying("Unresolved extern variable"),
+    by_us("*", "", "ptxas crashes").saying("ptxas crashed"),
+    by_us(
+        "*",
+        "",
+        "what a module newer than the tables may have is not known",
+    )
+    .saying("Unsupported .|does not support .target|Target architecture not defined|.target debug|map_f64_to_f32"),
+    by_ptxas(
+        "*",
+        "",
+        "addresses of global, constant and parameter memory have 64 bits",
+    )
+    .saying("has 64 bits|an address of 32 or 64 bits"),
+    by_ptxas(
+        "*",
+        "",
+        "an access beyond a parameter, which is looked at when it is lowered",
+    )
+    .saying("an access of"),
+    by_ptxas(
+        "*",
+        "",
+        "ptxas takes a declaration without a name, and a list without its end",
+    )
+    .saying("Parsing error"),
+    by_ptxas(
+        "*",
+        "",
+        "numbers beyond 64 bits, of which ptxas takes what fits",
+    )
+    .saying("is not a number"),
+    by_ptxas(
+        "*",
+        "",
+        "ptxas takes floating-point constants for bytes and for 128 bits, and lists for pairs of halves",
+    )
+    .saying("a floating-point constant does not fit|Initial value type mismatch"),
+    by_ptxas(
+        "*",
+        "",
+        "names of variables, functions and registers with an offset as operands of instructions",
+    )
+    .saying("must be register|is no register|a register plus a constant|needs its state space|found a list|expected a list"),
+    by_ptxas(
+        "*",
+        "",
+        "a parameter of unknown size, of a function that may be called with any number of arguments",
+    )
+    .saying("the size of"),
+    by_ptxas(
+        "*",
+        "",
+        "special predicates as guards, numbers of registers with zeros in front, and names of ranges",
+    )
+    .saying("Unknown symbol|Duplicate definition of variable|Illegal parameter name"),
+    by_us(
+        "*",
+        "",
+        "whether an indirect call fits its prototype is judged when it is executed",
+    )
+    .saying("Call target|Call has wrong|call target|of argument does not match|.u32/.u64/.u8 array expected"),
+    by_us(
+        "*",
+        "",
+        "a label as a prototype, functions' addresses with an offset, and vectors of addresses",
+    )
+    .saying("Unknown symbol|arithmetic expressions|Illegal expression"),
+    by_us(
+        "*",
+        "",
+        "the order of accesses to what a call passes",
+    )
+    .saying("Function call sequence|Illegal to read|Illegal to write|too much parameter space"),
+    by_us(
+        "*",
+        "",
+        "debug information, hints and attributes that change nothing of what is computed",
+    )
+    .saying("Duplicate file|Pragma|command line option|.b8 256|Parsing error"),
 ];

@@ -1,12 +1,11 @@
 //! What ptxas says of many instructions, for many versions and architectures.
 
 use anyhow::Result;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsmith_builder::ptxas::Ptxas;
 
 use super::cells::Cell;
 use super::judge::{self, Refusals};
+use super::parallel;
 
 /// The most instructions of one module: each that stops ptxas costs another run over its module.
 const MODULE: usize = 4096;
@@ -25,35 +24,16 @@ impl Verdicts {
             .enumerate()
             .map(|(number, part)| (number * MODULE, part))
             .collect();
-        let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let cell = index / modules.len().max(1);
-                let Some(&(version, target)) = cells.get(cell) else {
-                    break;
-                };
-                let (first, part) = modules[index % modules.len()];
-                let refusals = judge::refusals(ptxas, version, target, part);
-                results
-                    .lock()
-                    .expect("no thread panics with the results")
-                    .push((cell, first, refusals));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
-                scope.spawn(work);
-            }
+        let results = parallel::map(cells.len() * modules.len(), |index| {
+            let (cell, module) = (index / modules.len(), index % modules.len());
+            let ((version, target), (first, part)) = (cells[cell], modules[module]);
+            (cell, first, judge::refusals(ptxas, version, target, part))
         });
         let mut all: Vec<(Cell, Refusals)> = cells
             .iter()
             .map(|&cell| (cell, Refusals::default()))
             .collect();
-        for (cell, first, refusals) in results
-            .into_inner()
-            .expect("no thread panics with the results")
-        {
+        for (cell, first, refusals) in results {
             let found = refusals?.into_iter();
             all[cell]
                 .1

@@ -1,8 +1,8 @@
-//! ptxas as a judge of single instructions: which lines of a module it refuses, and why.
+//! ptxas as a judge of single instructions, which lines of a module it refuses, and of whole modules.
 
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
-use std::process::Command;
+use std::process::{Command, Output};
 use warpsmith_builder::ptxas::Ptxas;
 use warpsmith_isa::sample::module;
 use warpsmith_isa::{Features, PtxVersion, Target};
@@ -49,6 +49,44 @@ pub fn refusals(
     Ok(refusals)
 }
 
+/// What ptxas says of a module that it refuses, which it compiles for the newest architecture of this level; of one that it takes,
+/// nothing.
+pub fn module_refusal(ptxas: &Ptxas, machine: Target, text: &str) -> Result<Vec<String>> {
+    let output = compile(ptxas, machine, text)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let mut sentences: Vec<String> = said
+        .lines()
+        .filter_map(|line| {
+            let (place, message) = line.split_once(':')?;
+            let place = place.trim();
+            let is_last = message.contains("Ptx assembly aborted");
+            (!is_last && (place.ends_with("error") || place.ends_with("fatal")))
+                .then(|| message.trim().to_owned())
+        })
+        .collect();
+    if output.status.success() {
+        return Ok(Vec::new());
+    }
+    if sentences.is_empty() {
+        sentences.push("ptxas crashed".to_owned());
+    }
+    Ok(sentences)
+}
+
+/// Runs ptxas over a module.
+fn compile(ptxas: &Ptxas, machine: Target, text: &str) -> Result<Output> {
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("module.ptx");
+    std::fs::write(&input, text)?;
+    Command::new(ptxas.path())
+        .arg(format!("--gpu-name={machine}"))
+        .arg(&input)
+        .arg("--output-file")
+        .arg(folder.path().join("module.cubin"))
+        .output()
+        .context("ptxas could not be run")
+}
+
 /// How a run of ptxas ended.
 enum End {
     /// It read all statements.
@@ -71,9 +109,6 @@ fn round(
     let mut all = statements.to_vec();
     all.push("warpsmith_end;");
     let (text, before) = module(version, target, &all);
-    let folder = tempfile::tempdir()?;
-    let input = folder.path().join("forms.ptx");
-    std::fs::write(&input, text)?;
     // ptxas makes no code for what came before Turing, but reads PTX for it.
     let machine = if target.level < 75 {
         Target {
@@ -83,13 +118,7 @@ fn round(
     } else {
         target
     };
-    let output = Command::new(ptxas.path())
-        .arg(format!("--gpu-name={machine}"))
-        .arg(&input)
-        .arg("--output-file")
-        .arg(folder.path().join("forms.cubin"))
-        .output()
-        .context("ptxas could not be run")?;
+    let output = compile(ptxas, machine, &text)?;
     let crashed = output.status.code().is_none();
     let output = String::from_utf8_lossy(&output.stderr).into_owned();
     let mut stopped = None;

@@ -1,14 +1,19 @@
-//! Comparing what the tables say of instructions with what ptxas says.
+//! Comparing what the tables and the front end say with what ptxas says.
 
+use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
-use warpsmith_isa::Refusal;
+use warpsmith_builder::ptxas::Ptxas;
 use warpsmith_isa::phrases::PHRASES;
+use warpsmith_isa::sample::Sample;
+use warpsmith_isa::{Refusal, matches};
 
 use super::cells::Cell;
+use super::declarations::{self, Declaration};
 use super::known::Known;
 use super::verdicts::Verdicts;
+use super::{front_end, judge, parallel};
 
-/// Where the tables and ptxas agree, and where not.
+/// Where we and ptxas agree, and where not.
 pub struct Comparison {
     /// The least share of the refusals that must have ptxas's very words, in percent.
     least_same_words: f64,
@@ -56,55 +61,109 @@ impl Comparison {
         }
     }
 
-    /// Compares the verdicts on these statements with those of the tables.
-    ///
-    /// The tables give one reason for a refusal, of several needs the one that asks for the most. ptxas says a sentence for
-    /// each: the words are the same if ours is one of its sentences for the instruction.
-    pub fn add<'t>(
-        &mut self,
-        statements: &[&str],
-        verdicts: &Verdicts,
-        refusal: impl Fn(usize, Cell) -> Option<Refusal<'t>>,
-    ) {
+    /// Compares ptxas's verdicts on examples of forms with those of the tables.
+    pub fn add_samples(&mut self, samples: &[Sample], verdicts: &Verdicts) {
         for (cell, refusals) in &verdicts.cells {
-            let (version, target) = cell;
-            for (index, statement) in statements.iter().enumerate() {
-                let ours = refusal(index, *cell);
-                let theirs = refusals.get(&index);
-                if ours.is_none() != theirs.is_none() {
-                    let is_it = |known: &Known| known.is(statement, theirs.is_some());
-                    if let Some(number) = self.known.iter().position(is_it) {
-                        self.found[number] += 1;
-                        continue;
-                    }
-                    let said = match (theirs, &ours) {
-                        (Some(sentences), _) => format!(
-                            "ptxas refuses it for {target}, version {version}: {}",
-                            sentences.join("; ")
-                        ),
-                        (None, Some(ours)) => {
-                            format!(
-                                "ptxas takes it for {target}, version {version}; refused: {ours}"
-                            )
-                        }
-                        (None, None) => String::new(),
-                    };
-                    note(&mut self.differ, statement, said);
-                    continue;
+            for (index, sample) in samples.iter().enumerate() {
+                let ours = sample.refusal(cell.0, cell.1);
+                let theirs = refusals.get(&index).map(Vec::as_slice);
+                if let (Some(ours), Some(_)) = (&ours, theirs) {
+                    self.mark(ours);
                 }
-                self.agree += 1;
-                let (Some(ours), Some(theirs)) = (ours, theirs) else {
-                    continue;
-                };
-                self.refused += 1;
-                self.mark(&ours);
-                let ours = ours.to_string();
-                if !theirs.contains(&ours) {
-                    let said = format!(
-                        "`{ours}`; ptxas for {target}, version {version}: `{}`",
-                        theirs.join("; ")
-                    );
-                    note(&mut self.other_words, statement, said);
+                let ours = ours.map(|ours| ours.to_string());
+                self.add(&sample.text, *cell, ours.as_deref(), theirs);
+            }
+        }
+    }
+
+    /// Compares ptxas's verdicts on statements with those of the front end.
+    pub fn add_statements(&mut self, ptxas: &Ptxas, statements: &[&str], cell: Cell) -> Result<()> {
+        let verdicts = Verdicts::ask(ptxas, statements, &[cell])?;
+        let ours = front_end::refusals(cell, statements);
+        for (_, refusals) in &verdicts.cells {
+            for (index, statement) in statements.iter().enumerate() {
+                let theirs = refusals.get(&index).map(Vec::as_slice);
+                self.add(statement, cell, ours[index].as_deref(), theirs);
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares ptxas's verdicts on modules with those of the front end.
+    pub fn add_declarations(&mut self, ptxas: &Ptxas, declarations: &[Declaration]) -> Result<()> {
+        let cell = declarations::cell();
+        let verdicts = parallel::map(declarations.len(), |number| {
+            let text = declarations[number].text();
+            let theirs = judge::module_refusal(ptxas, cell.1, &text);
+            (front_end::refusal(&text), theirs)
+        });
+        for (declaration, (ours, theirs)) in declarations.iter().zip(verdicts) {
+            let theirs = theirs?;
+            let theirs = (!theirs.is_empty()).then_some(theirs.as_slice());
+            self.add(&declaration.to_string(), cell, ours.as_deref(), theirs);
+        }
+        Ok(())
+    }
+
+    /// Compares two verdicts: why we refuse something, and what ptxas says of it.
+    ///
+    /// We give one reason for a refusal, of several needs the one that asks for the most. ptxas says a sentence for each: the words
+    /// are the same if ours are one of its sentences.
+    pub fn add(
+        &mut self,
+        what: &str,
+        (version, target): Cell,
+        ours: Option<&str>,
+        theirs: Option<&[String]>,
+    ) {
+        if ours.is_none() != theirs.is_none() {
+            let said = theirs.map_or(ours.unwrap_or_default().to_owned(), |theirs| {
+                theirs.join("; ")
+            });
+            let is_it = |known: &Known| known.is(what, &said, theirs.is_some());
+            if let Some(number) = self.known.iter().position(is_it) {
+                self.found[number] += 1;
+                return;
+            }
+            let said = match theirs {
+                Some(_) => format!("ptxas refuses it for {target}, version {version}: {said}"),
+                None => {
+                    format!("ptxas takes it for {target}, version {version}; refused: {said}")
+                }
+            };
+            note(&mut self.differ, what, said);
+            return;
+        }
+        self.agree += 1;
+        let (Some(ours), Some(theirs)) = (ours, theirs) else {
+            return;
+        };
+        self.refused += 1;
+        if !theirs
+            .iter()
+            .any(|sentence| front_end::says(ours, sentence))
+        {
+            let said = format!(
+                "`{ours}`; ptxas for {target}, version {version}: `{}`",
+                theirs.join("; ")
+            );
+            note(&mut self.other_words, what, said);
+        }
+    }
+
+    /// Notes which needs of these statements the tables have names for.
+    pub fn mark_all(&mut self, statements: &[&str], (version, target): Cell) {
+        for statement in statements {
+            let name = statement.split([' ', ';']).next().unwrap_or_default();
+            let mut parts = name.split('.');
+            let opcode = parts.next().unwrap_or_default();
+            let modifiers: Vec<&str> = parts.collect();
+            let Ok(forms) = matches(opcode, &modifiers) else {
+                continue;
+            };
+            for form in forms {
+                if let Err(refusal) = form.check_target(version, target) {
+                    self.mark(&refusal);
                 }
             }
         }

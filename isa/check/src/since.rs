@@ -1,4 +1,4 @@
-//! `cargo xtask isa --since`: since when ptxas knows each form and alternative.
+//! Since when ptxas knows each form and alternative.
 
 use warpsmith_isa::sample::{Example, Origin, Sample};
 use warpsmith_isa::{PtxVersion, Target};
