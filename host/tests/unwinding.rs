@@ -47,8 +47,9 @@ fn every_panic_of_a_host_function_is_reported() {
         for i in 1..=2 {
             stream.host_fn(move || panic!("number {i}")).unwrap();
         }
+        // The wait covers both.
+        let error = stream.synchronize().unwrap_err().to_string();
         for i in 1..=2 {
-            let error = stream.synchronize().unwrap_err().to_string();
             assert!(error.contains(&format!("number {i}")), "{error}");
         }
         stream.synchronize().unwrap();
