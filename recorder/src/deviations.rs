@@ -10,7 +10,15 @@ pub fn deviation(name: &str) -> Option<&'static str> {
     let has = |word| words.contains(&word);
     let is_scalar_video =
         words[0].starts_with('v') && words[0].ends_with(|last: char| last.is_ascii_alphabetic());
-    if !is_scalar_video || words[0] == "vset" {
+    if !is_scalar_video {
+        return None;
+    }
+    if operands.split(' ').any(|part| part == "d.h1") {
+        return Some(
+            "a result that becomes the upper half is the upper half of the result, not its lower one",
+        );
+    }
+    if words[0] == "vset" {
         return None;
     }
     let is_whole = |operand: &str| !operands.split(' ').any(|part| part.starts_with(operand));
@@ -53,6 +61,7 @@ mod tests {
             "vadd.u32.u32.u32.sat 3",
             "vsub.u32.s32.s32.max a.b0 b.h1 4",
             "vsub.u32.s32.s32.sat d.b1 a.b0 b.h1 4",
+            "vset.u32.u32.lt d.h1 a.h0 b.b2 4",
         ] {
             assert!(deviation(name).is_some(), "{name}");
         }

@@ -485,12 +485,22 @@ pub fn copysign<F: Float>(a: F, b: F) -> F {
 
 /// The old value `old` and `value` added as `atom.add` and `red.add` do: to nearest. f32 in global memory flushes
 /// subnormals whatever the module says, f32 in shared memory and all other formats never do.
+///
+/// An f64 NaN in global memory comes out bit for bit, of two that of `value`; in shared memory it is quieted, of two that of `old`
+/// (recorded on an H200, where shared memory is updated by an exchange in a loop).
 #[inline]
 pub fn atomic_add<F: Float>(old: F, value: F, global: bool) -> F {
     let ftz = global && F::FORMAT == F32;
+    if global
+        && F::FORMAT == F64
+        && let Some(nan) = [value, old].into_iter().find(|operand| operand.nan())
+    {
+        return nan;
+    }
+    // `add` answers the second of two NaNs.
     add(
-        old,
         value,
+        old,
         Mode {
             rounding: Rounding::NearestEven,
             ftz,

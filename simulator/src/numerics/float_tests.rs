@@ -257,6 +257,23 @@ fn atomic_add_flushes_only_f32_in_global_memory() {
 }
 
 #[test]
+fn atomic_add_of_nans() {
+    let [one, signalling, quiet, other] = [
+        0x3ff0_0000_0000_0000,
+        0x7ff0_0000_0000_0001,
+        0x7ff8_0000_0000_0001,
+        0xfff0_0000_0000_0001,
+    ]
+    .map(f64::from_bits);
+    let sum = |old, value, global| atomic_add::<f64>(old, value, global).to_bits();
+    assert_eq!(sum(one, signalling, true), signalling.to_bits());
+    assert_eq!(sum(signalling, one, true), signalling.to_bits());
+    assert_eq!(sum(quiet, other, true), other.to_bits());
+    assert_eq!(sum(one, signalling, false), quiet.to_bits());
+    assert_eq!(sum(signalling, other, false), quiet.to_bits());
+}
+
+#[test]
 fn packed_halves_do_not_mix() {
     let a = 0x3c00_0400; // (1, 2^-14)
     let b = 0x7bff_0400;
