@@ -123,13 +123,15 @@ pub(crate) fn lower<'a>(
     let bytes = ty.bits / 8;
     let width = register_width(cx, operands, ty)?;
     for (index, operand) in operands.iter().enumerate() {
-        let offset = passing.offset + i64::from(bytes) * index as i64;
+        let offset = passing
+            .offset
+            .saturating_add(i64::from(bytes) * index as i64);
         let size = match symbol {
             Symbol::Parameter { size, .. } | Symbol::Area { size, .. } => *size,
             Symbol::Register { .. } => bytes,
             _ => return Err(Error::new(inst.at, format!("`{name}` is not a parameter"))),
         };
-        if offset < 0 || offset + i64::from(bytes) > i64::from(size) {
+        if offset < 0 || offset.saturating_add(bytes.into()) > i64::from(size) {
             let message = format!(
                 "an access of {bytes} bytes at offset {offset} of `{name}`, which has {size} bytes"
             );
