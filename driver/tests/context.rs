@@ -1,5 +1,8 @@
 //! Initialisation, devices, contexts and their threads.
 
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 mod common;
 use common::*;
 
@@ -50,6 +53,30 @@ fn a_destroyed_context_takes_everything_with_it() {
     fails!(400, cuStreamSynchronize(stream));
     fails!(1, cuMemFree_v2(memory));
     fails!(201, cuCtxPushCurrent_v2(context));
+}
+
+/// Pointers are good in all contexts, so a free waits for the work of all of them.
+#[test]
+fn a_free_waits_for_streams_of_other_contexts() {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    unsafe extern "C" fn late(_: *mut c_void) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        IS_DONE.store(true, Ordering::Relaxed);
+    }
+    if gpu() == Backend::Cuda {
+        // What a free of another context's memory waits for is not documented.
+        return;
+    }
+    let first: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let stream: CUstream = get!(cuStreamCreate(1));
+    let memory: CUdeviceptr = get!(cuMemAlloc_v2(4096));
+    ok!(cuLaunchHostFunc(stream, Some(late), null_mut()));
+    ok!(cuMemsetD8Async(memory, 1, 4096, stream));
+    let second: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    ok!(cuMemFree_v2(memory));
+    assert!(IS_DONE.load(Ordering::Relaxed));
+    ok!(cuCtxDestroy_v2(second));
+    ok!(cuCtxDestroy_v2(first));
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl Context {
         memory::allocate(self.id(), self.device, bytes, kind, by)
     }
 
-    /// Frees the allocation at `base` if its kind is `wanted`, after all work of the context: a plain free waits for the device.
+    /// Frees the allocation at `base` if its kind is `wanted`. A plain free waits for the device, which is all work of its contexts.
     pub(crate) fn free(
         &self,
         base: usize,
@@ -244,7 +244,9 @@ impl Context {
             return Err(code::INVALID_VALUE);
         }
         if !matches!(detail.kind, AllocationKind::Pool(_)) {
-            self.queues.wait_all();
+            // A pointer is good in each of them.
+            let all = CONTEXTS.filter(|context| context.device == self.device);
+            all.iter().for_each(|context| context.queues.wait_all());
         }
         memory::release(base, by).ok_or(code::INVALID_VALUE)
     }
