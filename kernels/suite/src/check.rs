@@ -134,6 +134,16 @@ pub fn equal<T: Copy + PartialEq + fmt::Display>(
     }
 }
 
+/// The scalar product of two vectors.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The Euclidean norm of a vector, in that of another one.
+pub fn relative_norm(part: &[f64], whole: &[f64]) -> f64 {
+    (dot(part, part) / dot(whole, whole)).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

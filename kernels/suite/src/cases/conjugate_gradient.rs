@@ -1,7 +1,7 @@
 //! A sparse linear system, solved in one launch.
 
 use crate::case::{Case, Problem, Roof, Work};
-use crate::check::Verified;
+use crate::check::{Verified, dot, relative_norm};
 use crate::launch_pair;
 use crate::random::Fill;
 use crate::session::{Implementation, Pair, Session};
@@ -95,7 +95,6 @@ impl Matrix {
     /// Compares with the same iterations in `f64`. The method mends its own errors: a wrong sum costs iterations, but the residual still
     /// falls below the goal, so that alone would not be noticed.
     fn compare(&self, b: &[f32], x: &[f32], iterations: u32) -> Result<(), String> {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut residual: Vec<f64> = b.iter().map(|&b| f64::from(b)).collect();
         let mut direction = residual.clone();
         let mut solution = vec![0.0; b.len()];
@@ -128,7 +127,7 @@ impl Matrix {
         let error: Vec<f64> = (0..b.len())
             .map(|i| f64::from(x[i]) - solution[i])
             .collect();
-        let relative = (dot(&error, &error) / dot(&solution, &solution)).sqrt();
+        let relative = relative_norm(&error, &solution);
         // Some roundoffs of 6e-8 an iteration, in each of three vectors.
         if relative > 1e-5 {
             return Err(format!(

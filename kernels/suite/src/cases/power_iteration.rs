@@ -1,7 +1,7 @@
 //! The largest eigenvalue of a symmetric matrix, by a graph that loops on the device.
 
 use crate::case::{Case, Problem, Roof, Work};
-use crate::check::Verified;
+use crate::check::{Verified, dot, relative_norm};
 use crate::random::Fill;
 use crate::session::{Implementation, Pair, Session};
 use anyhow::Result;
@@ -194,7 +194,6 @@ impl Problem for Power {
                 })
                 .collect()
         };
-        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         // The same iteration in f64 from where the device stopped, until nothing changes: the true eigenvalue.
         let (mut x, mut want) = (vector.clone(), 0.0);
         for _ in 0..60 {
@@ -237,7 +236,7 @@ impl Problem for Power {
             x = y.iter().map(|y| y / same).collect();
         }
         let difference: Vec<f64> = vector.iter().zip(&x).map(|(a, b)| a - b).collect();
-        let difference = (dot(&difference, &difference) / dot(&x, &x)).sqrt();
+        let difference = relative_norm(&difference, &x);
         // Each step's quotient, by which the vector is scaled, is off by the roundoffs of its sums.
         let close = 1e-5 + 2.0 * iterations * n as f64 / 128.0 * 6e-8;
         if difference.is_nan() || difference > close || (value - same).abs() > bound {
@@ -249,7 +248,7 @@ impl Problem for Power {
         // The eigenvector's error is about the root of the eigenvalue's: a step of 1e-6 leaves 1e-3.
         let y = product(&vector);
         let residual: Vec<f64> = y.iter().zip(&vector).map(|(y, x)| y - want * x).collect();
-        let relative = (dot(&residual, &residual) / dot(&y, &y)).sqrt();
+        let relative = relative_norm(&residual, &y);
         if relative.is_nan() || relative > 5e-3 {
             return Ok(Err(format!(
                 "the vector is no eigenvector: the residual is {relative:.1e} of it"
