@@ -98,6 +98,11 @@ impl Report {
         Line::Found(file, why).say();
     }
 
+    /// Removes a case that was written: it was only tried, and is of no use any more.
+    pub fn dismiss(&self, file: &Path) -> Result<()> {
+        std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))
+    }
+
     /// Says how many of something were tried.
     pub fn count(&self, unit: &str, count: u64) {
         Line::Count(unit, count).say();

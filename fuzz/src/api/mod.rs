@@ -208,8 +208,7 @@ fn round(seed: u64, report: &mut Report) -> Result<()> {
         all.push(text);
         match harm {
             Some(why) => report.found(&file, &why),
-            // What was only tried is of no use any more.
-            None => std::fs::remove_file(&file).context("a case was written")?,
+            None => report.dismiss(&file)?,
         }
         if number + 1 == WARM {
             warm = resident_memory();

@@ -61,8 +61,7 @@ fn round(seed: u64, report: &mut Report) -> Result<()> {
         report.trying(&file);
         match program::perform(&steps) {
             Err(error) => report.found(&file, &format!("{error:#}")),
-            // What was only tried is of no use any more.
-            Ok(()) => std::fs::remove_file(&file).context("a case was written")?,
+            Ok(()) => report.dismiss(&file)?,
         }
     }
     report.count("programs", PROGRAMS as u64);

@@ -123,11 +123,10 @@ fn all() -> Vec<Mutant> {
                 number: 0,
             };
             let alike = |other: &&Mutant| {
-                other.kernel == kernel
-                    && other.operator.name == operator.name
-                    && other.instruction() == mutant.instruction()
+                other.operator.name == operator.name && other.instruction() == mutant.instruction()
             };
-            mutant.number = mutants.iter().filter(alike).count();
+            let of_kernel = mutants.iter().rev().take_while(|m| m.kernel == kernel);
+            mutant.number = of_kernel.filter(alike).count();
             mutants.push(mutant);
         }
     }
@@ -235,7 +234,7 @@ fn try_mutant(mutant: &Mutant, seed: u64, report: &mut Report) -> Result<()> {
             );
         }
     }
-    std::fs::remove_file(&file).context("a case was written")
+    report.dismiss(&file)
 }
 
 fn replay(files: &[PathBuf], report: &mut Report) -> Result<()> {
