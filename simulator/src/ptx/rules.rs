@@ -24,6 +24,10 @@ const VECTOR_BITS: u32 = 128;
 /// The largest alignment of a parameter.
 const PARAMETER_ALIGN: u32 = 128;
 
+fn refuse(at: Position, message: impl Into<String>) -> Result<()> {
+    Err(Error::new(at, message))
+}
+
 /// Refuses a declaration that may not be so, or not where it stands.
 pub fn check(variable: &Variable<'_>, unified: bool, place: Place) -> Result<()> {
     let Variable {
@@ -33,36 +37,43 @@ pub fn check(variable: &Variable<'_>, unified: bool, place: Place) -> Result<()>
         ty,
         ..
     } = *variable;
-    let refuse = |message: String| Err(Error::new(at, message));
     if ty.size * 8 * variable.vector > VECTOR_BITS {
-        return refuse("Vector type too large, exceeds 128 bit limit".to_owned());
+        return refuse(at, "Vector type too large, exceeds 128 bit limit");
     }
     let is_unsized = matches!(variable.dimensions.first(), Some(None | Some(0)));
     match place {
         Place::EntryParameter if space != Space::Parameter => {
-            return refuse(format!(
-                "Entry parameter '{name}' must have .param state space"
-            ));
+            return refuse(
+                at,
+                format!("Entry parameter '{name}' must have .param state space"),
+            );
         }
         Place::EntryParameter if is_unsized => {
-            return refuse("Parameter to entry function cannot be an incomplete array.".to_owned());
+            return refuse(
+                at,
+                "Parameter to entry function cannot be an incomplete array.",
+            );
         }
         Place::Parameter | Place::Result
             if !matches!(space, Space::Parameter | Space::Register) =>
         {
-            return refuse(format!(
-                "Function parameter '{name}' has illegal state space"
-            ));
+            return refuse(
+                at,
+                format!("Function parameter '{name}' has illegal state space"),
+            );
         }
         Place::Result if is_unsized => {
-            return refuse("Output parameter cannot be an incomplete array.".to_owned());
+            return refuse(at, "Output parameter cannot be an incomplete array.");
         }
         // Those of a function that is declared alone may be anything.
         Place::Parameter | Place::Result => return Ok(()),
         _ => {}
     }
     if unified && space != Space::Global {
-        return refuse(format!("Illegal attribute '.unified' for symbol '{name}'"));
+        return refuse(
+            at,
+            format!("Illegal attribute '.unified' for symbol '{name}'"),
+        );
     }
     check_storage(variable)?;
     if place == Place::Body && space == Space::Parameter {
@@ -83,31 +94,37 @@ fn check_storage(variable: &Variable<'_>) -> Result<()> {
         ty,
         ..
     } = *variable;
-    let refuse = |message: String| Err(Error::new(at, message));
     let is_scalar = variable.vector == 1 && variable.dimensions.is_empty();
     if ty.size == 0 && variable.vector > 1 || ty.size == 0 && space == Space::Register && !is_scalar
     {
         return refuse(
-            "Predicate type can only be used to define scalar register variables".to_owned(),
+            at,
+            "Predicate type can only be used to define scalar register variables",
         );
     }
     if ty.size == 0 && space != Space::Register {
-        return refuse(format!(
-            "Predicate variable '{name}' must be in register state space"
-        ));
+        return refuse(
+            at,
+            format!("Predicate variable '{name}' must be in register state space"),
+        );
     }
     if space == Space::Register && !variable.dimensions.is_empty() {
-        return refuse(format!(
-            "Variable '{name}' cannot be allocated into a register"
-        ));
+        return refuse(
+            at,
+            format!("Variable '{name}' cannot be allocated into a register"),
+        );
     }
     if space == Space::Parameter && (variable.vector > 1 || ty.name == "f16x2") {
-        return refuse(format!(
-            "Variable '{name}' cannot be allocated in .param state space"
-        ));
+        return refuse(
+            at,
+            format!("Variable '{name}' cannot be allocated in .param state space"),
+        );
     }
     if variable.managed && space != Space::Global {
-        return refuse(format!("Illegal attribute '.managed' for symbol '{name}'"));
+        return refuse(
+            at,
+            format!("Illegal attribute '.managed' for symbol '{name}'"),
+        );
     }
     Ok(())
 }
@@ -129,24 +146,26 @@ fn check_variable(variable: &Variable<'_>, is_unsized: bool, place: Place) -> Re
     let Variable {
         name, at, space, ..
     } = *variable;
-    let refuse = |message: String| Err(Error::new(at, message));
     if variable.initializer.is_some() {
         if variable.linkage == Linkage::Extern {
-            return refuse(format!(
-                "No initial value is allowed for external symbol '{name}'"
-            ));
+            return refuse(
+                at,
+                format!("No initial value is allowed for external symbol '{name}'"),
+            );
         }
         if !matches!(space, Space::Global | Space::Const) {
-            return refuse(format!(
-                "No initial value is allowed for '{name}' in this state space"
-            ));
+            return refuse(
+                at,
+                format!("No initial value is allowed for '{name}' in this state space"),
+            );
         }
     }
     if place == Place::Module {
         match space {
             Space::Parameter => {
                 return refuse(
-                    "Parameter variables may not be declared at module scope".to_owned(),
+                    at,
+                    "Parameter variables may not be declared at module scope",
                 );
             }
             Space::Register | Space::Local => {
@@ -155,20 +174,24 @@ fn check_variable(variable: &Variable<'_>, is_unsized: bool, place: Place) -> Re
                 } else {
                     "reg"
                 };
-                return refuse(format!(
-                    "Module-scoped variables in .{space} state space are not allowed with ABI"
-                ));
+                return refuse(
+                    at,
+                    format!(
+                        "Module-scoped variables in .{space} state space are not allowed with ABI"
+                    ),
+                );
             }
             _ => {}
         }
     }
     if variable.linkage == Linkage::Common && space != Space::Global {
-        return refuse(".common variables must be declared in .global space".to_owned());
+        return refuse(at, ".common variables must be declared in .global space");
     }
     if is_unsized && variable.linkage != Linkage::Extern && variable.initializer.is_none() {
-        return refuse(format!(
-            "Non-external variable '{name}' has incomplete type"
-        ));
+        return refuse(
+            at,
+            format!("Non-external variable '{name}' has incomplete type"),
+        );
     }
     if variable
         .dimensions
@@ -176,7 +199,7 @@ fn check_variable(variable: &Variable<'_>, is_unsized: bool, place: Place) -> Re
         .skip(1)
         .any(|&size| size == Some(0))
     {
-        return refuse("Array of incomplete type".to_owned());
+        return refuse(at, "Array of incomplete type");
     }
     initializers::check(variable)
 }
@@ -267,19 +290,21 @@ pub struct Directives {
 impl Directives {
     /// Refuses directives that exclude each other, or lack another.
     pub fn check(self, at: Position) -> Result<()> {
-        let refuse = |message: &str| Err(Error::new(at, message));
         if self.max_threads && self.exact_threads {
             return refuse(
+                at,
                 "Conflicting directives: .maxntid and .reqntid cannot both be specified",
             );
         }
         if self.cluster && self.cluster_rank {
             return refuse(
+                at,
                 "Conflicting directives: .reqnctapercluster and .maxclusterrank cannot both be specified",
             );
         }
         if self.blocks_are_clusters && !(self.exact_threads && self.cluster) {
             return refuse(
+                at,
                 ".reqntid and .reqnctapercluster directive(s) required for directive '.blocksareclusters'",
             );
         }
