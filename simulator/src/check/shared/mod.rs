@@ -163,7 +163,8 @@ impl SharedMemory {
     /// operations happen, for an access that does not synchronise by itself.
     pub fn synchronise(&mut self, access: &Access<'_>) {
         if let Some(races) = &mut self.races {
-            if access.object == ObjectUse::Mbarrier && !access.synchronises {
+            // Only a wait for an mbarrier acquires.
+            if access.object == ObjectUse::Mbarrier && access.order.acquires() {
                 races.in_flight.end_counted_at(access);
             }
             let locations = |lane: u32| Location::Shared(access.offsets[lane as usize]);

@@ -139,7 +139,7 @@ fn as_told(
         scope: declared.scope(),
         proxy: declared.proxy(),
         object: declared.object(),
-        synchronises: !declared.is_tested(),
+        synchronises: !declared.is_synchronised_by_operation(),
         is_followed: declared.is_followed(),
         site: issuer.site,
     }
@@ -164,8 +164,8 @@ pub(super) fn complete_copies(
     }
 }
 
-/// The lanes of `mask`, which have accessed the objects of `size` bytes at `warp.pointers`, have found there what they synchronise
-/// with. Call it for an access whose declaration says that it is [tested](Declared::tested).
+/// The lanes of `mask` synchronise at the objects of `size` bytes at `warp.pointers`, which they access. Call it for an access that is
+/// [synchronised by its operation](Declared::synchronised_by_operation).
 #[inline]
 pub(crate) fn synchronise(
     warp: &Warp,

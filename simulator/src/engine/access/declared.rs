@@ -18,9 +18,9 @@ use crate::engine::exec::warp::EXTENTS;
 /// | 9 to 10 | the scope |
 /// | 11 to 13 | the proxy |
 /// | 14 to 16 | when it is done |
-/// | 17 to 20 | which remembered extent of global memory the instruction uses |
+/// | 17 to 20 | which remembered extents of global and shared memory the instruction uses |
 /// | 21 to 22 | what it takes the bytes for |
-/// | 23 | whether it synchronises depends on what it finds |
+/// | 23 | its operation says when, and for which lanes, it synchronises |
 /// | 24 | uninitialised values that it moves are followed |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Declared(u32);
@@ -35,7 +35,7 @@ const PROXY_SHIFT: u32 = 11;
 const COMPLETION_SHIFT: u32 = 14;
 const EXTENT_SHIFT: u32 = 17;
 const OBJECT_SHIFT: u32 = 21;
-const TESTED: u32 = 1 << 23;
+const BY_OPERATION: u32 = 1 << 23;
 const FOLLOWED: u32 = 1 << 24;
 
 const SPACES: [Space; 8] = [
@@ -103,7 +103,8 @@ fn index<T: PartialEq>(table: &[T], value: T) -> u32 {
 }
 
 impl Declared {
-    /// The word for an effect. `wide`: the base register has 64 bits; `extent`: any number that tells instructions apart.
+    /// The word for an effect. `wide`: the base register has 64 bits; `extent`: instructions that give the same number share a
+    /// remembered extent.
     pub fn new(effect: Effect, wide: bool, extent: usize) -> Declared {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         Declared(
@@ -195,14 +196,15 @@ impl Declared {
         self.0 >> COMPLETION_SHIFT & 7 == 0
     }
 
-    /// The same access, of which the operation says for which lanes it synchronises, once it knows the result.
-    pub fn tested(self) -> Declared {
-        Declared(self.0 | TESTED)
+    /// The same access, of which the operation says when, and for which lanes, it synchronises: once it knows what it has found, or once
+    /// what it releases is done.
+    pub fn synchronised_by_operation(self) -> Declared {
+        Declared(self.0 | BY_OPERATION)
     }
 
     /// Whether the operation says that.
-    pub fn is_tested(self) -> bool {
-        self.0 & TESTED != 0
+    pub fn is_synchronised_by_operation(self) -> bool {
+        self.0 & BY_OPERATION != 0
     }
 
     /// The same access, by an operation whose dataflow is [`Memory`](crate::engine::dataflow::Dataflow::Memory).

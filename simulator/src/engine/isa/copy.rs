@@ -8,6 +8,7 @@ use super::bulk;
 use super::family::Family;
 use super::groups::{Commit, LaneQueue, groups_to_keep};
 use super::mbarrier::{self, ArrivalCount};
+use crate::engine::access::check;
 use crate::engine::access::completion::{complete_at, wait_for_copies};
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access;
@@ -168,13 +169,11 @@ impl Op for Arrive {
             0 => ArrivalCount::Added,
             _ => ArrivalCount::Expected,
         };
-        // The copies are done with the instruction, so this is the time of the arrival.
-        let mut barrier = o.barrier;
-        barrier.access = Declared::of(barrier).completed().word();
+        let declared = Declared::of(o.barrier);
         access::<L>(
             warp,
             cluster,
-            barrier,
+            o.barrier,
             8,
             Stored::Unknown,
             |warp, cluster, bytes| {
@@ -182,6 +181,9 @@ impl Op for Arrive {
                 if complete_at(warp, cluster, &pointers) == Flow::Fault {
                     return Flow::Fault;
                 }
+                // What the arrival releases is the copies' bytes, so it comes behind them.
+                warp.pointers = pointers;
+                check::synchronise(warp, cluster, declared, warp.mask, 8);
                 for lane in lanes_of(warp.mask) {
                     // SAFETY: the access path found these 8 bytes for the lanes of the mask.
                     let flow =
@@ -224,7 +226,10 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         let counted = u32::from(form.has("noinc"));
         let effect = form.effect(0);
         return Some(Lowering::new(move |cx, inst| {
-            let barrier = address(cx, &inst.operands[0], effect)?;
+            let mut barrier = address(cx, &inst.operands[0], effect)?;
+            // The copies are done with the instruction, so this is the time of the arrival.
+            let declared = Declared::of(barrier).completed();
+            barrier.access = declared.synchronised_by_operation().word();
             cx.emit(scalar::<Arrive>(), ArriveOperands { barrier, counted });
             Ok(())
         }));

@@ -381,7 +381,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         };
         let mut barrier = address(cx, &rest[0], effect)?;
         if matches!(operation, "test_wait" | "try_wait") {
-            barrier.access = Declared::of(barrier).tested().word();
+            barrier.access = Declared::of(barrier).synchronised_by_operation().word();
         }
         cx.emit_access(code, &fields, barrier, argument.as_slice());
         Ok(())
