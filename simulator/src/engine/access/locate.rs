@@ -72,7 +72,7 @@ pub(crate) fn locate(
     }
     match space {
         Space::Global => global(warp, cluster, declared, refused),
-        Space::Shared => shared(warp, cluster, declared, refused),
+        Space::Shared => shared(warp, cluster, refused),
         Space::Local => local(warp, refused),
         _ => parameter(warp, cluster, refused),
     }
@@ -112,12 +112,7 @@ fn parameter(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option
     )
 }
 
-fn shared(
-    warp: &mut Warp,
-    cluster: &Cluster<'_>,
-    declared: Declared,
-    refused: Refused,
-) -> Option<*mut u8> {
+fn shared(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option<*mut u8> {
     let offset = refused.offset & ((1 << RANK_SHIFT) - 1);
     let rank = refused.offset >> RANK_SHIFT;
     let blocks = u64::from(cluster.grid.cluster_blocks);
@@ -132,15 +127,11 @@ fn shared(
         refused.outside(warp, note);
         return None;
     }
-    let Some(variable) = cluster
-        .grid
-        .shared_map
-        .holding(offset, u64::from(refused.size))
-    else {
+    let size = u64::from(refused.size);
+    if cluster.grid.shared_map.holding(offset, size).is_none() {
         refused.between_variables(warp, cluster, offset);
         return None;
-    };
-    warp.shared_extents[declared.extent()] = [variable.start, variable.end];
+    }
     let base = match rank {
         0 => warp.shared,
         _ => {

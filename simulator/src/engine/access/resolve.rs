@@ -13,7 +13,7 @@ use crate::engine::exec::level::Level;
 use crate::engine::exec::level::VectorLevel;
 use crate::engine::exec::operand::{Address, LANES, lanes_of};
 use crate::engine::exec::warp::Warp;
-use crate::engine::exec::windows::{SHARED, WINDOWS};
+use crate::engine::exec::windows::SHARED;
 
 /// Where the lanes' bytes are.
 #[derive(Clone, Copy)]
@@ -116,19 +116,19 @@ pub(super) fn resolve<const SPACE: u8>(
             }
         }
         let mask = warp.mask;
-        let (mut lowest, mut highest, mut low_bits) = (u64::MAX, 0, 0);
+        // An address below the extent wraps round to one far behind its end.
+        let (mut last, mut low_bits) = (0, 0);
         for lane in 0..LANES {
             let on = mask >> lane & 1 != 0;
             let address = addresses[lane];
-            lowest = lowest.min(if on { address } else { u64::MAX });
-            highest = highest.max(if on { address } else { 0 });
+            last = last.max(if on {
+                address.wrapping_sub(cached.base)
+            } else {
+                0
+            });
             low_bits |= if on { address } else { 0 };
         }
-        let (first, last) = (
-            lowest.wrapping_sub(cached.base),
-            highest.wrapping_sub(cached.base),
-        );
-        if low_bits & (bytes - 1) == 0 && first < len && last < len && len - last >= bytes {
+        if low_bits & (bytes - 1) == 0 && last < len.saturating_sub(bytes - 1) {
             for lane in 0..LANES {
                 warp.pointers[lane] = host_pointer(addresses[lane]);
             }
@@ -139,19 +139,15 @@ pub(super) fn resolve<const SPACE: u8>(
         let mask = warp.mask;
         let base = if SPACE == GENERIC { SHARED } else { 0 };
         let [start, end] = warp.shared_extents[declared.extent()].map(u64::from);
-        let (mut lowest, mut highest, mut low_bits) = (u64::MAX, 0, 0);
+        // An address below the start wraps round to one far behind the end.
+        let (mut highest, mut low_bits) = (0, 0);
         for lane in 0..LANES {
             let on = mask >> lane & 1 != 0;
             let offset = addresses[lane].wrapping_sub(base);
-            lowest = lowest.min(if on { offset } else { u64::MAX });
-            highest = highest.max(if on { offset } else { 0 });
+            highest = highest.max(if on { offset.wrapping_sub(start) } else { 0 });
             low_bits |= if on { offset } else { 0 };
         }
-        if low_bits & (bytes - 1) == 0
-            && lowest >= start
-            && highest < WINDOWS
-            && highest + bytes <= end
-        {
+        if low_bits & (bytes - 1) == 0 && highest < (end - start).saturating_sub(bytes - 1) {
             let shared = warp.shared;
             for lane in 0..LANES {
                 let offset = addresses[lane].wrapping_sub(base) as usize;
@@ -159,8 +155,44 @@ pub(super) fn resolve<const SPACE: u8>(
             }
             return Found::Lanes;
         }
+        if in_another_variable(warp, cluster, declared, base, size, &addresses) {
+            return Found::Lanes;
+        }
     }
     lane_by_lane(warp, cluster, declared, Extent::value(size), &addresses)
+}
+
+/// Resolves an access of which all lanes lie in one variable of the block's own shared memory, and remembers the variable. `base`:
+/// what is subtracted from the addresses.
+#[inline(never)]
+fn in_another_variable(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    declared: Declared,
+    base: u64,
+    size: u32,
+    addresses: &[u64; LANES],
+) -> bool {
+    let bytes = u64::from(size);
+    let (mut lowest, mut highest, mut low_bits) = (u64::MAX, 0, 0);
+    for lane in lanes_of(warp.mask) {
+        let offset = addresses[lane].wrapping_sub(base);
+        lowest = lowest.min(offset);
+        highest = highest.max(offset);
+        low_bits |= offset;
+    }
+    if low_bits & (bytes - 1) != 0 || highest >= u64::from(warp.shared_size) {
+        return false;
+    }
+    let Some(variable) = (cluster.grid.shared_map).holding(lowest, highest - lowest + bytes) else {
+        return false;
+    };
+    warp.shared_extents[declared.extent()] = [variable.start, variable.end];
+    for lane in lanes_of(warp.mask) {
+        let offset = addresses[lane].wrapping_sub(base) as usize;
+        warp.pointers[lane] = warp.shared.wrapping_add(offset);
+    }
+    true
 }
 
 #[cold]

@@ -28,6 +28,8 @@ pub(crate) struct GroupQueue<T> {
     pending: Vec<Pending<T>>,
     /// Groups that each lane has committed.
     committed: [u32; LANES],
+    /// Whether anything was issued or committed since all was forgotten: most kernels never do, and a warp starts often.
+    is_used: bool,
 }
 
 impl<T> Default for GroupQueue<T> {
@@ -35,6 +37,7 @@ impl<T> Default for GroupQueue<T> {
         GroupQueue {
             pending: Vec::new(),
             committed: [0; LANES],
+            is_used: false,
         }
     }
 }
@@ -42,8 +45,11 @@ impl<T> Default for GroupQueue<T> {
 impl<T> GroupQueue<T> {
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.pending.clear();
-        self.committed = [0; LANES];
+        if self.is_used {
+            self.pending.clear();
+            self.committed = [0; LANES];
+            self.is_used = false;
+        }
     }
 
     /// Whether there is none that is not done.
@@ -67,6 +73,7 @@ impl<T> GroupQueue<T> {
 
     /// Adds an operation to its lane's open group.
     pub fn issue(&mut self, lane: usize, operation: T) {
+        self.is_used = true;
         self.pending.push(Pending {
             lane: lane as u8,
             group: self.committed[lane],
@@ -76,6 +83,7 @@ impl<T> GroupQueue<T> {
 
     /// Closes the open group of a lane.
     pub fn commit(&mut self, lane: usize) {
+        self.is_used = true;
         self.committed[lane] += 1;
     }
 
@@ -133,6 +141,17 @@ mod tests {
         assert_eq!(queue.take(1 << 5, Completed::AllButGroups(0)), []);
         assert_eq!(queue.take(1, Completed::AllButGroups(0)), [(0, ('a', 2))]);
         assert_eq!(queue.take(1 << 5, Completed::All).len(), 3);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn after_all_is_forgotten_groups_are_counted_anew() {
+        let mut queue = GroupQueue::default();
+        queue.commit(3);
+        queue.clear();
+        queue.issue(3, 'a');
+        assert_eq!(queue.last_due(1 << 3, Completed::AllButGroups(0)), None);
+        queue.clear();
         assert!(queue.is_empty());
     }
 }

@@ -264,24 +264,7 @@ impl Warp {
         if let Some(poison) = &mut self.poison {
             poison.exit(gone);
         }
-        // Their frames, from the innermost outwards.
-        let (mut next, mut rest) = (Some((self.frame, gone)), Vec::new());
-        while let Some((number, lanes)) = next.take().or_else(|| rest.pop()) {
-            if number == NO_FRAME {
-                continue;
-            }
-            let frame = &mut self.frames[number as usize];
-            for (with, caller) in &frame.callers {
-                if with & lanes != 0 {
-                    let outer = (caller.parent, with & lanes);
-                    rest.extend(next.replace(outer));
-                }
-            }
-            frame.leave(lanes);
-            if frame.lanes == 0 && !frame.is_kernels() {
-                self.free_frames.push(number);
-            }
-        }
+        self.leave_frames(gone);
         let others = self.active & !gone;
         if others != 0 {
             self.add_ready(others, self.pc + 1, self.frame);
@@ -319,6 +302,31 @@ impl Warp {
             cluster_arrived: self.cluster_arrived,
             cluster_phase: self.cluster_phase,
         });
+    }
+
+    /// Takes lanes out of their frames, from the innermost outwards.
+    fn leave_frames(&mut self, gone: u32) {
+        if self.frames[self.frame as usize].is_kernels() {
+            self.frames[self.frame as usize].leave(gone);
+            return;
+        }
+        let (mut next, mut rest) = (Some((self.frame, gone)), Vec::new());
+        while let Some((number, lanes)) = next.take().or_else(|| rest.pop()) {
+            if number == NO_FRAME {
+                continue;
+            }
+            let frame = &mut self.frames[number as usize];
+            for (with, caller) in &frame.callers {
+                if with & lanes != 0 {
+                    let outer = (caller.parent, with & lanes);
+                    rest.extend(next.replace(outer));
+                }
+            }
+            frame.leave(lanes);
+            if frame.lanes == 0 && !frame.is_kernels() {
+                self.free_frames.push(number);
+            }
+        }
     }
 
     /// Charges a memory operation that may be polling for another thread's store.

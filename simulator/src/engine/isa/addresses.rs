@@ -72,7 +72,11 @@ pub(super) fn declared<'a>(
         cx.emit_fields(vector::<integer::Add<u64>>(), &[sum, field, constant]);
         (field, offset) = (sum, 0);
     }
-    // Each memory instruction remembers one of the extents of global memory.
-    let declared = Declared::new(effect, wide, cx.code.len());
+    // Accesses through one register mostly reach one allocation or variable, so they share what is remembered of it.
+    let remembered = match field {
+        Field::Register(register) => register.0 as usize,
+        Field::Constant(_) | Field::Sink => cx.code.len(),
+    };
+    let declared = Declared::new(effect, wide, remembered);
     Ok(cx.address_word(field, offset as u32, declared.word()))
 }
