@@ -73,6 +73,19 @@ pub(crate) struct Built {
 }
 
 impl Built {
+    /// Adds the kernel crate behind the others, whose order becomes that of their paths: cargo names crates that it builds at the same time
+    /// in any order, and what decides a unit's PTX, and so its key in the cache, must not depend on it.
+    fn finish(&mut self, kernel_crate: Option<PathBuf>) {
+        for paths in [
+            &mut self.archives,
+            &mut self.foreign_archives,
+            &mut self.foreign,
+        ] {
+            paths.sort();
+        }
+        self.archives.extend(kernel_crate);
+    }
+
     /// Notes the unit that `file` of a message belongs to, if it is a registry crate's and was compiled now.
     fn note_units(&mut self, message: &serde_json::Value, file: &serde_json::Value) {
         let is_registry = message["package_id"]
@@ -283,7 +296,7 @@ impl<'a> Invocation<'a> {
             .context("cannot wait for", &self.toolchain.cargo)?;
         let stderr = stderr.join().unwrap_or_default();
         if status.success() {
-            built.archives.extend(kernel_crate);
+            built.finish(kernel_crate);
             return Ok(built);
         }
         if diagnostics.is_empty() {
@@ -400,4 +413,30 @@ fn foreign_folder(message: &serde_json::Value) -> Option<PathBuf> {
     let is_path = message["package_id"].as_str()?.starts_with("path+");
     let is_device_library = message["target"]["name"] == "warpsmith_device";
     (!is_path || is_device_library).then(|| folder.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_in_which_cargo_names_crates_is_forgotten() {
+        let built = |names: [&str; 3]| {
+            let paths = names.map(PathBuf::from).to_vec();
+            let mut built = Built {
+                archives: paths.clone(),
+                foreign_archives: paths.clone(),
+                foreign: paths,
+                ..Built::default()
+            };
+            built.finish(Some("a_kernel_crate".into()));
+            (built.archives, built.foreign_archives, built.foreign)
+        };
+        let (archives, ..) = built(["c", "b", "d"]);
+        assert_eq!(
+            archives,
+            ["b", "c", "d", "a_kernel_crate"].map(PathBuf::from)
+        );
+        assert_eq!(built(["c", "b", "d"]), built(["d", "c", "b"]));
+    }
 }
