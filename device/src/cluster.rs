@@ -8,7 +8,8 @@
 //! The safe way is a phase of a shared array: [`SharedFilled::across_cluster`](crate::shared::SharedFilled::across_cluster) lets all
 //! blocks read each other's arrays, and [`SharedFilled::atomic_across_cluster`](crate::shared::SharedFilled::atomic_across_cluster)
 //! update them atomically. Both hold the cluster's barrier before (the neighbour has started, and filled its array) and
-//! after (no block ends or writes while others still read). [`map_shared`] is the raw instruction.
+//! after (no block writes while others still read), and keep each block until all of the cluster have ended. [`map_shared`] is the raw
+//! instruction.
 
 macro_rules! registers {
     ($($(#[$doc:meta])* $name:ident = $register:literal;)*) => {$(
@@ -123,7 +124,33 @@ pub fn is_explicit() -> bool {
 /// ```
 #[inline(always)]
 pub fn sync() {
-    arrive().wait();
+    // SAFETY: a barrier accesses no memory of its own.
+    unsafe { instruction!("barrier.cluster.arrive.release;", options(nostack)) };
+    Arrival(()).wait();
+}
+
+/// Tells the linker that this code arrives at the cluster's barrier without waiting there.
+#[inline(always)]
+fn note_arrival() {
+    on_device! {
+        // SAFETY: the linker takes the call away.
+        unsafe { __warpsmith_arrives_at_cluster() }
+    }
+}
+
+/// Tells the linker that this code uses the shared memory of other blocks: blocks wait for each other in the end.
+#[inline(always)]
+pub(crate) fn note_lent_memory() {
+    on_device! {
+        // SAFETY: the linker takes the call away.
+        unsafe { __warpsmith_lends_cluster_memory() }
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "C" {
+    fn __warpsmith_arrives_at_cluster();
+    fn __warpsmith_lends_cluster_memory();
 }
 
 /// A thread's word that it has come to the cluster's barrier; see [`arrive`].
@@ -145,12 +172,13 @@ pub struct Arrival(());
 /// ```
 #[inline(always)]
 pub fn arrive() -> Arrival {
+    note_arrival();
     // SAFETY: a barrier accesses no memory of its own.
     unsafe { instruction!("barrier.cluster.arrive.release;", options(nostack)) };
     Arrival(())
 }
 
-/// [`arrive`] that publishes nothing: when only the neighbours' presence matters.
+/// [`arrive`] that publishes nothing: when only the neighbours' presence matters. As [`arrive`], not beside a safe phase.
 ///
 /// Becomes `barrier.cluster.arrive.relaxed`. Arch: sm_90.
 ///
@@ -159,6 +187,7 @@ pub fn arrive() -> Arrival {
 /// ```
 #[inline(always)]
 pub fn arrive_relaxed() -> Arrival {
+    note_arrival();
     // SAFETY: a barrier accesses no memory of its own.
     unsafe { instruction!("barrier.cluster.arrive.relaxed;", options(nostack)) };
     Arrival(())
@@ -192,7 +221,7 @@ impl Arrival {
 ///
 /// # Safety
 /// `local` points to shared memory of the calling block, and `rank < blocks()`. To access the result, that block must have
-/// started and must not end meanwhile: a cluster barrier stands before and after.
+/// started and must not end meanwhile: a cluster barrier stands before and after, and no block returns early.
 #[inline(always)]
 pub unsafe fn map_shared<T>(local: *mut T, rank: u32) -> *mut T {
     let mapped: *mut T;

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use warpsmith_host::prelude::*;
 
+pub use warpsmith_testkit::process::run_in_child;
 pub use warpsmith_testkit::{Random, Side, own_process};
 
 /// The device under test with the test kernels loaded.

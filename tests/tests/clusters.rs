@@ -3,7 +3,7 @@
 use warpsmith_host::fault::FaultKind;
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::{clusters, cooperative};
-use warpsmith_tests::{Side, fixture, own_process};
+use warpsmith_tests::{Random, Side, fixture, own_process, run_in_child};
 
 // covers: MODEL-06, MODEL-08, EX1-04
 #[test]
@@ -201,4 +201,97 @@ fn a_panic_in_a_cluster_stops_the_grid() {
     if let Some(fault) = lost.fault() {
         assert_eq!(fault.kind(), FaultKind::Trap);
     }
+}
+
+/// The moments at which the blocks of [`clusters::leaving_blocks`] can end.
+const MOMENTS: u32 = 9;
+
+/// Runs [`clusters::leaving_blocks`] with the blocks' moments, and compares with what its threads come to.
+fn leave(stream: &Stream, moments: &[u32], cluster: Option<u32>) -> Result<()> {
+    let kernel = fixture().module.kernel(clusters::leaving_blocks)?;
+    let blocks = moments.len();
+    let size = cluster.unwrap_or(1) as usize;
+    let neighbour = |block: usize, step: usize| block / size * size + (block + step) % size;
+    let adds = |block: usize, thread: usize| match moments[block] {
+        0 => true,
+        3 => thread % 2 == 1,
+        5 => thread < 32,
+        7 => thread % 32 == 5,
+        _ => false,
+    };
+    let expected: Vec<u32> = (0..64 * blocks)
+        .map(|i| {
+            let (block, thread) = (i / 64, i % 64);
+            let (next, previous) = (neighbour(block, 1), neighbour(block, size - 1));
+            let read = thread as u32 + 100 * (next % size) as u32;
+            let added = u32::from(adds(previous, thread));
+            let is_filled = match moments[next] {
+                1 => false,
+                3 => thread % 2 == 1,
+                _ => true,
+            };
+            let read = if is_filled { read } else { 0 };
+            if adds(block, thread) {
+                read | added << 16
+            } else {
+                0
+            }
+        })
+        .collect();
+    let mut out = stream.zeroed::<u32>(64 * blocks)?;
+    let mut grid = Grid::new(blocks as u32, 64);
+    if let Some(cluster) = cluster {
+        grid = grid.cluster(cluster);
+    }
+    stream.launch(&kernel, grid, (&stream.upload(moments)?, &mut out))?;
+    assert_eq!(
+        stream.download(&out)?,
+        expected,
+        "{moments:?} in clusters of {cluster:?}"
+    );
+    Ok(())
+}
+
+/// Blocks return or exit, as wholes or in part, before, within and between the phases in which neighbours use their memory.
+#[test]
+fn blocks_end_at_any_moment() -> Result<()> {
+    let stream = fixture().stream();
+    for first in 0..MOMENTS {
+        for second in 0..MOMENTS {
+            leave(&stream, &[first, second], Some(2))?;
+        }
+    }
+    let mut random = Random::new(7);
+    for cluster in [1, 2, 4, 8] {
+        for _ in 0..12 {
+            let moments: Vec<u32> = (0..16).map(|_| random.below(MOMENTS)).collect();
+            leave(&stream, &moments, Some(cluster))?;
+        }
+    }
+    leave(&stream, &[0, 1, 2, 3, 4, 5, 6, 7, 8], None)
+}
+
+/// The same in other orders of the simulator's.
+#[test]
+fn blocks_end_at_any_moment_in_any_order() {
+    let test = "blocks_end_at_any_moment";
+    for seed in ["1", "22", "333"] {
+        run_in_child(test, &[("WARPSMITH_SEED", seed)]);
+    }
+}
+
+/// A kernel that only has a function in common with one whose blocks wait for each other.
+#[test]
+fn a_function_that_exits_serves_other_kernels() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(clusters::leaving_threads)?;
+    for cluster in [1, 2] {
+        let mut out = stream.zeroed::<u32>(128)?;
+        let grid = Grid::new(2, 64).cluster(cluster);
+        stream.launch(&kernel, grid, (&mut out,))?;
+        let expected: Vec<u32> = (0..128).map(|thread| 1 - thread % 2).collect();
+        assert_eq!(stream.download(&out)?, expected);
+    }
+    Ok(())
 }

@@ -31,6 +31,7 @@ mod signature;
 mod spaces;
 mod symbols;
 mod template;
+mod thread_exits;
 mod units;
 mod unresolved;
 mod unsupported;
@@ -149,6 +150,7 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     panics::keep_literal_handler(&module);
     replaced::keep_functions(&module);
     module.run_passes("globaldce", None)?;
+    let exits = thread_exits::decide(&module, &job.foreign)?;
     let missing = unresolved::describe(&module, &job.foreign);
     if !missing.is_empty() {
         return Err(BuildError::UnresolvedSymbols(missing));
@@ -167,7 +169,8 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
     forget_guids(&module);
     dump(&module, "before");
     let mut needs: HashMap<String, Vec<String>> = HashMap::new();
-    for (function, needed) in panics::needs(&module).chain(replaced::needs(&module)) {
+    let needed = panics::needs(&module).chain(replaced::needs(&module));
+    for (function, needed) in needed.chain(exits) {
         needs.entry(function).or_default().push(needed);
     }
     Ok(Prepared {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::launch_parameters::is_marker;
 use super::symbols::{DYNAMIC_SHARED_MEMORY, resolved_by_driver};
+use super::thread_exits;
 use super::user_code::{self, UserCode};
 use crate::error::UnresolvedSymbol;
 use crate::llvm::{Module, Value};
@@ -23,6 +24,7 @@ pub(super) fn values<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
             let name = v.name();
             !name.starts_with("llvm.")
                 && !is_marker(&name)
+                && name != thread_exits::EXITS
                 && !resolved_by_driver(&name)
                 && name != DYNAMIC_SHARED_MEMORY
         })

@@ -4,8 +4,8 @@
 //! that was erased must not be used again, which the linker's passes hold by collecting before changing.
 //!
 //! From the base up: `differences` (between LLVM's versions), [`sys`], [`guarded`], `library`, `context`, `scope`, `location`, `value` (with
-//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` (more methods of `value`),
-//! `debug_builder`, `probe`.
+//! `function`, `instruction` and `build`, which add to its methods), `target_machine`, `module`, `parameters` and `ways` (more methods of
+//! `value`), `debug_builder`, `probe`.
 
 mod build;
 mod context;
@@ -23,6 +23,7 @@ mod scope;
 pub mod sys;
 mod target_machine;
 mod value;
+mod ways;
 
 pub use context::Context;
 pub use debug_builder::DebugBuilder;

@@ -160,6 +160,12 @@ impl<'c> Module<'c> {
         }
     }
 
+    /// The type of what gives nothing.
+    pub fn void_type(&self) -> sys::TypeRef {
+        // SAFETY: the context lives as long as the module.
+        unsafe { (self.context.api.LLVMVoidTypeInContext)(self.context.raw) }
+    }
+
     /// The type of `size` bytes.
     pub fn bytes_type(&self, size: u64) -> sys::TypeRef {
         let api = self.context.api;

@@ -153,6 +153,9 @@ api! { every version {
     fn LLVMGetInstructionOpcode(ValueRef) -> c_int;
     fn LLVMInstructionClone(ValueRef) -> ValueRef;
     fn LLVMIsATerminatorInst(ValueRef) -> ValueRef;
+    fn LLVMGetNumSuccessors(ValueRef) -> c_uint;
+    fn LLVMGetSuccessor(ValueRef, c_uint) -> BasicBlockRef;
+    fn LLVMSetSuccessor(ValueRef, c_uint, BasicBlockRef);
     fn LLVMGetInstructionParent(ValueRef) -> BasicBlockRef;
     fn LLVMGetBasicBlockParent(BasicBlockRef) -> ValueRef;
     fn LLVMInstructionEraseFromParent(ValueRef);
@@ -273,6 +276,7 @@ api! { every version {
     fn LLVMPositionBuilderAtEnd(BuilderRef, BasicBlockRef);
     fn LLVMInsertIntoBuilder(BuilderRef, ValueRef);
     fn LLVMBuildRetVoid(BuilderRef) -> ValueRef;
+    fn LLVMBuildBr(BuilderRef, BasicBlockRef) -> ValueRef;
     fn LLVMPositionBuilderBefore(BuilderRef, ValueRef);
     fn LLVMBuildCall2(BuilderRef, TypeRef, ValueRef, *mut ValueRef, c_uint, *const c_char) -> ValueRef;
     fn LLVMBuildLoad2(BuilderRef, TypeRef, ValueRef, *const c_char) -> ValueRef;

@@ -8,6 +8,7 @@ use super::sys;
 /// Instruction opcodes of the C API that the linker looks at.
 pub mod opcode {
     #![allow(missing_docs)]
+    pub const RET: i32 = 1;
     pub const ALLOCA: i32 = 26;
     pub const LOAD: i32 = 27;
     pub const STORE: i32 = 28;

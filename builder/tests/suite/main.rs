@@ -14,5 +14,6 @@ mod memory;
 mod order;
 mod projects;
 mod support;
+mod thread_exits;
 mod units;
 mod versions;

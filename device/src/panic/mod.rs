@@ -136,7 +136,7 @@ fn end() -> ! {
     if stops_the_grid() {
         crate::thread::trap()
     } else {
-        crate::thread::exit()
+        crate::thread::exit_uncounted()
     }
 }
 
@@ -148,8 +148,8 @@ fn stops_the_grid() -> bool {
 }
 
 /// Whether other blocks can reach the shared memory of the thread's block: it is gone once the block's last thread has ended, and
-/// `barrier.cluster` waits for threads that have not exited only (PTX ISA), so that neighbours would go on and access it. A thread cannot
-/// stay until they have ended: the barriers of its own block would wait for it.
+/// `barrier.cluster` waits for threads that have not exited only (PTX ISA), so that neighbours would go on and access it. A thread that
+/// panics has left its work anywhere, between the halves of the cluster's barrier, too, so it cannot count as one that returned.
 #[cfg(all(target_arch = "nvptx64", not(warpsmith_panic = "trap")))]
 #[inline(always)]
 fn has_neighbours() -> bool {

@@ -97,9 +97,17 @@ mod clusters {
         /// Waits for the whole cluster, lets `read` read the arrays of all its blocks, and waits again before the array
         /// can be refilled. Two [`cluster::sync`]. Arch: sm_90.
         ///
-        /// All threads of the cluster must come here, all blocks with the same object. None of them may have ended, by a return or by
-        /// [`thread::exit`](crate::thread::exit), here or before: the cluster's barriers do not wait for it, and the shared memory of a block
-        /// whose threads have ended is gone. The simulator reports an access to it; a GPU does not.
+        /// All threads of the cluster that have not ended must come here, all blocks with the same object. A thread may
+        /// end, by a return or by [`thread::exit`](crate::thread::exit), before, in between or behind; so may a whole
+        /// block. Its memory stays for the neighbours: in a kernel that uses such a phase, the last thread of a block
+        /// waits, invisibly, until all blocks of its cluster have ended. What the block had not written there is any
+        /// bits, and so is what a thread wrote that ended alone before the barrier. (`exit` in assembly is not seen:
+        /// whoever writes it vouches for the block.)
+        ///
+        /// A kernel that uses such a phase must not use [`cluster::arrive`] as well, and is refused when it is built: a
+        /// thread might end between arrival and wait. It counts its threads in 8 bytes of shared memory, which costs
+        /// each thread about 12 instructions at the beginning and at the end, and a barrier of the block; the barrier
+        /// and the counting are left out where each block is a cluster by itself.
         ///
         /// ```
         /// use warpsmith_device::prelude::*;
@@ -123,6 +131,7 @@ mod clusters {
             read: impl FnOnce(&ClusterView<T, N>) -> R,
         ) -> (SharedArray<'a, T, N>, R) {
             let (pointer, length) = self.into_parts();
+            cluster::note_lent_memory();
             cluster::sync();
             let result = read(&ClusterView { pointer, length });
             cluster::sync();
@@ -138,8 +147,9 @@ mod clusters {
         #[inline(always)]
         #[track_caller]
         pub fn of(&self, rank: u32) -> &[T] {
-            // SAFETY: so many elements are initialised in every block, and no thread writes or ends until the cluster's
-            // barrier after this phase, which comes after the borrow.
+            // SAFETY: so many elements are initialised in every block, or hold the bits that an ended one left; no thread writes until the
+            // cluster's barrier after this phase, which comes after the borrow, and no block's memory goes before all blocks have ended: the
+            // linker sees to that (`note_lent_memory`).
             unsafe { core::slice::from_raw_parts(of(self.pointer, rank), self.length) }
         }
     }
@@ -148,9 +158,17 @@ mod clusters {
         /// Waits for the whole cluster, lets `update` use the arrays of all its blocks through atomic operations, and waits
         /// again before the result can be read. Two [`cluster::sync`]. Arch: sm_90.
         ///
-        /// All threads of the cluster must come here, all blocks with the same object. None of them may have ended, by a return or by
-        /// [`thread::exit`](crate::thread::exit), here or before: the cluster's barriers do not wait for it, and the shared memory of a block
-        /// whose threads have ended is gone. The simulator reports an access to it; a GPU does not.
+        /// All threads of the cluster that have not ended must come here, all blocks with the same object. A thread may
+        /// end, by a return or by [`thread::exit`](crate::thread::exit), before, in between or behind; so may a whole
+        /// block. Its memory stays for the neighbours: in a kernel that uses such a phase, the last thread of a block
+        /// waits, invisibly, until all blocks of its cluster have ended. What the block had not written there is any
+        /// bits, and so is what a thread wrote that ended alone before the barrier. (`exit` in assembly is not seen:
+        /// whoever writes it vouches for the block.)
+        ///
+        /// A kernel that uses such a phase must not use [`cluster::arrive`] as well, and is refused when it is built: a
+        /// thread might end between arrival and wait. It counts its threads in 8 bytes of shared memory, which costs
+        /// each thread about 12 instructions at the beginning and at the end, and a barrier of the block; the barrier
+        /// and the counting are left out where each block is a cluster by itself.
         ///
         /// ```
         /// use warpsmith_device::prelude::*;
@@ -173,6 +191,7 @@ mod clusters {
             update: impl FnOnce(&ClusterAtomics<T, N>) -> R,
         ) -> (SharedView<'a, T, N>, R) {
             let (pointer, length) = self.into_parts();
+            cluster::note_lent_memory();
             cluster::sync();
             let result = update(&ClusterAtomics { pointer, length });
             cluster::sync();
@@ -188,8 +207,9 @@ mod clusters {
         #[inline(always)]
         #[track_caller]
         pub fn of(&self, rank: u32) -> &[Atomic<T, scope::Cluster>] {
-            // SAFETY: so many elements are initialised in every block; until the cluster's barrier after this phase
-            // no thread ends, and all use them atomically only.
+            // SAFETY: so many elements are initialised in every block, or hold the bits that an ended one left; until the cluster's barrier
+            // after this phase all use them atomically only, and no block's memory goes before all blocks have ended: the linker sees to that
+            // (`note_lent_memory`).
             unsafe { core::slice::from_raw_parts(of(self.pointer, rank).cast(), self.length) }
         }
     }

@@ -87,3 +87,67 @@ pub fn cluster_panic(panics: u32, mut out: PerThread<[u32]>) {
         *out = next;
     }
 }
+
+/// Ends the thread, if it is asked to; not inlined, and so the same for all kernels.
+#[inline(never)]
+fn leave_if(leaves: bool) {
+    if leaves {
+        thread::exit();
+    }
+}
+
+/// Each thread reads from the next block of its cluster, and then adds one there, as far as its block's moment lets it come. What it
+/// leaves is what it read, and above it what was added to its own word. A thread that ends before it fills its part (moment 1), or alone
+/// before the barrier behind which others read (3), leaves any bits there: nobody looks at those.
+#[kernel(launch_bounds(64, exact))]
+pub fn leaving_blocks(moments: &[u32], mut out: PerThread<[u32]>) {
+    let own = thread::linear_in_block() as usize;
+    let next = (cluster::rank() + 1) % cluster::blocks();
+    let moment_of = |block: u32| moments.get(block as usize).copied().unwrap_or_default();
+    let moment = moment_of(block::idx().0);
+    let is_filled = match moment_of(block::idx().0 - cluster::rank() + next) {
+        1 => false,
+        3 => own % 2 == 1,
+        _ => true,
+    };
+    let values = shared!([u32; 64]);
+    let counts = shared!([u32; 64]);
+    if moment == 1 {
+        return;
+    }
+    let values = values.write(own as u32 + 100 * cluster::rank());
+    let counts = counts.fill_with(|_| 0);
+    leave_if(moment == 2 || moment == 3 && own % 2 == 0);
+    let (_, read) = values.across_cluster(|arrays| {
+        leave_if(moment == 4);
+        if moment == 5 && own >= 32 {
+            thread::exit();
+        }
+        if is_filled { arrays.of(next)[own] } else { 0 }
+    });
+    if moment == 6 || moment == 7 && own % 32 != 5 {
+        return;
+    }
+    let (counts, ()) = counts.atomic_across_cluster(|arrays| {
+        if moment == 8 {
+            thread::exit();
+        }
+        if is_filled {
+            arrays.of(next)[own].add(1, Relaxed);
+        }
+    });
+    if let Some(out) = out.mine() {
+        *out = read | counts[own] << 16;
+    }
+}
+
+/// Calls a function that [`leaving_blocks`] calls, too, and uses no neighbour's memory: every second thread leaves, the others meet.
+#[kernel(launch_bounds(64, exact))]
+pub fn leaving_threads(mut out: PerThread<[u32]>) {
+    leave_if(thread::linear_in_block() % 2 == 1);
+    block::sync();
+    cluster::arrive().wait();
+    if let Some(out) = out.mine() {
+        *out = 1;
+    }
+}

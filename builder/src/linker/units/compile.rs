@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::linker::call_chains::CallChains;
 use crate::linker::untranslatable::Optimised;
 use crate::linker::{LinkJob, atomics, copies, dump, float, launch_parameters, lines, panics};
-use crate::linker::{replaced, spaces};
+use crate::linker::{replaced, spaces, thread_exits};
 use crate::llvm::{self, Context, Module, TargetMachine, guarded};
 
 /// What all units of a module are compiled with.
@@ -83,6 +83,7 @@ fn compile_here(
         .map_err(|e| format!("internal error: the linker wrote a broken unit `{name}`: {e}"))?;
     let machine = TargetMachine::new(&context, job.arch.name(), &common.features)?;
 
+    thread_exits::begin(&module);
     let literal_handler = panics::keep_literal_handler(&module);
     let replacements = replaced::keep_functions(&module);
     module.run_passes(THREAD_JUMPS, None)?;
@@ -96,6 +97,7 @@ fn compile_here(
     module.run_passes(PIPELINE, Some(&machine))?;
 
     // What must not disturb them.
+    thread_exits::end(&module);
     let take_launch = launch_parameters::pass(&module, common.pointers_take_launch);
     copies::widen(&module);
     atomics::restore(&module);
