@@ -87,11 +87,11 @@ impl SharedMemory {
         }
     }
 
-    /// The finding of an asynchronous operation that reads uninitialised bytes.
+    /// The finding of an asynchronous operation that reads uninitialised bytes, but for a matrix product: what it reads is followed.
     fn uninitialised_source(&self, operation: &AsyncAccess) -> Option<Finding> {
         let (offset, size) = (operation.offset, operation.bytes);
         let validity = self.validity.as_ref()?;
-        if !operation.kind.reads() {
+        if !operation.kind.reads() || operation.completion == AsyncCompletion::Products {
             return None;
         }
         let at = validity.first_uninitialised_of(offset, size)?;
