@@ -1,8 +1,8 @@
-//! Kernels with `wgmma` products, and how their matrices lie in shared memory and in registers: written from the manual's figures,
-//! apart from the simulator's own idea of them.
+//! Kernels with `wgmma` products, and how their matrices lie in shared memory and in registers: written from the
+//! manual's figures, apart from the simulator's own idea of them.
 //!
-//! A product is D = A * B + C of 64 rows, in steps of 32 bytes along k. Of a sparse A half of the elements are stored: a step is 32 bytes of
-//! those, and 64 of B.
+//! A product is D = A * B + C of 64 rows, in steps of 32 bytes along k. Of a sparse A half of the elements are stored:
+//! a step is 32 bytes of those, and 64 of B.
 
 use std::fmt::Write as _;
 
@@ -214,8 +214,8 @@ impl Product {
         strides(self.b_placement, self.b, self.columns, steps)
     }
 
-    /// The metadata of a sparse A, where the element of each row that is stored in each place belongs along k: what goes behind
-    /// [`Product::image`]. Of four elements side by side two are stored, or of two tf32 one; ascending.
+    /// The metadata of a sparse A, where the element of each row that is stored in each place belongs along k: what
+    /// goes behind [`Product::image`]. Of four elements side by side two are stored, or of two tf32 one; ascending.
     pub fn metadata(&self, places: &[usize]) -> Vec<u8> {
         let width = bits(self.a);
         let stored = self.stored() / self.steps;
@@ -404,8 +404,9 @@ impl Product {
         )
     }
 
-    /// A module with the kernel `product(image, c, d)`: `image` points to [`Product::image`], behind it [`Product::metadata`]. For a block of [`THREADS`] threads with [`Product::shared_bytes`] of dynamic
-    /// shared memory.
+    /// A module with the kernel `product(image, c, d)`: `image` points to [`Product::image`], behind it
+    /// [`Product::metadata`]. For a block of [`THREADS`] threads with [`Product::shared_bytes`] of dynamic shared
+    /// memory.
     pub fn ptx(&self) -> String {
         let registers = self.registers();
         let shared = self.shared_bytes();

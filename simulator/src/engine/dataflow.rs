@@ -21,7 +21,8 @@ pub(crate) enum Dataflow {
     Area,
     /// It moves registers to memory, or memory to registers, at its address operand; the access path follows what is moved.
     Memory,
-    /// It moves a fragment that lanes hold together, between registers and memory at its address operand; the operation follows it.
+    /// It moves a fragment that lanes hold together, between registers and memory at its address operand; the operation
+    /// follows it.
     Fragment,
     /// Lanes exchange values, or compute together: followed where they do.
     Exchange,

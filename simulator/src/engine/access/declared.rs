@@ -214,8 +214,8 @@ impl Declared {
         Declared(self.0 | FOLLOWED)
     }
 
-    /// The same access, by an operation whose dataflow is [`Fragment`](crate::engine::dataflow::Dataflow::Fragment): it follows what it
-    /// moves by itself ([`followed`](super::followed)).
+    /// The same access, by an operation whose dataflow is [`Fragment`](crate::engine::dataflow::Dataflow::Fragment): it
+    /// follows what it moves by itself ([`followed`](super::followed)).
     pub fn followed_by_operation(self) -> Declared {
         Declared(self.0 | FOLLOWED | FOLLOWED_BY_OPERATION)
     }

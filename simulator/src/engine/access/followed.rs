@@ -1,7 +1,7 @@
 //! Uninitialised values that loads and stores move: marked in the registers of a load, in the memory of a store.
 //!
-//! What a lane loads or stores by itself is followed by the path ([`access`]). Where lanes hold a fragment together, the operation says
-//! which bytes are whose: [`loaded`], [`stored`].
+//! What a lane loads or stores by itself is followed by the path ([`access`]). Where lanes hold a fragment together,
+//! the operation says which bytes are whose: [`loaded`], [`stored`].
 
 use super::check::as_told;
 use super::declared::Declared;
@@ -101,7 +101,8 @@ pub(crate) struct Part {
     pub bytes: u32,
 }
 
-/// The parts of the registers of a fragment: calls its last argument with those of the register of this number in this lane.
+/// The parts of the registers of a fragment: calls its last argument with those of the register of this number in this
+/// lane.
 pub(crate) type Parts<'p> = &'p dyn Fn(usize, usize, &mut dyn FnMut(Part));
 
 /// Where the value of a part comes from that is loaded, if it is uninitialised.
@@ -123,8 +124,8 @@ fn origin(
     }
 }
 
-/// Marks the registers of a fragment that has been loaded in accesses of `size` bytes, the first `count` results of the instruction. Call
-/// it if the warp has uninitialised values then.
+/// Marks the registers of a fragment that has been loaded in accesses of `size` bytes, the first `count` results of the
+/// instruction. Call it if the warp has uninitialised values then.
 #[cold]
 pub(crate) fn loaded(
     warp: &mut Warp,
@@ -156,8 +157,8 @@ pub(crate) fn loaded(
     warp.follow_from_here(poison);
 }
 
-/// Marks the memory that a fragment has been stored to, the first `count` sources of the instruction. What goes to global memory has left
-/// the block. Call it if the warp has uninitialised values.
+/// Marks the memory that a fragment has been stored to, the first `count` sources of the instruction. What goes to
+/// global memory has left the block. Call it if the warp has uninitialised values.
 #[cold]
 pub(crate) fn stored(warp: &mut Warp, cluster: &mut Cluster<'_>, count: usize, parts: Parts<'_>) {
     let Some(poison) = warp.poison.take() else {
@@ -192,8 +193,8 @@ pub(crate) fn stored(warp: &mut Warp, cluster: &mut Cluster<'_>, count: usize, p
     warp.poison = Some(poison);
 }
 
-/// Where the value of some bytes comes from that an asynchronous operation of this issuer reads, in accesses of `size` bytes, if they are
-/// uninitialised.
+/// Where the value of some bytes comes from that an asynchronous operation of this issuer reads, in accesses of `size`
+/// bytes, if they are uninitialised.
 pub(crate) fn read_by_operation(
     cluster: &Cluster<'_>,
     issuer: Issuer,

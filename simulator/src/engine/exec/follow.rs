@@ -216,8 +216,8 @@ impl Warp {
         self.follow_together(program, operands, |sources| {
             let any = |some: &[Marks]| some.iter().fold(Marks::NONE, |all, marks| all.with(marks));
             match from {
-                // The first source is the value; the others say whose. Whether a lane was inside, the second result, does not
-                // depend on the value.
+                // The first source is the value; the others say whose. Whether a lane was inside, the second result,
+                // does not depend on the value.
                 Some(from) => {
                     let (value, whose) = sources.split_at(sources.len().min(1));
                     let whose = any(whose);
@@ -228,8 +228,8 @@ impl Warp {
         });
     }
 
-    /// Lanes of `self.mask` are about to compute together by an operation with these operands: `results` says what is poison in each of its
-    /// results, given that of its sources, both in the order of the operands.
+    /// Lanes of `self.mask` are about to compute together by an operation with these operands: `results` says what is
+    /// poison in each of its results, given that of its sources, both in the order of the operands.
     #[cold]
     pub fn follow_together<O: Operands>(
         &mut self,

@@ -263,7 +263,8 @@ fn choice(
     }
 }
 
-/// The operand of this number, which says which lanes of four have the metadata of a sparse A: of 8-bit elements all have.
+/// The operand of this number, which says which lanes of four have the metadata of a sparse A: of 8-bit elements all
+/// have.
 fn selector(
     inst: &Instruction<'_>,
     number: usize,

@@ -1,4 +1,5 @@
-//! Uninitialised values in `wgmma` products: those that a product reads from shared memory when it completes, and what they make of D.
+//! Uninitialised values in `wgmma` products: those that a product reads from shared memory when it completes, and what
+//! they make of D.
 
 use rustc_hash::FxHashMap;
 

@@ -250,11 +250,11 @@ impl Sum {
         }
     }
 
-    /// Computes a row of D: `d` has the bits of an element of C for each line of `b`, and gets those of D. `place` says with which
-    /// element of `b` along k each one of `a` is multiplied.
+    /// Computes a row of D: `d` has the bits of an element of C for each line of `b`, and gets those of D. `place` says
+    /// with which element of `b` along k each one of `a` is multiplied.
     ///
-    /// `a` is so shallow that the products of the largest significands add up to less than 2^31 with [`Sum::fraction`] digits behind
-    /// the point: up to 16 of 11 binary digits with 25, up to 32 of 4 with 13.
+    /// `a` is so shallow that the products of the largest significands add up to less than 2^31 with [`Sum::fraction`]
+    /// digits behind the point: up to 16 of 11 binary digits with 25, up to 32 of 4 with 13.
     ///
     /// # Panics
     /// If `d` is longer than `b` has lines, or does not come by eights, or a place lies outside of `b`.
@@ -439,8 +439,8 @@ impl Term {
     }
 }
 
-/// Computes a row of D of integers: `d` has an element of C for each line of `b`, and gets those of D. `place` says with which
-/// element of `b` along k each one of `a` is multiplied; of bits it is those of the same place.
+/// Computes a row of D of integers: `d` has an element of C for each line of `b`, and gets those of D. `place` says
+/// with which element of `b` along k each one of `a` is multiplied; of bits it is those of the same place.
 ///
 /// # Panics
 /// If `d` is longer than `b` has lines, or a place lies outside of `b`.

@@ -12,7 +12,8 @@ pub fn row_lane(matrix: usize, row: usize) -> usize {
     matrix * 8 + row
 }
 
-/// Where the two elements of a lane's register lie in the matrix, of which `transposed` gives the transpose: rows and columns.
+/// Where the two elements of a lane's register lie in the matrix, of which `transposed` gives the transpose: rows and
+/// columns.
 pub fn elements(lane: usize, transposed: bool) -> [(usize, usize); 2] {
     let (row, column) = (lane / 4, lane % 4 * 2);
     match transposed {

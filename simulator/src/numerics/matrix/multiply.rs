@@ -156,8 +156,8 @@ impl Multiply {
         }
     }
 
-    /// What is known of the registers of D, in each lane, where something is known of those of A, B and C, and of the metadata in the
-    /// lanes (the first register of the fourth).
+    /// What is known of the registers of D, in each lane, where something is known of those of A, B and C, and of the
+    /// metadata in the lanes (the first register of the fourth).
     pub fn trace<T: Copy>(
         &self,
         [a, b, c, e]: [Known<'_, T>; 4],

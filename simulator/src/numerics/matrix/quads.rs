@@ -26,8 +26,8 @@ fn lane(product: usize, number: usize) -> usize {
     product * 4 + number % 4 + number / 4 * 16
 }
 
-/// The lane and the number of an element of a factor, of whose lines (rows of A, columns of B) each is a lane's, or of whose elements at
-/// a place along k.
+/// The lane and the number of an element of a factor, of whose lines (rows of A, columns of B) each is a lane's, or of
+/// whose elements at a place along k.
 fn factor_place(by_lines: bool, product: usize, line: usize, k: usize) -> (usize, usize) {
     match by_lines {
         true => (lane(product, line), k),

@@ -42,8 +42,8 @@ impl Sparse {
         4 / Sparse::lanes(element, shape.k as usize) as u8
     }
 
-    /// The lane that has the metadata of the element that is stored in this row and column, and the lowest of the two bits. `depth` is
-    /// the number of elements along k, stored or not.
+    /// The lane that has the metadata of the element that is stored in this row and column, and the lowest of the two
+    /// bits. `depth` is the number of elements along k, stored or not.
     pub fn metadata_place(
         self,
         element: Element,
@@ -66,8 +66,8 @@ impl Sparse {
         (first + lane, bit + 2 * which)
     }
 
-    /// The place along k of the element that is stored in this row and column. `depth` is the number of elements along k, stored or
-    /// not; `metadata` what the lanes have.
+    /// The place along k of the element that is stored in this row and column. `depth` is the number of elements along
+    /// k, stored or not; `metadata` what the lanes have.
     pub fn place(
         self,
         element: Element,

@@ -1,13 +1,13 @@
-//! What goes into each element of D: for whoever follows something that is known of values (that they are uninitialised, say) through
-//! a product. A product with zero counts: which values are zero is not looked at.
+//! What goes into each element of D: for whoever follows something that is known of values (that they are
+//! uninitialised, say) through a product. A product with zero counts: which values are zero is not looked at.
 
 /// Something that is known of registers, by register and lane; `None` where nothing is.
 pub type Known<'k, T> = &'k dyn Fn(usize, usize) -> Option<T>;
 
 /// What is known of the elements of D, row by row.
 ///
-/// `row` is what is known of a row of A, `column` of the elements of B that this row is multiplied with in a column, `addend` of an
-/// element of C.
+/// `row` is what is known of a row of A, `column` of the elements of B that this row is multiplied with in a column,
+/// `addend` of an element of C.
 pub fn of_elements<T>(
     [rows, columns]: [usize; 2],
     row: impl Fn(usize) -> Option<T>,

@@ -1,7 +1,8 @@
-//! Products of a warpgroup (`wgmma`): their shapes and types, which elements a warp's registers hold, and a warp's part of one.
+//! Products of a warpgroup (`wgmma`): their shapes and types, which elements a warp's registers hold, and a warp's part
+//! of one.
 //!
-//! A is 64 x k, B is k x n, and a row of A or a column of B has 32 bytes. The warps of the warpgroup have 16 rows each. Of a sparse A
-//! half of the elements are stored: a row of it still has 32 bytes, and a column of B has 64.
+//! A is 64 x k, B is k x n, and a row of A or a column of B has 32 bytes. The warps of the warpgroup have 16 rows each.
+//! Of a sparse A half of the elements are stored: a row of it still has 32 bytes, and a column of B has 64.
 
 use super::accumulate::{Addend, IntegerOverflow, Sum, SumFormat, integer_row};
 use super::descriptor::Major;
@@ -186,8 +187,8 @@ impl WarpgroupProduct {
         elements(self.b, self.b_major, unit, word)
     }
 
-    /// What is known of the registers of D, in each lane of a warp, where something is known of its rows of A, of elements of B (by column
-    /// and place along k), of the registers of C, and of the metadata in the lanes.
+    /// What is known of the registers of D, in each lane of a warp, where something is known of its rows of A, of
+    /// elements of B (by column and place along k), of the registers of C, and of the metadata in the lanes.
     pub fn trace<T: Copy>(
         self,
         row: impl Fn(usize) -> Option<T>,
@@ -341,7 +342,8 @@ fn elements(
     all.map(|place| place.map(|at| at as usize)).collect()
 }
 
-/// Where the units of a factor lie whose lines have so many bytes, along the direction in which memory goes on and across it.
+/// Where the units of a factor lie whose lines have so many bytes, along the direction in which memory goes on and
+/// across it.
 fn units(element: Element, length: u32, lines: usize, major: Major) -> Vec<[u32; 2]> {
     let (along, across) = match major {
         Major::K => (length / UNIT_BYTES, lines as u32),
