@@ -168,6 +168,7 @@ fn model(product: &Product, a: &[u32], b: &[u32], c: &[u32], accumulates: bool) 
             true => IntegerOverflow::Saturate,
             false => IntegerOverflow::Wrap,
         },
+        sparse: None,
     };
     let mut d = c.to_vec();
     let depth = product.depth();
@@ -183,7 +184,7 @@ fn model(product: &Product, a: &[u32], b: &[u32], c: &[u32], accumulates: bool) 
         };
         let rows = WARP_ROWS * product.columns;
         for (warp, d) in d.chunks_exact_mut(rows).enumerate() {
-            computed.rows(&left, warp * WARP_ROWS, &right, addend, d);
+            computed.rows(&left, warp * WARP_ROWS, &right, &[0; 32], addend, d);
         }
     }
     d

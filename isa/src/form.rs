@@ -22,7 +22,7 @@ use crate::text::{equal, is_word, part};
 /// The most modifier slots of a form.
 pub const MAX_SLOTS: usize = 18;
 /// The most operands of a form.
-pub const MAX_OPERANDS: usize = 8;
+pub const MAX_OPERANDS: usize = 10;
 
 /// A place for one modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

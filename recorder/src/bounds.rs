@@ -40,7 +40,7 @@ pub fn tolerance(name: &str) -> Option<Tolerance> {
         ("sin", _) => (0, 2f64.powf(-20.5)),
         ("cos", _) => (0, 2f64.powf(-20.4)),
         ("tanh", "f32") => (134, 0.0),
-        ("ex2" | "tanh", _) => (1, 0.0),
+        ("tanh", _) => (1, 0.0),
         _ => return None,
     };
     // Beyond a turn the error grows with the operand.

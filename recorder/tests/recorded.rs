@@ -42,11 +42,7 @@ fn the_device_answers_what_was_recorded() {
         for text in outcome.wrong.iter().chain(&outcome.stale) {
             failures += &format!("{}: {text}\n", family.name);
         }
-        // What the simulator lacks it refuses by name; of sparse `wgmma` the table of forms lacks most.
-        let is_lacking = |text: &str| {
-            text.contains("is not supported") || text.starts_with("wgmma.mma_async.sp.")
-        };
-        for text in outcome.refused.iter().filter(|text| !is_lacking(text)) {
+        for text in &outcome.refused {
             failures += &format!("{}: refused: {text}\n", family.name);
         }
     }

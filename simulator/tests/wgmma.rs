@@ -7,7 +7,7 @@ mod memory;
 use memory::Arena;
 use warpsmith_simulator::engine::{Checks, Environment, Launch, Module, run};
 use warpsmith_testkit::Random;
-use warpsmith_testkit::wgmma::{ALONG_K, Major, Placement, Product, ROWS, THREADS, encode};
+use warpsmith_testkit::wgmma::{ALONG_K, Major, Placement, Product, ROWS, THREADS, bits, encode};
 
 /// The types of A and D.
 const TYPES: [(&str, &str); 10] = [
@@ -97,18 +97,41 @@ fn value(bits: u32, ty: &str) -> f64 {
     }
 }
 
+/// Where the elements of A belong along k, row by row: two of each four, or one of each two tf32, if it is sparse.
+fn places(product: &Product, random: &mut Random) -> Vec<usize> {
+    let stored = ROWS * product.stored();
+    let along = (0..stored).map(|at| at % product.stored());
+    if product.selector.is_none() {
+        return along.collect();
+    }
+    if product.a == "tf32" {
+        return along.map(|k| 2 * k + random.index(2)).collect();
+    }
+    let mut places = Vec::new();
+    for k in along.step_by(2) {
+        let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+        let (first, second) = pairs[random.index(pairs.len())];
+        places.extend([2 * k + first, 2 * k + second]);
+    }
+    places
+}
+
 /// Compares a product with the plain one.
 fn check(product: &Product, checks: Checks, seed: u64) {
     let mut random = Random::new(product.columns as u64);
-    let depth = product.depth();
-    let a = numbers(&mut random, product.a, ROWS * depth);
+    let (stored, depth) = (product.stored(), product.depth());
+    let a = numbers(&mut random, product.a, ROWS * stored);
     let b = numbers(&mut random, product.b, product.columns * depth);
     let c = numbers(&mut random, product.d, ROWS * product.columns);
-    let bits = |ty: &'static str, values: &[i32]| -> Vec<u32> {
+    let encoded = |ty: &'static str, values: &[i32]| -> Vec<u32> {
         values.iter().map(|&value| encode(ty, value)).collect()
     };
-    let image = product.image(&bits(product.a, &a), &bits(product.b, &b));
-    let words = launch(product, &image, &bits(product.d, &c), checks, seed);
+    let mut image = product.image(&encoded(product.a, &a), &encoded(product.b, &b));
+    let places = places(product, &mut random);
+    if product.selector.is_some() {
+        image.extend(product.metadata(&places));
+    }
+    let words = launch(product, &image, &encoded(product.d, &c), checks, seed);
     let sign = product.scales[0] * product.scales[1];
     for (number, words) in words
         .chunks_exact(product.registers() * THREADS)
@@ -119,8 +142,8 @@ fn check(product: &Product, checks: Checks, seed: u64) {
         for row in 0..ROWS {
             for column in 0..product.columns {
                 let at = row * product.columns + column;
-                let sum: i32 = (0..depth)
-                    .map(|k| a[row * depth + k] * b[column * depth + k])
+                let sum: i32 = (row * stored..(row + 1) * stored)
+                    .map(|at| a[at] * b[column * depth + places[at]])
                     .sum();
                 let expected = f64::from(sign * sum + if accumulates { c[at] } else { 0 });
                 let found = value(found[at], product.d);
@@ -250,5 +273,87 @@ fn integers_saturate() {
             false => exact as i32,
         };
         assert!(product.result(&words).iter().all(|&d| d as i32 == expected));
+    }
+}
+
+/// The types of A that may be sparse, and of D, with each selector.
+fn sparse() -> impl Iterator<Item = Product> {
+    let all = TYPES.into_iter().filter(|&(a, _)| a != "b1");
+    all.flat_map(|(a, d)| {
+        let selectors = if bits(a) == 8 { 1 } else { 2 };
+        (0..selectors).map(move |selector| Product {
+            selector: Some(selector),
+            ..Product::new(a, d, 8)
+        })
+    })
+}
+
+#[test]
+fn sparse_products_of_every_number_of_columns() {
+    for product in sparse() {
+        for columns in (8..=256).step_by(8) {
+            if product.d == "s32" && columns > 32 && columns % 16 != 0 {
+                continue;
+            }
+            let a_placement = (columns % 32 != 0).then_some(ALONG_K);
+            let product = Product {
+                a_placement,
+                columns,
+                ..product
+            };
+            check(&product, Checks::NONE, 0);
+        }
+    }
+}
+
+#[test]
+fn sparse_products_of_every_placement() {
+    for product in sparse() {
+        for b_placement in placements(product.a) {
+            // A column of B has 64 bytes.
+            if b_placement.major == Major::K && b_placement.swizzle == 32 {
+                continue;
+            }
+            for a_placement in placements(product.a).into_iter().map(Some).chain([None]) {
+                let is_narrow = |placement: Placement, bytes| {
+                    placement.major == Major::K
+                        && matches!(placement.swizzle, 32.. if placement.swizzle < bytes)
+                };
+                let short =
+                    is_narrow(b_placement, 128) || a_placement.is_some_and(|a| is_narrow(a, 64));
+                let product = Product {
+                    a_placement,
+                    b_placement,
+                    columns: 96,
+                    steps: if short { 1 } else { 2 },
+                    ..product
+                };
+                check(&product, Checks::ALL, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn sparse_products_with_signs_and_without_the_addend() {
+    for product in sparse() {
+        for a_placement in [Some(ALONG_K), None] {
+            let plain = Product {
+                a_placement,
+                accumulates: false,
+                ..product
+            };
+            check(&plain, Checks::NONE, 0);
+            if product.d != "s32" {
+                check(
+                    &Product {
+                        scales: [-1, 1],
+                        ..plain
+                    },
+                    Checks::NONE,
+                    0,
+                );
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! Kernels with `wgmma` products, and how their matrices lie in shared memory and in registers: written from the manual's figures,
-//! apart from the simulator's own idea of them.
+//! Kernels with `wgmma` products, and how their matrices lie in shared memory and in registers: written from the
+//! manual's figures, apart from the simulator's own idea of them.
 //!
-//! A product is D = A * B + C of 64 rows, in steps of 32 bytes along k.
+//! A product is D = A * B + C of 64 rows, in steps of 32 bytes along k. Of a sparse A half of the elements are stored:
+//! a step is 32 bytes of those, and 64 of B.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use std::fmt::Write as _;
 pub const ROWS: usize = 64;
 /// Threads of the block.
 pub const THREADS: usize = 128;
-/// Bytes of a row of A or a column of B that an instruction takes.
+/// Bytes of a row of A that an instruction takes, and of a column of B if A is not sparse.
 const STEP_BYTES: usize = 32;
 
 /// Which elements of a factor follow one another in shared memory.
@@ -61,6 +62,8 @@ pub struct Product {
     pub steps: usize,
     /// Computes the product a second time, into other registers and a group of its own, with C added if it is not the first time.
     pub twice: bool,
+    /// Where A is sparse: which lanes have its metadata.
+    pub selector: Option<u8>,
 }
 
 /// Where the units of a factor lie, 16 bytes each: the bytes from one to the next.
@@ -187,12 +190,70 @@ impl Product {
             accumulates: true,
             steps: 1,
             twice: false,
+            selector: None,
         }
     }
 
-    /// Elements of a row of A in all steps.
-    pub fn depth(&self) -> usize {
+    /// Elements of a row of A in all steps: those that are stored, if it is sparse.
+    pub fn stored(&self) -> usize {
         STEP_BYTES * 8 / bits(self.a) * self.steps
+    }
+
+    /// Elements of a column of B in all steps.
+    pub fn depth(&self) -> usize {
+        self.stored() * self.b_steps()
+    }
+
+    /// Times 32 bytes of B that a step takes.
+    fn b_steps(&self) -> usize {
+        1 + usize::from(self.selector.is_some())
+    }
+
+    fn b_strides(&self) -> Strides {
+        let steps = self.steps * self.b_steps();
+        strides(self.b_placement, self.b, self.columns, steps)
+    }
+
+    /// The metadata of a sparse A, where the element of each row that is stored in each place belongs along k: what
+    /// goes behind [`Product::image`]. Of four elements side by side two are stored, or of two tf32 one; ascending.
+    pub fn metadata(&self, places: &[usize]) -> Vec<u8> {
+        let width = bits(self.a);
+        let stored = self.stored() / self.steps;
+        let code = |row: usize, step: usize, element: usize| {
+            let place = places[row * self.stored() + step * stored + element];
+            match (width, place % 2) {
+                (32, 0) => 0b0100,
+                (32, _) => 0b1110,
+                _ => place as u32 % 4,
+            }
+        };
+        // Elements whose metadata a word has of a row, and their bits.
+        let (elements, each) = match width {
+            32 => (4, 4),
+            16 => (8, 2),
+            _ => (16, 2),
+        };
+        let mut bytes = Vec::new();
+        for step in 0..self.steps {
+            for thread in 0..THREADS {
+                let (row, lane) = (thread / 32 * 16 + thread % 32 / 4, thread % 4);
+                let part = |row: usize, number: usize| {
+                    (0..elements).fold(0, |word, index| {
+                        word | code(row, step, number * elements + index) << (each * index)
+                    })
+                };
+                let first = usize::from(self.selector.unwrap_or(0)) * 2;
+                let word = match (width, lane.wrapping_sub(first)) {
+                    // A lane has those of one row.
+                    (8, _) => part(row + lane % 2 * 8, lane / 2),
+                    // Two lanes of four have those of two rows each; the others' are not looked at.
+                    (_, number @ 0..=1) => part(row, number) | part(row + 8, number) << 16,
+                    _ => 0xdead_beef,
+                };
+                bytes.extend(word.to_le_bytes());
+            }
+        }
+        bytes
     }
 
     /// Registers of D.
@@ -210,19 +271,19 @@ impl Product {
 
     /// Bytes of shared memory.
     pub fn shared_bytes(&self) -> usize {
-        let b = strides(self.b_placement, self.b, self.columns, self.steps).bytes;
-        (self.a_bytes() + b).next_multiple_of(16 * THREADS)
+        (self.a_bytes() + self.b_strides().bytes).next_multiple_of(16 * THREADS)
     }
 
     /// What the kernel's first parameter points to: the contents of shared memory, and behind them the registers of A if it is
     /// there. `a` has the bits of its elements row by row, `b` column by column.
     pub fn image(&self, a: &[u32], b: &[u32]) -> Vec<u8> {
         let mut image = vec![0xEE; self.shared_bytes()];
-        let mut put = |start: usize, placement, ty, lines: usize, values: &[u32]| {
+        let mut put = |start: usize, placement, ty, lines: usize, steps, values: &[u32]| {
             let width = bits(ty);
+            let depth = values.len() / lines;
             for (index, &value) in values.iter().enumerate() {
-                let (line, k) = (index / self.depth(), index % self.depth());
-                let at = start + offset(placement, ty, lines, self.steps, line, k);
+                let (line, k) = (index / depth, index % depth);
+                let at = start + offset(placement, ty, lines, steps, line, k);
                 if width == 1 {
                     image[at] = image[at] & !(1 << (k % 8)) | (value as u8) << (k % 8);
                 } else {
@@ -231,9 +292,10 @@ impl Product {
             }
         };
         if let Some(placement) = self.a_placement {
-            put(0, placement, self.a, ROWS, a);
+            put(0, placement, self.a, ROWS, self.steps, a);
         }
-        put(self.a_bytes(), self.b_placement, self.b, self.columns, b);
+        let (start, steps) = (self.a_bytes(), self.steps * self.b_steps());
+        put(start, self.b_placement, self.b, self.columns, steps, b);
         if self.a_placement.is_none() {
             for register in 0..4 * self.steps {
                 for thread in 0..THREADS {
@@ -250,7 +312,7 @@ impl Product {
         let row = thread / 32 * 16 + thread % 32 / 4 + part % 2 * 8;
         let width = bits(self.a);
         let byte = step * STEP_BYTES + part / 2 * 16 + thread % 4 * 4;
-        let first = row * self.depth() + byte * 8 / width;
+        let first = row * self.stored() + byte * 8 / width;
         (0..32 / width).fold(0, |word, index| word | a[first + index] << (index * width))
     }
 
@@ -297,11 +359,13 @@ impl Product {
 
     /// The instruction's name.
     pub fn name(&self) -> String {
-        let shape = format!("m64n{}k{}", self.columns, STEP_BYTES * 8 / bits(self.a));
+        let depth = self.depth() / self.steps;
+        let shape = format!("m64n{}k{depth}", self.columns);
+        let sparse = if self.selector.is_some() { ".sp" } else { "" };
         let saturates = if self.saturates { ".satfinite" } else { "" };
         let operation = if self.a == "b1" { ".and.popc" } else { "" };
         format!(
-            "wgmma.mma_async.sync.aligned.{shape}{saturates}.{}.{}.{}{operation}",
+            "wgmma.mma_async{sparse}.sync.aligned.{shape}{saturates}.{}.{}.{}{operation}",
             self.d, self.a, self.b
         )
     }
@@ -340,8 +404,9 @@ impl Product {
         )
     }
 
-    /// A module with the kernel `product(image, c, d)`, for a block of [`THREADS`] threads with [`Product::shared_bytes`] of dynamic
-    /// shared memory.
+    /// A module with the kernel `product(image, c, d)`: `image` points to [`Product::image`], behind it
+    /// [`Product::metadata`]. For a block of [`THREADS`] threads with [`Product::shared_bytes`] of dynamic shared
+    /// memory.
     pub fn ptx(&self) -> String {
         let registers = self.registers();
         let shared = self.shared_bytes();
@@ -356,7 +421,7 @@ impl Product {
              .extern .shared .align 1024 .b8 memory[];\n\
              .visible .entry product(.param .u64 image, .param .u64 c, .param .u64 d)\n{{\n\
              .reg .b64 %image, %c, %d, %at, %da, %db; .reg .b32 %x, %offset, %thread, %v<4>;\n\
-             .reg .b32 %a<{}>, %p<{registers}>, %q<{registers}>; .reg .pred %more, %no, %yes;\n\
+             .reg .b32 %a<{}>, %e<{}>, %p<{registers}>, %q<{registers}>; .reg .pred %more, %no, %yes;\n\
              ld.param.u64 %image, [image]; ld.param.u64 %c, [c]; ld.param.u64 %d, [d];\n\
              mov.u32 %thread, %tid.x; shl.b32 %offset, %thread, 4;\n\
              copy:\n\
@@ -367,12 +432,21 @@ impl Product {
              setp.ne.u32 %yes, %offset, 0; setp.eq.u32 %no, %offset, 0;\n\
              mul.wide.u32 %at, %thread, 4; add.u64 %image, %image, %at; add.u64 %c, %c, %at; add.u64 %d, %d, %at;\n",
             4 * self.steps,
+            self.steps,
             16 * THREADS,
         );
+        let mut behind = shared;
         if self.a_placement.is_none() {
             for register in 0..4 * self.steps {
                 let at = shared + register * THREADS * 4;
                 let _ = writeln!(text, "ld.global.b32 %a{register}, [%image+{at}];");
+            }
+            behind += 4 * self.steps * THREADS * 4;
+        }
+        if self.selector.is_some() {
+            for step in 0..self.steps {
+                let at = behind + step * THREADS * 4;
+                let _ = writeln!(text, "ld.global.b32 %e{step}, [%image+{at}];");
             }
         }
         let classes: &[(&str, bool)] = match self.twice {
@@ -386,7 +460,7 @@ impl Product {
             }
         }
         text.push_str("wgmma.fence.sync.aligned;\n");
-        let b_strides = strides(self.b_placement, self.b, self.columns, self.steps);
+        let b_strides = self.b_strides();
         for &(class, accumulates) in classes {
             for step in 0..self.steps {
                 let a = match self.a_placement {
@@ -398,16 +472,20 @@ impl Product {
                         "%da".into()
                     }
                 };
-                let start = self.a_bytes() + step * b_strides.step;
+                let start = self.a_bytes() + step * self.b_steps() * b_strides.step;
                 text += &Self::descriptor("%db", self.b_placement, &b_strides, start);
                 let added = if accumulates || step > 0 {
                     "%yes"
                 } else {
                     "%no"
                 };
+                let metadata = match self.selector {
+                    None => String::new(),
+                    Some(selector) => format!(" %e{step}, {selector},"),
+                };
                 let _ = writeln!(
                     text,
-                    "{} {}, {a}, %db, {added}{};",
+                    "{} {}, {a}, %db,{metadata} {added}{};",
                     self.name(),
                     list(class, 0, registers),
                     self.constants()

@@ -36,10 +36,14 @@ pub(super) const FORMS: &[Form] = &[
     form("wgmma.fence:.sync{.aligned}").since("8.0 sm_90a").convergence(Convergence::Warpgroup),
     form("wgmma.commit_group:.sync{.aligned}").since("8.0 sm_90a").convergence(Convergence::Warpgroup),
     form("wgmma.wait_group:.sync{.aligned} n:imm@0..").since("8.0 sm_90a").convergence(Convergence::Warpgroup),
-    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
-        .with(".shape", K16).with(".dtype", "f16 f32").with(".atype", "f16").with(".btype", "f16"),
-    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.dtype.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")
-        .with(".shape", K16).with(".dtype", "f16 f32").with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f16.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
+        .with(".shape", K16).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
+        .with(".shape", K16).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f16.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")
+        .with(".shape", K16).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")
+        .with(".shape", K16).with(".atype", "f16").with(".btype", "f16"),
     wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.0 sm_90a")
         .with(".shape", K16).with(".atype", "bf16").with(".btype", "bf16"),
     wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.0 sm_90a")
@@ -48,10 +52,14 @@ pub(super) const FORMS: &[Form] = &[
         .with(".shape", K8).with(".atype", "tf32").with(".btype", "tf32"),
     wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K8).with(".atype", "tf32").with(".btype", "tf32"),
-    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.0 sm_90a")
-        .with(".shape", K32).with(".dtype", "f16 f32").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
-    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.dtype.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.0 sm_90a")
-        .with(".shape", K32).with(".dtype", "f16 f32").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f16.atype.btype d:b32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.0 sm_90a")
+        .with(".shape", K32).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.0 sm_90a")
+        .with(".shape", K32).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f16.atype.btype d:b32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.0 sm_90a")
+        .with(".shape", K32).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.0 sm_90a")
+        .with(".shape", K32).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
     wgmma!("wgmma.mma_async:.sync{.aligned}.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, !scale-d:pred", BOTH).since("8.0 sm_90a")
         .with(".shape", INT_K32).with(".atype", "s8 u8@8.4+sm_90a").with(".btype", "s8 u8@8.4+sm_90a"),
     wgmma!("wgmma.mma_async:.sync{.aligned}.shape{.satfinite}.s32.atype.btype d:s32*n, a:b32*4, b-desc:b64, !scale-d:pred", ONLY_B).since("8.0 sm_90a")
@@ -60,10 +68,33 @@ pub(super) const FORMS: &[Form] = &[
         .with(".shape", K256).with(".b1x", "b1"),
     wgmma!("wgmma.mma_async:.sync{.aligned}.shape.s32.b1.b1x.and.popc d:s32*n, a:b32*4, b-desc:b64, !scale-d:pred", ONLY_B).since("8.0 sm_90a")
         .with(".shape", K256).with(".b1x", "b1"),
-    // Sparse: `a` has half its elements, and the metadata say which.
-    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.dtype.atype.btype d:b32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm@0, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH)
-        .with(".shape", K64).with(".dtype", "f16 f32").with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2")
-        .unchecked("a sparse product has more operands than an entry of the table holds"),
-    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm@0, !scale-d:pred", BOTH).since("8.2 sm_90a")
+    // Sparse: half of A's elements are stored, and the metadata say which.
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f16.atype.btype d:b32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.2 sm_90a")
+        .with(".shape", K32).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.2 sm_90a")
+        .with(".shape", K32).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f16.atype.btype d:b32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.2 sm_90a")
+        .with(".shape", K32).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.2 sm_90a")
+        .with(".shape", K32).with(".atype", "f16").with(".btype", "f16"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-a:imm, imm-trans-b:imm", BOTH).since("8.2 sm_90a")
+        .with(".shape", K32).with(".atype", "bf16").with(".btype", "bf16"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm, imm-trans-b:imm", ONLY_B).since("8.2 sm_90a")
+        .with(".shape", K32).with(".atype", "bf16").with(".btype", "bf16"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.2 sm_90a")
+        .with(".shape", K16).with(".atype", "tf32").with(".btype", "tf32"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.2 sm_90a")
+        .with(".shape", K16).with(".atype", "tf32").with(".btype", "tf32"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f16.atype.btype d:b32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.2 sm_90a")
+        .with(".shape", K64).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", BOTH).since("8.2 sm_90a")
+        .with(".shape", K64).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f16.atype.btype d:b32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.2 sm_90a")
+        .with(".shape", K64).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape.f32.atype.btype d:f32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred, imm-scale-a:imm, imm-scale-b:imm", ONLY_B).since("8.2 sm_90a")
+        .with(".shape", K64).with(".atype", "e4m3 e5m2").with(".btype", "e4m3 e5m2"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d:s32*n, a-desc:b64, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred", BOTH).since("8.2 sm_90a")
+        .with(".shape", INT_K64).with(".atype", "s8 u8@8.4+sm_90a").with(".btype", "s8 u8@8.4+sm_90a"),
+    wgmma!("wgmma.mma_async:.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d:s32*n, a:b32*4, b-desc:b64, sp-meta:b32@-, sp-sel:imm, !scale-d:pred", ONLY_B).since("8.2 sm_90a")
         .with(".shape", INT_K64).with(".atype", "s8 u8@8.4+sm_90a").with(".btype", "s8 u8@8.4+sm_90a"),
 ];

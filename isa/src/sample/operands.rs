@@ -126,7 +126,7 @@ fn many(found: &Match, operand: &Operand) -> u8 {
     match found.form.opcode {
         "wgmma" => {
             let n = word("m64n").map_or(8, number);
-            let half = found.slot("dtype") == Some("f16");
+            let half = found.slot("f16").is_some();
             (if half { n / 4 } else { n / 2 }) as u8
         }
         "ldmatrix" | "stmatrix" => {

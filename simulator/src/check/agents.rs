@@ -1,10 +1,11 @@
 //! Who performs asynchronous operations.
 //!
-//! A bulk copy or a matrix product touches shared memory at any time between its instruction and its completion, as if another
-//! thread did. Operations that complete in order, or of which nobody learns before all of them are done, share such a thread,
-//! called an agent: those that one mbarrier counts, those in the bulk groups of one thread, the matrix products of one warp. An
-//! operation is recorded under an epoch of its own; whoever has learned that its agent's operations up to that epoch are done
-//! has seen it.
+//! A bulk copy or a matrix product touches shared memory at any time between its instruction and its completion, as if
+//! another thread did. Operations that complete in order, or of which nobody learns before all of them are done, share
+//! such a thread, called an agent: those that one mbarrier counts, those in the bulk groups of one thread, the matrix
+//! products of one warp. That threads' own copies are done which an mbarrier counts is an agent's operation, too. An
+//! operation is recorded under an epoch of its own; whoever has learned that its agent's operations up to that epoch
+//! are done has seen it.
 
 use std::collections::HashMap;
 
@@ -21,6 +22,8 @@ enum AgentKey<T> {
     BulkGroups(T),
     /// The first thread of the warp whose matrix products they are.
     Products(T),
+    /// The offset of the mbarrier that counts copies which threads have started for themselves.
+    CountedCopies(u32),
 }
 
 /// Operations of an agent.
@@ -72,6 +75,15 @@ impl<T: Number> Agents<T> {
             AsyncCompletion::BulkGroup => AgentKey::BulkGroups(thread),
             AsyncCompletion::Products => AgentKey::Products(first),
         };
+        self.begin_of(key, epoch)
+    }
+
+    /// Copies are about to be done that the mbarrier at this offset counts, in this epoch.
+    pub fn begin_counted(&mut self, mbarrier: u32, epoch: u32) -> AsyncTicket {
+        self.begin_of(AgentKey::CountedCopies(mbarrier), epoch)
+    }
+
+    fn begin_of(&mut self, key: AgentKey<T>, epoch: u32) -> AsyncTicket {
         let next = T::new(self.operations.len() + 1);
         let agent = *self.numbers.entry(key).or_insert(next);
         if agent == next {

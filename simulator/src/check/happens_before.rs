@@ -128,6 +128,18 @@ impl<T: Number> HappensBefore<T> {
         }
     }
 
+    /// Copies that threads have started for themselves are done, and the mbarrier at this offset counts them: threads
+    /// that acquire there from now on have heard of it.
+    pub fn count_copies(&mut self, mbarrier: u32) -> AsyncTicket {
+        let epoch = self.clocks.fresh();
+        let ticket = self.agents.begin_counted(mbarrier, epoch);
+        let done = self.agents.end(ticket);
+        let agent = T::new(ticket.agent as usize);
+        let location = Location::Shared(mbarrier);
+        self.releases.count(&self.clocks, location, agent, done);
+        ticket
+    }
+
     /// Lanes have waited for an operation and all that were issued before it in the same way.
     pub fn wait(&mut self, block: u32, warp: u32, mask: u32, ticket: AsyncTicket) {
         let mut known = Known::default();

@@ -134,6 +134,17 @@ impl Marks {
         spread
     }
 
+    /// Those of the lanes with these origins.
+    pub fn of(origins: &[Option<u32>; 32]) -> Marks {
+        let mut marks = Marks::NONE;
+        for (lane, origin) in origins.iter().enumerate() {
+            if let Some(origin) = *origin {
+                marks.mark(lane, origin);
+            }
+        }
+        marks
+    }
+
     /// The values of other lanes: of each lane, the one that it reads.
     pub fn gathered(&self, from: &[usize; 32]) -> Marks {
         let mut gathered = Marks::NONE;

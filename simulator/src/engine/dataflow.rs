@@ -21,7 +21,10 @@ pub(crate) enum Dataflow {
     Area,
     /// It moves registers to memory, or memory to registers, at its address operand; the access path follows what is moved.
     Memory,
-    /// Lanes exchange values: followed where they do.
+    /// It moves a fragment that lanes hold together, between registers and memory at its address operand; the operation
+    /// follows it.
+    Fragment,
+    /// Lanes exchange values, or compute together: followed where they do.
     Exchange,
 }
 
@@ -30,7 +33,7 @@ impl Dataflow {
     pub fn is_pure(self) -> bool {
         !matches!(
             self,
-            Dataflow::Decides | Dataflow::Memory | Dataflow::Exchange
+            Dataflow::Decides | Dataflow::Memory | Dataflow::Fragment | Dataflow::Exchange
         )
     }
 }

@@ -1,9 +1,9 @@
 //! The approximate functions: `ex2 lg2 sin cos tanh rsqrt rcp sqrt div` with `.approx` (and `.full`).
 //!
-//! A device computes these from tables whose bits are not published. Here each is computed in f64 and rounded once, which
-//! lies inside every documented error bound; what is reproduced exactly are the special cases, including the ones in
-//! which the approximation is *wrong* on the device (`div.approx` by a huge divisor, the f64 forms that look at the
-//! upper half of their operand only).
+//! A device computes these from tables whose bits are not published. Here each is computed in f64 and rounded once,
+//! which lies inside every documented error bound; `ex2` of 16 bits is that of an H200, bit for bit. What else is
+//! reproduced exactly are the special cases, including the ones in which the approximation is *wrong* on the device
+//! (`div.approx` by a huge divisor, the f64 forms that look at the upper half of their operand only).
 
 use super::float::{Float, Mode, bf16_from_f64, f16_from_f64};
 use half::{bf16, f16};
@@ -34,6 +34,25 @@ impl Narrow for bf16 {
 #[inline]
 fn unary<F: Narrow>(a: F, ftz: bool, function: impl Fn(f64) -> f64) -> F {
     F::narrow(function(a.flush(ftz).widen())).finish(Mode {
+        ftz,
+        ..Mode::NEAREST
+    })
+}
+
+/// `ex2` of a format of 16 bits: the argument has 23 binary digits behind the point, the rest is cut, and so are the
+/// digits of the result. So it is for every operand on an H200.
+#[inline]
+fn exp2_cut<F: Narrow>(a: F, ftz: bool) -> F {
+    let digits = f64::from(1 << 23);
+    let exact = ((a.flush(ftz).widen() * digits).trunc() / digits).exp2();
+    let nearest = F::narrow(exact);
+    let largest_exponent = 1 << (F::FORMAT.exponent_bits - 1);
+    let is_in_range = exact < 2f64.powi(largest_exponent);
+    let cut = match nearest.widen() > exact && is_in_range {
+        true => F::from_raw(nearest.bits() - 1),
+        false => nearest,
+    };
+    cut.finish(Mode {
         ftz,
         ..Mode::NEAREST
     })
@@ -84,13 +103,19 @@ impl Function {
     /// On f16.
     #[inline]
     pub fn f16(self, a: f16, ftz: bool) -> f16 {
-        unary(a, ftz, |x| self.exact(x))
+        match self {
+            Function::Exp2 => exp2_cut(a, ftz),
+            _ => unary(a, ftz, |x| self.exact(x)),
+        }
     }
 
     /// On bf16.
     #[inline]
     pub fn bf16(self, a: bf16, ftz: bool) -> bf16 {
-        unary(a, ftz, |x| self.exact(x))
+        match self {
+            Function::Exp2 => exp2_cut(a, ftz),
+            _ => unary(a, ftz, |x| self.exact(x)),
+        }
     }
 
     /// On f64. With `ftz` (`rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`) only the upper 32 bits of the operand count, and
@@ -206,6 +231,34 @@ mod tests {
         assert!((Reciprocal.f64(3.0, true) * 3.0 - 1.0).abs() < 1e-5);
         assert_eq!(Reciprocal.f64(f64::from_bits(5), true), f64::INFINITY);
         assert_eq!(Exp2.bf16(bf16::from_f32(3.0), true).to_f32(), 8.0);
+    }
+
+    #[test]
+    fn powers_of_two_of_16_bits_are_cut() {
+        // 2^-14.75 is 608.87 of the units that subnormal numbers have, 2^-23.25 is 1.68 of them; 2^-0.001 is just below
+        // one.
+        for (a, bits) in [
+            (-14.75, 0x0260),
+            (-23.25, 1),
+            (0.75, 0x3eba),
+            (-0.001, 0x3bfe),
+            (0.001, 0x3c00),
+            (15.992_187_5, 0x7bf4),
+            (16.0, 0x7c00),
+            (-24.0, 1),
+            (-24.02, 0),
+        ] {
+            let found = Function::Exp2.f16(f16::from_f64(a), false).to_bits();
+            assert_eq!(found, bits, "{a}: {found:#x}");
+        }
+        // The smallest numbers are cut from the argument, and 2^0 is one.
+        let smallest = f16::from_bits(0x8001);
+        assert_eq!(Function::Exp2.f16(smallest, false).to_bits(), 0x3c00);
+        let next = f16::from_bits(0x8002);
+        assert_eq!(Function::Exp2.f16(next, false).to_bits(), 0x3bff);
+        let found = |bits| Function::Exp2.bf16(bf16::from_bits(bits), true).to_bits();
+        assert_eq!([found(0x42ff), found(0x4300)], [0x7f35, 0x7f80]);
+        assert_eq!([found(0xc2fd), found(0xb3ff)], [0, 0x3f80]);
     }
 
     // covers: MATH-27

@@ -7,6 +7,7 @@ use super::super::access::{
     RaceCause, ThreadAccess,
 };
 use super::super::finding::Finding;
+use super::super::known::{ClusterThread, Number};
 use super::super::mbarriers::MBARRIER_BYTES;
 use super::super::pattern::{Pattern, lanes_of};
 use super::super::shadow::LaneAccess;
@@ -75,7 +76,14 @@ impl SharedMemory {
         if found.is_none()
             && let Some(races) = &mut self.races
         {
-            races.in_flight.count(access, mbarriers);
+            let Races {
+                in_flight, order, ..
+            } = races;
+            in_flight.forget(|block, AsyncTicket { agent, epoch }| {
+                let agent = ClusterThread::new(agent as usize);
+                order.clocks.all_know(block, agent, epoch)
+            });
+            in_flight.count(access, mbarriers, |mbarrier| order.count_copies(mbarrier));
         }
         found
     }
@@ -87,11 +95,12 @@ impl SharedMemory {
         }
     }
 
-    /// The finding of an asynchronous operation that reads uninitialised bytes.
+    /// The finding of an asynchronous operation that reads uninitialised bytes, but for a matrix product: what it reads
+    /// is followed.
     fn uninitialised_source(&self, operation: &AsyncAccess) -> Option<Finding> {
         let (offset, size) = (operation.offset, operation.bytes);
         let validity = self.validity.as_ref()?;
-        if !operation.kind.reads() {
+        if !operation.kind.reads() || operation.completion == AsyncCompletion::Products {
             return None;
         }
         let at = validity.first_uninitialised_of(offset, size)?;
@@ -147,7 +156,7 @@ impl Races {
         let class = access.class();
         let pattern = Pattern::of(access);
         let mut found = None;
-        if self.in_flight.touches(access, pattern) {
+        if self.is_in_flight(access, pattern) {
             found = self.find_in_flight(access, class);
         }
         if found.is_none() && !self.admits(access, class, pattern) {
@@ -178,7 +187,10 @@ impl Races {
 
     /// The finding of an access to a range some of whose bytes are being copied.
     fn race_in_flight(&self, access: ThreadAccess, offset: u32, size: u32) -> Option<Finding> {
-        let (at, earlier) = self.in_flight.first_in(offset, size)?;
+        let (at, earlier) = self
+            .in_flight
+            .first_in(offset, size)
+            .or_else(|| self.unheard(access, offset, size))?;
         Some(Finding::Race {
             access,
             earlier,
@@ -187,6 +199,38 @@ impl Races {
             offset: at % self.stride,
             size,
         })
+    }
+
+    /// Whether an access touches bytes that are being copied, or of whose copies not all of its threads have heard that
+    /// they are done.
+    #[inline]
+    pub(super) fn is_in_flight(&self, access: &Access<'_>, pattern: Pattern) -> bool {
+        let (block, warp) = (access.block, access.warp);
+        self.in_flight.touches(access, pattern, |ticket| {
+            // Most often all lanes know the same.
+            let lanes = match self.order.clocks.view(block, warp) {
+                Some(_) => access.mask & access.mask.wrapping_neg(),
+                None => access.mask,
+            };
+            lanes_of(lanes).all(|lane| self.has_heard((block, warp, lane), ticket))
+        })
+    }
+
+    /// Whether a thread has heard that copies are done which an mbarrier counts.
+    fn has_heard(&self, (block, warp, lane): (u32, u32, u32), ticket: AsyncTicket) -> bool {
+        let clocks = &self.order.clocks;
+        let agent = ClusterThread::new(ticket.agent as usize);
+        let observer = clocks.observer(clocks.thread(block, warp, lane));
+        observer.has_seen_done(agent, ticket.epoch)
+    }
+
+    /// The first byte of a range into which something was copied that an mbarrier counts, without the thread having
+    /// heard of its phase.
+    fn unheard(&self, access: ThreadAccess, offset: u32, size: u32) -> Option<(u32, ThreadAccess)> {
+        let thread = (access.block, access.thread / 32, access.thread % 32);
+        let mut copies = self.in_flight.done_in(offset, size);
+        let unheard = copies.find(|(_, _, ticket)| !self.has_heard(thread, *ticket));
+        unheard.map(|(at, by, _)| (at, by))
     }
 
     /// Checks an asynchronous operation, and records it if there is nothing against it.

@@ -135,7 +135,7 @@ impl SharedMemory {
         };
         let is_free = match &mut self.races {
             Some(races) => {
-                if races.in_flight.touches(access, pattern)
+                if races.is_in_flight(access, pattern)
                     && let Some(found) = races.find_in_flight(access, class)
                 {
                     return Some(found);

@@ -212,3 +212,43 @@ fn a_thread_may_wait_for_the_copies_that_an_mbarrier_counts() {
     assert_eq!(machine.access(0, 0, 0xffff, READ, word), None);
     race(machine.access(0, 0, 1 << 20, READ, word));
 }
+
+/// What was before the arrival is no news of the copies, not even to the threads that started them.
+#[test]
+fn who_touches_copies_that_an_mbarrier_counts_has_heard_of_its_phase() {
+    for reader in 0..2 {
+        for heard in [false, true] {
+            let mut machine = Machine::new(1);
+            assert_eq!(machine.begin(0, !0, word), None);
+            machine.arrive_for_copies(0, !0, word);
+            machine.barrier();
+            machine.wait_at_mbarrier(2, !0);
+            if heard {
+                // From those who have waited.
+                machine.barrier();
+            }
+            let found = machine.access(0, reader, !0, READ, |t| word(t % 32));
+            assert_eq!(found.is_none(), heard);
+            if found.is_some() {
+                let (_, earlier, _) = race(found);
+                assert_eq!(earlier.performer, Performer::Operation);
+            }
+        }
+    }
+}
+
+/// Copies into bytes that were copied to before take their place: whoever has heard of the second has nothing else to
+/// hear of.
+#[test]
+fn a_second_copy_takes_the_place_of_the_first() {
+    let mut machine = Machine::new(1);
+    for _ in 0..2 {
+        assert_eq!(machine.begin(0, !0, word), None);
+        machine.arrive_for_copies(0, !0, word);
+        machine.wait_at_mbarrier(1, !0);
+        machine.wait_at_mbarrier(0, !0);
+        assert_eq!(machine.access(0, 1, !0, READ, |t| word(t % 32)), None);
+        machine.barrier();
+    }
+    assert_eq!(machine.access(0, 2, !0, WRITE, |t| word(t % 32)), None);
+}

@@ -77,7 +77,11 @@ pub(super) fn access(
         let checker = cluster.checker.as_deref_mut();
         reads_uninitialised = checker.is_some_and(SharedMemory::take_reads_uninitialised);
     }
-    if reads_uninitialised || warp.poison.is_some() {
+    if declared.is_followed_by_operation() {
+        if reads_uninitialised {
+            warp.poison.get_or_insert_default();
+        }
+    } else if reads_uninitialised || warp.poison.is_some() {
         let offsets = pointers.map(|pointer| cluster.shared_offset(pointer));
         let told = as_told(warp.issuer(), declared, warp.mask, &offsets, size);
         followed::access(warp, cluster, declared, &told, &pointers);
@@ -121,7 +125,7 @@ pub(super) fn shared_access(
 }
 
 /// An access to shared memory as the checks are told of it.
-fn as_told(
+pub(super) fn as_told(
     issuer: Issuer,
     declared: Declared,
     mask: u32,

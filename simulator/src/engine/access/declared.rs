@@ -22,6 +22,7 @@ use crate::engine::exec::warp::EXTENTS;
 /// | 21 to 22 | what it takes the bytes for |
 /// | 23 | its operation says when, and for which lanes, it synchronises |
 /// | 24 | uninitialised values that it moves are followed |
+/// | 25 | by the operation itself |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Declared(u32);
 
@@ -37,6 +38,7 @@ const EXTENT_SHIFT: u32 = 17;
 const OBJECT_SHIFT: u32 = 21;
 const BY_OPERATION: u32 = 1 << 23;
 const FOLLOWED: u32 = 1 << 24;
+const FOLLOWED_BY_OPERATION: u32 = 1 << 25;
 
 const SPACES: [Space; 8] = [
     Space::Generic,
@@ -210,6 +212,17 @@ impl Declared {
     /// The same access, by an operation whose dataflow is [`Memory`](crate::engine::dataflow::Dataflow::Memory).
     pub fn followed(self) -> Declared {
         Declared(self.0 | FOLLOWED)
+    }
+
+    /// The same access, by an operation whose dataflow is [`Fragment`](crate::engine::dataflow::Dataflow::Fragment): it
+    /// follows what it moves by itself ([`followed`](super::followed)).
+    pub fn followed_by_operation(self) -> Declared {
+        Declared(self.0 | FOLLOWED | FOLLOWED_BY_OPERATION)
+    }
+
+    /// Whether the operation follows by itself what it moves.
+    pub fn is_followed_by_operation(self) -> bool {
+        self.0 & FOLLOWED_BY_OPERATION != 0
     }
 
     /// Whether uninitialised values that it moves are followed.

@@ -1,9 +1,14 @@
 //! Uninitialised values that loads and stores move: marked in the registers of a load, in the memory of a store.
+//!
+//! What a lane loads or stores by itself is followed by the path ([`access`]). Where lanes hold a fragment together,
+//! the operation says which bytes are whose: [`loaded`], [`stored`].
 
+use super::check::as_told;
 use super::declared::Declared;
-use crate::check::{Access, DecisionKind, Marks};
+use crate::check::{Access, DecisionKind, Marks, Performer, Poison, PoisonOrigin};
 use crate::engine::exec::cluster::Cluster;
-use crate::engine::exec::operand::{CONSTANT, LANES, SINK, lanes_of};
+use crate::engine::exec::issuer::Issuer;
+use crate::engine::exec::operand::{Address, CONSTANT, FULL, LANES, SINK, lanes_of};
 use crate::engine::exec::warp::Warp;
 
 /// The lanes of the warp, which has uninitialised values or is about to read some, access `size` bytes each. `told`: the access as the
@@ -73,26 +78,138 @@ fn load(
     for (register, start) in parts.filter(|&(register, _)| register != SINK) {
         let mut marks = Marks::NONE;
         for lane in lanes_of(warp.mask) {
-            let origin = match place(warp, cluster, lane, pointers[lane].wrapping_add(start)) {
-                Place::Shared(offset) => {
-                    let checker = cluster.checker.as_deref();
-                    let origin = checker.and_then(|c| c.poison_at(told, lane as u32, offset, each));
-                    origin.map(|origin| poison.number(origin))
-                }
-                Place::Local(offset) => poison.read_local(lane, offset, each.into()),
-                Place::Elsewhere => None,
+            let part = Part {
+                lane,
+                start: pointers[lane].wrapping_add(start),
+                bytes: each,
             };
-            if let Some(origin) = origin {
+            if let Some(origin) = origin(warp, cluster, &mut poison, told, part) {
                 marks.mark(lane, origin);
             }
         }
         poison.write(warp.frame, register, warp.mask, &marks);
     }
-    if !poison.is_empty() {
-        // The interpreter looks at the limit next, and goes on following.
-        warp.limit = 0;
-        warp.poison = Some(poison);
+    warp.follow_from_here(poison);
+}
+
+/// A part of what a lane's register holds, in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// The lane that it is accessed for.
+    pub lane: usize,
+    pub start: *mut u8,
+    pub bytes: u32,
+}
+
+/// The parts of the registers of a fragment: calls its last argument with those of the register of this number in this
+/// lane.
+pub(crate) type Parts<'p> = &'p dyn Fn(usize, usize, &mut dyn FnMut(Part));
+
+/// Where the value of a part comes from that is loaded, if it is uninitialised.
+fn origin(
+    warp: &Warp,
+    cluster: &Cluster<'_>,
+    poison: &mut Poison,
+    told: &Access<'_>,
+    Part { lane, start, bytes }: Part,
+) -> Option<u32> {
+    match place(warp, cluster, lane, start) {
+        Place::Shared(offset) => {
+            let checker = cluster.checker.as_deref()?;
+            let origin = checker.poison_at(told, lane as u32, offset, bytes)?;
+            Some(poison.number(origin))
+        }
+        Place::Local(offset) => poison.read_local(lane, offset, bytes.into()),
+        Place::Elsewhere => None,
     }
+}
+
+/// Marks the registers of a fragment that has been loaded in accesses of `size` bytes, the first `count` results of the
+/// instruction. Call it if the warp has uninitialised values then.
+#[cold]
+pub(crate) fn loaded(
+    warp: &mut Warp,
+    cluster: &Cluster<'_>,
+    (at, size): (Address, u32),
+    count: usize,
+    parts: Parts<'_>,
+) {
+    let Some(mut poison) = warp.poison.take() else {
+        return;
+    };
+    let offsets = [0; LANES];
+    let told = as_told(warp.issuer(), Declared::of(at), FULL, &offsets, size);
+    let registers = warp.moved_registers(cluster.grid.program);
+    for (number, &register) in registers[..count].iter().enumerate() {
+        if register == SINK {
+            continue;
+        }
+        let mut marks = Marks::NONE;
+        for lane in lanes_of(warp.mask) {
+            parts(number, lane, &mut |part| {
+                if let Some(origin) = origin(warp, cluster, &mut poison, &told, part) {
+                    marks.mark(lane, origin);
+                }
+            });
+        }
+        poison.write(warp.frame, register, warp.mask, &marks);
+    }
+    warp.follow_from_here(poison);
+}
+
+/// Marks the memory that a fragment has been stored to, the first `count` sources of the instruction. What goes to
+/// global memory has left the block. Call it if the warp has uninitialised values.
+#[cold]
+pub(crate) fn stored(warp: &mut Warp, cluster: &mut Cluster<'_>, count: usize, parts: Parts<'_>) {
+    let Some(poison) = warp.poison.take() else {
+        return;
+    };
+    let registers = warp.moved_registers(cluster.grid.program);
+    for (number, &register) in registers[..count].iter().enumerate() {
+        if register & CONSTANT != 0 {
+            continue;
+        }
+        let marks = poison.marks(warp.frame, register);
+        for lane in lanes_of(marks.lanes() & warp.mask) {
+            let mut all = Vec::new();
+            parts(number, lane, &mut |part| all.push(part));
+            for part in all {
+                let origin = marks.origin(lane);
+                match place(warp, cluster, part.lane, part.start) {
+                    Place::Shared(offset) => {
+                        if let (Some(origin), Some(checker)) =
+                            (origin, cluster.checker.as_deref_mut())
+                        {
+                            checker.spoil(offset, part.bytes, poison.origin(origin));
+                        }
+                    }
+                    Place::Local(_) | Place::Elsewhere => {
+                        warp.decides(cluster, &poison, DecisionKind::Output, &marks, 1 << lane);
+                    }
+                }
+            }
+        }
+    }
+    warp.poison = Some(poison);
+}
+
+/// Where the value of some bytes comes from that an asynchronous operation of this issuer reads, in accesses of `size`
+/// bytes, if they are uninitialised.
+pub(crate) fn read_by_operation(
+    cluster: &Cluster<'_>,
+    issuer: Issuer,
+    (declared, size): (Declared, u32),
+    start: *mut u8,
+    bytes: u32,
+) -> Option<PoisonOrigin> {
+    let checker = cluster.checker.as_deref()?;
+    let offsets = [0; LANES];
+    let told = as_told(issuer, declared, FULL, &offsets, size);
+    let mut origin = checker.poison_at(&told, 0, cluster.shared_offset(start), bytes)?;
+    if origin.access.site == issuer.site {
+        origin.access.performer = Performer::Operation;
+    }
+    Some(origin)
 }
 
 /// Marks the memory that is stored to. What goes to global memory has left the block.

@@ -11,7 +11,7 @@ mod collision;
 pub(crate) mod completion;
 pub(crate) mod declared;
 pub(crate) mod finding;
-mod followed;
+pub(crate) mod followed;
 pub(crate) mod locate;
 pub(crate) mod path;
 pub(crate) mod resolve;

@@ -180,7 +180,7 @@ impl Warp {
                     }
                 }
             }
-            Dataflow::Memory | Dataflow::Decides => {
+            Dataflow::Memory | Dataflow::Fragment | Dataflow::Decides => {
                 if let Some(base) = named.base {
                     let base = marks(poison, frame, base);
                     self.decides(cluster, poison, DecisionKind::Address, &base, mask);
@@ -212,6 +212,31 @@ impl Warp {
         operands: &O,
         from: Option<&[usize; 32]>,
     ) {
+        let mask = self.mask;
+        self.follow_together(program, operands, |sources| {
+            let any = |some: &[Marks]| some.iter().fold(Marks::NONE, |all, marks| all.with(marks));
+            match from {
+                // The first source is the value; the others say whose. Whether a lane was inside, the second result,
+                // does not depend on the value.
+                Some(from) => {
+                    let (value, whose) = sources.split_at(sources.len().min(1));
+                    let whose = any(whose);
+                    vec![any(value).gathered(from).with(&whose), whose]
+                }
+                None => vec![any(sources).spread(mask); 2],
+            }
+        });
+    }
+
+    /// Lanes of `self.mask` are about to compute together by an operation with these operands: `results` says what is
+    /// poison in each of its results, given that of its sources, both in the order of the operands.
+    #[cold]
+    pub fn follow_together<O: Operands>(
+        &mut self,
+        program: &Program,
+        operands: &O,
+        results: impl FnOnce(&[Marks]) -> Vec<Marks>,
+    ) {
         let Some(mut poison) = self.poison.take() else {
             return;
         };
@@ -222,25 +247,41 @@ impl Warp {
         let lists = &self.function_of(program).lists;
         let named = Named::of(O::SLOTS, words, lists);
         let (frame, mask) = (self.frame, self.mask);
-        let marks = match from {
-            // The first source is the value; the others say whose.
-            Some(from) => any(&poison, frame, named.sources.iter().take(1))
-                .gathered(from)
-                .with(&any(&poison, frame, named.sources.iter().skip(1))),
-            None => any(&poison, frame, &named.sources).spread(mask),
-        };
-        for (index, &(register, _)) in named.results.iter().enumerate() {
+        let sources = named.sources.iter();
+        let sources: Vec<Marks> = sources
+            .map(|&(word, _)| marks(&poison, frame, word))
+            .collect();
+        for (&(register, _), marks) in named.results.iter().zip(results(&sources)) {
             if register != SINK {
-                // Whether a lane was inside, the second result, does not depend on the value.
-                let marks = if index == 1 && from.is_some() {
-                    any(&poison, frame, named.sources.iter().skip(1))
-                } else {
-                    marks
-                };
                 poison.write(frame, register, mask, &marks);
             }
         }
         self.poison = Some(poison);
+    }
+
+    /// The warp has these uninitialised values from here on.
+    pub fn follow_from_here(&mut self, poison: Box<Poison>) {
+        if !poison.is_empty() {
+            // The interpreter looks at the limit next, and goes on following.
+            self.limit = 0;
+            self.poison = Some(poison);
+        }
+    }
+
+    /// What is poison in a source of the current instruction, as its word names it.
+    pub fn marks_of(&self, word: u32) -> Marks {
+        let poison = self.poison.as_deref();
+        poison.map_or(Marks::NONE, |poison| marks(poison, self.frame, word))
+    }
+
+    /// A source of the current instruction, as its word names it, decides something, if it is poison.
+    #[cold]
+    pub fn decides_by(&mut self, cluster: &mut Cluster<'_>, kind: DecisionKind, word: u32) {
+        if let Some(poison) = self.poison.take() {
+            let marks = marks(&poison, self.frame, word);
+            self.decides(cluster, &poison, kind, &marks, self.mask);
+            self.poison = Some(poison);
+        }
     }
 
     /// The registers that the current instruction moves, from or to memory: each a place in the frame, a constant or a sink.

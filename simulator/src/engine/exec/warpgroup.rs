@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use super::bulk_copy::Watched;
+use crate::check::PoisonOrigin;
 use crate::numerics::matrix::factors::Factors;
 
 /// Warps of a warpgroup.
@@ -31,6 +32,18 @@ pub(crate) struct SharedFactors {
     /// All 64 rows of A; `None` if A is in registers.
     pub a: Option<Factors>,
     pub b: Factors,
+    /// What of them is uninitialised: of A, of B.
+    pub uninitialised: [Vec<UninitialisedElement>; 2],
+}
+
+/// An uninitialised element of a factor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UninitialisedElement {
+    /// Its row of A, or column of B.
+    pub line: usize,
+    /// Its place along k.
+    pub k: usize,
+    pub origin: PoisonOrigin,
 }
 
 /// An instruction of a warpgroup.
@@ -256,7 +269,12 @@ mod tests {
 
     fn factors() -> Box<SharedFactors> {
         let b = Factors::new(Element::S8, Order::ByDepth, 8, 32);
-        Box::new(SharedFactors { a: None, b })
+        let uninitialised = Default::default();
+        Box::new(SharedFactors {
+            a: None,
+            b,
+            uninitialised,
+        })
     }
 
     #[test]

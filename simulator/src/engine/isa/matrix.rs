@@ -4,15 +4,18 @@
 use super::family::Family;
 use super::lowering::emit;
 use super::matrix_operands::{FragmentUse, FragmentWord, Table, fragment, whole_warp};
+use crate::check::Marks;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar, vector};
-use crate::engine::exec::operand::{LANES, Read, ReadList, Unary, WriteList, operands};
+use crate::engine::exec::operand::{LANES, Operands, Read, ReadList, Unary, WriteList, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Builder;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::{Lowering, unsupported};
 use crate::engine::lower::types::Ty;
+use crate::engine::program::Program;
 use crate::numerics::Rounding;
 use crate::numerics::matrix::accumulate::SumFormat;
 use crate::numerics::matrix::exchange;
@@ -111,16 +114,49 @@ fn multiply<F: FragmentWord>(
     }
 }
 
+/// Follows uninitialised values through a product: `counts` are the registers of D, A, B and C.
+#[cold]
+fn follow<O: Operands>(
+    warp: &mut Warp,
+    program: &Program,
+    operands: &O,
+    counts: [usize; 4],
+    product: u32,
+    metadata: Option<&[u32; LANES]>,
+) {
+    warp.follow_together(program, operands, |sources| {
+        let [d, a, b, _] = counts;
+        if sources.iter().all(|marks| marks.lanes() == 0) {
+            return vec![Marks::NONE; d];
+        }
+        let from = |first: usize| {
+            move |register: usize, lane: usize| sources[first + register].origin(lane)
+        };
+        // The metadata stand behind the fragments.
+        let (a, b, c, e) = (from(0), from(a), from(a + b), from(sources.len() - 1));
+        let registers = match PRODUCTS.get(product) {
+            Prepared::Fragments(product) => product.trace([&a, &b, &c, &e], metadata),
+            Prepared::Quads(product) => product.trace([&a, &b, &c]),
+        };
+        registers.iter().map(Marks::of).collect()
+    });
+}
+
 /// A product on fragments of registers of type `F`.
 struct Product<F>(std::marker::PhantomData<F>);
 
 impl<F: FragmentWord> Op for Product<F> {
     type Operands = ProductOperands<F>;
+    const DATAFLOW: Dataflow = Dataflow::Exchange;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         if let Some(flow) = whole_warp(warp, cluster, "a matrix product") {
             return flow;
+        }
+        if warp.poison.is_some() {
+            let counts = [o.d.len(), o.a.len(), o.b.len(), o.c.len()];
+            follow(warp, cluster.grid.program, &o, counts, o.product, None);
         }
         multiply(warp, o, None);
         Flow::Next
@@ -132,6 +168,7 @@ struct SparseProduct;
 
 impl Op for SparseProduct {
     type Operands = SparseOperands;
+    const DATAFLOW: Dataflow = Dataflow::Exchange;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -139,6 +176,11 @@ impl Op for SparseProduct {
             return flow;
         }
         let metadata = *o.metadata.lanes(warp);
+        if warp.poison.is_some() {
+            let counts = [o.d.len(), o.a.len(), o.b.len(), o.c.len()];
+            let program = cluster.grid.program;
+            follow(warp, program, &o, counts, o.product, Some(&metadata));
+        }
         let SparseOperands {
             d,
             a,
@@ -167,11 +209,23 @@ struct Transpose;
 
 impl Op for Transpose {
     type Operands = Unary<u32, u32>;
+    const DATAFLOW: Dataflow = Dataflow::Exchange;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         if let Some(flow) = whole_warp(warp, cluster, "movmatrix") {
             return flow;
+        }
+        if warp.poison.is_some() {
+            warp.follow_together(cluster.grid.program, &o, |sources| {
+                let origin = |lane| {
+                    let mut holders = exchange::elements(lane, true)
+                        .into_iter()
+                        .map(|(row, column)| exchange::holder(row, column));
+                    holders.find_map(|holder| sources[0].origin(holder))
+                };
+                vec![Marks::of(&std::array::from_fn(origin))]
+            });
         }
         let result = exchange::transpose(o.a.lanes(warp));
         o.d.put(warp, &result);

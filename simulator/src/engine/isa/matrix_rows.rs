@@ -6,7 +6,9 @@ use super::addresses::address;
 use super::family::Family;
 use super::matrix_operands::{FragmentUse, address_number, fragment, whole_warp};
 use crate::engine::access::declared::Declared;
+use crate::engine::access::followed::{self, Part};
 use crate::engine::access::path::access_at;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest;
 use crate::engine::exec::level::Level;
@@ -31,6 +33,9 @@ operands! {
     pub(crate) struct StoreRowsOperands { values: ReadList<u32>, at: Address, transposed: u32 }
 }
 
+/// Bytes of a row.
+const ROW: u32 = 16;
+
 /// Finds the rows of `count` matrices of 8 rows of 16 bytes, whose addresses the lanes have, and calls `perform` with them.
 fn rows(
     warp: &mut Warp,
@@ -38,7 +43,7 @@ fn rows(
     at: Address,
     count: usize,
     name: &str,
-    perform: impl FnOnce(&mut Warp, [*mut u8; LANES]),
+    perform: impl FnOnce(&mut Warp, &mut Cluster<'_>, [*mut u8; LANES]),
 ) -> Flow {
     if let Some(flow) = whole_warp(warp, cluster, name) {
         return flow;
@@ -55,12 +60,38 @@ fn rows(
         return warp.fail(FaultKind::InvalidAddressSpace, lane, message);
     }
     let mask = std::mem::replace(&mut warp.mask, u32::MAX >> (LANES - used));
-    access_at(warp, cluster, at, &addresses, 16, |warp, _, bytes| {
-        let pointers = bytes.pointers(warp, 16);
-        warp.mask = mask;
-        perform(warp, pointers);
-        Flow::Next
-    })
+    access_at(
+        warp,
+        cluster,
+        at,
+        &addresses,
+        ROW,
+        |warp, cluster, bytes| {
+            let pointers = bytes.pointers(warp, ROW);
+            warp.mask = mask;
+            perform(warp, cluster, pointers);
+            Flow::Next
+        },
+    )
+}
+
+/// The parts of a lane's register of this matrix.
+fn parts(
+    rows: &[*mut u8; LANES],
+    transposed: bool,
+    (matrix, lane): (usize, usize),
+    each: &mut dyn FnMut(Part),
+) {
+    let [low, high] = exchange::elements(lane, transposed);
+    let mut part = |(row, column): (usize, usize), bytes| {
+        let lane = exchange::row_lane(matrix, row);
+        let start = rows[lane].wrapping_add(2 * column);
+        each(Part { lane, start, bytes });
+    };
+    match transposed {
+        true => [low, high].into_iter().for_each(|at| part(at, 2)),
+        false => part(low, 4),
+    }
 }
 
 /// `ldmatrix`
@@ -68,11 +99,12 @@ struct LoadRows;
 
 impl Op for LoadRows {
     type Operands = LoadRowsOperands;
+    const DATAFLOW: Dataflow = Dataflow::Fragment;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.d.len();
-        rows(warp, cluster, o.at, count, "ldmatrix", |warp, pointers| {
+        let (count, transposed) = (o.d.len(), o.transposed != 0);
+        let perform = |warp: &mut Warp, cluster: &mut Cluster<'_>, pointers: [*mut u8; LANES]| {
             for matrix in 0..count {
                 let tile = std::array::from_fn(|index| {
                     let mut row = [0u16; 8];
@@ -81,10 +113,16 @@ impl Op for LoadRows {
                     unsafe { guest::copy(from, row.as_mut_ptr().cast(), 16) };
                     row
                 });
-                let result = exchange::scatter(&tile, o.transposed != 0);
+                let result = exchange::scatter(&tile, transposed);
                 o.d.get(warp, matrix).put(warp, &result);
             }
-        })
+            if warp.poison.is_some() {
+                followed::loaded(warp, cluster, (o.at, ROW), count, &|matrix, lane, each| {
+                    parts(&pointers, transposed, (matrix, lane), each);
+                });
+            }
+        };
+        rows(warp, cluster, o.at, count, "ldmatrix", perform)
     }
 }
 
@@ -93,21 +131,27 @@ struct StoreRows;
 
 impl Op for StoreRows {
     type Operands = StoreRowsOperands;
+    const DATAFLOW: Dataflow = Dataflow::Fragment;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let count = o.values.len();
-        rows(warp, cluster, o.at, count, "stmatrix", |warp, pointers| {
+        let (count, transposed) = (o.values.len(), o.transposed != 0);
+        let perform = |warp: &mut Warp, cluster: &mut Cluster<'_>, pointers: [*mut u8; LANES]| {
             for matrix in 0..count {
-                let tile =
-                    exchange::gather(o.values.get(warp, matrix).lanes(warp), o.transposed != 0);
+                let tile = exchange::gather(o.values.get(warp, matrix).lanes(warp), transposed);
                 for (index, row) in tile.iter().enumerate() {
                     let to = pointers[exchange::row_lane(matrix, index)];
                     // SAFETY: the access path found the row's 16 bytes, to be written.
                     unsafe { guest::copy(row.as_ptr().cast(), to, 16) };
                 }
             }
-        })
+            if warp.poison.is_some() {
+                followed::stored(warp, cluster, count, &|matrix, lane, each| {
+                    parts(&pointers, transposed, (matrix, lane), each);
+                });
+            }
+        };
+        rows(warp, cluster, o.at, count, "stmatrix", perform)
     }
 }
 
@@ -132,7 +176,8 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     Some(Lowering::new(move |cx, inst| {
         let list = &inst.operands[1 - number];
         let fields = fragment(cx, list, count, Element::F16, direction)?;
-        let at = address(cx, &inst.operands[number], effect)?;
+        let mut at = address(cx, &inst.operands[number], effect)?;
+        at.access = Declared::of(at).followed_by_operation().word();
         match direction {
             FragmentUse::Read => {
                 let values = cx.read_list(&fields);

@@ -44,6 +44,7 @@ mod selection;
 pub(crate) mod shuffle;
 pub(crate) mod special;
 pub(crate) mod stack;
+mod tiles;
 mod update;
 pub(crate) mod variables;
 pub(crate) mod vector_memory;
@@ -53,6 +54,7 @@ pub(crate) mod warp_barrier;
 mod warpgroup;
 pub(crate) mod wgmma;
 mod wgmma_completion;
+mod wgmma_follow;
 
 use std::sync::OnceLock;
 

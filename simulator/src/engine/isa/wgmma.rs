@@ -7,7 +7,9 @@ use super::family::Family;
 use super::matrix_operands::{FragmentUse, fragment};
 use super::warpgroup;
 use super::wgmma_completion::{complete, rows, watch};
+use crate::check::DecisionKind;
 use crate::engine::access::declared::Declared;
+use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::group_queue::Completed;
 use crate::engine::exec::level::Level;
@@ -26,6 +28,7 @@ use crate::engine::lower::{Builder, Registers, Width};
 use crate::numerics::matrix::accumulate::{Addend, IntegerOverflow};
 use crate::numerics::matrix::descriptor::Major;
 use crate::numerics::matrix::shape::{Element, Shape};
+use crate::numerics::matrix::sparse::Sparse;
 use crate::numerics::matrix::warpgroup::WarpgroupProduct;
 use crate::ptx::ast::{Instruction, OperandKind};
 use crate::ptx::{Error, Result};
@@ -48,6 +51,7 @@ operands! {
         a: ReadList<u32>,
         a_descriptor: Read<u64>,
         b_descriptor: Read<u64>,
+        metadata: Read<u32>,
         accumulates: ReadPredicate,
         product: Encoded<WarpgroupProduct>,
         a_access: u32,
@@ -131,6 +135,7 @@ struct Product;
 
 impl Op for Product {
     type Operands = ProductOperands;
+    const DATAFLOW: Dataflow = Dataflow::Exchange;
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
@@ -142,6 +147,13 @@ impl Op for Product {
             if flow != Flow::Next {
                 return flow;
             }
+        }
+        if warp.poison.is_some() {
+            for word in [o.a_descriptor.word(), o.b_descriptor.word()] {
+                warp.decides_by(cluster, DecisionKind::Address, word);
+            }
+            let word = o.accumulates.word();
+            warp.decides_by(cluster, DecisionKind::Operand, word);
         }
         let (a, b) = (o.a_descriptor.lanes(warp), o.b_descriptor.lanes(warp));
         let accumulates = o.accumulates.bits(warp);
@@ -186,6 +198,8 @@ impl Op for Product {
                 _ => Addend::Accumulator,
             },
             descriptors,
+            metadata: *o.metadata.lanes(warp),
+            metadata_marks: warp.marks_of(o.metadata.word()),
             accesses: [o.a_access, o.b_access],
             d: o.d,
             c: o.c,
@@ -212,8 +226,25 @@ fn unexpected(inst: &Instruction<'_>, number: usize, name: &str, expected: &str)
     Error::new(operand.at, message)
 }
 
+/// What ptxas calls a product.
+fn name(product: WarpgroupProduct, is_sparse: bool) -> String {
+    let types = match (product.a, product.b) {
+        (Element::E4m3 | Element::E5m2, _) => "FP8",
+        (Element::S8, Element::U8) | (Element::U8, Element::S8) => "mixed integer",
+        (Element::S8 | Element::U8, _) => "integer",
+        _ => "floating point",
+    };
+    let sparse = if is_sparse { "Sparse " } else { "" };
+    format!("{sparse}wgmma.mma_async with {types} types")
+}
+
 /// The operand of this number, which is one of two constants: whether it is the second.
-fn choice(inst: &Instruction<'_>, number: usize, values: [i128; 2]) -> Result<bool> {
+fn choice(
+    inst: &Instruction<'_>,
+    number: usize,
+    values: [i128; 2],
+    name: impl Fn() -> String,
+) -> Result<bool> {
     let value = match inst.operands[number].kind {
         OperandKind::Int(value) => Some(value),
         _ => None,
@@ -222,16 +253,36 @@ fn choice(inst: &Instruction<'_>, number: usize, values: [i128; 2]) -> Result<bo
         Some(found) => Ok(found == 1),
         None => {
             let [low, high] = [values[0].min(values[1]), values[0].max(values[1])];
-            let name = "wgmma.mma_async with floating point types";
-            Err(unexpected(inst, number, name, &format!("{low} or {high}")))
+            Err(unexpected(
+                inst,
+                number,
+                &name(),
+                &format!("{low} or {high}"),
+            ))
         }
     }
 }
 
-fn read(form: &FormReader<'_>) -> Option<Lowering> {
-    if form.has("sp") || !(form.has("sync") && form.has("aligned")) {
-        return None;
+/// The operand of this number, which says which lanes of four have the metadata of a sparse A: of 8-bit elements all
+/// have.
+fn selector(
+    inst: &Instruction<'_>,
+    number: usize,
+    element: Element,
+    name: impl Fn() -> String,
+) -> Result<Sparse> {
+    if element.bits() > 8 {
+        let selector = u8::from(choice(inst, number, [0, 1], name)?);
+        return Ok(Sparse { selector });
     }
+    match inst.operands[number].kind {
+        OperandKind::Int(0) => Ok(Sparse { selector: 0 }),
+        _ => Err(unexpected(inst, number, &name(), "0")),
+    }
+}
+
+fn read(form: &FormReader<'_>) -> Option<Lowering> {
+    (form.has("sync") && form.has("aligned")).then_some(())?;
     if form.has("fence") {
         return Some(Lowering::new(|cx, _| {
             cx.emit(scalar::<Fence>(), ());
@@ -259,8 +310,10 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     if a == Element::B1 && !(form.has("and") && form.has("popc")) {
         return None;
     }
-    // The constants stand behind D, A, B and scale-d.
-    let mut next = 4;
+    let metadata = form.has("sp").then_some(3);
+    // The constants stand behind D, A, B, the metadata and their selector, and scale-d.
+    let scale_d = metadata.map_or(3, |metadata| metadata + 2);
+    let mut next = scale_d + 1;
     let mut constant = |name| {
         let number = form.takes(name).then_some(next);
         next += usize::from(number.is_some());
@@ -276,7 +329,10 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
             b_major: Major::K,
             negate: false,
             overflow,
+            sparse: None,
         },
+        metadata,
+        scale_d,
         scales: [constant("imm-scale-a"), constant("imm-scale-b")],
         transposes: [constant("imm-trans-a"), constant("imm-trans-b")],
         a: form.takes("a-desc").then(|| form.effect(1)),
@@ -292,6 +348,10 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
 struct FormProduct {
     /// What its modifiers say.
     product: WarpgroupProduct,
+    /// The operand with the metadata of a sparse A: their selector follows.
+    metadata: Option<usize>,
+    /// The operand that says whether D is added.
+    scale_d: usize,
     /// The operands that change signs: of A, of B.
     scales: [Option<usize>; 2],
     /// The operands that say which elements follow one another: of A, of B.
@@ -322,8 +382,9 @@ fn lower_product<'a>(
     inst: &'a Instruction<'a>,
     form: FormProduct,
 ) -> Result<()> {
+    let name = || name(form.product, form.metadata.is_some());
     let chosen = |number: Option<usize>, values| match number {
-        Some(number) => choice(inst, number, values),
+        Some(number) => choice(inst, number, values, name),
         None => Ok(false),
     };
     let major = |number| {
@@ -333,10 +394,14 @@ fn lower_product<'a>(
         })
     };
     let [scale_a, scale_b] = form.scales;
+    let sparse = form
+        .metadata
+        .map(|metadata| selector(inst, metadata + 1, form.product.a, name));
     let product = WarpgroupProduct {
         a_major: major(form.transposes[0])?,
         b_major: major(form.transposes[1])?,
         negate: chosen(scale_a, [1, -1])? != chosen(scale_b, [1, -1])?,
+        sparse: sparse.transpose()?,
         ..form.product
     };
     let count = product.registers() as u32;
@@ -355,7 +420,11 @@ fn lower_product<'a>(
         Some(_) => (Vec::new(), cx.src(&inst.operands[1], Ty::B64)?),
     };
     let b_descriptor = cx.src(&inst.operands[2], Ty::B64)?;
-    let accumulates = cx.src(&inst.operands[3], Ty::PRED)?;
+    let metadata = match form.metadata {
+        Some(number) => cx.src(&inst.operands[number], Ty::B32)?,
+        None => cx.constant(0, Width::W32),
+    };
+    let accumulates = cx.src(&inst.operands[form.scale_d], Ty::PRED)?;
     let access = |effect: Effect| Declared::new(effect, true, 0).word();
     let operands = ProductOperands {
         d: cx.write_list(&registers),
@@ -363,6 +432,7 @@ fn lower_product<'a>(
         a: cx.read_list(&a_registers),
         a_descriptor: a_descriptor.into(),
         b_descriptor: b_descriptor.into(),
+        metadata: metadata.into(),
         accumulates: accumulates.into(),
         product: product.into(),
         a_access: form.a.map_or(0, access),

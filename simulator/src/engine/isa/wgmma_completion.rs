@@ -4,7 +4,8 @@
 //! function that issued it, and at the end of the warp. The first warp to complete it reads shared memory for all four.
 
 use super::warpgroup;
-use crate::check::AsyncCompletion;
+use super::wgmma_follow::{follow, uninitialised};
+use crate::check::{AsyncCompletion, PoisonOrigin};
 use crate::engine::access::check;
 use crate::engine::access::declared::Declared;
 use crate::engine::access::path::access_at;
@@ -17,7 +18,7 @@ use crate::engine::exec::level::{Level, VectorLevel};
 use crate::engine::exec::operand::{Address, FULL, LANES};
 use crate::engine::exec::product::PendingProduct;
 use crate::engine::exec::warp::{Flow, Warp};
-use crate::engine::exec::warpgroup::{SharedFactors, WARPS};
+use crate::engine::exec::warpgroup::{SharedFactors, UninitialisedElement, WARPS};
 use crate::engine::program::Program;
 use crate::numerics::matrix::accumulate::Addend;
 use crate::numerics::matrix::descriptor::{Descriptor, Major};
@@ -99,6 +100,11 @@ fn perform(
     let function = &cluster.grid.program.functions[pending.function as usize];
     let frame = &warp.frames[pending.frame as usize];
     if let Some(mut registers) = FrameRegisters::of(frame, pending.function, function) {
+        if warp.poison.is_some() || factors.uninitialised.iter().any(|all| !all.is_empty()) {
+            let poison = warp.poison.take().unwrap_or_default();
+            let poison = follow(poison, &registers, pending, &factors, own);
+            warp.follow_from_here(poison);
+        }
         compute(&mut registers, pending, &factors, own);
     }
     if let Some(group) = warpgroup::warpgroup(warp, cluster) {
@@ -171,6 +177,18 @@ fn issue(
     Ok(watched)
 }
 
+/// What has been read of a factor.
+struct ReadUnits {
+    units: Vec<[u8; 16]>,
+    /// What of it is uninitialised: numbers of the unit and of its word, and where it comes from.
+    uninitialised: Vec<(usize, u32, PoisonOrigin)>,
+}
+
+/// An element of this origin at a line and a place along k.
+fn with(origin: PoisonOrigin) -> impl Fn([usize; 2]) -> UninitialisedElement {
+    move |[line, k]| UninitialisedElement { line, k, origin }
+}
+
 /// Reads the factors that are in shared memory.
 fn read_all(
     warp: &mut Warp,
@@ -178,20 +196,33 @@ fn read_all(
     pending: &PendingProduct,
 ) -> Result<Box<SharedFactors>, Flow> {
     let product = pending.product;
+    let mut uninitialised = [const { Vec::new() }; 2];
     let a = match pending.descriptors.a {
         Some(descriptor) => {
             let units = product.a_units();
             let major = product.a_major;
-            let bytes = read(warp, cluster, pending, 0, descriptor, major, &units)?;
-            Some(product.shared_a(&bytes))
+            let read = read(warp, cluster, pending, 0, descriptor, major, &units)?;
+            for (unit, word, origin) in read.uninitialised {
+                let elements = product.elements_of_a(units[unit], word);
+                uninitialised[0].extend(elements.into_iter().map(with(origin)));
+            }
+            Some(product.shared_a(&read.units))
         }
         None => None,
     };
     let units = product.b_units();
     let (descriptor, major) = (pending.descriptors.b, product.b_major);
-    let bytes = read(warp, cluster, pending, 1, descriptor, major, &units)?;
-    let b = product.shared_b(&bytes);
-    Ok(Box::new(SharedFactors { a, b }))
+    let read = read(warp, cluster, pending, 1, descriptor, major, &units)?;
+    for (unit, word, origin) in read.uninitialised {
+        let elements = product.elements_of_b(units[unit], word);
+        uninitialised[1].extend(elements.into_iter().map(with(origin)));
+    }
+    let b = product.shared_b(&read.units);
+    Ok(Box::new(SharedFactors {
+        a,
+        b,
+        uninitialised,
+    }))
 }
 
 /// Reads the units of a factor on behalf of the instruction that issued the product: a unit for each lane.
@@ -203,10 +234,13 @@ fn read(
     descriptor: u64,
     major: Major,
     units: &[[u32; 2]],
-) -> Result<Vec<[u8; 16]>, Flow> {
+) -> Result<ReadUnits, Flow> {
     let descriptor = Descriptor::from_bits(descriptor);
     let address = Address::new(0, 0, pending.accesses[factor]);
-    let mut all = Vec::with_capacity(units.len());
+    let mut all = ReadUnits {
+        units: Vec::with_capacity(units.len()),
+        uninitialised: Vec::new(),
+    };
     let current = (warp.function, warp.pc, warp.mask);
     (warp.function, warp.pc) = Program::site_parts(pending.issuer.site);
     let mut flow = Flow::Next;
@@ -222,12 +256,19 @@ fn read(
             address,
             &addresses,
             UNIT_BYTES,
-            |warp, _, bytes| {
+            |warp, cluster, bytes| {
                 let pointers = bytes.pointers(warp, UNIT_BYTES);
+                if warp.watched {
+                    let found = uninitialised(cluster, pending, address, &pointers[..units.len()]);
+                    let before = all.units.len();
+                    let found = found.into_iter();
+                    let found = found.map(|(unit, word, origin)| (before + unit, word, origin));
+                    all.uninitialised.extend(found);
+                }
                 for pointer in &pointers[..units.len()] {
                     // SAFETY: the path has found these 16 bytes for each lane of the mask.
                     let unit = unsafe { u128::load(pointer.cast()) };
-                    all.push(unit.to_le_bytes());
+                    all.units.push(unit.to_le_bytes());
                 }
                 Flow::Next
             },
@@ -272,13 +313,17 @@ fn compute(
             }
         }
     }
-    let (b, addend) = (&factors.b, pending.addend);
+    let (b, metadata, addend) = (&factors.b, &pending.metadata, pending.addend);
     match &factors.a {
-        Some(a) => (pending.rows)(product, a, warp as usize * WARP_ROWS, b, addend, dense),
+        Some(a) => {
+            let first = warp as usize * WARP_ROWS;
+            (pending.rows)(product, a, first, b, metadata, addend, dense);
+        }
         None => {
             let a: [_; 4] =
                 std::array::from_fn(|index| pending.a.get(registers, index).lanes(registers));
-            (pending.rows)(product, &product.register_a(a), 0, b, addend, dense);
+            let a = product.register_a(a);
+            (pending.rows)(product, &a, 0, b, metadata, addend, dense);
         }
     }
     for index in 0..pending.d.len() {
@@ -300,18 +345,19 @@ pub(super) fn rows<L: Level>(
     a: &Factors,
     first: usize,
     b: &Factors,
+    metadata: &[u32; LANES],
     addend: Addend,
     d: &mut [u32],
 ) {
     #[cfg(target_arch = "x86_64")]
     match L::LEVEL {
         // SAFETY: a module is lowered for a level that the machine has (`lower::module::load`).
-        VectorLevel::V4 => return unsafe { rows_v4(product, a, first, b, addend, d) },
+        VectorLevel::V4 => return unsafe { rows_v4(product, a, first, b, metadata, addend, d) },
         // SAFETY: a module is lowered for a level that the machine has (`lower::module::load`).
-        VectorLevel::V3 => return unsafe { rows_v3(product, a, first, b, addend, d) },
+        VectorLevel::V3 => return unsafe { rows_v3(product, a, first, b, metadata, addend, d) },
         VectorLevel::Base => {}
     }
-    product.rows(a, first, b, addend, d);
+    product.rows(a, first, b, metadata, addend, d);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -321,10 +367,11 @@ fn rows_v3(
     a: &Factors,
     first: usize,
     b: &Factors,
+    metadata: &[u32; LANES],
     addend: Addend,
     d: &mut [u32],
 ) {
-    product.rows(a, first, b, addend, d);
+    product.rows(a, first, b, metadata, addend, d);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -336,8 +383,9 @@ fn rows_v4(
     a: &Factors,
     first: usize,
     b: &Factors,
+    metadata: &[u32; LANES],
     addend: Addend,
     d: &mut [u32],
 ) {
-    product.rows(a, first, b, addend, d);
+    product.rows(a, first, b, metadata, addend, d);
 }

@@ -250,24 +250,32 @@ impl Sum {
         }
     }
 
-    /// Computes a row of D: `d` has the bits of an element of C for each line of `b`, and gets those of D.
+    /// Computes a row of D: `d` has the bits of an element of C for each line of `b`, and gets those of D. `place` says
+    /// with which element of `b` along k each one of `a` is multiplied.
     ///
-    /// `a` and `b` are as deep, and so shallow that the products of the largest significands add up to less than 2^31 with
-    /// [`Sum::fraction`] digits behind the point: up to 16 of 11 binary digits with 25, up to 32 of 4 with 13.
+    /// `a` is so shallow that the products of the largest significands add up to less than 2^31 with [`Sum::fraction`]
+    /// digits behind the point: up to 16 of 11 binary digits with 25, up to 32 of 4 with 13.
     ///
     /// # Panics
-    /// If `d` is longer than `b` has lines, or does not come by eights.
+    /// If `d` is longer than `b` has lines, or does not come by eights, or a place lies outside of `b`.
     #[inline(always)]
-    pub fn row(&self, a: Line<'_>, b: &Factors, addend: Addend, d: &mut [u32]) {
+    pub fn row(
+        &self,
+        a: Line<'_>,
+        b: &Factors,
+        place: impl Fn(usize) -> usize + Copy,
+        addend: Addend,
+        d: &mut [u32],
+    ) {
         let (blocks, rest) = d.as_chunks_mut::<BLOCK>();
         let start = blocks.len() * BLOCK;
         for (number, block) in blocks.iter_mut().enumerate() {
-            self.block(a, b, number * BLOCK, addend, block);
+            self.block(a, b, place, number * BLOCK, addend, block);
         }
         let (blocks, rest) = rest.as_chunks_mut::<LEAST>();
         assert!(rest.is_empty(), "columns come by eights");
         for (number, block) in blocks.iter_mut().enumerate() {
-            self.block(a, b, start + number * LEAST, addend, block);
+            self.block(a, b, place, start + number * LEAST, addend, block);
         }
     }
 
@@ -277,6 +285,7 @@ impl Sum {
         &self,
         a: Line<'_>,
         b: &Factors,
+        place: impl Fn(usize) -> usize + Copy,
         start: usize,
         addend: Addend,
         d: &mut [u32; COLUMNS],
@@ -304,7 +313,7 @@ impl Sum {
             if significand == 0 {
                 continue;
             }
-            let others: &[i16; COLUMNS] = part(b.exponents_at(k), start);
+            let others: &[i16; COLUMNS] = part(b.exponents_at(place(k)), start);
             for n in 0..COLUMNS {
                 top[n] = top[n].max(exponent + others[n]);
             }
@@ -317,6 +326,7 @@ impl Sum {
                 continue;
             }
             let significand = i32::from(significand) << (self.fraction - digits);
+            let k = place(k);
             let others: &[i16; COLUMNS] = part(b.significands_at(k), start);
             let other_exponents: &[i16; COLUMNS] = part(b.exponents_at(k), start);
             for n in 0..COLUMNS {
@@ -346,7 +356,7 @@ impl Sum {
                     Addend::Accumulator => self.addend.term(former[n]),
                     Addend::None => Term::ZERO,
                 };
-                if let Some(bits) = self.special(a, b, start + n, added) {
+                if let Some(bits) = self.special(a, b, place, start + n, added) {
                     d[n] = bits;
                 }
             }
@@ -356,10 +366,18 @@ impl Sum {
     /// The bits of an element of D that is an infinity or a NaN because one is among its terms; `None` if none is.
     #[cold]
     #[inline(never)]
-    fn special(&self, a: Line<'_>, b: &Factors, column: usize, added: Term) -> Option<u32> {
+    fn special(
+        &self,
+        a: Line<'_>,
+        b: &Factors,
+        place: impl Fn(usize) -> usize,
+        column: usize,
+        added: Term,
+    ) -> Option<u32> {
         let (mut plus, mut minus) = (false, false);
         let products = (0..a.significands.len()).map(|k| {
             let own = Term::factor(a.significands[k], a.exponents[k]);
+            let k = place(k);
             own.times(Term::factor(
                 b.significands_at(k)[column],
                 b.exponents_at(k)[column],
@@ -421,14 +439,16 @@ impl Term {
     }
 }
 
-/// Computes a row of D of integers: `d` has an element of C for each line of `b`, and gets those of D.
+/// Computes a row of D of integers: `d` has an element of C for each line of `b`, and gets those of D. `place` says
+/// with which element of `b` along k each one of `a` is multiplied; of bits it is those of the same place.
 ///
 /// # Panics
-/// If `d` is longer than `b` has lines.
+/// If `d` is longer than `b` has lines, or a place lies outside of `b`.
 #[inline(always)]
 pub fn integer_row(
     a: Line<'_>,
     b: &Factors,
+    place: impl Fn(usize) -> usize,
     addend: Addend,
     overflow: IntegerOverflow,
     d: &mut [u32],
@@ -437,7 +457,7 @@ pub fn integer_row(
         let columns = number * BLOCK..number * BLOCK + block.len();
         let mut sums = [0i32; BLOCK];
         for (k, &value) in a.significands.iter().enumerate() {
-            let others = &b.significands_at(k)[columns.clone()];
+            let others = &b.significands_at(place(k))[columns.clone()];
             for (sum, &other) in sums.iter_mut().zip(others) {
                 *sum += i32::from(value) * i32::from(other);
             }

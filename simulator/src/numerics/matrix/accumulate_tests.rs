@@ -230,7 +230,7 @@ fn check(
                 b[n][k]
             });
             let mut d = c.clone();
-            sum.row(left.line(0), &right, addend, &mut d);
+            sum.row(left.line(0), &right, |k| k, addend, &mut d);
             for column in 0..COLUMNS {
                 let terms: Vec<(Exact, Exact)> = (0..depth)
                     .map(|k| {
@@ -371,7 +371,7 @@ fn cancellation_leaves_a_positive_zero_and_what_is_cut_is_forgotten() {
         let left = factors(Element::F16, Order::ByLine, 1, 16, false, |_, k| a[k]);
         let right = factors(Element::F16, Order::ByDepth, 8, 16, false, |_, _| one);
         let mut d = [c.to_bits(); 8];
-        sum.row(left.line(0), &right, Addend::Accumulator, &mut d);
+        sum.row(left.line(0), &right, |k| k, Addend::Accumulator, &mut d);
         f32::from_bits(d[0])
     };
     let mut a = [0; 16];
@@ -419,7 +419,7 @@ fn integers_wrap_or_saturate() {
                     })
                     .collect();
                 let mut d = c.clone();
-                integer_row(left.line(0), &right, addend, overflow, &mut d);
+                integer_row(left.line(0), &right, |k| k, addend, overflow, &mut d);
                 for n in 0..16 {
                     let mut sum: i64 = (0..32)
                         .map(|k| value(a_type, a[k]) * value(b_type, b[n][k]))
@@ -453,6 +453,7 @@ fn bits_count_where_both_are_set() {
     integer_row(
         left.line(0),
         &right,
+        |k| k,
         Addend::Accumulator,
         IntegerOverflow::Wrap,
         &mut d,

@@ -12,18 +12,27 @@ pub fn row_lane(matrix: usize, row: usize) -> usize {
     matrix * 8 + row
 }
 
+/// Where the two elements of a lane's register lie in the matrix, of which `transposed` gives the transpose: rows and
+/// columns.
+pub fn elements(lane: usize, transposed: bool) -> [(usize, usize); 2] {
+    let (row, column) = (lane / 4, lane % 4 * 2);
+    match transposed {
+        true => [(column, row), (column + 1, row)],
+        false => [(row, column), (row, column + 1)],
+    }
+}
+
+/// The lane whose register holds an element of a matrix.
+pub fn holder(row: usize, column: usize) -> usize {
+    row * 4 + column / 2
+}
+
 /// The fragment of a matrix, with `transposed` of its transpose.
 pub fn scatter(tile: &Tile, transposed: bool) -> Lanes {
     std::array::from_fn(|lane| {
-        let (row, column) = (lane / 4, lane % 4 * 2);
-        let element = |column: usize| {
-            u32::from(if transposed {
-                tile[column][row]
-            } else {
-                tile[row][column]
-            })
-        };
-        element(column) | element(column + 1) << 16
+        let [low, high] =
+            elements(lane, transposed).map(|(row, column)| u32::from(tile[row][column]));
+        low | high << 16
     })
 }
 
@@ -31,17 +40,9 @@ pub fn scatter(tile: &Tile, transposed: bool) -> Lanes {
 pub fn gather(fragment: &Lanes, transposed: bool) -> Tile {
     let mut tile = Tile::default();
     for (lane, &word) in fragment.iter().enumerate() {
-        let row = lane / 4;
-        for (column, value) in [
-            (lane % 4 * 2, word as u16),
-            (lane % 4 * 2 + 1, (word >> 16) as u16),
-        ] {
-            if transposed {
-                tile[column][row] = value;
-            } else {
-                tile[row][column] = value;
-            }
-        }
+        let [low, high] = elements(lane, transposed);
+        tile[low.0][low.1] = word as u16;
+        tile[high.0][high.1] = (word >> 16) as u16;
     }
     tile
 }

@@ -9,6 +9,7 @@ use super::layout::Layout;
 use super::order::{Product, Steps, add_up};
 use super::shape::{Element, Shape, Use};
 use super::sparse::Sparse;
+use super::trace::{self, Known};
 use crate::numerics::Rounding;
 use crate::numerics::float::{Mode, fma};
 
@@ -138,21 +139,83 @@ impl Multiply {
                 let bits = |which, fragment| self.dense(which, fragment, |v| v as u32);
                 let (x, y, c) = (bits(0, a), bits(1, b), bits(2, c));
                 let columns = self.shape.n as usize;
-                let depth = self.stored();
+                let stored = self.stored();
                 let product = Product {
                     elements: [self.a.element(), self.b.element()],
                     rows: self.shape.m as usize,
                     columns,
-                    depth,
-                    a: |row, k| x[row * depth + k],
-                    b: |row, column, k| y[place(row, k) * columns + column],
-                    is_sparse: self.sparse.is_some(),
+                    depths: [stored, self.shape.k as usize],
+                    a: |row, k| x[row * stored + k],
+                    b: |column, k| y[k * columns + column],
+                    place,
                 };
                 let formats = [&self.c, &self.d].map(|layout| SumFormat::of(layout.element()));
                 let sums = add_up(&product, self.steps, formats, &c);
                 self.spread(&sums, d, u64::from);
             }
         }
+    }
+
+    /// What is known of the registers of D, in each lane, where something is known of those of A, B and C, and of the
+    /// metadata in the lanes (the first register of the fourth).
+    pub fn trace<T: Copy>(
+        &self,
+        [a, b, c, e]: [Known<'_, T>; 4],
+        metadata: Option<&[u32; 32]>,
+    ) -> Vec<[Option<T>; 32]> {
+        let [a, b, c] = [(0, a), (1, b), (2, c)].map(|(which, known)| self.known(which, known));
+        let [rows, columns] = [self.shape.m, self.shape.n].map(|count| count as usize);
+        let (stored, depth) = (self.stored(), self.shape.k as usize);
+        let sparse = self.sparse.zip(metadata);
+        let element = self.a.element();
+        let row = |row: usize| {
+            let of_metadata = |(sparse, _): (Sparse, &[u32; 32])| {
+                let mut lanes =
+                    (0..stored).map(|k| sparse.metadata_place(element, depth, row, k).0);
+                lanes.find_map(|lane| e(0, lane))
+            };
+            let mut elements = a[row * stored..][..stored].iter();
+            let found = elements.find_map(|known| *known);
+            found.or_else(|| sparse.and_then(of_metadata))
+        };
+        let column = |row: usize, column: usize| {
+            (0..stored).find_map(|k| {
+                let k = match sparse {
+                    Some((sparse, metadata)) => sparse.place(element, depth, metadata, row, k),
+                    None => k,
+                };
+                b[k * columns + column]
+            })
+        };
+        let addend = |row: usize, column: usize| c[row * columns + column];
+        let elements = trace::of_elements([rows, columns], row, column, addend);
+        let layout = self.layout(3);
+        let per_register = layout.element().per_register() as usize;
+        let registers = layout.registers() as usize;
+        let places = &self.places[3];
+        let register = |register: usize| {
+            std::array::from_fn(|lane| {
+                let first = (lane * registers + register) * per_register;
+                let mut places = places[first..first + per_register].iter();
+                places.find_map(|&place| elements[usize::from(place)])
+            })
+        };
+        (0..registers).map(register).collect()
+    }
+
+    /// What is known of the elements of a fragment's matrix, row by row.
+    fn known<T: Copy>(&self, which: usize, known: Known<'_, T>) -> Vec<Option<T>> {
+        let layout = self.layout(which);
+        let (rows, columns) = layout.extent();
+        let per_register = layout.element().per_register() as usize;
+        let elements = layout.elements() as usize;
+        let mut matrix = vec![None; (rows * columns) as usize];
+        for (lane, places) in self.places[which].chunks_exact(elements).enumerate() {
+            for (index, &place) in places.iter().enumerate().rev() {
+                matrix[usize::from(place)] = known(index / per_register, lane);
+            }
+        }
+        matrix
     }
 
     /// Elements of a row of A that are stored.

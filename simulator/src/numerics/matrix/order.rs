@@ -84,46 +84,51 @@ fn taken_as(element: Element) -> Element {
     }
 }
 
-/// A factor's elements `(line, k)` at these places along k.
+/// A factor's elements `(line, k)`, so many along k.
 #[inline(always)]
 fn factors(
     element: Element,
     order: Order,
     lines: usize,
-    part: &[usize],
+    depth: usize,
     bits: impl Fn(usize, usize) -> u32,
 ) -> Factors {
-    let mut factors = Factors::new(taken_as(element), order, lines, part.len());
-    factors.fill(|line, at| taken(element, bits(line, part[at])));
+    let mut factors = Factors::new(taken_as(element), order, lines, depth);
+    factors.fill(|line, k| taken(element, bits(line, k)));
     factors
 }
 
 /// The factors of a product and where their elements are.
-pub struct Product<A, B> {
+pub struct Product<A, B, P> {
     /// The types of A and B.
     pub elements: [Element; 2],
     /// Rows of A.
     pub rows: usize,
     /// Columns of B.
     pub columns: usize,
-    /// Elements along k that are multiplied.
-    pub depth: usize,
-    /// The bits of A at this row and place along k.
+    /// Elements along k of a row of A that are stored, and of a column of B.
+    pub depths: [usize; 2],
+    /// The bits of A at this row and stored place along k.
     pub a: A,
-    /// The bits of B that this row of A is multiplied with in this column, at this place along k.
+    /// The bits of B at this column and place along k.
     pub b: B,
-    /// Whether B depends on the row of A: where A is sparse, each row takes other elements of B.
-    pub is_sparse: bool,
+    /// With which element of B along k the one of A in this row and stored place is multiplied.
+    pub place: P,
 }
 
 /// D = A * B + C: `c` has the bits of the elements of C row by row, those of D come out.
 #[inline(always)]
-pub fn add_up<A: Fn(usize, usize) -> u32, B: Fn(usize, usize, usize) -> u32>(
-    product: &Product<A, B>,
+pub fn add_up<A, B, P>(
+    product: &Product<A, B, P>,
     steps: Steps,
     formats: [SumFormat; 2],
     c: &[u32],
-) -> Vec<u32> {
+) -> Vec<u32>
+where
+    A: Fn(usize, usize) -> u32,
+    B: Fn(usize, usize) -> u32,
+    P: Fn(usize, usize) -> usize,
+{
     let [addend, result] = formats;
     // A subnormal C of f16 is a normal f32.
     let (addend, c) = match (addend, result) {
@@ -134,7 +139,9 @@ pub fn add_up<A: Fn(usize, usize) -> u32, B: Fn(usize, usize, usize) -> u32>(
         _ => (addend, Cow::Borrowed(c)),
     };
     let fraction = TensorCore::SIMULATED.fraction;
-    let parts = steps.parts(product.depth);
+    let ([a, b], [stored, depth]) = (product.elements, product.depths);
+    let right = factors(b, Order::ByDepth, product.columns, depth, &product.b);
+    let parts = steps.parts(stored);
     let mut d = match steps {
         Steps::Pairs => vec![0; c.len()],
         _ => c.to_vec(),
@@ -153,18 +160,11 @@ pub fn add_up<A: Fn(usize, usize) -> u32, B: Fn(usize, usize, usize) -> u32>(
             Steps::Pairs if number == 0 => Addend::None,
             _ => Addend::Accumulator,
         };
-        let [a, b] = product.elements;
-        let left = factors(a, Order::ByLine, product.rows, part, &product.a);
-        let right = |row| {
-            let bits = |column, k| (product.b)(row, column, k);
-            factors(b, Order::ByDepth, product.columns, part, bits)
-        };
-        let mut others = right(0);
+        let bits = |row, at: usize| (product.a)(row, part[at]);
+        let left = factors(a, Order::ByLine, product.rows, part.len(), bits);
         for (row, d) in d.chunks_exact_mut(product.columns).enumerate() {
-            if product.is_sparse && row > 0 {
-                others = right(row);
-            }
-            sum.row(left.line(row), &others, adds, d);
+            let place = |at: usize| (product.place)(row, part[at]);
+            sum.row(left.line(row), &right, place, adds, d);
         }
     }
     if steps == Steps::Pairs {

@@ -5,6 +5,7 @@
 use super::accumulate::SumFormat;
 use super::multiply::Fragment;
 use super::shape::{Element, Use};
+use super::trace::{self, Known};
 use half::f16;
 
 /// A decoded `mma.m8n8k4` of f16.
@@ -23,6 +24,15 @@ const DEPTH: usize = 4;
 /// The lanes of a product, in the order of their rows.
 fn lane(product: usize, number: usize) -> usize {
     product * 4 + number % 4 + number / 4 * 16
+}
+
+/// The lane and the number of an element of a factor, of whose lines (rows of A, columns of B) each is a lane's, or of
+/// whose elements at a place along k.
+fn factor_place(by_lines: bool, product: usize, line: usize, k: usize) -> (usize, usize) {
+    match by_lines {
+        true => (lane(product, line), k),
+        false => (lane(product, line / 4 * 4 + k), line % 4),
+    }
 }
 
 /// An element of f16: of two in a register.
@@ -52,15 +62,46 @@ impl Quads {
         }
     }
 
+    /// What is known of the registers of D, in each lane, where something is known of those of A, B and C.
+    pub fn trace<T: Copy>(&self, [a, b, c]: [Known<'_, T>; 3]) -> Vec<[Option<T>; 32]> {
+        let [addend, result] = self.formats;
+        let per_register = |format| match format {
+            SumFormat::F16 => 2,
+            _ => 1,
+        };
+        let mut d = vec![[None; 32]; SIZE / per_register(result)];
+        for product in 0..4 {
+            let line = |known: Known<'_, T>, by_lines: bool, line: usize| {
+                (0..DEPTH).find_map(|k| {
+                    let (lane, index) = factor_place(by_lines, product, line, k);
+                    known(index / 2, lane)
+                })
+            };
+            let elements = trace::of_elements(
+                [SIZE, SIZE],
+                |row| line(a, self.by_rows[0], row),
+                |_, column| line(b, !self.by_rows[1], column),
+                |row, column| {
+                    let (lane, index) = Self::place(addend, product, row, column);
+                    c(index / per_register(addend), lane)
+                },
+            );
+            for (at, known) in elements.into_iter().enumerate() {
+                let (lane, index) = Self::place(result, product, at / SIZE, at % SIZE);
+                let register: &mut Option<T> = &mut d[index / per_register(result)][lane];
+                *register = register.or(known);
+            }
+        }
+        d
+    }
+
     /// Computes D from A, B and C.
     pub fn apply(&self, [a, b, c]: [&Fragment; 3], d: &mut Fragment) {
         let [addend, result] = self.formats;
-        // Rows of a factor, or its columns if it is stored by those, are a lane's.
-        let element =
-            |fragment: &Fragment, by_lines: bool, product, line: usize, k: usize| match by_lines {
-                true => half_of(fragment, lane(product, line), k),
-                false => half_of(fragment, lane(product, line / 4 * 4 + k), line % 4),
-            };
+        let element = |fragment: &Fragment, by_lines: bool, product, line: usize, k: usize| {
+            let (lane, index) = factor_place(by_lines, product, line, k);
+            half_of(fragment, lane, index)
+        };
         for registers in d.iter_mut() {
             *registers = [0; 32];
         }

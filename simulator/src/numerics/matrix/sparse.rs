@@ -42,16 +42,15 @@ impl Sparse {
         4 / Sparse::lanes(element, shape.k as usize) as u8
     }
 
-    /// The place along k of the element that is stored in this row and column. `depth` is the number of elements along k, stored or
-    /// not; `metadata` what the lanes have.
-    pub fn place(
+    /// The lane that has the metadata of the element that is stored in this row and column, and the lowest of the two
+    /// bits. `depth` is the number of elements along k, stored or not.
+    pub fn metadata_place(
         self,
         element: Element,
         depth: usize,
-        metadata: &[u32; 32],
         row: usize,
         stored: usize,
-    ) -> usize {
+    ) -> (usize, usize) {
         let (bits, unit) = (element.bits() as usize, unit_bits(element) as usize);
         let number = stored * bits / unit;
         let (group, which) = (number / 2, number % 2);
@@ -64,8 +63,23 @@ impl Sparse {
             // A lane has eight groups of a row, the next one those of the row 8 below it.
             _ => (group / 8 * 2 + upper, group % 8 * 4),
         };
-        let code = metadata[first + lane] >> bit;
-        let chosen = (code >> (2 * which) & 3) as usize;
+        (first + lane, bit + 2 * which)
+    }
+
+    /// The place along k of the element that is stored in this row and column. `depth` is the number of elements along
+    /// k, stored or not; `metadata` what the lanes have.
+    pub fn place(
+        self,
+        element: Element,
+        depth: usize,
+        metadata: &[u32; 32],
+        row: usize,
+        stored: usize,
+    ) -> usize {
+        let (bits, unit) = (element.bits() as usize, unit_bits(element) as usize);
+        let group = stored * bits / unit / 2;
+        let (lane, bit) = self.metadata_place(element, depth, row, stored);
+        let chosen = (metadata[lane] >> bit & 3) as usize;
         (4 * group + chosen) * unit / bits + stored * bits % unit / bits
     }
 }

@@ -42,6 +42,27 @@ word_operands! {
     Call => Slot::Call;
 }
 
+impl<T> Read<T> {
+    /// The word that names the register or constant.
+    pub fn word(self) -> u32 {
+        self.word
+    }
+}
+
+impl ReadPredicate {
+    /// The word that names the register or constant.
+    pub fn word(self) -> u32 {
+        self.word
+    }
+}
+
+impl<T> WriteOptional<T> {
+    /// The word that names the register.
+    pub fn word(self) -> u32 {
+        self.word
+    }
+}
+
 impl<T: Value> Read<T> {
     /// The lanes of the operand.
     #[inline(always)]
