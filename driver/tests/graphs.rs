@@ -698,3 +698,93 @@ fn independent_branches_in_any_order_give_the_same() {
     ok!(cuGraphDestroy(graph));
     ok!(cuStreamDestroy_v2(stream));
 }
+
+/// Which of the calls that free a module and an executable graph wait while a stream is held up that uses neither. The manual does not say; the
+/// test tells (`--nocapture`), and holds what does not depend on it: that each is done once the stream goes on.
+#[test]
+fn who_waits_for_a_stream_that_is_held_up() {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    type Free = Box<dyn FnOnce() + Send>;
+    /// A handle that another thread frees.
+    struct Sent<T>(T);
+    // SAFETY: handles of the driver may be used by any thread.
+    unsafe impl<T> Send for Sent<T> {}
+    impl<T> Sent<T> {
+        fn get(self) -> T {
+            self.0
+        }
+    }
+
+    let _turn = turn();
+    let backend = gpu();
+    let image = format!(
+        "{}.visible .entry nothing() {{ ret; }}\0",
+        warpsmith_testkit::ptx!("7.8", "sm_90", "")
+    );
+    let module = || Sent(get!(cuModuleLoadData(image.as_ptr().cast())));
+    let exec = |with_kernel: Option<CUmodule>| {
+        let graph = graph();
+        match with_kernel {
+            None => drop(host_node(graph, &[], counter())),
+            Some(module) => {
+                let function = get!(cuModuleGetFunction(module, c"nothing".as_ptr()));
+                let kernel = CUDA_KERNEL_NODE_PARAMS {
+                    func: function,
+                    gridDimX: 1,
+                    gridDimY: 1,
+                    gridDimZ: 1,
+                    blockDimX: 1,
+                    blockDimY: 1,
+                    blockDimZ: 1,
+                    ..CUDA_KERNEL_NODE_PARAMS::default()
+                };
+                get!(cuGraphAddKernelNode_v2(
+                    graph,
+                    core::ptr::null(),
+                    0,
+                    &kernel
+                ));
+            }
+        }
+        Sent(get!(cuGraphInstantiateWithFlags(graph, 0)))
+    };
+    let user = module();
+    let frees: Vec<(&str, Free)> = {
+        let (unused, of_functions, of_kernels) = (module(), exec(None), exec(Some(user.0)));
+        vec![
+            (
+                "cuModuleUnload",
+                Box::new(move || ok!(cuModuleUnload(unused.get()))),
+            ),
+            (
+                "cuGraphExecDestroy of a host function",
+                Box::new(move || ok!(cuGraphExecDestroy(of_functions.get()))),
+            ),
+            (
+                "cuGraphExecDestroy of a kernel",
+                Box::new(move || ok!(cuGraphExecDestroy(of_kernels.get()))),
+            ),
+        ]
+    };
+    for (call, free) in frees {
+        let held = stream();
+        let gate = Gate::new();
+        gate.block(held);
+        let (done, is_done) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            gpu();
+            free();
+            done.send(()).expect("the test waits");
+        });
+        let waits = is_done.recv_timeout(Duration::from_millis(500)).is_err();
+        let answer = if waits { "waits for" } else { "passes" };
+        println!("{backend:?}: {call} {answer} a stream that is held up");
+        gate.open();
+        thread
+            .join()
+            .expect("the call is done once the stream goes on");
+        ok!(cuStreamSynchronize(held));
+    }
+}

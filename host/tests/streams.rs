@@ -66,6 +66,38 @@ fn one_event_holds_several_streams_and_may_be_recorded_again() -> Result<()> {
     source.synchronize()
 }
 
+/// A thread waits for an event while another one records it anew, behind other work: the wait is one for that, too, because what
+/// it lets the program do is what the event's last recording stands for.
+#[test]
+fn an_event_that_is_recorded_during_a_wait_is_waited_for_again() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let mut gates = [Gate::new(&gpu, &module), Gate::new(&gpu, &module)];
+    let streams = [gpu.stream()?, gpu.stream()?];
+    for (gate, stream) in gates.iter_mut().zip(&streams) {
+        gate.close(stream);
+    }
+    let event = gpu.event_untimed()?;
+    streams[0].record(&event)?;
+    let (waited, has_waited) = mpsc::channel();
+    let moment = std::time::Duration::from_millis(200);
+    std::thread::scope(|scope| {
+        let event = &event;
+        scope.spawn(move || waited.send(event.synchronize()));
+        // The other thread is in its wait by now; if not, it waits for the second recording alone.
+        std::thread::sleep(moment);
+        streams[1].record(event)?;
+        gates[0].open();
+        let early = has_waited.recv_timeout(moment);
+        assert!(
+            early.is_err(),
+            "the wait was one for the first recording only"
+        );
+        gates[1].open();
+        has_waited.recv().expect("the thread waits")
+    })
+}
+
 // covers: EVENT-04
 #[test]
 fn time_between_events() -> Result<()> {

@@ -201,3 +201,42 @@ impl LogMemory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::choice::DeviceChoice;
+
+    /// A wait began before the launch was enqueued, and looks while a thread of the launch fills its record.
+    #[test]
+    fn a_record_that_is_being_filled_stays() -> Result<()> {
+        warpsmith_driver::select(warpsmith_driver::Choice::Simulator).expect("the simulator");
+        cust::init(cust::CudaFlags::empty()).expect("the simulator");
+        let context = Arc::new(Context::new(DeviceChoice::Simulator)?);
+        let log = LogPool::default().get(&context)?;
+        let take = || {
+            let mut found = Vec::new();
+            log.take(|_| true, |entry| found.push(entry.id()));
+            found
+        };
+        let host = log.host;
+        // SAFETY: the log lives with `log`, and no kernel knows of it.
+        let record = unsafe { &raw mut (*host).records[1] };
+        // SAFETY: as for `record`; claimed and filled up to the line, as a thread of launch 7 does it.
+        unsafe {
+            (*record).launch = 7;
+            (*record).line = 12;
+        }
+        assert!(take().is_empty());
+        // SAFETY: as for `record`.
+        let (launch, line) = unsafe { ((*record).launch, (*record).line) };
+        assert_eq!((launch, line), (7, 12), "not cleared while it is filled");
+        // SAFETY: as for `record`; the thread is done.
+        unsafe { (*record).state = COMPLETE };
+        assert_eq!(take(), [7]);
+        assert!(take().is_empty());
+        // SAFETY: as for `record`.
+        assert_eq!(unsafe { (*record).line }, 0);
+        Ok(())
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use warpsmith_device::panic::{KERNEL_BITS, PanicRecord};
+use warpsmith_device::panic::{KERNEL_BITS, PanicRecord, RECORDS, UNRECORDED};
 
 use super::log::{Entry, LogMemory};
 use super::names::KernelNames;
@@ -176,8 +176,8 @@ impl Source {
                 told.push(id);
                 let panic = match entry {
                     Entry::Recorded(record) => self.panic(&record),
-                    Entry::Unrecorded(id) => self.unrecorded(id, id),
-                    Entry::Unnoted { first, last } => self.unrecorded(first, last),
+                    Entry::Unrecorded(id) => self.unrecorded(id),
+                    Entry::Unnoted { first, last } => self.unnoted(first, last),
                 };
                 // A launch that is not known any more was done, and this is what it left since: there is nobody to tell.
                 if let Some((timeline, launch)) = launch_of(id) {
@@ -206,15 +206,31 @@ impl Source {
         }
     }
 
-    fn unrecorded(&self, first: u64, last: u64) -> KernelPanic {
-        let [mut kernel, newest] = [first, last].map(|id| self.names.of_launch(id));
-        if kernel != newest {
-            kernel += "` to `";
-            kernel += &newest;
-        }
+    /// A launch that found no free record.
+    fn unrecorded(&self, id: u64) -> KernelPanic {
         KernelPanic {
-            kernel,
+            kernel: self.names.of_launch(id),
             message: "(the message was not kept: the launches before had filled the log)".into(),
+            ..KernelPanic::default()
+        }
+    }
+
+    /// The launches for which the log had no room at all.
+    fn unnoted(&self, first: u64, last: u64) -> KernelPanic {
+        let [mut kernels, newest] = [first, last].map(|id| self.names.of_launch(id));
+        if kernels != newest {
+            kernels += "` to `";
+            kernels += &newest;
+        }
+        let launches = (last >> KERNEL_BITS).saturating_sub(first >> KERNEL_BITS) + 1;
+        let room = RECORDS + UNRECORDED;
+        let message = format!(
+            "(a stream keeps the panics of {room} launches between two waits, and more launches panicked: the first of these and the last are \
+             known, at most {launches} in all; wait more often to hear of each)"
+        );
+        KernelPanic {
+            kernel: kernels,
+            message,
             ..KernelPanic::default()
         }
     }
