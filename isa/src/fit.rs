@@ -44,6 +44,16 @@ impl Match {
 
     fn fits_operand(&self, operand: &Operand, shape: Shape<'_>) -> bool {
         let ty = self.type_of(operand);
+        // Most operands are such.
+        if let Shape::Register(found) = shape
+            && operand.role != Role::Address
+            && operand.count == Count::One
+            && operand.pair != Presence::Required
+            && operand.is_of_instruction()
+            && operand.name != "_"
+        {
+            return self.fits_register(operand, ty, found);
+        }
         let count = self.count_of(operand);
         match (shape, operand.role) {
             (Shape::Unknown, _) => true,
@@ -183,7 +193,7 @@ impl Match {
         let source = operand.role == Role::Source;
         match elements {
             Elements::Unknown => true,
-            Elements::Registers(_, true) if source => false,
+            Elements::Registers(_, true) if source || self.accumulates() => false,
             Elements::Registers("", _) => true,
             Elements::Registers(found, _) => self.fits_register(operand, ty, found),
             Elements::Partly(found) => source && self.fits_register(operand, ty, found),
@@ -193,6 +203,11 @@ impl Match {
             Elements::Floats => source && !is_float(ty) && self.takes_constants(),
             Elements::Mixed => false,
         }
+    }
+
+    /// Whether it adds to its result, which it reads therefore.
+    pub(crate) fn accumulates(&self) -> bool {
+        self.form.opcode == "wgmma"
     }
 
     /// Whether what it reads in braces may be constants of any type.

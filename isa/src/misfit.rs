@@ -138,6 +138,9 @@ impl Match {
         let instruction = self.name();
         Some(match shape {
             _ if self.is_side_by_side() => Refusal::VideoSelector(0),
+            Shape::Vector(_, Elements::Registers(_, true)) if self.accumulates() => {
+                Refusal::SinkInSource
+            }
             Shape::Special(_) if self.form.opcode == "mov" => Refusal::SpecialResult,
             Shape::Special(_) if self.form.opcode == "cvt" && !self.words().any(is_float) => {
                 Refusal::SpecialResult

@@ -178,27 +178,33 @@ pub static OPERANDS: &[Known] = &[
     by_ptxas(
         "*",
         "",
+        "generic access to a variable of shared or local memory, which ptxas makes an access to that space",
+    )
+    .saying("needs its state space in the instruction"),
+    by_ptxas(
+        "*",
+        "",
         "a global or generic address in a register of 32 bits reaches nothing that a program has",
     )
     .saying("a global or generic address has 64 bits"),
-    by_ptxas("*", "", "ptxas takes a function's name for a number").with("fn"),
+    by_ptxas("*", "", "ptxas takes a function's name for a number").with("fn").saying("is no register|Result register|Vector expected|vector size mismatch|of type unexpected"),
     by_ptxas(
         "*",
         "",
         "ptxas takes a variable's name with an offset for a number",
     )
-    .with("gv+4"),
+    .with("gv+4").saying("found another operand|Result register|Vector expected|vector size mismatch|State space mismatch"),
     by_ptxas(
         "*",
         "",
         "an address of 16 bits reaches nothing that a program has",
     )
-    .with("[%h2]"),
+    .with("[%h2]").saying("found an address in a `.b16` register"),
     by_ptxas(
         "vadd vsub vmin vmax vabsdiff vshl vshr vmad vset",
         "",
         "ptxas takes any operand for the result",
-    ),
+    ).saying("Result register required"),
     by_ptxas(
         "mma movmatrix stmatrix wmma wgmma.mma_async sust.b sust.p st.async",
         "",
@@ -208,57 +214,86 @@ pub static OPERANDS: &[Known] = &[
         "cp.async.bulk cp.reduce.async.bulk",
         "",
         "ptxas takes addresses without brackets",
-    ),
+    ).saying("expected an address|State space mismatch|expected a number of groups"),
     by_ptxas(
         "cvt cvt.pack createpolicy tex.level txq.level suld.b sured.b",
         "",
         "ptxas takes wider registers, and vectors",
-    ),
+    ).saying("is a `.|in braces|has another width|vector size mismatch|Vector operand|takes|found an address"),
     by_ptxas(
         "mov",
         "",
         "ptxas takes constants and addresses for parts in braces",
-    ),
+    ).saying("must be register|has 64 bits|Vector operand|is a `.|Predicate output"),
     by_ptxas(
         "and or xor not set setp lop3 bar barrier mbarrier vote",
         "",
         "ptxas takes packed halves, `_` and vectors for predicates",
-    ),
-    by_ptxas("fns", "", "ptxas does not look at the type of the offset"),
+    ).saying("in braces|is a `.|Predicate output|Barrier number|truth table|discard mode|negated predicate"),
+    by_ptxas("fns", "", "ptxas does not look at the type of the offset").saying("is a `.|floating-point constant"),
     by_ptxas(
         "multimem.red red.async red atom cp.async.mbarrier.arrive isspacep call",
         "",
         "ptxas takes `_` for an address or a vector, local memory for a barrier, and registers of other widths",
-    ),
-    by_ptxas("fence.proxy", "", "ptxas does not look at the address").with("[%"),
+    ).saying("discard mode|State space mismatch|operands, found|is a `.|Label expected|Predicate output"),
+    by_ptxas("fence.proxy", "", "ptxas does not look at the address").with("[%|[16]|[cv]|[p]|[q]"),
     by_ptxas(
-        "getctarank mapa",
+        "clusterlaunchcontrol.try_cancel.async",
         "",
-        "ptxas takes a shared variable's name for its address",
+        "ptxas does not look at the state space of the result",
     )
-    .with("sv"),
+    .with("[gv]|[lv]")
+    .saying("State space mismatch"),
+    by_ptxas("cp.async.wait_group", "", "more groups than a thread can have")
+        .with("-1|65536|4294967295|4294967296")
+        .saying("expected a number of groups"),
+    by_ptxas("testp", "", "a second result that is discarded")
+        .with("%p1|_")
+        .saying("Predicate output not allowed"),
+    by_ptxas("slct", "", "a pair of halves as an integer")
+        .with("%hx1")
+        .saying("is a `.f16x2` register"),
+    by_ptxas("tld4", "", "an operand that the manual lacks")
+        .saying("takes 2 operands"),
+    by_us(
+        "mapa getctarank",
+        "",
+        "the state space of a variable's name with an offset is not looked at",
+    )
+    .with("gv+4")
+    .saying("State space mismatch"),
+    by_us(
+        "dp2a dp4a nanosleep tcgen05.dealloc",
+        "",
+        "ptxas takes fewer registers and names for these integers than for others",
+    )
+    .with("%hx1|%f1|0f3F800000|fn")
+    .saying("Arguments mismatch"),
+    by_us("pmevent", "", "an event that ptxas stumbles over")
+        .with("65536")
+        .saying("(null)"),
     by_ptxas(
         "tensormap.replace tex ldmatrix sured.p",
         "",
         "ptxas takes constants and registers of other types",
-    ),
+    ).saying("operands, found|in braces|Vector of size|is a `."),
     by_us(
         "call brx.idx",
         "",
         "whether a call fits its function is judged when it is lowered",
-    ),
+    ).saying("Call target not recognized|Call has wrong number"),
     by_us(
-        "createpolicy.fractional createpolicy.range mbarrier",
+        "createpolicy mbarrier",
         "",
         "a result of 64 bits in a floating-point register",
     )
     .with("%df1"),
-    by_ptxas("ld ldu st", "", "ptxas takes braces around one register"),
+    by_ptxas("ld ldu st", "", "ptxas takes braces around one register").saying("in braces|is a `.|State space mismatch"),
     by_ptxas(
         "clusterlaunchcontrol.query_cancel",
         "",
         "ptxas takes constants and vectors for a result of 128 bits",
-    ),
+    ).saying("in braces|is a `.|Predicate output"),
     by_us(
         "wgmma.mma_async ldmatrix stmatrix wmma.mma",
         "",
@@ -284,11 +319,6 @@ pub static OPERANDS: &[Known] = &[
         "tensormap.replace",
         "",
         "which constants a field may have depends on the field",
-    ),
-    by_us(
-        "vmad",
-        "",
-        "which sources are negated depends on the others, and none is a pair: the simulator refuses them when it reads them",
     ),
     by_us(
         "cvt cvt.pack mov redux match shfl setp",
