@@ -244,6 +244,9 @@ pub static OPERANDS: &[Known] = &[
     )
     .with("[gv]|[lv]")
     .saying("State space mismatch"),
+    by_ptxas("wgmma.wait_group", "", "of a constant of more than 32 bits ptxas takes what fits")
+        .with("4294967296")
+        .saying("expected to be non-negative integer"),
     by_ptxas("cp.async.wait_group", "", "more groups than a thread can have")
         .with("-1|65536|4294967295|4294967296")
         .saying("expected a number of groups"),
