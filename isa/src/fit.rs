@@ -1,11 +1,10 @@
-//! Whether the operands of an instruction are what a form takes, and what ptxas says if they are not.
+//! Whether the operands of an instruction are what a form takes.
 
 use crate::effect::{BarrierAction, ObjectUse, Space};
 use crate::matched::{Match, space_named};
 use crate::operand::{
     Base, Count, Elements, Operand, Presence, Role, Shape, Symbol, is_float, type_bits,
 };
-use crate::refusal::Refusal;
 
 impl Match {
     /// Whether operands of these shapes are what it takes.
@@ -43,83 +42,18 @@ impl Match {
         None
     }
 
-    /// What ptxas says of operands that do not fit: of their number, or of one of this shape.
-    pub fn refusal(&self, misfit: &Misfit, shapes: &[Shape<'_>]) -> Refusal<'static> {
-        let instruction = self.name();
-        let Misfit::Operand { number, operand } = *misfit else {
-            return Refusal::ArgumentsMismatch(instruction);
-        };
-        let ty = self.type_of(operand);
-        let is_variable = |symbol: Symbol| matches!(symbol, Symbol::Variable(_));
-        match (shapes[number], operand.role) {
-            (Shape::Integer(_), Role::Destination) if !is_float(ty) => {
-                Refusal::ResultRequired(instruction)
-            }
-            (Shape::Float(_), Role::Destination) if matches!(ty, "f32" | "f64") => {
-                Refusal::ResultRequired(instruction)
-            }
-            (Shape::Vector(_, Elements::Registers(_, true)), Role::Source) => Refusal::SinkInSource,
-            (Shape::Vector(_, Elements::Mixed), _) => Refusal::MixedVector,
-            (Shape::Pair, Role::Source) => Refusal::Syntax("|"),
-            (Shape::Sink, Role::Source) => Refusal::Syntax("_"),
-            (Shape::Symbol(symbol), Role::Destination) if is_variable(symbol) => {
-                Refusal::RegisterRequired {
-                    number,
-                    instruction,
-                }
-            }
-            // Types are compared first.
-            (Shape::Special(found), Role::Source | Role::Destination)
-                if self.fits_register(operand, ty, found) =>
-            {
-                Refusal::SpecialRegister(instruction)
-            }
-            (Shape::Vector(_, Elements::Registers(found, _)), Role::Source | Role::Destination)
-                if self.fits_register(operand, ty, found) =>
-            {
-                match operand.count {
-                    Count::One => Refusal::VectorOperand(instruction),
-                    _ => Refusal::VectorSize(instruction),
-                }
-            }
-            (Shape::Address(0, Base::Register(found)), Role::Source | Role::Destination)
-                if operand.count == Count::One && self.fits_register(operand, ty, found) =>
-            {
-                Refusal::RegisterRequired {
-                    number,
-                    instruction,
-                }
-            }
-            (Shape::Sink, Role::Destination) => Refusal::DiscardedResult(instruction),
-            (Shape::Negated, Role::Source) => Refusal::NegatedOperand(instruction),
-            (Shape::Symbol(symbol), Role::Source)
-                if is_variable(symbol) && !operand.is_constant() =>
-            {
-                Refusal::RegisterRequired {
-                    number,
-                    instruction,
-                }
-            }
-            (Shape::Integer(value), Role::Source)
-                if !operand.takes(value) && operand.values != "-" && !is_float(ty) =>
-            {
-                Refusal::ValueOutOfRange {
-                    number,
-                    value: value as i64,
-                    values: operand.values,
-                    instruction,
-                }
-            }
-            (Shape::Address(_, Base::Absolute), Role::Address) => Refusal::ImmediateAddress,
-            (Shape::Address(_, Base::Symbol(symbol)), Role::Address) if is_variable(symbol) => {
-                Refusal::SpaceMismatch(instruction)
-            }
-            _ => Refusal::ArgumentsMismatch(instruction),
-        }
-    }
-
     fn fits_operand(&self, operand: &Operand, shape: Shape<'_>) -> bool {
         let ty = self.type_of(operand);
+        // Most operands are such.
+        if let Shape::Register(found) = shape
+            && operand.role != Role::Address
+            && operand.count == Count::One
+            && operand.pair != Presence::Required
+            && operand.is_of_instruction()
+            && operand.name != "_"
+        {
+            return self.fits_register(operand, ty, found);
+        }
         let count = self.count_of(operand);
         match (shape, operand.role) {
             (Shape::Unknown, _) => true,
@@ -136,7 +70,11 @@ impl Match {
             },
             _ if ty == "list" => matches!(shape, Shape::List),
             (Shape::List, _) => false,
-            (Shape::Pair, _) => operand.pair != Presence::Absent,
+            (Shape::Pair(first), _) => {
+                operand.pair != Presence::Absent
+                    && first.is_none_or(|first| self.fits_register(operand, ty, first))
+            }
+            (Shape::PairOther, _) => false,
             (_, _) if operand.pair == Presence::Required => false,
             (Shape::Vector(found, elements), _) => {
                 count.is_none_or(|count| {
@@ -163,7 +101,8 @@ impl Match {
             }
             (Shape::Sink, _) => false,
             (Shape::Not, _) => operand.negatable && type_bits(ty) == 1,
-            (Shape::Negated, _) => self.form.opcode == "vmad" && operand.role == Role::Source,
+            (Shape::NotOther, _) => false,
+            (Shape::Negated(_), _) => self.form.opcode == "vmad" && operand.role == Role::Source,
             (
                 Shape::Special(_)
                 | Shape::Integer(_)
@@ -185,10 +124,24 @@ impl Match {
             (Shape::Float(single), _) => match ty {
                 "any" | "f32" | "f64" => true,
                 "b32" => single,
-                "b64" => self.form.opcode == "mov",
+                "b64" => operand.is_of_instruction() && self.form.opcode != "mbarrier",
                 _ => false,
             },
-            // Nothing but a move takes an address or a function.
+            // `cvta` alone looks at the state space of a function.
+            (Shape::Symbol(Symbol::Function), _) if operand.variable => {
+                self.form.opcode != "cvta" || self.has("to")
+            }
+            (Shape::Symbol(Symbol::Unknown), _) if operand.variable => true,
+            (Shape::Symbol(Symbol::Variable(found)), _) if operand.variable => {
+                self.is_variable_in(found)
+            }
+            // Where a variable's name with an offset, or that of a function, stands for its address, as any integer.
+            (Shape::Offset | Shape::Symbol(Symbol::Function), _)
+                if !is_float(ty) && type_bits(ty) > 1 && operand.values != "-" =>
+            {
+                operand.is_of_instruction() || shape == Shape::Offset && type_bits(ty) == 32
+            }
+            // Else nothing but a move takes an address.
             (
                 Shape::Symbol(Symbol::Variable(_) | Symbol::Function | Symbol::Unknown)
                 | Shape::Offset,
@@ -217,6 +170,14 @@ impl Match {
         }
     }
 
+    /// Whether a variable in this space is in that of the instruction: in shared memory, if it names none.
+    fn is_variable_in(&self, found: Space) -> bool {
+        match self.words().find_map(space_named) {
+            None | Some(Space::Shared | Space::SharedCluster) => found == Space::Shared,
+            Some(space) => found == space,
+        }
+    }
+
     /// The state space that an address belongs to.
     fn space_at(&self, operand: &Operand) -> Space {
         let mut accesses = self.form.accesses.iter();
@@ -232,7 +193,7 @@ impl Match {
         let source = operand.role == Role::Source;
         match elements {
             Elements::Unknown => true,
-            Elements::Registers(_, true) if source => false,
+            Elements::Registers(_, true) if source || self.accumulates() => false,
             Elements::Registers("", _) => true,
             Elements::Registers(found, _) => self.fits_register(operand, ty, found),
             Elements::Partly(found) => source && self.fits_register(operand, ty, found),
@@ -244,6 +205,11 @@ impl Match {
         }
     }
 
+    /// Whether it adds to its result, which it reads therefore.
+    pub(crate) fn accumulates(&self) -> bool {
+        self.form.opcode == "wgmma"
+    }
+
     /// Whether what it reads in braces may be constants of any type.
     fn takes_constants(&self) -> bool {
         matches!(
@@ -252,7 +218,7 @@ impl Match {
         )
     }
 
-    fn fits_register(&self, operand: &Operand, ty: &str, found: &str) -> bool {
+    pub(crate) fn fits_register(&self, operand: &Operand, ty: &str, found: &str) -> bool {
         let (wanted, has) = (type_bits(ty), type_bits(found));
         if wanted == 0 || has == 0 {
             return true;

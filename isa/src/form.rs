@@ -7,7 +7,8 @@
 //! The first word is the opcode with its modifier slots; braces make a slot optional; `with` says what a slot's name
 //! stands for, else it stands for itself. A colon ends a name of several words, which follow the opcode in this order:
 //! `cp.async.bulk:.dst.src`. The operands follow: `[a]` an address (`[a, c]` with coordinates), `d` or a name
-//! that starts with `d` a destination, `d|p` and `d{|p}` with a predicate, `!c` a source that may be negated, `a:TYPE` of
+//! that starts with `d` a destination, `d|p` and `d{|p}` with a predicate, `!c` a source that may be negated, `&a` one that may be a
+//! variable's name, `a:TYPE` of
 //! another type than the instruction's, `a:imm@0..15/32` with the constants that it may be, `a*4` four registers in braces, `a*v` a vector as `.vec` says, `a*n` any number.
 //! Braces around operands make them optional; `if .word` ties an operand to a modifier.
 
@@ -392,6 +393,10 @@ const fn operand(syntax: &'static str, start: usize, optional: bool) -> (Operand
     }
     if text[at] == b'!' {
         operand.negatable = true;
+        at += 1;
+    }
+    if text[at] == b'&' {
+        operand.variable = true;
         at += 1;
     }
     if text[at] == b'[' {

@@ -19,6 +19,7 @@ pub mod form;
 pub mod forms;
 mod index;
 mod matched;
+mod misfit;
 mod modifier;
 mod name;
 pub mod nvvm;

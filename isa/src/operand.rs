@@ -64,6 +64,8 @@ pub struct Operand {
     pub inside: &'static str,
     /// Whether `!` may precede it.
     pub negatable: bool,
+    /// Whether it may be the name of a variable in the instruction's state space.
+    pub variable: bool,
 }
 
 impl Operand {
@@ -78,6 +80,7 @@ impl Operand {
         with: "",
         inside: "",
         negatable: false,
+        variable: false,
     };
 
     /// Whether it must be a constant.
@@ -125,10 +128,14 @@ pub enum Shape<'t> {
     Sink,
     /// `!p`
     Not,
-    /// `-x`
-    Negated,
-    /// `a|b`
-    Pair,
+    /// `!x`, of what is no predicate.
+    NotOther,
+    /// `-x`, and the type of `x` if it is a register.
+    Negated(&'t str),
+    /// `a|b`, and the type of `a`: none if it is `_`, empty if it is unknown.
+    Pair(Option<&'t str>),
+    /// `a|b`, where `b` is no predicate.
+    PairOther,
     /// So many in braces, and what they are.
     Vector(u8, Elements<'t>),
     /// `( .. )`

@@ -101,12 +101,70 @@ pub enum Refusal<'t> {
     SinkInSource,
     /// Operands of several widths in braces.
     MixedVector,
+    /// So many operands in braces make no vector.
+    VectorLength(u8),
+    /// One operand where several in braces belong.
+    VectorExpected(usize),
+    /// Another number of operands in braces than the instruction moves rows.
+    VectorOfSize {
+        /// How many belong there.
+        size: u8,
+        /// The operand's number, from 0.
+        number: usize,
+        /// The instruction's name.
+        instruction: Name<'t>,
+    },
+    /// Another number of registers than a sparse product has in braces.
+    SparseVectorSize,
+    /// Another constant than the ones that choose who has a sparse product's metadata.
+    SparseSelector {
+        /// The constant.
+        value: i64,
+        /// Those that it may be.
+        values: &'static str,
+    },
+    /// No barrier has this number.
+    BarrierNumber(i64),
+    /// So many threads are no whole warps.
+    BarrierThreads,
+    /// No label, where a branch goes to one or a call to a function.
+    LabelExpected(Name<'t>),
+    /// No label of a list or a prototype.
+    ListExpected {
+        /// The operand's number, from 0.
+        number: usize,
+        /// The instruction's name.
+        instruction: Name<'t>,
+    },
+    /// A function in place of a list of functions or a prototype.
+    CallTarget,
+    /// Something else than a register, maybe with the part that is meant, in an instruction on values side by side.
+    VideoSelector(usize),
+    /// A special register where a result goes.
+    SpecialResult,
+    /// `!` before what is no predicate.
+    NotPredicate,
+    /// `-` before a destination.
+    NegatedResult,
+    /// A second destination after `|`.
+    PredicateResult(Name<'t>),
+    /// An address in a register that is too wide.
+    AddressIndex,
+    /// An address in a register of a type that none has, or one of a function.
+    AddressType {
+        /// The register or function.
+        symbol: &'t str,
+        /// Its type; empty: that of a function.
+        ty: &'t str,
+    },
     /// The result must not be discarded.
     DiscardedResult(Name<'t>),
     /// An operand must not be negated.
     NegatedOperand(Name<'t>),
     /// A variable is in another state space than the instruction's.
     SpaceMismatch(Name<'t>),
+    /// An operand of a type that the instruction has no operand of.
+    OperandType(Name<'t>),
     /// An address is a constant outside of local memory.
     ImmediateAddress,
     /// A destination is no register.
@@ -250,6 +308,76 @@ impl fmt::Display for Refusal<'_> {
             }
             Refusal::SinkInSource => f.write_str("Sink '_' not allowed as a source operand"),
             Refusal::MixedVector => f.write_str("Incompatible elements of vector expression"),
+            Refusal::VectorLength(length) => write!(f, "Illegal vector size: {length}"),
+            Refusal::VectorExpected(number) => write!(f, "Vector expected for argument {number}"),
+            Refusal::VectorOfSize {
+                size,
+                number,
+                instruction,
+            } => write!(
+                f,
+                "Vector of size {size} is expected for argument {number} of instruction '{instruction}'"
+            ),
+            Refusal::SparseVectorSize => {
+                f.write_str("Argument vector size mismatch for instruction 'Sparse mma'")
+            }
+            Refusal::SparseSelector { value, values } => {
+                let last = values.split("..").last().unwrap_or(values);
+                write!(
+                    f,
+                    "Argument 6 of instruction 'Sparse mma': value '{value}' out of range, expected to be in range [0..{last}]"
+                )
+            }
+            Refusal::BarrierNumber(value) => write!(
+                f,
+                "Barrier number '{value}' out of range, expected to be in range [0..15]"
+            ),
+            Refusal::BarrierThreads => f.write_str(
+                "Number of threads participating in barrier must be in multiple of warp size",
+            ),
+            Refusal::LabelExpected(name) => {
+                write!(f, "Label expected for argument 0 of instruction '{name}'")
+            }
+            Refusal::ListExpected {
+                number,
+                instruction,
+            } if instruction.is("brx.idx") => write!(
+                f,
+                "Label with '.branchtargets' directive expected for argument {number} of instruction '{instruction}'"
+            ),
+            Refusal::ListExpected {
+                number,
+                instruction,
+            } => write!(
+                f,
+                "Label or .u32/.u64/.u8 array expected for argument {number} of instruction '{instruction}'"
+            ),
+            Refusal::CallTarget => f.write_str("Call target not recognized"),
+            Refusal::VideoSelector(number) => {
+                write!(f, "Incorrect video selector for operand {number}")
+            }
+            Refusal::SpecialResult => {
+                f.write_str("Read-only special register cannot be destination argument")
+            }
+            Refusal::NotPredicate => f.write_str("Illegal argument to predicate negation"),
+            Refusal::NegatedResult => f.write_str(
+                "Operand negation limited to either (source A xor source B) or source C",
+            ),
+            Refusal::PredicateResult(name) => {
+                write!(f, "Predicate output not allowed for instruction '{name}'")
+            }
+            Refusal::AddressIndex => f.write_str("Illegal operand type for address/array-index"),
+            Refusal::AddressType { symbol, ty } => {
+                let (dot, ty) = if ty.is_empty() {
+                    ("", "unexpected")
+                } else {
+                    (".", ty)
+                };
+                write!(
+                    f,
+                    "Illegal to use symbol '{symbol}' of type {dot}{ty} as address operand. Use integer or bit only."
+                )
+            }
             Refusal::DiscardedResult(name) => {
                 write!(
                     f,
@@ -263,6 +391,9 @@ impl fmt::Display for Refusal<'_> {
                 f,
                 "State space mismatch between instruction and address in instruction '{name}'"
             ),
+            Refusal::OperandType(name) => {
+                write!(f, "Illegal operand type to instruction '{name}'")
+            }
             Refusal::ImmediateAddress => {
                 f.write_str("Immediate addresses allowed only for .local state space")
             }

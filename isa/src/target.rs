@@ -19,7 +19,17 @@ impl PtxVersion {
     pub const fn new(major: u8, minor: u8) -> PtxVersion {
         PtxVersion { major, minor }
     }
+
+    /// Whether there is such a version, as far as the tables know.
+    pub fn exists(self) -> bool {
+        let major = usize::from(self.major);
+        let last = major.checked_sub(1).and_then(|at| LAST_MINORS.get(at));
+        last.is_some_and(|&last| self.minor <= last)
+    }
 }
+
+/// Of each major version, from 1, the last minor one.
+const LAST_MINORS: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, PtxVersion::NEWEST.minor];
 
 impl fmt::Display for PtxVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,12 +58,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// An architecture that has all baseline instructions of the tables.
-    pub const NEWEST: Target = Target {
-        level: 999,
-        features: Features::Baseline,
-    };
-
     /// The architecture of this name.
     pub const fn parse(name: &str) -> Option<Target> {
         let bytes = name.as_bytes();
@@ -76,7 +80,88 @@ impl Target {
         }
         Some(Target { level, features })
     }
+
+    /// The first PTX version that a module for this architecture may have; none if there is no such architecture, as far as the
+    /// tables know.
+    pub fn first_version(self) -> Option<PtxVersion> {
+        let row = ARCHITECTURES.iter().find(|row| row.level == self.level)?;
+        let (major, minor) = match self.features {
+            Features::Baseline => Some(row.baseline),
+            Features::Specific => row.specific,
+            Features::Family => row.family,
+        }?;
+        Some(PtxVersion::new(major, minor))
+    }
 }
+
+/// An architecture, and the PTX versions that came with it, with what is its own, and with what is its family's.
+struct Architecture {
+    level: u16,
+    baseline: (u8, u8),
+    specific: Option<(u8, u8)>,
+    family: Option<(u8, u8)>,
+}
+
+const fn plain(level: u16, baseline: (u8, u8)) -> Architecture {
+    Architecture {
+        level,
+        baseline,
+        specific: None,
+        family: None,
+    }
+}
+
+/// One whose family has instructions of its own, since a version that may be later.
+const fn featured(level: u16, baseline: (u8, u8), family: (u8, u8)) -> Architecture {
+    Architecture {
+        level,
+        baseline,
+        specific: Some(baseline),
+        family: Some(family),
+    }
+}
+
+/// The architectures that ptxas knows.
+static ARCHITECTURES: &[Architecture] = &[
+    plain(10, (1, 0)),
+    plain(11, (1, 0)),
+    plain(12, (1, 2)),
+    plain(13, (1, 2)),
+    plain(20, (2, 0)),
+    plain(21, (2, 0)),
+    plain(30, (3, 0)),
+    plain(32, (4, 0)),
+    plain(35, (3, 1)),
+    plain(37, (4, 1)),
+    plain(50, (4, 0)),
+    plain(52, (4, 1)),
+    plain(53, (4, 2)),
+    plain(60, (5, 0)),
+    plain(61, (5, 0)),
+    plain(62, (5, 0)),
+    plain(70, (5, 1)),
+    plain(72, (6, 1)),
+    plain(75, (6, 3)),
+    plain(80, (7, 0)),
+    plain(82, (6, 2)),
+    plain(86, (7, 1)),
+    plain(87, (7, 4)),
+    plain(88, (9, 0)),
+    plain(89, (7, 8)),
+    Architecture {
+        level: 90,
+        baseline: (7, 8),
+        specific: Some((8, 0)),
+        family: None,
+    },
+    featured(100, (8, 6), (8, 8)),
+    featured(101, (8, 6), (8, 8)),
+    featured(103, (8, 8), (8, 8)),
+    featured(107, (9, 4), (9, 4)),
+    featured(110, (9, 0), (9, 0)),
+    featured(120, (8, 7), (8, 8)),
+    featured(121, (8, 8), (8, 8)),
+];
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -208,9 +208,7 @@ fn constants_are_those_that_an_operand_may_be() {
     assert_eq!(number(15), None);
     assert_eq!(
         number(16).as_deref(),
-        Some(
-            "Argument 0 of instruction 'bar': value '16' out of range, expected to be in range [0..15]"
-        )
+        Some("Barrier number '16' out of range, expected to be in range [0..15]")
     );
     let address = Shape::Address(0, Base::Register("b64"));
     let size = |value| {
@@ -237,6 +235,113 @@ fn constants_are_those_that_an_operand_may_be() {
             "Argument 1 of instruction 'cp.async.bulk.prefetch': unexpected value '24', expected to be multiple of 16"
         )
     );
+}
+
+#[test]
+fn names_of_variables_are_of_the_instruction_s_space() {
+    let map = |name: &str, symbol| {
+        let shapes = [
+            Shape::Register("b64"),
+            Shape::Symbol(symbol),
+            Shape::Integer(0),
+        ];
+        misfit(name, &shapes)
+    };
+    let (shared, global) = (
+        Symbol::Variable(Space::Shared),
+        Symbol::Variable(Space::Global),
+    );
+    for name in ["mapa.u64", "mapa.shared::cluster.u64"] {
+        assert_eq!(map(name, shared), None);
+        assert_eq!(
+            map(name, global).as_deref(),
+            Some("State space mismatch between instruction and address in instruction 'mapa'")
+        );
+    }
+    let add = |shape| {
+        misfit(
+            "add.u64",
+            &[Shape::Register("b64"), Shape::Register("b64"), shape],
+        )
+    };
+    assert_eq!(add(Shape::Offset), None);
+    assert_eq!(
+        add(Shape::Symbol(global)).as_deref(),
+        Some("Argument 2 of instruction 'add': must be register")
+    );
+}
+
+#[test]
+fn types_are_compared_before_what_an_operand_is() {
+    let add = |shape| {
+        misfit(
+            "add.u32",
+            &[Shape::Register("b32"), Shape::Register("b32"), shape],
+        )
+    };
+    for (shape, words) in [
+        (
+            Shape::Special("u32"),
+            "Special register argument not allowed for instruction 'add'",
+        ),
+        (
+            Shape::Special("u64"),
+            "Arguments mismatch for instruction 'add'",
+        ),
+        (
+            Shape::Vector(2, Elements::Registers("b32", false)),
+            "Vector operand is not allowed for instruction 'add'",
+        ),
+        (
+            Shape::Vector(2, Elements::Registers("b64", false)),
+            "Arguments mismatch for instruction 'add'",
+        ),
+        // No type has so many.
+        (
+            Shape::Vector(3, Elements::Registers("b64", false)),
+            "Illegal vector size: 3",
+        ),
+    ] {
+        assert_eq!(add(shape).as_deref(), Some(words));
+    }
+    let and = |shape| {
+        misfit(
+            "and.b64",
+            &[Shape::Register("b64"), Shape::Register("b64"), shape],
+        )
+    };
+    assert_eq!(
+        and(Shape::Vector(2, Elements::Registers("b32", false))).as_deref(),
+        Some("Vector operand is not allowed for instruction 'and'")
+    );
+}
+
+#[test]
+fn versions_and_architectures_are_those_that_exist() {
+    for (major, minor, exists) in [
+        (7, 8, true),
+        (7, 9, false),
+        (0, 9, false),
+        (9, 5, true),
+        (10, 0, false),
+    ] {
+        assert_eq!(
+            PtxVersion::new(major, minor).exists(),
+            exists,
+            "{major}.{minor}"
+        );
+    }
+    let first = |name| Target::parse(name).and_then(Target::first_version);
+    for (name, version) in [
+        ("sm_90", Some(PtxVersion::new(7, 8))),
+        ("sm_90a", Some(PtxVersion::new(8, 0))),
+        ("sm_90f", None),
+        ("sm_100f", Some(PtxVersion::new(8, 8))),
+        ("sm_80a", None),
+        ("sm_91", None),
+    ] {
+        assert_eq!(first(name), version, "{name}");
+    }
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn shape<'a>(operand: &Operand<'a>) -> Shape<'a> {
         OperandKind::Float(value) => Shape::Float(matches!(value, Float::Single(_))),
         OperandKind::Sink => Shape::Sink,
         OperandKind::Not(_) => Shape::Not,
-        OperandKind::Pair(..) => Shape::Pair,
+        OperandKind::Pair(..) => Shape::Pair(Some("")),
         OperandKind::Vector(parts) => Shape::Vector(count(parts), Elements::Unknown),
         OperandKind::List(_) => Shape::List,
         OperandKind::Address { rest, .. } => Shape::Address(count(rest), Base::Unknown),

@@ -106,7 +106,7 @@ fn shape(operand: &str) -> Shape<'_> {
         [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => {
             operand.parse().map_or(Shape::Unknown, Shape::Integer)
         }
-        _ if operand.contains('|') => Shape::Pair,
+        _ if operand.contains('|') => Shape::Pair(Some("")),
         _ => Shape::Unknown,
     }
 }

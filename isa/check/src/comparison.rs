@@ -27,7 +27,7 @@ pub struct Comparison {
     /// Instructions whose verdicts differ: how often, and an example.
     differ: BTreeMap<String, (usize, String)>,
     refused: usize,
-    /// Instructions that are refused in other words than ptxas's: how often, and an example.
+    /// Refusals in other words than ptxas's, by what both say of whichever names and numbers: how often, and an example.
     other_words: BTreeMap<String, (usize, String)>,
     /// The rows of the table of names that were asked for.
     named: BTreeSet<usize>,
@@ -138,16 +138,23 @@ impl Comparison {
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             return;
         };
+        if theirs == [judge::CRASHED] {
+            return;
+        }
         self.refused += 1;
         if !theirs
             .iter()
             .any(|sentence| front_end::says(ours, sentence))
         {
-            let said = format!(
-                "`{ours}`; ptxas for {target}, version {version}: `{}`",
-                theirs.join("; ")
+            let theirs = theirs.join("; ");
+            let kind = format!(
+                "{}\n    ptxas: {}",
+                without_names(ours),
+                without_names(&theirs)
             );
-            note(&mut self.other_words, what, said);
+            let example =
+                format!("{what} for {target}, version {version}: `{ours}`; ptxas: `{theirs}`");
+            note(&mut self.other_words, &kind, example);
         }
     }
 
@@ -191,14 +198,10 @@ impl Comparison {
         for (statement, (count, said)) in &self.differ {
             println!("{statement}\n    {said} ({count} verdicts differ)");
         }
-        // Of faults there are many.
-        let shown = if self.known.is_empty() {
-            usize::MAX
-        } else {
-            20
-        };
-        for (statement, (count, said)) in self.other_words.iter().take(shown) {
-            println!("{statement}\n    in other words {count} times: {said}");
+        let mut other_words: Vec<_> = self.other_words.iter().collect();
+        other_words.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+        for (kind, (count, example)) in other_words.into_iter().take(SHOWN) {
+            println!("in other words {count} times: {kind}\n    such as {example}");
         }
         let unused = (0..PHRASES.len()).filter(|row| !self.named.contains(row));
         let mut unused: Vec<String> = match self.known {
@@ -233,13 +236,28 @@ impl Comparison {
             alike = share >= self.least_same_words;
             println!(
                 "{same} of {} refusals have ptxas's very words: {share:.2} %, at least {} % are required; \
-                 {} instructions have others",
+                 the others are of {} kinds",
                 self.refused,
                 self.least_same_words,
                 self.other_words.len()
             );
         }
         self.differ.is_empty() && alike && unused.is_empty()
+    }
+}
+
+/// The most kinds of refusals in other words that are shown.
+const SHOWN: usize = 40;
+
+/// A sentence, with `_` for what it names: what stands between quotes, and what is said beyond ptxas's words.
+fn without_names(said: &str) -> String {
+    let mut kind = String::new();
+    for (number, part) in said.split('\'').enumerate() {
+        kind.push_str(if number % 2 == 0 { part } else { "'_'" });
+    }
+    match kind.split_once(": ") {
+        Some((words, more)) if more.contains('`') => format!("{words}: .."),
+        _ => kind,
     }
 }
 

@@ -10,6 +10,9 @@ use warpsmith_isa::{Features, PtxVersion, Target};
 /// What ptxas says of each instruction that it refuses, by the instruction's number.
 pub type Refusals = HashMap<usize, Vec<String>>;
 
+/// What is said of a statement or module at which ptxas broke off without a word.
+pub const CRASHED: &str = "ptxas crashed";
+
 /// Asks ptxas about each statement, in a module of this version and architecture.
 pub fn refusals(
     ptxas: &Ptxas,
@@ -29,7 +32,7 @@ pub fn refusals(
                 fatal.push((index, message));
             }
             End::Crashed if statements.len() == 1 => {
-                refusals.insert(0, vec!["ptxas crashed".to_owned()]);
+                refusals.insert(0, vec![CRASHED.to_owned()]);
                 break;
             }
             // One of them is to blame, which it does not say.
@@ -61,16 +64,25 @@ pub fn module_refusal(ptxas: &Ptxas, machine: Target, text: &str) -> Result<Vec<
             let place = place.trim();
             let is_last = message.contains("Ptx assembly aborted");
             (!is_last && (place.ends_with("error") || place.ends_with("fatal")))
-                .then(|| message.trim().to_owned())
+                .then(|| without_file_name(message.trim()))
         })
         .collect();
     if output.status.success() {
         return Ok(Vec::new());
     }
     if sentences.is_empty() {
-        sentences.push("ptxas crashed".to_owned());
+        sentences.push(CRASHED.to_owned());
     }
     Ok(sentences)
+}
+
+/// What ptxas says of the start of a file, whose name says nothing of the module.
+fn without_file_name(message: &str) -> String {
+    const START: &str = " at start of file";
+    match message.split_once(START) {
+        Some((before, _)) => format!("{before}{START}"),
+        None => message.to_owned(),
+    }
 }
 
 /// Runs ptxas over a module.

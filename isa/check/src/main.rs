@@ -108,13 +108,13 @@ impl Part {
                 comparison
             }
             Part::Operands => {
-                let mut comparison = Comparison::of_faults(79.0, known::OPERANDS, all);
+                let mut comparison = Comparison::of_faults(95.0, known::OPERANDS, all);
                 let faults = faults::operands(sieve(12));
                 add_faults(ptxas, &mut comparison, "operands", faults)?;
                 comparison
             }
             Part::Declarations => {
-                let mut comparison = Comparison::of_faults(78.0, known::DECLARATIONS, all);
+                let mut comparison = Comparison::of_faults(95.0, known::DECLARATIONS, all);
                 let declarations = declarations::all(sieve(6));
                 println!("{} modules with changed declarations", declarations.len());
                 comparison.add_declarations(ptxas, &declarations)?;

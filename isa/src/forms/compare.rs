@@ -151,7 +151,7 @@ pub(super) const FORMS: &[Form] = &[
         .since("7.8 sm_90")
         .with(".CmpOp", FLOATING)
         .with(".BoolOp", BOOL),
-    form("selp.type d, a, b, c:pred").with(".type", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
+    form("selp.type d, a, b, !c:pred").with(".type", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
     form("slct.dtype.s32 d:.dtype, a:.dtype, b:.dtype, c:s32")
         .with(".dtype", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
     form("slct{.ftz}.dtype.f32 d:.dtype, a:.dtype, b:.dtype, c:f32")

@@ -20,10 +20,10 @@ pub(super) const FORMS: &[Form] = &[
     form("mov.b128 d:b32*4, a").since("8.3 sm_70"),
     form("mov.b128 d:b64*2, a").since("8.3 sm_70"),
     form("prmt.b32{.mode} d, a, b, c").with(".mode", "f4e b4e rc8 ecl ecr rc16"),
-    form("cvta.space.size d, a").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70").with(".size", "u64 u32"),
+    form("cvta.space.size d, &a").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70").with(".size", "u64 u32"),
     form("cvta.to:.space.size d, a").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70").with(".size", "u64 u32"),
     form("isspacep.space d:pred, a:u64").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70"),
-    form("mapa{.space}.type d, a, b:u32").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64"),
-    form("getctarank{.space}.type d:u32, a").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64"),
+    form("mapa{.space}.type d, &a, b:u32").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64"),
+    form("getctarank{.space}.type d:u32, &a").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64"),
     form("activemask.b32 d").since("6.2 sm_30").convergence(Convergence::Present),
 ];

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use warpsmith_isa::Target;
+
 use super::exec::level::VectorLevel;
 use super::exec::notes::Noted;
 use super::program::{Program, Uses};
@@ -112,10 +114,8 @@ impl Kernel {
 pub struct Module {
     pub(crate) kernels: HashMap<String, Arc<Kernel>>,
     pub(crate) globals: Vec<Global>,
-    /// `.version`, such as (8, 7).
-    pub ptx_version: (u32, u32),
-    /// `.target`, such as "sm_90a".
-    pub target: String,
+    /// `.target`
+    pub target: Target,
 }
 
 impl Module {

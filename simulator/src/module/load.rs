@@ -82,7 +82,7 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
             return fail(failure(code::INVALID_PTX, text));
         }
     };
-    if let Some(text) = wrong_target(&loaded.target, context.device) {
+    if let Some(text) = wrong_target(loaded.target, context.device) {
         return fail(failure(code::INVALID_PTX, text));
     }
     for variable in loaded.globals() {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::function::{FUNCTIONS, Function};
-use super::target::parse_target;
 use crate::context::Context;
 use crate::engine;
 use crate::error::{Result, code};
@@ -56,7 +55,7 @@ impl Module {
             return Ok(Arc::clone(function));
         }
         let kernel = Arc::clone(self.code.kernel(name).ok_or(code::NOT_FOUND)?);
-        let target = parse_target(&self.code.target).map_or(0, |(number, _)| number);
+        let target = u32::from(self.code.target.level);
         let function = context.add_to(&FUNCTIONS, |handle| {
             Function::new(
                 handle,

@@ -1,5 +1,7 @@
 //! What the head of a PTX module says about where it runs: `.version` and `.target`.
 
+use warpsmith_isa::{Features, Target};
+
 use crate::device;
 
 /// The newest PTX that is taken: the newest that NVIDIA has published. A driver takes none that is newer than itself.
@@ -22,25 +24,15 @@ pub(super) fn version_directive(ptx: &str) -> Option<(u32, u32)> {
     Some((digits(major)?, digits(minor)?))
 }
 
-/// A target's number and suffix: (90, "a") for `sm_90a`.
-pub(super) fn parse_target(target: &str) -> Option<(u32, &str)> {
-    let rest = target.trim().strip_prefix("sm_")?;
-    let digits = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    Some((rest[..digits].parse().ok()?, &rest[digits..]))
-}
-
 /// Why a target does not run on a device. PTX runs on devices of its target's capability and newer ones; `a` only on exactly that,
 /// `f` only in the family.
-pub(super) fn wrong_target(target: &str, index: usize) -> Option<String> {
-    let (number, suffix) = parse_target(target)?;
+pub(super) fn wrong_target(target: Target, index: usize) -> Option<String> {
     let (major, minor) = device::compute_capability(index);
-    let have = major * 10 + minor;
-    let fits = match suffix {
-        "a" => have == number,
-        "f" => have / 10 == number / 10 && have >= number,
-        _ => have >= number,
+    let (have, level) = (major * 10 + minor, u32::from(target.level));
+    let fits = match target.features {
+        Features::Specific => have == level,
+        Features::Family => have / 10 == level / 10 && have >= level,
+        Features::Baseline => have >= level,
     };
     (!fits).then(|| {
         format!("the PTX is for {target}, and the device has compute capability {major}.{minor}")

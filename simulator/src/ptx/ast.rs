@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use warpsmith_isa::{PtxVersion, Target};
+
 /// A position in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
@@ -11,17 +13,26 @@ pub struct Position {
     pub column: u32,
 }
 
-/// A module.
-#[derive(Debug, Default)]
-pub struct Module<'a> {
+/// The head of a module.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
     /// `.version`
-    pub version: (u32, u32),
+    pub version: PtxVersion,
     /// `.target`: the architecture.
-    pub target: &'a str,
-    /// `.address_size`
-    pub address_size: u32,
+    pub target: Target,
+    /// Where `.target` says `debug`.
+    pub debug: Option<Position>,
+}
+
+/// A module.
+#[derive(Debug)]
+pub struct Module<'a> {
+    /// Its head.
+    pub head: Head,
     /// `.file`: number and name.
     pub files: Vec<(u32, String)>,
+    /// Whether there is a `.section`.
+    pub has_sections: bool,
     /// The strings of the debug information.
     pub debug_strings: DebugStrings<'a>,
     /// Module-scope variables in order.
@@ -30,6 +41,21 @@ pub struct Module<'a> {
     pub functions: Vec<Function<'a>>,
     /// `.alias NAME, TARGET;`
     pub aliases: Vec<(&'a str, &'a str, Position)>,
+}
+
+impl Module<'_> {
+    /// A module that is empty but for its head.
+    pub fn new(head: Head) -> Self {
+        Module {
+            head,
+            files: Vec::new(),
+            has_sections: false,
+            debug_strings: DebugStrings::default(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+            aliases: Vec::new(),
+        }
+    }
 }
 
 /// How a symbol can be seen from other modules and the host.
@@ -125,6 +151,8 @@ pub enum Initializer<'a> {
         name: &'a str,
         /// The offset.
         offset: i64,
+        /// Whether it is written as `generic(symbol)`.
+        generic: bool,
         /// Where.
         at: Position,
     },

@@ -41,10 +41,11 @@ impl<'a> Parser<'a> {
             self.advance();
             let right = self.binary(level)?;
             let failed = || {
-                Error::new(
-                    operator.at,
-                    format!("`{}` of these constants has no value", operator.text),
-                )
+                let message = match (operator.text, right) {
+                    ("/" | "%", 0) => "Constant expression has division by zero".to_owned(),
+                    (text, _) => format!("`{text}` of these constants has no value"),
+                };
+                Error::new(operator.at, message)
             };
             left = match operator.text {
                 "||" => i128::from(left != 0 || right != 0),

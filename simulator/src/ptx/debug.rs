@@ -7,17 +7,26 @@ use super::number::{Number, number};
 use super::parser::Parser;
 
 impl<'a> Parser<'a> {
-    /// `.file N "name" [, timestamp, size]`
-    pub fn file(&mut self) -> Result<(u32, String)> {
-        self.advance();
+    /// `.file N "name" [, timestamp [, size]]`, of another number than those before it.
+    pub fn file(&mut self, before: &[(u32, String)]) -> Result<(u32, String)> {
+        let at = self.advance().at;
         let index = self.integer("the number of a file")?;
         let name = self.token();
         if name.kind != TokenKind::String {
             return Err(self.unexpected("the name of a file"));
         }
         self.advance();
-        while self.accept(",") {
+        for what in ["a time stamp", "a size"] {
+            if !self.accept(",") {
+                break;
+            }
+            if self.token().kind != TokenKind::Number {
+                return Err(self.unexpected(what));
+            }
             self.advance();
+        }
+        if before.iter().any(|&(other, _)| other == index) {
+            return Err(Error::new(at, format!("Duplicate file index #{index}")));
         }
         Ok((index, name.text.replace("\\\\", "\\").replace("\\\"", "\"")))
     }
@@ -64,6 +73,7 @@ impl<'a> Parser<'a> {
 
     /// `.section NAME { .. }`: debug information. Only the strings are kept, for the names of inlined functions.
     pub fn section(&mut self, module: &mut Module<'a>) -> Result<()> {
+        module.has_sections = true;
         self.advance();
         let name = self.advance();
         let keeps_strings = name.kind == TokenKind::Dotted && name.text == "debug_str";

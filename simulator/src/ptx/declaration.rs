@@ -40,6 +40,9 @@ fn not_supported(token: Token<'_>) -> Error {
     Error::new(token.at, message)
 }
 
+/// `WARP_SZ`
+const WARP_SIZE: u64 = 32;
+
 /// What a declaration says in front of its names.
 struct Head<'a> {
     space: Option<Space>,
@@ -47,6 +50,16 @@ struct Head<'a> {
     vector: u32,
     align: Option<u32>,
     attributes: Attributes,
+}
+
+impl Head<'_> {
+    /// Refuses a variable that may not be declared so.
+    fn check(&self, variable: &Variable<'_>, place: Place) -> Result<()> {
+        if self.space.is_none() {
+            return Err(Error::new(variable.at, "No variable storage specified"));
+        }
+        rules::check(variable, self.attributes.unified, place)
+    }
 }
 
 /// `.attribute(..)`
@@ -65,13 +78,18 @@ impl<'a> Parser<'a> {
             all.push(self.declared(&head, linkage, place)?);
         }
         self.expect(";")?;
+        for variable in &all {
+            head.check(variable, place)?;
+        }
         Ok(all)
     }
 
     /// A parameter or a result.
     pub fn parameter(&mut self, place: Place) -> Result<Variable<'a>> {
         let head = self.head(place)?;
-        self.declared(&head, Linkage::Private, place)
+        let variable = self.declared(&head, Linkage::Private, place)?;
+        head.check(&variable, place)?;
+        Ok(variable)
     }
 
     /// State space, alignment and attributes; then a vector and a type; then what is known of a kernel's pointer.
@@ -96,7 +114,10 @@ impl<'a> Parser<'a> {
                 "tex" => return Err(not_supported(token)),
                 name => match space_named(name) {
                     Some(found) if space.is_none() => space = Some(found),
-                    _ => break,
+                    Some(_) => {
+                        return Err(Error::new(token.at, "Multiple state spaces specified"));
+                    }
+                    None => break,
                 },
             }
             self.advance();
@@ -197,10 +218,6 @@ impl<'a> Parser<'a> {
             managed: head.attributes.managed,
         };
         self.declarator(&mut variable, place)?;
-        if head.space.is_none() {
-            return Err(Error::new(at, "No variable storage specified"));
-        }
-        rules::check(&variable, head.attributes.unified, place)?;
         Ok(variable)
     }
 
@@ -261,6 +278,10 @@ impl<'a> Parser<'a> {
     /// The size of an array.
     fn elements(&mut self) -> Result<u64> {
         let token = self.token();
+        if token.kind == TokenKind::Name && token.text == "WARP_SZ" {
+            self.advance();
+            return Ok(WARP_SIZE);
+        }
         if token.kind == TokenKind::Number
             && let Number::Int(value) = number(&token)?
             && let Ok(value) = u64::try_from(value)
@@ -286,7 +307,7 @@ impl<'a> Parser<'a> {
         if self.accept("{") {
             let depth = self.enter()?;
             let mut list = Vec::new();
-            loop {
+            while !(list.is_empty() && self.is("}")) {
                 list.push(self.initializer()?);
                 if !self.accept(",") {
                     break;
@@ -324,12 +345,18 @@ impl<'a> Parser<'a> {
 
     fn symbol(&mut self) -> Result<Initializer<'a>> {
         let (mut name, at) = self.name("a symbol")?;
-        if name == "generic" && self.accept("(") {
+        let generic = name == "generic" && self.accept("(");
+        if generic {
             name = self.name("a symbol")?.0;
             self.expect(")")?;
         }
         let offset = self.trailing_offset()?;
-        Ok(Initializer::Symbol { name, offset, at })
+        Ok(Initializer::Symbol {
+            name,
+            offset,
+            generic,
+            at,
+        })
     }
 
     /// `+ 8`, `+ -8` after a name; 0 if there is none.

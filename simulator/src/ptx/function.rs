@@ -215,7 +215,10 @@ impl<'a> Parser<'a> {
                 (TokenKind::Dotted, "pragma") => self.pragma()?,
                 (TokenKind::Dotted, "section") => self.section(module)?,
                 (TokenKind::Dotted, "visible" | "extern" | "weak" | "common") => {
-                    self.advance();
+                    // It reads on behind the linkages that functions have, too.
+                    if token.text != "common" {
+                        self.advance();
+                    }
                     return Err(self.unexpected("no linkage inside of functions"));
                 }
                 (TokenKind::Dotted, _) => {
@@ -294,7 +297,9 @@ impl<'a> Parser<'a> {
             modifiers.push(self.advance().text);
         }
         let mut operands = Vec::new();
-        if !self.is(";") {
+        if opcode == "call" {
+            self.call_operands(&mut operands)?;
+        } else if !self.is(";") {
             loop {
                 operands.push(self.operand()?);
                 if !self.accept(",") {
@@ -358,10 +363,6 @@ impl<'a> Parser<'a> {
                 self.advance();
                 OperandKind::Negated(Box::new(self.single_operand()?))
             }
-            (TokenKind::Punctuation, "(") if self.is_operand_list() => {
-                self.advance();
-                OperandKind::List(self.operand_list(")")?)
-            }
             (TokenKind::Name, "_") => {
                 self.advance();
                 OperandKind::Sink
@@ -395,16 +396,42 @@ impl<'a> Parser<'a> {
         Ok(Operand { at, kind })
     }
 
-    /// `(` opens a list of arguments unless it starts a constant expression.
-    fn is_operand_list(&self) -> bool {
-        let next = self.token_after(1);
-        let after = self.token_after(2);
-        match next.kind {
-            TokenKind::Name => next.text != "WARP_SZ",
-            TokenKind::Number => matches!(after.text, "," | ")"),
-            TokenKind::Punctuation => next.text == ")",
-            _ => false,
+    /// `(results), function, (arguments), prototype` or a part of it.
+    fn call_operands(&mut self, operands: &mut Vec<Operand<'a>>) -> Result<()> {
+        if self.is("(") {
+            operands.push(self.list()?);
+            self.expect(",")?;
         }
+        operands.push(self.named("a function or a register")?);
+        if !self.accept(",") {
+            return Ok(());
+        }
+        if !self.is("(") {
+            operands.push(self.named("a list of arguments or a prototype")?);
+            return Ok(());
+        }
+        operands.push(self.list()?);
+        if self.accept(",") {
+            operands.push(self.named("a prototype or a list of functions")?);
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, what: &str) -> Result<Operand<'a>> {
+        let (name, at) = self.name(what)?;
+        Ok(Operand {
+            at,
+            kind: OperandKind::Name(name),
+        })
+    }
+
+    /// What a call passes, or what it gets.
+    fn list(&mut self) -> Result<Operand<'a>> {
+        let at = self.advance().at;
+        Ok(Operand {
+            at,
+            kind: OperandKind::List(self.operand_list(")")?),
+        })
     }
 
     fn address(&mut self) -> Result<OperandKind<'a>> {

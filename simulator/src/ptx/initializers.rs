@@ -1,7 +1,12 @@
 //! What a variable may be initialised with, in ptxas's words.
 
-use super::ast::{Initializer, Position, Variable};
+use super::ast::{Initializer, Position, Type, Variable};
 use super::error::{Error, Result};
+
+/// Whether a variable of this type may hold an address.
+pub fn holds_address(ty: Type<'_>) -> bool {
+    matches!(ty.name, "u32" | "u64")
+}
 
 /// Refuses an initialiser that does not fit its variable.
 pub fn check(variable: &Variable<'_>) -> Result<()> {
@@ -61,7 +66,8 @@ fn scalar(variable: &Variable<'_>, initializer: &Initializer<'_>) -> Result<()> 
     let fits = match initializer {
         Initializer::Int(..) => !matches!(ty, "f16x2" | "f32" | "f64"),
         Initializer::Float(..) => ty.starts_with('b') || matches!(ty, "f32" | "f64"),
-        Initializer::Symbol { .. } => matches!(ty, "u32" | "u64"),
+        // What the name means is looked at first.
+        Initializer::Symbol { .. } => true,
         Initializer::Masked { mask, .. } => {
             if !is_byte(*mask) {
                 let message = format!("Invalid mask value '{mask:#x}' used in initializer");
@@ -83,7 +89,8 @@ fn is_byte(mask: u64) -> bool {
     (0..8).any(|byte| mask == 0xFF << (8 * byte))
 }
 
-fn mismatch(at: Position) -> Error {
+/// That an initialiser has another type than its variable.
+pub fn mismatch(at: Position) -> Error {
     Error::new(at, "Initial value type mismatch")
 }
 

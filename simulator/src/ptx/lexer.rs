@@ -193,7 +193,9 @@ impl<'a> Lexer<'a> {
                     let character = self.text[start..].chars().next().unwrap_or('?');
                     return Err(Error::new(
                         at,
-                        format!("the character {character:?} does not belong to PTX"),
+                        format!(
+                            "Parsing error near '{character}': syntax error: this character does not belong to PTX"
+                        ),
                     ));
                 }
                 (TokenKind::Punctuation, start)

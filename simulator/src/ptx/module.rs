@@ -14,48 +14,18 @@ pub fn parse(text: &str) -> Result<Module<'_>> {
 
 impl<'a> Parser<'a> {
     fn module(&mut self) -> Result<Module<'a>> {
-        let mut module = Module {
-            address_size: 64,
-            ..Module::default()
-        };
-        if !self.accept_dotted("version") {
-            return Err(self.unexpected("`.version` at the start of the module"));
-        }
-        let version = self.advance();
-        let parts = version
-            .text
-            .split_once('.')
-            .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-        module.version = parts.ok_or_else(|| {
-            Error::new(
-                version.at,
-                "expected a version such as `8.0` after `.version`",
-            )
-        })?;
-        if !self.accept_dotted("target") {
-            return Err(self.unexpected("`.target` after the version"));
-        }
-        module.target = self
-            .name("an architecture such as `sm_90` after `.target`")?
-            .0;
-        while self.accept(",") {
-            self.name("a target option")?;
-        }
-        let at = self.at();
-        if self.accept_dotted("address_size") {
-            module.address_size = self.integer("32 or 64")?;
-            if module.address_size != 64 {
-                return Err(Error::new(
-                    at,
-                    "only modules with `.address_size 64` are supported",
-                ));
-            }
-        }
+        let mut module = Module::new(self.module_head()?);
         while self.token().kind != TokenKind::End {
             self.module_statement(&mut module)?;
         }
         names::check(&module)?;
-        Ok(module)
+        match module.head.debug {
+            Some(at) if !module.has_sections => {
+                let message = "Debug information not found in presence of .target debug";
+                Err(Error::new(at, message))
+            }
+            _ => Ok(module),
+        }
     }
 
     fn module_statement(&mut self, module: &mut Module<'a>) -> Result<()> {
@@ -65,7 +35,7 @@ impl<'a> Parser<'a> {
         }
         match start.text {
             "file" => {
-                let file = self.file()?;
+                let file = self.file(&module.files)?;
                 module.files.push(file);
             }
             "section" => self.section(module)?,

@@ -15,7 +15,7 @@ use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::variables::size_of;
-use crate::engine::lower::{Builder, Call, Field, Symbol, Width, unknown};
+use crate::engine::lower::{Builder, Call, Field, Symbol, Width};
 use crate::engine::program::CallSite;
 use crate::numerics::printf;
 use crate::ptx::ast::{Instruction, Operand, OperandKind, Space, Variable};
@@ -265,7 +265,7 @@ fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
                 "Label expected for argument 0 of instruction 'call'",
             ));
         }
-        None => return Err(unknown(name, target.at)),
+        None => return Err(cx.unknown(name, target.at)),
     };
     let (given, taken) = (operands(arguments), operands(results));
     if let Some(function) = formals {

@@ -17,8 +17,9 @@ use crate::engine::fault::FaultKind;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
-use crate::engine::lower::{Builder, Field, Register, Width};
+use crate::engine::lower::{Builder, Field, Register, Symbol, Width};
 use crate::ptx::Result;
+use crate::ptx::ast::{Instruction, Operand, OperandKind};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
@@ -227,8 +228,8 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         )),
         "cvta" => {
             let code = conversion(space?, form.has("to"))?;
-            let ty = form.ty().filter(|ty| *ty == Ty::U64)?;
-            Some(emit(code, ty, &[ty]))
+            let is_wide = form.ty() == Some(Ty::U64);
+            is_wide.then(|| convert(code))
         }
         opcode => {
             let ty = form.ty()?;
@@ -243,14 +244,51 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
                 };
                 return Some(emit(code, Ty::U32, &[ty]));
             }
-            let code = match (ty, generic) {
-                (Ty::U64, true) => scalar::<MapRank<u64, true>>(),
-                (Ty::U64, false) => scalar::<MapRank<u64, false>>(),
-                _ => scalar::<MapRank<u32, false>>(),
-            };
-            Some(emit(code, ty, &[ty, Ty::U32]))
+            Some(match (ty, generic) {
+                (_, true) => Lowering::new(map_generic),
+                (Ty::U64, false) => emit(scalar::<MapRank<u64, false>>(), ty, &[ty, Ty::U32]),
+                _ => emit(scalar::<MapRank<u32, false>>(), ty, &[ty, Ty::U32]),
+            })
         }
     }
+}
+
+/// `cvta`
+fn convert(code: Code) -> Lowering {
+    Lowering::new(move |cx, inst| {
+        let code = match variable(cx, &inst.operands[1]) {
+            // A parameter of a function lies in local memory.
+            Some(Symbol::Area { .. }) => vector::<ToLocal>(),
+            _ => code,
+        };
+        let d = cx.dst(&inst.operands[0], Width::W64)?;
+        let a = cx.src(&inst.operands[1], Ty::U64)?;
+        cx.emit_fields_with(code, &[d, a], &[]);
+        Ok(())
+    })
+}
+
+/// `mapa` of a generic address, which that of a named variable has yet to become.
+fn map_generic<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
+    let d = cx.dst(&inst.operands[0], Width::W64)?;
+    let mut a = cx.src(&inst.operands[1], Ty::U64)?;
+    if variable(cx, &inst.operands[1]).is_some() {
+        let generic = Field::Register(cx.new_register(Width::W64));
+        cx.emit_fields_with(vector::<ToShared>(), &[generic, a], &[]);
+        a = generic;
+    }
+    let rank = cx.src(&inst.operands[2], Ty::U32)?;
+    cx.emit_fields_with(scalar::<MapRank<u64, true>>(), &[d, a, rank], &[]);
+    Ok(())
+}
+
+/// The variable whose name an operand is, maybe with an offset.
+fn variable<'a>(cx: &Builder<'a, '_>, operand: &Operand<'a>) -> Option<Symbol<'a>> {
+    let (OperandKind::Name(name) | OperandKind::Offset(name, _)) = operand.kind else {
+        return None;
+    };
+    let symbol = cx.find(name)?;
+    (!matches!(symbol, Symbol::Register { .. } | Symbol::Vector { .. })).then_some(symbol)
 }
 
 /// The conversion to (`to`) or from the addresses of a space.

@@ -8,7 +8,7 @@ use warpsmith_isa::{self as isa, Match, Misfit, Refusal, check_special, closest}
 
 use super::acceptance::AcceptedForm;
 use super::builder::Builder;
-use super::scope::{Symbol, unknown};
+use super::scope::{External, Symbol};
 use crate::ptx::ast::{AddressBase, Float, Instruction, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -69,6 +69,11 @@ fn wrong_operands(
         }
         Misfit::Operand { number, operand } => {
             let at = inst.operands[number].at;
+            if operand.role == Role::Address
+                && let Some(refusal) = wrong_base(&inst.operands[number], shapes[number])
+            {
+                return Error::new(at, refusal.to_string());
+            }
             if !matches!(refusal, Refusal::ArgumentsMismatch(_)) {
                 return Error::new(at, words);
             }
@@ -79,6 +84,27 @@ fn wrong_operands(
             )
         }
     }
+}
+
+/// What ptxas says of an address in something that holds none.
+fn wrong_base<'t>(operand: &'t Operand<'_>, shape: Shape<'t>) -> Option<Refusal<'t>> {
+    let OperandKind::Address {
+        base: AddressBase::Name(symbol),
+        ..
+    } = operand.kind
+    else {
+        return None;
+    };
+    let ty = match shape {
+        Shape::Address(_, Base::Register(ty))
+            if type_bits(ty) == 1 || isa::operand::is_float(ty) =>
+        {
+            ty
+        }
+        Shape::Address(_, Base::Symbol(isa::operand::Symbol::Function)) => "",
+        _ => return None,
+    };
+    Some(Refusal::AddressType { symbol, ty })
 }
 
 fn described(operand: &Operand<'_>, shape: Shape<'_>) -> String {
@@ -95,8 +121,8 @@ fn described(operand: &Operand<'_>, shape: Shape<'_>) -> String {
         (_, Shape::Float(_)) => "found a floating-point constant".into(),
         (_, Shape::Sink) => "found `_`".into(),
         (_, Shape::Not) => "found a negated predicate".into(),
-        (_, Shape::Negated) => "found a negated operand".into(),
-        (_, Shape::Pair) => "found a second destination after `|`".into(),
+        (_, Shape::NotOther | Shape::Negated(_)) => "found a negated operand".into(),
+        (_, Shape::Pair(_) | Shape::PairOther) => "found a second destination after `|`".into(),
         (_, Shape::Vector(count, Elements::Registers(ty, _))) if !ty.is_empty() => {
             format!("found {count} operands of `.{ty}` in braces")
         }
@@ -180,9 +206,13 @@ fn symbol(symbol: Symbol<'_>) -> isa::operand::Symbol {
         Symbol::Shared { .. } => Name::Variable(Space::Shared),
         Symbol::Local { .. } => Name::Variable(Space::Local),
         Symbol::Parameter { .. } | Symbol::Area { .. } => Name::Variable(Space::Parameter),
-        Symbol::Function(_) | Symbol::Runtime(_) => Name::Function,
+        Symbol::Function(_) | Symbol::Runtime(_) | Symbol::External(External::Function) => {
+            Name::Function
+        }
         Symbol::Label(_) | Symbol::Targets { .. } | Symbol::Prototype => Name::Label,
-        Symbol::Register { .. } | Symbol::Vector { .. } | Symbol::External(_) => Name::Unknown,
+        Symbol::Register { .. } | Symbol::Vector { .. } | Symbol::External(External::Variable) => {
+            Name::Unknown
+        }
     }
 }
 
@@ -204,7 +234,7 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
         }
         OperandKind::Offset(name, _) => {
             if cx.mention(name).is_none() {
-                return Err(unknown(name, operand.at));
+                return Err(cx.unknown(name, operand.at));
             }
             Shape::Offset
         }
@@ -213,18 +243,22 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
         OperandKind::Sink => Shape::Sink,
         OperandKind::Not(name) => match cx.mention(name) {
             Some(Symbol::Register { ty, .. }) if ty.name == "pred" => Shape::Not,
-            Some(_) => Shape::Negated,
-            None => return Err(unknown(name, operand.at)),
+            Some(_) => Shape::NotOther,
+            None => return Err(cx.unknown(name, operand.at)),
         },
-        OperandKind::Negated(source) => {
-            shape(cx, source)?;
-            Shape::Negated
-        }
+        OperandKind::Negated(source) => match shape(cx, source)? {
+            Shape::Register(ty) => Shape::Negated(ty),
+            _ => Shape::Negated(""),
+        },
         OperandKind::Pair(first, second) => {
-            shape(cx, first)?;
+            let first = match shape(cx, first)? {
+                Shape::Register(ty) => Some(ty),
+                Shape::Sink => None,
+                _ => Some(""),
+            };
             match shape(cx, second)? {
-                Shape::Register("pred" | "") | Shape::Sink | Shape::Unknown => Shape::Pair,
-                _ => Shape::Negated,
+                Shape::Register("pred" | "") | Shape::Sink | Shape::Unknown => Shape::Pair(first),
+                _ => Shape::PairOther,
             }
         }
         OperandKind::Vector(parts) => vector(cx, parts)?,
@@ -238,7 +272,7 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
                 AddressBase::Name(name) => match cx.mention(name) {
                     Some(Symbol::Register { ty, .. }) => Base::Register(ty.name),
                     Some(found) => Base::Symbol(symbol(found)),
-                    None => return Err(unknown(name, operand.at)),
+                    None => return Err(cx.unknown(name, operand.at)),
                 },
             };
             Shape::Address(count(cx, rest)?, base)
@@ -249,7 +283,8 @@ fn shape<'a>(cx: &mut Builder<'a, '_>, operand: &Operand<'a>) -> Result<Shape<'a
 /// A special register; refuses a name that can be no other's, if there is none.
 fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<Shape<'static>> {
     if !name.starts_with('%') {
-        return Err(unknown(name, operand.at));
+        let (name, _) = name.split_once('.').unwrap_or((name, ""));
+        return Err(cx.unknown(name, operand.at));
     }
     let accepts = &cx.module.accepts;
     match check_special(name, accepts.version, accepts.target) {
@@ -258,6 +293,7 @@ fn special(cx: &Builder<'_, '_>, name: &str, operand: &Operand<'_>) -> Result<Sh
         // All its components.
         Ok(register) if register.vector && !name.contains('.') => Ok(Shape::Special("b128")),
         Ok(register) => Ok(Shape::Special(register.ty)),
+        Err(Refusal::UnknownSymbol(_)) => Err(cx.unknown(name, operand.at)),
         Err(refusal) => Err(Error::new(operand.at, refusal.to_string())),
     }
 }

@@ -43,11 +43,9 @@ pub(crate) struct Acceptance<'a> {
 impl<'a> Acceptance<'a> {
     /// For a module of this `.version` and `.target`.
     pub fn new(module: &ast::Module<'_>) -> Acceptance<'a> {
-        let part = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
         Acceptance {
-            version: PtxVersion::new(part(module.version.0), part(module.version.1)),
-            // What is newer than the tables may have all that they list.
-            target: Target::parse(module.target).unwrap_or(Target::NEWEST),
+            version: module.head.version,
+            target: module.head.target,
             names: FxHashMap::default(),
             next: 0,
         }

@@ -7,7 +7,7 @@ use super::scope::{Scope, Symbol, unknown};
 use crate::engine::exec::op::Code;
 use crate::engine::exec::operand::Width;
 use crate::engine::program::Uses;
-use crate::ptx::ast::{Instruction, Linkage, Position};
+use crate::ptx::ast::{Instruction, Linkage, Position, Statement};
 use crate::ptx::{Error, Result};
 
 /// Where control goes after an instruction.
@@ -216,12 +216,24 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.labels.len() as u32 - 1
     }
 
+    /// That a name means nothing here, or not yet.
+    pub fn unknown(&self, name: &str, at: Position) -> Error {
+        let body = self.module.function(self.number).body.as_deref();
+        match body.is_some_and(|body| is_declared_later(body, name, self.at)) {
+            true => Error::new(
+                at,
+                format!("Label expected for forward reference of '{name}'"),
+            ),
+            false => unknown(name, at),
+        }
+    }
+
     /// The label of this name.
     pub fn label(&self, name: &str, at: Position) -> Result<u32> {
         match self.find(name) {
             Some(Symbol::Label(label)) => Ok(label),
             Some(_) => Err(Error::new(at, "Illegal branch target, label expected")),
-            None => Err(unknown(name, at)),
+            None => Err(self.unknown(name, at)),
         }
     }
 
@@ -250,5 +262,30 @@ impl Linkage {
     /// Whether the host can find it by name.
     pub(crate) fn is_visible(self) -> bool {
         self != Linkage::Private
+    }
+}
+
+/// Whether a name is declared behind the instruction that stands at a position, where it means something in its scope.
+fn is_declared_later(statements: &[Statement<'_>], name: &str, at: Position) -> bool {
+    let Some(place) = statements.iter().position(|one| has_instruction(one, at)) else {
+        return false;
+    };
+    let (here, later) = (&statements[place], &statements[place + 1..]);
+    let inside = matches!(here, Statement::Block(inner) if is_declared_later(inner, name, at));
+    inside
+        || later.iter().any(|one| match one {
+            Statement::Variable(variable) => variable.name == name && variable.range.is_none(),
+            Statement::BranchTargets(other, ..)
+            | Statement::CallTargets(other, ..)
+            | Statement::Prototype { name: other, .. } => *other == name,
+            _ => false,
+        })
+}
+
+fn has_instruction(statement: &Statement<'_>, at: Position) -> bool {
+    match statement {
+        Statement::Instruction(instruction) => instruction.at == at,
+        Statement::Block(inner) => inner.iter().any(|one| has_instruction(one, at)),
+        _ => false,
     }
 }

@@ -27,4 +27,4 @@ pub(crate) use builder::{Builder, Call, Control, Registers};
 pub(crate) use field::{Field, Register};
 pub(crate) use module::load;
 pub(crate) use operands::{AddressOperand, Base};
-pub(crate) use scope::{Symbol, unknown};
+pub(crate) use scope::Symbol;

@@ -175,7 +175,6 @@ fn lower_functions<'a>(
     Ok(Module {
         kernels,
         globals,
-        ptx_version: tree.version,
-        target: tree.target.to_owned(),
+        target: tree.head.target,
     })
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::builder::Builder;
 use super::field::{Field, Register};
-use super::scope::{Symbol, unknown};
+use super::scope::Symbol;
 use super::types::{ScalarKind, Ty};
 use crate::engine::exec::operand::Width;
 use crate::engine::exec::windows;
@@ -33,6 +33,25 @@ pub(crate) enum Base<'a> {
     Absolute,
 }
 
+/// The address of what lies at a constant one, in its own state space.
+fn constant_address(symbol: &Symbol<'_>) -> Option<u64> {
+    match *symbol {
+        Symbol::Global { address, .. } => Some(address),
+        Symbol::Shared { address } => Some(u64::from(address)),
+        Symbol::Parameter { offset, .. } => Some(u64::from(offset)),
+        Symbol::Function(number) => Some(windows::FUNCTIONS + u64::from(number) * 16),
+        _ => None,
+    }
+}
+
+/// That an address of global or constant memory is meant to have 32 bits.
+fn narrow_address(name: &str) -> String {
+    format!(
+        "32-Bit ABI (--machine 32 or 32-Bit addressing) is not supported on sm_90 or higher architectures.: the address of `{name}` has \
+         64 bits"
+    )
+}
+
 fn width_name(width: Width) -> String {
     match width {
         Width::Pred => "a predicate".into(),
@@ -59,7 +78,7 @@ impl<'a> Builder<'a, '_> {
                 Err(Error::new(at, message))
             }
             Some(_) => Err(Error::new(at, format!("`{name}` is not a register"))),
-            None => Err(unknown(name, at)),
+            None => Err(self.unknown(name, at)),
         }
     }
 
@@ -83,7 +102,7 @@ impl<'a> Builder<'a, '_> {
         match self.find(name) {
             Some(Symbol::Register { register, ty }) if ty.size == 0 => Ok(register),
             Some(_) => Err(Error::new(at, "Predicate expression expected")),
-            None => Err(unknown(name, at)),
+            None => Err(self.unknown(name, at)),
         }
     }
 
@@ -138,8 +157,12 @@ impl<'a> Builder<'a, '_> {
                 }
                 Ok(Register(first.0 + index))
             }
+            Some(Symbol::Register { .. }) => {
+                let message = format!("Unknown video selector: '.{part}'");
+                Err(Error::new(at, message))
+            }
             Some(_) => Err(Error::new(at, format!("Unknown field '.{part}'"))),
-            None => Err(unknown(&format!("{name}.{part}"), at)),
+            None => Err(self.unknown(name, at)),
         }
     }
 
@@ -224,33 +247,28 @@ impl<'a> Builder<'a, '_> {
                 at,
                 "a register plus a constant is not an operand here",
             )),
+            // With an offset it is a number as any other.
+            Some(Symbol::Global { .. }) if offset == 0 && width == Width::W32 => {
+                Err(Error::new(at, narrow_address(name)))
+            }
             Some(symbol) => {
-                let field = self.address_of(name, &symbol, offset, at)?;
-                if width == Width::W64 {
-                    return Ok(field);
+                if let Some(address) = constant_address(&symbol) {
+                    return Ok(self.constant(address.wrapping_add(offset as u64), width));
                 }
-                if width != Width::W32 {
-                    return Err(Error::new(
-                        at,
-                        format!("the address of `{name}` has 32 or 64 bits"),
-                    ));
-                }
-                // Addresses of shared, local and parameter memory fit 32 bits.
-                match (field, &symbol) {
-                    (Field::Constant(_), Symbol::Shared { address }) => {
-                        Ok(self.constant((i64::from(*address) + offset) as u64, Width::W32))
-                    }
-                    (Field::Register(register), _) => {
+                match (self.address_of(name, &symbol, offset, at)?, width) {
+                    (field, Width::W64) => Ok(field),
+                    // Local memory's addresses fit 32 bits.
+                    (Field::Register(register), Width::W32) => {
                         Ok(isa::convert_integer::truncated(self, register))
                     }
                     _ => Err(Error::new(
                         at,
-                        format!("the address of `{name}` has 64 bits"),
+                        format!("the address of `{name}` has 32 or 64 bits"),
                     )),
                 }
             }
             None if name.starts_with('%') => self.special(name, ty, at),
-            None => Err(unknown(name, at)),
+            None => Err(self.unknown(name, at)),
         }
     }
 
@@ -270,23 +288,14 @@ impl<'a> Builder<'a, '_> {
         offset: i64,
         at: Position,
     ) -> Result<Field> {
+        if let Some(address) = constant_address(symbol) {
+            return Ok(self.constant(address.wrapping_add(offset as u64), Width::W64));
+        }
         match symbol {
-            Symbol::Global { address, .. } => {
-                Ok(self.constant(address.wrapping_add(offset as u64), Width::W64))
-            }
-            Symbol::Shared { address } => {
-                Ok(self.constant(u64::from(*address).wrapping_add(offset as u64), Width::W64))
-            }
             Symbol::Local { offset: base } => Ok(isa::variables::local_address(
                 self,
                 i64::from(*base).wrapping_add(offset),
             )),
-            Symbol::Parameter { offset: base, .. } => {
-                Ok(self.constant(u64::from(*base).wrapping_add(offset as u64), Width::W64))
-            }
-            Symbol::Function(number) => {
-                Ok(self.constant(windows::FUNCTIONS + u64::from(*number) * 16, Width::W64))
-            }
             Symbol::Area {
                 register,
                 size,
@@ -298,6 +307,10 @@ impl<'a> Builder<'a, '_> {
                     self,
                     i64::from(base).wrapping_add(offset),
                 ))
+            }
+            Symbol::Area { .. } => {
+                let message = format!("Illegal to take address of parameter '{name}'");
+                Err(Error::new(at, message))
             }
             Symbol::External(external) => Err(external.unresolved(name, at)),
             _ => Err(Error::new(at, format!("`{name}` has no address"))),
@@ -328,7 +341,7 @@ impl<'a> Builder<'a, '_> {
                 },
                 Some(Symbol::External(external)) => return Err(external.unresolved(name, at)),
                 Some(symbol) => Base::Symbol(name, symbol),
-                None => return Err(unknown(name, at)),
+                None => return Err(self.unknown(name, at)),
             },
         };
         Ok(AddressOperand {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::scope::Symbol;
 use crate::engine::exec::windows;
 use crate::ptx::ast::{Float, Initializer, Position, Variable};
-use crate::ptx::{Error, Result};
+use crate::ptx::{self, Error, Result};
 
 /// The size of a variable whose size must be known, below 4 GiB.
 pub(crate) fn size_of(variable: &Variable) -> Result<u32> {
@@ -118,20 +118,26 @@ fn scalar<'a>(
             Ok((bits, *at))
         }
         Initializer::Float(value, at) => Ok((float_bits(variable, *value, *at)?, *at)),
-        Initializer::Symbol { name, offset, at } => {
-            if variable.ty.size != 8 && variable.ty.size != 4 {
-                return Err(Error::new(
-                    *at,
-                    "an address needs a variable of 32 or 64 bits",
-                ));
+        Initializer::Symbol {
+            name,
+            offset,
+            generic,
+            at,
+        } => {
+            if *generic && find(name).is_none() {
+                return Err(Error::new(*at, "Invalid initial value expression"));
             }
-            Ok((
-                u128::from(symbol_address(name, *at, find)?.wrapping_add(*offset as u64)),
-                *at,
-            ))
+            let address = symbol_address(name, *at, find)?.wrapping_add(*offset as u64);
+            match ptx::initializers::holds_address(variable.ty) {
+                true => Ok((u128::from(address), *at)),
+                false => Err(ptx::initializers::mismatch(*at)),
+            }
         }
         Initializer::Masked { mask, symbol } => {
-            let Initializer::Symbol { name, offset, at } = symbol.as_ref() else {
+            let Initializer::Symbol {
+                name, offset, at, ..
+            } = symbol.as_ref()
+            else {
                 return Err(Error::new(variable.at, "a mask applies to a symbol"));
             };
             if *mask == 0 {
