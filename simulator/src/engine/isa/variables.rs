@@ -18,8 +18,8 @@ use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::Ty;
 use crate::engine::lower::{Builder, Field, Register, Symbol, Width};
-use crate::ptx::Result;
-use crate::ptx::ast::{Instruction, Operand, OperandKind};
+use crate::ptx::ast::{Operand, OperandKind};
+use crate::ptx::{Error, Result};
 
 /// The instructions of this file.
 pub(super) const FAMILY: Family = Family {
@@ -245,7 +245,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
                 return Some(emit(code, Ty::U32, &[ty]));
             }
             Some(match (ty, generic) {
-                (_, true) => Lowering::new(map_generic),
+                (_, true) => emit(scalar::<MapRank<u64, true>>(), ty, &[ty, Ty::U32]),
                 (Ty::U64, false) => emit(scalar::<MapRank<u64, false>>(), ty, &[ty, Ty::U32]),
                 _ => emit(scalar::<MapRank<u32, false>>(), ty, &[ty, Ty::U32]),
             })
@@ -256,30 +256,18 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
 /// `cvta`
 fn convert(code: Code) -> Lowering {
     Lowering::new(move |cx, inst| {
-        let code = match variable(cx, &inst.operands[1]) {
-            // A parameter of a function lies in local memory.
-            Some(Symbol::Area { .. }) => vector::<ToLocal>(),
-            _ => code,
-        };
+        let operand = &inst.operands[1];
+        if let Some(Symbol::Area { .. }) = variable(cx, operand) {
+            return Err(Error::new(
+                operand.at,
+                "a function's parameter lies in local memory: `mov` and `cvta.local` give its address, `cvta.param` is for a kernel's",
+            ));
+        }
         let d = cx.dst(&inst.operands[0], Width::W64)?;
         let a = cx.src(&inst.operands[1], Ty::U64)?;
         cx.emit_fields_with(code, &[d, a], &[]);
         Ok(())
     })
-}
-
-/// `mapa` of a generic address, which that of a named variable has yet to become.
-fn map_generic<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> {
-    let d = cx.dst(&inst.operands[0], Width::W64)?;
-    let mut a = cx.src(&inst.operands[1], Ty::U64)?;
-    if variable(cx, &inst.operands[1]).is_some() {
-        let generic = Field::Register(cx.new_register(Width::W64));
-        cx.emit_fields_with(vector::<ToShared>(), &[generic, a], &[]);
-        a = generic;
-    }
-    let rank = cx.src(&inst.operands[2], Ty::U32)?;
-    cx.emit_fields_with(scalar::<MapRank<u64, true>>(), &[d, a, rank], &[]);
-    Ok(())
 }
 
 /// The variable whose name an operand is, maybe with an offset.
