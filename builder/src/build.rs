@@ -11,7 +11,7 @@ use crate::core_source;
 use crate::device_crate::{self, Built, Invocation};
 use crate::environment;
 use crate::error::{BuildError, IoContext};
-use crate::fingerprint::{self, Made};
+use crate::fingerprint::{self, Lines, Made};
 use crate::linker::{self, LinkJob, Linked};
 use crate::module_crate;
 use crate::options::{DebugInfo, KernelSource, Options};
@@ -30,7 +30,7 @@ pub struct PtxOutput {
     pub sources: Vec<PathBuf>,
     /// rustc's warnings, as it printed them.
     pub warnings: String,
-    /// False when nothing had changed and the text comes from the cache.
+    /// False when nothing had changed and the text comes from the cache; true also where only its source lines are new.
     pub rebuilt: bool,
     /// What was compiled: names of kernels, and `common functions` and `common variables` for what kernels have in common. All else was in
     /// the cache.
@@ -54,22 +54,25 @@ pub(crate) fn build(
     options: &Options,
 ) -> Result<PtxOutput, BuildError> {
     let key = fingerprint::key(&(toolchain.key(), &toolchain.sysroot, kernels, options));
-    if let Some(remembered) = fingerprint::recall(kernels.origin(), &key) {
-        let fingerprint::Remembered {
-            ptx,
-            warnings,
-            sources,
-            ..
-        } = remembered;
-        return Ok(PtxOutput {
-            ptx,
-            sources,
-            warnings,
-            rebuilt: false,
-            compiled: Vec::new(),
-            deferred: false,
-        });
-    }
+    let known = match fingerprint::recall(kernels.origin(), &key) {
+        Ok(recalled) => {
+            let fingerprint::Remembered {
+                ptx,
+                warnings,
+                sources,
+                ..
+            } = recalled.remembered;
+            return Ok(PtxOutput {
+                ptx,
+                sources,
+                warnings,
+                rebuilt: recalled.is_mended,
+                compiled: Vec::new(),
+                deferred: false,
+            });
+        }
+        Err(known) => known,
+    };
     let started = SystemTime::now();
     let llvm = toolchain.llvm_library()?;
     let sysroot = DeviceSysroot::find_or_build(toolchain)?;
@@ -90,6 +93,12 @@ pub(crate) fn build(
     let mut foreign = built.foreign.clone();
     foreign.extend(core_source::find(toolchain));
     foreign.push(builtins::FOLDER.into());
+    let lines = (!built.may_read_lines && !built.warns_of_own).then(|| Lines {
+        folder: workspace.clone(),
+        foreign: built.foreign_sources.clone(),
+        device_library: built.device_library.clone(),
+        libraries: foreign.clone(),
+    });
     let job = LinkJob {
         llvm,
         toolchain: toolchain.key(),
@@ -102,18 +111,24 @@ pub(crate) fn build(
         lines: options.debug == DebugInfo::Lines,
         foreign,
     };
-    let Linked { ptx, compiled } = linker::link(job)?;
+    let Linked {
+        ptx,
+        compiled,
+        names_lines_apart,
+    } = linker::link(job)?;
     let sources = built.sources.read(&workspace)?;
     fingerprint::remember(
         kernels.origin(),
         &key,
         started,
-        &Made {
+        Made {
             sources: &sources,
             ptx: &ptx,
             warnings: &built.warnings,
             has_scripts: built.sources.has_scripts(),
+            lines: lines.filter(|_| names_lines_apart),
         },
+        &known,
     )?;
     Ok(PtxOutput {
         ptx,

@@ -1,49 +1,54 @@
-//! What of a source file the compiler sees: the text without comments.
+//! Cuts a source file into comments and code.
 
-/// The source with spaces in the place of comments, and nothing at the ends of lines. Whatever is not a comment stays at its line and column.
-/// Comments of documentation are attributes, which a macro may read, and stay.
-pub(crate) fn without_comments(source: &str) -> String {
-    let mut code = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '/' if is_line_comment(rest) => {
-                let length = rest.find('\n').unwrap_or(rest.len());
-                end_line(&mut code);
-                rest = &rest[length..];
-                continue;
-            }
-            '/' if is_block_comment(rest) => {
-                let length = block_comment(rest);
-                let blank = |c| if c == '\n' { '\n' } else { ' ' };
-                code.extend(rest[..length].chars().map(blank));
-                rest = &rest[length..];
-                continue;
-            }
-            // With its end: blanks before it are a part of the documentation.
-            '/' if rest.starts_with("//") => rest.find('\n').map_or(rest.len(), |end| end + 1),
-            '/' if rest.starts_with("/*") => block_comment(rest),
-            '"' => string(rest),
-            '\'' => character(rest),
-            'r' => raw_string(rest).unwrap_or_else(|| word(rest)),
-            '\n' => {
-                end_line(&mut code);
-                1
-            }
-            // Raw strings of bytes, and C's.
-            'b' | 'c' => raw_string(&rest[1..]).map_or_else(|| word(rest), |length| 1 + length),
-            c if c.is_alphanumeric() || c == '_' => word(rest),
-            c => c.len_utf8(),
-        };
-        code.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    code.truncate(code.trim_end().len());
-    code
+/// What a piece of a source file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PieceKind {
+    /// A comment that the compiler does not see. One of a line ends before the line does.
+    Comment,
+    /// A comment of documentation: it is an attribute, which a macro may read, with the blanks at its end.
+    Documentation,
+    /// A string or a character in quotes, or a lifetime's quote.
+    Literal,
+    /// A keyword, a name or a number.
+    Word,
+    /// The end of a line outside of the other pieces.
+    Newline,
+    /// Another character.
+    Other,
 }
 
-fn end_line(code: &mut String) {
-    code.truncate(code.trim_end_matches([' ', '\t', '\r']).len());
+/// The pieces of a source file, which are all of its text.
+pub(crate) fn pieces(source: &str) -> impl Iterator<Item = (PieceKind, &str)> {
+    let mut rest = source;
+    std::iter::from_fn(move || {
+        let (kind, length) = first_piece(rest)?;
+        let (piece, others) = rest.split_at(length);
+        rest = others;
+        Some((kind, piece))
+    })
+}
+
+/// The kind and the length of the piece that `rest` begins with.
+fn first_piece(rest: &str) -> Option<(PieceKind, usize)> {
+    let line = || rest.find('\n').unwrap_or(rest.len());
+    let word_or = |string: Option<usize>| match string {
+        Some(length) => (PieceKind::Literal, length),
+        None => (PieceKind::Word, word(rest)),
+    };
+    Some(match rest.chars().next()? {
+        '/' if is_line_comment(rest) => (PieceKind::Comment, line()),
+        '/' if is_block_comment(rest) => (PieceKind::Comment, block_comment(rest)),
+        '/' if rest.starts_with("//") => (PieceKind::Documentation, line()),
+        '/' if rest.starts_with("/*") => (PieceKind::Documentation, block_comment(rest)),
+        '"' => (PieceKind::Literal, string(rest)),
+        '\'' => (PieceKind::Literal, character(rest)),
+        'r' => word_or(raw_string(rest)),
+        '\n' => (PieceKind::Newline, 1),
+        // Raw strings of bytes, and C's.
+        'b' | 'c' => word_or(raw_string(&rest[1..]).map(|length| 1 + length)),
+        c if c.is_alphanumeric() || c == '_' => (PieceKind::Word, word(rest)),
+        c => (PieceKind::Other, c.len_utf8()),
+    })
 }
 
 /// `//`, but neither `///` nor `//!`, which are documentation; `////` is none.
@@ -133,23 +138,30 @@ fn word(text: &str) -> usize {
 mod tests {
     use super::*;
 
+    /// The comments of a source.
+    fn comments(source: &str) -> Vec<&str> {
+        let all: String = pieces(source).map(|(_, piece)| piece).collect();
+        assert_eq!(all, source);
+        let comments = pieces(source).filter(|(kind, _)| *kind == PieceKind::Comment);
+        comments.map(|(_, piece)| piece).collect()
+    }
+
     #[test]
-    fn comments_go_and_code_stays_where_it_is() {
-        for (source, code) in [
-            ("a // b\nc", "a\nc"),
-            ("a\n", "a"),
-            ("a  \r\n\tb\n\n", "a\n\tb"),
-            ("a /* b */ c", "a         c"),
-            ("a /* b\n /* c */ */ d", "a     \n            d"),
-            ("//// a\nb", "\nb"),
-            ("a /**/ b /***/ c", "a      b       c"),
+    fn comments_are_found() {
+        for (source, found) in [
+            ("a // b\nc", &["// b"][..]),
+            ("a /* b */ c", &["/* b */"]),
+            ("a /* b\n /* c */ */ d", &["/* b\n /* c */ */"]),
+            ("//// a\nb", &["//// a"]),
+            ("a /**/ b /***/ c", &["/**/", "/***/"]),
+            ("'a' // b\n'\"' // \"\n", &["// b", "// \""]),
         ] {
-            assert_eq!(without_comments(source), code, "{source:?}");
+            assert_eq!(comments(source), found, "{source:?}");
         }
     }
 
     #[test]
-    fn what_looks_like_a_comment_stays() {
+    fn what_looks_like_a_comment_is_none() {
         for source in [
             "/// a",
             "//! a",
@@ -168,8 +180,7 @@ mod tests {
             r##"r#fn("// a")"##,
             r#"far("// a"); bar"// b""#,
         ] {
-            assert_eq!(without_comments(source), source);
+            assert_eq!(comments(source), [""; 0], "{source:?}");
         }
-        assert_eq!(without_comments("'a' // b\n'\"' // \"\n"), "'a'\n'\"'");
     }
 }

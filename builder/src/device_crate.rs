@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,6 +13,7 @@ use std::process::{Command, Stdio};
 use crate::environment;
 use crate::error::{BuildError, IoContext};
 use crate::hints;
+use crate::line_readers;
 use crate::rustc_error::RustcError;
 use crate::shared_units::unit_of;
 use crate::sources::SourceLists;
@@ -68,6 +70,14 @@ pub(crate) struct Built {
     pub warnings: String,
     /// The folders of those others.
     pub foreign: Vec<PathBuf>,
+    /// The folders of their sources; without the device library.
+    pub foreign_sources: Vec<PathBuf>,
+    /// The folder of the device library.
+    pub device_library: Option<PathBuf>,
+    /// Whether a procedural macro took part that may put the numbers of lines into code.
+    pub may_read_lines: bool,
+    /// Whether there are warnings about crates of the user's own.
+    pub warns_of_own: bool,
     /// What lists the source files of the kernel crate and of all its path dependencies.
     pub sources: SourceLists,
 }
@@ -80,10 +90,22 @@ impl Built {
             &mut self.archives,
             &mut self.foreign_archives,
             &mut self.foreign,
+            &mut self.foreign_sources,
         ] {
             paths.sort();
         }
         self.archives.extend(kernel_crate);
+    }
+
+    /// Notes where the sources are of a crate in `folder` that is not the user's, by a message of cargo about it.
+    fn note_sources(&mut self, message: &serde_json::Value, folder: &Path) {
+        if is_device_library(message) {
+            self.device_library = Some(folder.to_path_buf());
+            return;
+        }
+        let root = message["target"]["src_path"].as_str().map(Path::new);
+        let sources = root.and_then(Path::parent).unwrap_or(folder);
+        self.foreign_sources.push(sources.to_path_buf());
     }
 
     /// Notes the unit that `file` of a message belongs to, if it is a registry crate's and was compiled now.
@@ -239,6 +261,7 @@ impl<'a> Invocation<'a> {
                         &message["message"],
                         &self.workspace_folder,
                     ));
+                    built.warns_of_own |= !is_of_device_library(&message);
                     if is_error {
                         &mut diagnostics
                     } else {
@@ -259,6 +282,7 @@ impl<'a> Invocation<'a> {
                 }
                 Some("compiler-artifact") => {
                     built.sources.note_unit(&message);
+                    built.may_read_lines |= line_readers::is_unknown_macro(&message);
                     for file in message["filenames"].as_array().into_iter().flatten() {
                         built.note_units(&message, file);
                     }
@@ -280,6 +304,7 @@ impl<'a> Invocation<'a> {
                         } else {
                             match foreign_folder(&message) {
                                 Some(folder) => {
+                                    built.note_sources(&message, &folder);
                                     built.foreign.push(folder);
                                     built.foreign_archives.push(archive);
                                 }
@@ -384,6 +409,9 @@ fn clean_cargo(toolchain: &Toolchain) -> Command {
 
 /// The manifest of the workspace that a package belongs to.
 pub(crate) fn workspace_of(toolchain: &Toolchain, manifest: &Path) -> Result<PathBuf, BuildError> {
+    if is_workspace(manifest) {
+        return Ok(manifest.to_path_buf());
+    }
     let output = clean_cargo(toolchain)
         .args([
             "locate-project",
@@ -407,12 +435,27 @@ pub(crate) fn workspace_of(toolchain: &Toolchain, manifest: &Path) -> Result<Pat
     ))
 }
 
+/// Whether a manifest says that it is a workspace's: then it is its package's, and cargo need not be asked, which takes its time.
+fn is_workspace(manifest: &Path) -> bool {
+    let text = fs::read_to_string(manifest).unwrap_or_default();
+    text.parse::<toml::Table>()
+        .is_ok_and(|manifest| manifest.contains_key("workspace"))
+}
+
 /// The folder of a crate that is not the user's own, by a message of cargo about it.
 fn foreign_folder(message: &serde_json::Value) -> Option<PathBuf> {
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
     let is_path = message["package_id"].as_str()?.starts_with("path+");
-    let is_device_library = message["target"]["name"] == "warpsmith_device";
-    (!is_path || is_device_library).then(|| folder.to_path_buf())
+    (!is_path || is_device_library(message)).then(|| folder.to_path_buf())
+}
+
+fn is_device_library(message: &serde_json::Value) -> bool {
+    message["target"]["name"] == "warpsmith_device"
+}
+
+/// Whether cargo's message is about the device library or its macros.
+fn is_of_device_library(message: &serde_json::Value) -> bool {
+    is_device_library(message) || message["target"]["name"] == line_readers::DEVICE_MACROS
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ mod driver_call;
 mod error;
 mod gpu;
 mod graph;
+pub mod interprocess;
 mod launch;
 mod memory;
 mod module;
@@ -76,12 +77,14 @@ pub use launch::{
 };
 pub use memory::{
     Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    DeviceWrite, HostRead, HostWrite, Location, MappedBuffer, Matrix, MatrixMut, PinnedBuffer,
-    UnifiedBuffer, VolumeMut,
+    DeviceWrite, GrowableBuffer, HostRead, HostWrite, ImportedPool, Location, MappedBuffer,
+    MappingAccess, Matrix, MatrixMut, MemoryPool, PhysicalMemory, PhysicalOptions, PinnedBuffer,
+    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy, UnifiedBuffer, VolumeMut,
 };
 pub use module::Module;
 pub use module::global::Global;
 pub use module::options::ModuleOptions;
+pub use stream::completion::Completion;
 pub use stream::event::Event;
 pub use stream::{Stream, StreamOptions, StreamPriorities};
 
@@ -100,9 +103,9 @@ pub mod prelude {
     pub use crate::{
         Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
         DeviceChoice, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3,
-        Error, Event, Global, Gpu, Graph, GraphExec, Grid, Location, MappedBuffer, Module,
-        ModuleOptions, PinnedBuffer, Result, Stream, StreamOptions, TypedKernel, UnifiedBuffer,
-        UntypedKernel,
+        Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer, Location, MappedBuffer,
+        Module, ModuleOptions, PinnedBuffer, Result, Stream, StreamOptions, TypedKernel,
+        UnifiedBuffer, UntypedKernel,
     };
     pub use warpsmith_device::launch::{
         In, InMatrix, InRef, Kernel, Out, OutMatrix, OutVolume, RawPtr, SafeKernel, Value,
@@ -138,6 +141,10 @@ mod tests {
         shared::<PinnedBuffer<f32>>();
         shared::<MappedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
+        shared::<GrowableBuffer<f32>>();
+        shared::<PhysicalMemory>();
+        shared::<MemoryPool>();
+        shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();
         shared::<HostWrite<'static, f32>>();
         shared::<GraphExec>();

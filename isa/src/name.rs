@@ -2,7 +2,10 @@
 
 use crate::form::Form;
 use crate::index::forms_of;
-use crate::words::{LISTS, is_repeatable, list_of, meaningless_for};
+use crate::words::{
+    LISTS, TYPE_LIST, TYPED_LAST, UNTYPED, is_element, is_repeatable, is_shape, list_of,
+    meaningless_for, selected_by,
+};
 use core::fmt;
 
 /// The most modifiers of a name.
@@ -35,6 +38,30 @@ impl<'t> Name<'t> {
         parts.next() == Some(self.opcode) && words.copied().eq(parts)
     }
 
+    /// The name followed by the first two of the instruction's types, as ptxas says it of some.
+    pub(crate) fn with_types(mut self, types: impl Iterator<Item = &'t str>) -> Name<'t> {
+        let free = self.words.iter_mut().skip_while(|word| !word.is_empty());
+        for (word, ty) in free.zip(types.take(2)) {
+            *word = ty;
+        }
+        self
+    }
+
+    /// Whether this modifier is looked for together with the types of an instruction of this name.
+    pub(crate) fn selects(&self, word: &str) -> bool {
+        selected_by(word).any(|names| names.split(' ').any(|other| self.is(other)))
+    }
+
+    /// Whether ptxas looks at the types of an instruction of this name last.
+    pub(crate) fn is_typed_last(&self) -> bool {
+        TYPED_LAST.split(' ').any(|other| self.is(other))
+    }
+
+    /// Whether ptxas tells the types of an instruction of this name with it.
+    pub(crate) fn tells_types(&self) -> bool {
+        !UNTYPED.split(' ').any(|other| self.is(other))
+    }
+
     /// Whether an instruction of this name may have this modifier without a place for it.
     fn passes_over(&self, word: &str) -> bool {
         meaningless_for(word)
@@ -62,6 +89,8 @@ pub(crate) struct Modifiers<'t, 'm> {
     pub in_name: usize,
     /// A bit for each that is passed over.
     pub passed_over: u32,
+    /// Whether types that stand for elements of matrices are no types of the instruction.
+    skips_elements: bool,
     /// Of each, the list whose order counts; 0: none.
     lists: [u8; MAX_MODIFIERS],
 }
@@ -76,6 +105,7 @@ impl<'t, 'm> Modifiers<'t, 'm> {
             words,
             in_name,
             passed_over: 0,
+            skips_elements: opcode == "mma",
             lists: [0; MAX_MODIFIERS],
         };
         let name = Name::new(opcode, &words[..in_name]);
@@ -96,6 +126,21 @@ impl<'t, 'm> Modifiers<'t, 'm> {
     pub fn forms(&self, opcode: &str) -> impl Iterator<Item = &'static Form> + Clone + use<'t, 'm> {
         let (words, in_name) = (self.words, self.in_name);
         forms_of(opcode).filter(move |form| name_length(form, words) == Some(in_name))
+    }
+
+    /// The types of the instruction.
+    pub fn types(&self) -> impl Iterator<Item = &'t str> {
+        let rest = self.words.iter().copied().enumerate().skip(self.in_name);
+        rest.filter(|&(at, word)| {
+            self.list(at) == usize::from(TYPE_LIST) && !(self.skips_elements && is_element(word))
+        })
+        .map(|(_, word)| word)
+    }
+
+    /// The shape of its matrices.
+    pub fn shape(&self) -> Option<&'t str> {
+        let mut rest = self.words[self.in_name..].iter().copied();
+        rest.find(|word| is_shape(word))
     }
 
     /// The list of the modifier of this number.

@@ -1,8 +1,8 @@
 //! Why an instruction is refused, in ptxas's words.
 
 use crate::form::Slot;
-use crate::modifier::ModifierClass;
 use crate::name::Name;
+use crate::needed;
 use crate::phrase::Named;
 use crate::target::{PtxVersion, Target};
 use crate::words::kind_of;
@@ -30,7 +30,19 @@ pub enum Refusal<'t> {
         instruction: Name<'t>,
         /// Whether `.approx` would do as well.
         approximate: bool,
+        /// What else is said of the instruction: its first type, or the shape of its matrices.
+        detail: &'t str,
     },
+    /// A shape that no such matrices have.
+    MatrixShape(Matrices<'t>),
+    /// Types that matrices of a shape do not have.
+    MatrixTypes(Matrices<'t>),
+    /// The same, of an instruction that looks at them one by one.
+    MatrixType(Matrices<'t>),
+    /// Another number of operations than a product of bits has.
+    MatrixOperations(Matrices<'t>),
+    /// A comparison that values of the type do not have.
+    ComparisonMismatch,
     /// Several modifiers where one belongs.
     Several {
         /// The second of them.
@@ -220,16 +232,68 @@ impl fmt::Display for Refusal<'_> {
             Refusal::IllegalModifier {
                 modifier,
                 instruction,
-            } => fill(f, kind_of(modifier).illegal, modifier, instruction),
+            } => {
+                let words = Words {
+                    word: modifier,
+                    other: "",
+                    slot: "",
+                    instruction,
+                    detail: "",
+                };
+                words.fill(f, kind_of(modifier).illegal)
+            }
             Refusal::MissingModifier {
                 slot,
                 instruction,
                 approximate,
-            } => missing(f, slot, instruction, approximate),
+                detail,
+            } => {
+                let mut words = slot.alternatives().map(|alternative| alternative.word);
+                let words = Words {
+                    word: words.next().unwrap_or_default(),
+                    other: words.next().unwrap_or_default(),
+                    slot: slot.name,
+                    instruction,
+                    detail,
+                };
+                words.fill(f, needed::sentence(slot, instruction, approximate))
+            }
+            Refusal::MatrixShape(matrices) => write!(
+                f,
+                "Illegal matrix shape '.{}' for instruction '{matrices}'",
+                matrices.shape
+            ),
+            Refusal::MatrixTypes(matrices) => write!(
+                f,
+                "Illegal instruction types specified for '{matrices}' with shape '.{}'",
+                matrices.shape
+            ),
+            Refusal::MatrixType(matrices) => write!(
+                f,
+                "Incorrect instruction type specified for {matrices} with shape '.{}'",
+                matrices.shape
+            ),
+            Refusal::MatrixOperations(matrices) => write!(
+                f,
+                "Unexpected number of operations specified for {matrices} with shape '.{}'",
+                matrices.shape
+            ),
+            Refusal::ComparisonMismatch => {
+                f.write_str("Mismatch between instruction type and comparison qualifier")
+            }
             Refusal::Several {
                 modifier,
                 instruction,
-            } => fill(f, kind_of(modifier).several, modifier, instruction),
+            } => {
+                let words = Words {
+                    word: modifier,
+                    other: "",
+                    slot: "",
+                    instruction,
+                    detail: "",
+                };
+                words.fill(f, kind_of(modifier).several)
+            }
             Refusal::IncorrectSpace(name) => {
                 write!(f, "State space incorrect for instruction '{name}'")
             }
@@ -268,9 +332,11 @@ impl fmt::Display for Refusal<'_> {
                 modifier,
                 instruction,
             } => {
+                let accesses = instruction.is("ld") || instruction.is("st");
+                let order = if accesses { "memory order" } else { "order" };
                 write!(
                     f,
-                    "Modifier '.{modifier}' requires order with '{instruction}' instruction"
+                    "Modifier '.{modifier}' requires {order} with '{instruction}' instruction"
                 )
             }
             Refusal::UnexpectedTypes(name) => {
@@ -461,95 +527,78 @@ fn out_of_range(f: &mut fmt::Formatter<'_>, value: i64, values: &str) -> fmt::Re
     }
 }
 
-/// A sentence with `{word}` and `{name}` filled in.
-fn fill(
-    f: &mut fmt::Formatter<'_>,
-    sentence: &str,
-    word: &str,
-    instruction: Name<'_>,
-) -> fmt::Result {
-    let mut rest = sentence;
-    while let Some((before, after)) = rest.split_once('{') {
-        f.write_str(before)?;
-        let (part, after) = after.split_once('}').unwrap_or((after, ""));
-        match part {
-            "word" => f.write_str(word)?,
-            _ => write!(f, "{instruction}")?,
-        }
-        rest = after;
-    }
-    f.write_str(rest)
+/// What a sentence says by name.
+struct Words<'t> {
+    word: &'t str,
+    other: &'t str,
+    slot: &'t str,
+    instruction: Name<'t>,
+    detail: &'t str,
 }
 
-/// What must stand in an empty slot.
-fn missing(
-    f: &mut fmt::Formatter<'_>,
-    slot: &Slot,
-    instruction: Name<'_>,
-    approximate: bool,
-) -> fmt::Result {
-    let first = slot.alternatives().next().map_or("", |first| first.word);
-    let mut words = slot.alternatives().map(|alternative| alternative.word);
-    let pair = (words.next(), words.next(), words.next());
-    match (slot.class(), slot.name) {
-        (ModifierClass::Type, _) => write!(
-            f,
-            "Unexpected instruction types specified for '{instruction}'"
-        ),
-        (ModifierClass::Rounding, _) | (_, "approx") if approximate => {
-            write!(
-                f,
-                "Rounding modifier or '.approx' modifier required for instruction '{instruction}'"
-            )
-        }
-        (ModifierClass::Rounding, _) => write!(
-            f,
-            "Rounding modifier required for instruction '{instruction}'"
-        ),
-        (ModifierClass::Comparison, "mode") => write!(
-            f,
-            "Unexpected instruction types specified for '{instruction}'"
-        ),
-        (ModifierClass::Comparison, _) => write!(
-            f,
-            "Comparison modifier required for instruction '{instruction}'"
-        ),
-        (ModifierClass::Space, _) => write!(
-            f,
-            "State space modifier required for instruction '{instruction}'"
-        ),
-        (ModifierClass::Vector, _) => write!(
-            f,
-            "Vector modifier required for instruction '{instruction}'"
-        ),
-        (_, "op" | "redOp") => write!(
-            f,
-            "Reduction operation is required for instruction '{instruction}'"
-        ),
-        (_, "shape") => write!(f, "Shape modifier required for instruction '{instruction}'"),
-        (_, "mode") if first == "up" => write!(
-            f,
-            "Shuffle modifier required for instruction '{instruction}'"
-        ),
-        (_, "mode") if first == "clamp" => {
-            write!(f, "Clamp modifier required for instruction '{instruction}'")
-        }
-        (_, "level") => write!(
-            f,
-            "Cache level modifier required for instruction '{instruction}'"
-        ),
-        (_, name) => match pair {
-            (Some(one), Some(other), None) => {
-                write!(
-                    f,
-                    "'.{one}' or '.{other}' modifier required for instruction '{instruction}'"
-                )
+impl Words<'_> {
+    /// A sentence with these filled in.
+    fn fill(&self, f: &mut fmt::Formatter<'_>, sentence: &str) -> fmt::Result {
+        let mut rest = sentence;
+        while let Some((before, after)) = rest.split_once('{') {
+            f.write_str(before)?;
+            let (part, after) = after.split_once('}').unwrap_or((after, ""));
+            match part {
+                "word" => f.write_str(self.word)?,
+                "other" => f.write_str(self.other)?,
+                "slot" => f.write_str(self.slot)?,
+                "type" | "shape" => f.write_str(self.detail)?,
+                _ => write!(f, "{}", self.instruction)?,
             }
-            _ => write!(
-                f,
-                ".{name} modifier required for instruction '{instruction}'"
-            ),
-        },
+            rest = after;
+        }
+        f.write_str(rest)
+    }
+}
+
+/// Kinds of matrices' elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// Floating-point numbers of 16 bits or more.
+    Floats,
+    /// Floating-point numbers of 8 bits or fewer.
+    Bytes,
+    /// Integers of 4 or 8 bits.
+    Integers,
+    /// Single bits.
+    Bits,
+}
+
+impl Elements {
+    /// What ptxas adds to the name of a product of warpgroups.
+    fn words(self) -> &'static str {
+        match self {
+            Elements::Floats => " with floating point types",
+            Elements::Bytes => " with FP8 types",
+            Elements::Integers => " with integer types",
+            Elements::Bits => " with boolean type",
+        }
+    }
+}
+
+/// Matrices of which ptxas says something.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrices<'t> {
+    /// Their shape.
+    pub shape: &'t str,
+    /// Whether half of the elements of one of them are stored.
+    pub sparse: bool,
+    /// The instruction's name.
+    pub instruction: Name<'t>,
+    /// Their elements, if they are named.
+    pub elements: Option<Elements>,
+}
+
+impl fmt::Display for Matrices<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.sparse { "Sparse " } else { "" })?;
+        let elements = self.elements.map_or("", Elements::words);
+        write!(f, "{}{elements}", self.instruction)
     }
 }
 

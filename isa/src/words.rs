@@ -41,7 +41,7 @@ const DUPLICATE: &str = "Duplicate .{word} modifier";
 const TYPES: &str = "Unexpected instruction types specified for '{name}'";
 
 /// Types; their words are those with a width.
-static TYPE: WordKind = kind("", TYPES, TYPES).list(1);
+static TYPE: WordKind = kind("", TYPES, TYPES).list(TYPE_LIST);
 /// Shapes of matrices: `m16n8k16`.
 static SHAPE: WordKind = kind("", ILLEGAL, "Multiple matrix shape modifiers specified");
 /// All words of no other kind: none of them stands twice.
@@ -49,7 +49,7 @@ static OTHER: WordKind = kind("", ILLEGAL, "Multiple .{word} modifiers specified
 
 /// The kinds of which ptxas says something of its own.
 static KINDS: &[WordKind] = &[
-    kind("texref samplerref surfref", TYPES, TYPES).list(1),
+    kind("texref samplerref surfref", TYPES, TYPES).list(TYPE_LIST),
     kind(
         "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan",
         "Comparison qualifier is not allowed for instruction '{name}'",
@@ -65,7 +65,7 @@ static KINDS: &[WordKind] = &[
         "No state space qualifier expected for instruction '{name}'",
         "Unexpected number of state spaces specified in instruction '{name}'",
     )
-    .list(2),
+    .list(SPACE_LIST),
     kind(
         "v2 v4 v8",
         "Vector qualifier is not allowed for instruction '{name}'",
@@ -102,8 +102,8 @@ static KINDS: &[WordKind] = &[
         "Parsing error near '.{word}': too many layout specifiers",
     )
     .list(3),
-    kind("add min max and or xor popc cas", ILLEGAL, OPERATIONS).list(4),
-    kind("exch inc dec", OPERATION, OPERATIONS).list(4),
+    kind("add min max and or xor popc cas", ILLEGAL, OPERATIONS).list(OPERATION_LIST),
+    kind("exch inc dec", OPERATION, OPERATIONS).list(OPERATION_LIST),
     kind(
         "width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels num_samples \
          memory_layout force_unnormalized_coords filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
@@ -180,7 +180,7 @@ static MEANINGLESS: &[(&str, &str)] = &[
     (
         "",
         "acc::f32 b4x16_p64 b6x16_p32 b8x16 box_dim element_stride elemtype fill_mode finite global_address global_dim \
-         global_stride infinite interleave_layout normal notanumber number rank subnormal swizzle_mode",
+         global_stride infinite interleave_layout normal notanumber number rank subnormal swizzle_atomicity swizzle_mode",
     ),
     (
         "abs add atom cos cp.reduce.async.bulk cvt cvt.pack ex2 fma ldmatrix lg2 max min mul multimem.ld_reduce multimem.red \
@@ -197,16 +197,51 @@ static MEANINGLESS: &[(&str, &str)] = &[
         "cp.async.bulk.wait_group",
         "sync_restrict::shared::cta sync_restrict::shared::cluster",
     ),
-    ("tex tex.base tex.level", "uni"),
-    (
-        "bar bar.cta bar.arrive bar.cta.arrive bar.red bar.cta.red",
-        "any all",
-    ),
+    ("tex tex.base tex.level tex.grad tld4", "uni"),
+    ("bar", "any all"),
+    ("bar.arrive bar.red", "any"),
     ("fence", "async"),
 ];
 
 /// Words that ptxas knows, though no form of the tables has them outside of its name.
 const KNOWN: &str = "alloc commit cp dealloc ld mma shift st";
+
+/// Words that are looked for together with the types: the names of the instructions, and the words.
+static SELECTING: &[(&str, &str)] = &[
+    (
+        "mma wmma.mma wgmma.mma_async",
+        "add min max and or xor popc",
+    ),
+    ("mma", "satfinite"),
+    ("cvt", "relu satfinite"),
+];
+
+/// Names of instructions whose types are looked at last.
+pub(crate) const TYPED_LAST: &str = "bar bar.cta barrier barrier.cta";
+
+/// Names of instructions whose types ptxas does not tell where it tells those of others.
+pub(crate) const UNTYPED: &str = "multimem.ld_reduce multimem.red wmma.load.a wmma.load.b wmma.load.c red.async cp.reduce.async.bulk redux";
+
+/// The names, separated by spaces, of instructions that this modifier is looked for in together with the types.
+pub(crate) fn selected_by(word: &str) -> impl Iterator<Item = &'static str> {
+    let rows = SELECTING
+        .iter()
+        .filter(move |(_, words)| lists(words, word));
+    rows.map(|(names, _)| *names)
+}
+
+/// Whether a type stands for elements of matrices alone: `mma` passes over those where it looks for its types.
+pub(crate) fn is_element(ty: &str) -> bool {
+    matches!(
+        ty,
+        "bf16" | "tf32" | "u4" | "s4" | "b1" | "u2" | "s2" | "e3m2" | "e2m3" | "e2m1"
+    )
+}
+
+/// Whether a modifier is the shape of matrices.
+pub(crate) fn is_shape(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'm', b'0'..=b'9', ..])
+}
 
 /// Whether ptxas knows a modifier that no form of the tables takes.
 pub(crate) fn is_known(word: &str) -> bool {
@@ -235,7 +270,7 @@ pub(crate) fn kind_of(word: &str) -> &'static WordKind {
     if type_bits(word) != 0 {
         return &TYPE;
     }
-    if matches!(word.as_bytes(), [b'm', b'0'..=b'9', ..]) {
+    if is_shape(word) {
         return &SHAPE;
     }
     KINDS
@@ -254,6 +289,12 @@ pub(crate) fn are_alike(one: &str, other: &str) -> bool {
 
 /// The number of lists, of which 0 is none.
 pub(crate) const LISTS: usize = 7;
+/// That of types.
+pub(crate) const TYPE_LIST: u8 = 1;
+/// That of state spaces.
+pub(crate) const SPACE_LIST: u8 = 2;
+/// That of operations.
+pub(crate) const OPERATION_LIST: u8 = 4;
 
 /// The list that a modifier belongs to; 0: none.
 pub(crate) fn list_of(word: &str) -> u8 {

@@ -477,3 +477,63 @@ fn versions_and_architectures_are_checked() {
     assert!(check_special("%envreg32", newest, target("sm_70")).is_err());
     assert!(check_special("%laneid.x", newest, target("sm_70")).is_err());
 }
+
+#[test]
+fn what_is_wrong_with_modifiers_is_said_in_ptxas_s_order() {
+    for (name, expected) in [
+        (
+            "mma.sync.aligned.m64n8k16.row.col.f32.f16.f16.f32",
+            "Illegal matrix shape '.m64n8k16' for instruction 'mma'",
+        ),
+        (
+            "mma.sync.aligned.m16n8k64.row.col.s32.u8.u8.s32",
+            "Incorrect instruction type specified for mma with shape '.m16n8k64'",
+        ),
+        (
+            "mma.sp.sync.aligned.m16n8k4.row.col.s32.u4.u4.s32",
+            "Illegal matrix shape '.m16n8k4' for instruction 'Sparse MMA with integer types'",
+        ),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k64.f16.e4m3.e4m3",
+            "Illegal matrix shape '.m64n8k64' for instruction 'wgmma.mma_async with FP8 types'",
+        ),
+        (
+            "wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16",
+            "Illegal instruction types specified for 'Sparse wgmma.mma_async with floating point types' with shape '.m64n8k16'",
+        ),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.popc",
+            "Unexpected number of operations specified for wgmma.mma_async with boolean type with shape '.m64n8k256'",
+        ),
+        (
+            "mma.exch.sync.aligned.m8n8k32.row.col.s32.u4.u4.s32",
+            "Illegal reduction operation for instruction 'mma.s32.s32'",
+        ),
+        (
+            "mma.add.sync.aligned.m8n8k32.row.col.satfinite.s32.u4.u4.s32",
+            "Illegal modifier '.satfinite' for instruction 'mma'",
+        ),
+        (
+            "stmatrix.sync.aligned.m16n8.x1.shared.b8",
+            "Modifier '.trans' require for instruction stmatrix with shape '.m16n8'",
+        ),
+        (
+            "cvt.rn.e4m3x2.f16x2",
+            "'.satfinite' modifier required for instruction 'cvt' with destination type '.e4m3x2'",
+        ),
+        (
+            "mma.sync.aligned.m16n8k16.row.f16.f16.f16.f16",
+            "'.blayout' modifier required for instruction 'mma'",
+        ),
+        (
+            "suld.b.b8.trap",
+            "Geometry modifier required for instruction 'suld.b'",
+        ),
+        (
+            "cp.async.bulk.global.shared::cta",
+            ".completion_mechanism modifier required for instruction 'cp.async.bulk'",
+        ),
+    ] {
+        assert_eq!(refused(name), expected, "{name}");
+    }
+}

@@ -24,7 +24,7 @@
 mod digest;
 mod text;
 
-pub use text::{read, sign};
+pub use text::{read, sign, unsigned};
 
 /// Symbols of the device library begin with this: they are not for the host's user.
 pub const INTERNAL: &str = "__warpsmith";

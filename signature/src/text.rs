@@ -52,6 +52,19 @@ pub fn read(ptx: &str) -> Reading {
     }
 }
 
+/// The text without its signature, if it has one.
+///
+/// ```
+/// use warpsmith_signature::{Signature, sign, unsigned};
+///
+/// // SAFETY: this text is launched by nobody.
+/// let signed = unsafe { sign(".version 7.0\n", &Signature::default()) };
+/// assert_eq!(unsigned(&signed), ".version 7.0\n");
+/// ```
+pub fn unsigned(ptx: &str) -> &str {
+    &ptx[..ptx.rfind(FIRST).unwrap_or(ptx.len())]
+}
+
 const CHANGED: &str = "the text was changed after it was built";
 
 fn parse(ptx: &str, start: usize) -> Result<Signature, &'static str> {
@@ -166,6 +179,7 @@ mod tests {
             let signed = signed(text);
             assert!(signed.starts_with(text));
             assert_eq!(read(&signed), Reading::Signed(signature()));
+            assert_eq!(unsigned(&signed).trim_end(), text.trim_end());
             // Editors and shells do this.
             assert_eq!(read(signed.trim_end()), Reading::Signed(signature()));
             assert_eq!(read(&(signed + "\n")), Reading::Signed(signature()));

@@ -26,7 +26,7 @@ pub(crate) trait ContextObjects: Sync {
 }
 
 /// A fresh handle. It looks like an aligned address, but none that a program could have mapped.
-fn fresh_handle() -> usize {
+pub(crate) fn fresh_handle() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0x10_0000);
     NEXT.fetch_add(16, Ordering::Relaxed)
 }

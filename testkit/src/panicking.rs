@@ -29,6 +29,9 @@ pub fn panicking_entry(name: &str, parameters: &str, load_line: &str) -> String 
     shl.b64 %g, %g, 24;
     ld.param.u64 %id, [launch];
     or.b64 %id, %id, %g;
+    atom.relaxed.sys.exch.b64 %old, [%log+3928], %id;
+    setp.eq.u64 %p, %old, %id;
+    @%p bra end;
     add.u64 %r, %log, 24;
     add.u64 %end, %log, 3416;
 again:

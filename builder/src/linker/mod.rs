@@ -38,7 +38,7 @@ mod unsupported;
 mod untranslatable;
 mod user_code;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,6 +85,8 @@ pub(crate) struct Linked {
     pub ptx: String,
     /// The units that were compiled: kernels, and what they have in common. The others were in the cache.
     pub compiled: Vec<String>,
+    /// Whether the source's lines stand in the text as such alone: in no constant of the compiler's.
+    pub names_lines_apart: bool,
 }
 
 /// Links, optimises and translates.
@@ -106,6 +108,7 @@ pub(crate) fn link(job: LinkJob) -> Result<Linked, BuildError> {
         // says `unsafe` to make one.
         ptx: unsafe { warpsmith_signature::sign(&ptx, &signature) },
         compiled: translated.compiled,
+        names_lines_apart: translated.is_cut,
     })
 }
 
@@ -163,9 +166,6 @@ fn prepare(job: &LinkJob) -> Result<Prepared, BuildError> {
         module.strip_debug_info();
     }
     let float = float::mark(&module, job.float, &records);
-    module
-        .verify()
-        .map_err(|e| format!("internal error: the linker made a broken module: {e}"))?;
     forget_guids(&module);
     dump(&module, "before");
     let mut needs: HashMap<String, Vec<String>> = HashMap::new();
@@ -252,6 +252,8 @@ fn load<'c>(
 ) -> Result<(Module<'c>, HashSet<String>), BuildError> {
     let module = Module::new(context, "kernels");
     let mut kernels: HashMap<String, String> = HashMap::new();
+    // Found part by part: the module has all instructions again in each round.
+    let mut replaced_by = BTreeSet::new();
     for path in &job.crates {
         let krate = crate_name(path);
         for member in archive::Archive::open(path)?.bitcode_members()? {
@@ -269,6 +271,7 @@ fn load<'c>(
                 }
             }
             strip_target(&part);
+            replaced_by.extend(replaced::needed_by(&part));
             module.link(part)?;
         }
     }
@@ -278,6 +281,7 @@ fn load<'c>(
         let part = Module::parse_bitcode(context, &bytes, "libdevice")?;
         part.set_data_layout_of(&module);
         strip_target(&part);
+        replaced_by.extend(replaced::needed_by(&part));
         module.link(part)?;
     }
     let mut of_libraries = HashSet::new();
@@ -291,6 +295,7 @@ fn load<'c>(
                 strip_target(&part);
                 let functions = part.functions().into_iter();
                 of_libraries.extend(functions.filter(|f| !f.is_declaration()).map(Value::name));
+                replaced_by.extend(replaced::needed_by(&part));
                 module.link(part)?;
             }
         }
@@ -299,7 +304,7 @@ fn load<'c>(
         missing = unresolved::values(&module)
             .into_iter()
             .map(|v| v.name())
-            .chain(replaced::needed(&module))
+            .chain(replaced::missing(&module, &replaced_by))
             .filter(|name| asked.insert(name.clone()))
             .collect();
     }

@@ -6,6 +6,8 @@
 //! The functions come from `compiler_builtins` and from the linker's own [`builtins`](crate::builtins). What is constant is computed
 //! by LLVM before, and exactly.
 
+use std::collections::BTreeSet;
+
 use crate::llvm::{Module, Value, ValueKind, opcode};
 
 const REMAINDER_F32: &str = "__warpsmith_remainder_f32";
@@ -25,15 +27,18 @@ const FUNCTIONS: [&str; 10] = [
     "__fixunsdfti",
 ];
 
-/// The functions that the module's instructions need, where it does not define them.
-pub(super) fn needed(module: &Module<'_>) -> Vec<String> {
-    let mut symbols: Vec<&str> = instructions(module)
-        .map(|(_, symbol)| symbol)
+/// The functions that the instructions of a part of the module need.
+pub(super) fn needed_by(part: &Module<'_>) -> impl Iterator<Item = &'static str> {
+    instructions(part).map(|(_, symbol)| symbol)
+}
+
+/// Those of `symbols` that the module does not define.
+pub(super) fn missing(module: &Module<'_>, symbols: &BTreeSet<&'static str>) -> Vec<String> {
+    symbols
+        .iter()
         .filter(|symbol| module.function(symbol).is_none_or(|f| f.is_declaration()))
-        .collect();
-    symbols.sort();
-    symbols.dedup();
-    symbols.into_iter().map(String::from).collect()
+        .map(|symbol| (*symbol).to_owned())
+        .collect()
 }
 
 /// The functions with such instructions, and the functions that they need then.

@@ -8,8 +8,10 @@ pub mod tested;
 
 pub use release::Release;
 
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use crate::environment;
 use crate::error::BuildError;
@@ -64,14 +66,19 @@ impl Toolchain {
             }
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         };
-        let text = run(&["-vV"])?;
+        let (text, sysroot) = thread::scope(|scope| {
+            let sysroot = scope.spawn(|| run(&["--print", "sysroot"]));
+            (run(&["-vV"]), sysroot.join())
+        });
+        let text = text?;
+        let sysroot = sysroot.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
         let field = |name: &str| {
             text.lines()
                 .find_map(|l| l.strip_prefix(name))
                 .map(|v| v.trim().to_owned())
                 .unwrap_or_default()
         };
-        let sysroot = PathBuf::from(run(&["--print", "sysroot"])?.trim());
+        let sysroot = PathBuf::from(sysroot.trim());
         let tool = |name: &str| {
             let inside = sysroot.join("bin").join(name);
             if inside.is_file() {

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod attributes;
 mod convergence;
+mod edits;
 mod errors;
 mod language;
 mod launch;

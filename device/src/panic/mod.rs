@@ -5,8 +5,8 @@
 //! passes on to whatever in them may; a kernel that does not panic never looks at them.
 //!
 //! The first thread of a launch that panics claims a [`PanicRecord`] of the log and fills it; every panicking thread then ends. The host
-//! looks at the logs at each wait that covers the launch, and turns the record into an `Err`. The builder chooses how much of this is
-//! compiled in:
+//! looks at the logs at each wait that covers the launch, and turns the record into an `Err`, whose record is then free for later launches;
+//! it may do so while another launch runs. The builder chooses how much of this is compiled in:
 //!
 //! | `warpsmith_panic` | the record has | what a kernel pays that can panic |
 //! | --- | --- | --- |
@@ -56,6 +56,9 @@ pub struct PanicLog {
     pub records: [PanicRecord; RECORDS],
     /// The ids of launches that found no free record; 0 where there is room.
     pub unrecorded: [u64; UNRECORDED],
+    /// The id of the last launch of which a thread began to look for a record. Its other threads then need not: those that come later could
+    /// find one that was freed meanwhile, and take it from the launches that follow.
+    pub last_claim: u64,
 }
 
 /// What the first panicking thread of a launch leaves for the host.

@@ -76,6 +76,10 @@ impl Report {
         unsafe {
             let graph_launch = u64::from((&raw const (*log).graph_launch).read_volatile());
             let launch = __warpsmith_launch() | graph_launch << KERNEL_BITS;
+            // Where the grid is to stop, each thread looks for the record, which it waits for; and no launch follows.
+            if !super::stops_the_grid() && replace(&raw mut (*log).last_claim, launch) == launch {
+                return core::ptr::null_mut();
+            }
             let mut record = (&raw mut (*log).records).cast::<PanicRecord>();
             let end = record.add(RECORDS);
             loop {
@@ -83,6 +87,7 @@ impl Report {
                 if holder == 0 {
                     break;
                 }
+                // Another thread's: the grid is to stop, or kernels of one graph panic beside each other.
                 if holder == launch {
                     // A trap would stop the thread that fills the record.
                     while super::stops_the_grid()
@@ -176,6 +181,20 @@ unsafe fn exchange(at: *mut u64, expected: u64, new: u64) -> u64 {
     unsafe {
         core::arch::asm!("atom.acq_rel.sys.cas.b64 {o}, [{a}], {e}, {n};",
             o = out(reg64) old, a = in(reg64) at, e = in(reg64) expected, n = in(reg64) new);
+    }
+    old
+}
+
+/// Exchange, visible to the host too; gives what was there.
+///
+/// # Safety
+/// `at` is valid and aligned.
+unsafe fn replace(at: *mut u64, new: u64) -> u64 {
+    let old: u64;
+    // SAFETY: `at` is valid and aligned, by the function's condition.
+    unsafe {
+        core::arch::asm!("atom.relaxed.sys.exch.b64 {o}, [{a}], {n};",
+            o = out(reg64) old, a = in(reg64) at, n = in(reg64) new);
     }
     old
 }

@@ -25,6 +25,8 @@ pub(crate) struct Limits {
     pub(crate) cooperative: bool,
     /// Whether memory can be allocated in stream order.
     pub(crate) pools: bool,
+    /// Whether addresses and memory can be allocated apart.
+    pub(crate) virtual_memory: bool,
     /// Whether unified memory exists.
     pub(crate) managed: bool,
     /// Whether the host may touch unified memory while kernels run.
@@ -59,6 +61,7 @@ impl Limits {
             clusters: has(Attribute::CLUSTER_LAUNCH),
             cooperative: has(Attribute::COOPERATIVE_LAUNCH),
             pools: has(Attribute::MEMORY_POOLS_SUPPORTED),
+            virtual_memory: has(Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
             managed: has(Attribute::MANAGED_MEMORY),
             concurrent_managed: has(Attribute::CONCURRENT_MANAGED_ACCESS),
         })

@@ -180,30 +180,6 @@ impl Gpu {
         }
     }
 
-    /// How many bytes of freed memory the device's default pool keeps for later allocations when a stream is waited for; what is
-    /// beyond is returned to the system, which makes the next allocation slow. At first 0. Other libraries in the process share the pool.
-    // covers: POOL-17
-    pub fn keep_freed_memory(&self, bytes: u64) -> Result<()> {
-        let mut pool = std::ptr::null_mut();
-        let mut bytes = bytes;
-        // SAFETY: the driver writes one handle to `pool`, which outlives the call.
-        unsafe {
-            call!(cuDeviceGetDefaultMemPool(
-                &mut pool,
-                self.inner.context().device
-            ))
-        }?;
-        // SAFETY: the driver reads a number of 64 bits for this attribute, from `bytes`, which outlives the call; the default pool
-        // lives as long as the device.
-        unsafe {
-            call!(cuMemPoolSetAttribute(
-                pool,
-                raw::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                (&raw mut bytes).cast()
-            ))
-        }
-    }
-
     /// Bytes of stack that each thread has. Applies to later launches.
     pub fn stack_size(&self) -> Result<usize> {
         self.inner.bind()?;

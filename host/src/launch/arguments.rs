@@ -16,8 +16,8 @@ use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
-    DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, MappedBuffer, Matrix,
-    MatrixMut, Shape, UnifiedBuffer, VolumeMut,
+    DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, GrowableBuffer,
+    MappedBuffer, Matrix, MatrixMut, Shape, UnifiedBuffer, VolumeMut,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 
@@ -255,6 +255,7 @@ readable!(
     &DeviceBuffer<T>,
     DeviceSlice<'_, T>,
     &DeviceSlice<'_, T>,
+    &GrowableBuffer<T>,
     &UnifiedBuffer<T>,
     &MappedBuffer<T>
 );
@@ -262,6 +263,7 @@ writable!(
     &mut DeviceBuffer<T>,
     DeviceSliceMut<'_, T>,
     &mut DeviceSliceMut<'_, T>,
+    &mut GrowableBuffer<T>,
     &mut UnifiedBuffer<T>,
     &mut MappedBuffer<T>
 );

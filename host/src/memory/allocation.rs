@@ -6,7 +6,9 @@ use warpsmith_driver::raw;
 
 use super::host_block::{HostBlock, HostMapping};
 use super::released::{MemoryKind, ReleasedMemory};
+use super::virtual_memory::range::AddressRange;
 use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -50,7 +52,12 @@ pub(crate) struct HostAllocation {
 impl Allocation {
     /// Device memory, usable in `stream` from here on and by others after it. Uninitialised.
     // covers: POOL-02, POOL-09, POOL-12
-    pub(crate) fn in_stream(stream: &Stream, bytes: usize) -> Result<Arc<Allocation>> {
+    /// From a pool of the stream's device, or from its current one.
+    pub(crate) fn in_stream(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>> {
         let gpu = &stream.gpu;
         gpu.bind()?;
         if !gpu.limits().pools {
@@ -60,9 +67,23 @@ impl Allocation {
             ));
         }
         let mut base = 0;
-        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream.
-        unsafe { call!(cuMemAllocAsync(&mut base, bytes, stream.handle.raw())) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+        let raw = stream.handle.raw();
+        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the
+        // pool.
+        unsafe {
+            match pool {
+                None => call!(cuMemAllocAsync(&mut base, bytes, raw)),
+                Some(pool) => call!(cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)),
+            }
+        }
+        .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+        Allocation::pooled(stream, base, bytes)
+    }
+
+    /// Memory of a pool, this process's or an imported one, whose address was just given: usable in `stream` from here on and by others
+    /// after it.
+    pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Result<Arc<Allocation>> {
+        let gpu = &stream.gpu;
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Pool);
         let guard = gpu.lock_order();
         let launch = stream.handle.timeline().next();
@@ -127,6 +148,34 @@ impl Allocation {
         })
     }
 
+    /// Reserved addresses, into which nothing is mapped yet; `bytes` is a multiple of the granularity.
+    pub(crate) fn reserved(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
+        let range = Arc::new(AddressRange::reserve(gpu, bytes)?);
+        Ok(Allocation::new(
+            gpu,
+            range.base,
+            bytes,
+            MemoryKind::Virtual(range),
+        ))
+    }
+
+    /// The reserved addresses of virtual memory.
+    ///
+    /// # Errors
+    ///
+    /// It is other memory.
+    pub(crate) fn range(&self, call: &'static str) -> Result<&AddressRange> {
+        match &self.kind {
+            MemoryKind::Virtual(range) => Ok(range),
+            _ => Err(Error::misuse(
+                call,
+                Code::INVALID_VALUE,
+                "the memory has no reserved addresses",
+                "make it with `gpu.growable` or `PhysicalMemory::map`",
+            )),
+        }
+    }
+
     fn new(gpu: &Arc<OpenDevice>, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
         Arc::new(Allocation {
             gpu: gpu.clone(),
@@ -182,7 +231,7 @@ impl Allocation {
     }
 
     pub(crate) fn is_managed(&self) -> bool {
-        self.kind == MemoryKind::Managed
+        matches!(self.kind, MemoryKind::Managed)
     }
 
     /// From here on views of parts are used independently of each other.
@@ -247,7 +296,7 @@ impl OrderedMemory for Allocation {
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
-            MemoryKind::Pool => scope,
+            MemoryKind::Pool | MemoryKind::Virtual(_) => scope,
             MemoryKind::Pinned(_) | MemoryKind::Managed => ViewScope::Shared,
         };
         self.history.order_use(guard, stream, launch, access, scope)
@@ -259,7 +308,7 @@ impl Drop for Allocation {
         let released = ReleasedMemory {
             base: self.base,
             bytes: self.bytes,
-            kind: self.kind,
+            kind: self.kind.clone(),
             positions: self.history.positions(),
         };
         self.gpu.call_driver_later(move |gpu| released.free(gpu));

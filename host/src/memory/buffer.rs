@@ -5,6 +5,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use warpsmith_driver::raw;
 
 use super::allocation::Allocation;
 use super::matrix::{Matrix, MatrixMut};
@@ -13,6 +14,7 @@ use super::slice::{DeviceSlice, DeviceSliceMut};
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use super::volume::VolumeMut;
 use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
 use crate::error::Result;
 use crate::stream::Stream;
 
@@ -47,7 +49,7 @@ use crate::stream::Stream;
 /// ```
 // covers: MEM-01, POOL-05, POOL-09
 pub struct DeviceBuffer<T: Pod> {
-    allocation: Option<Arc<Allocation>>,
+    pub(super) allocation: Option<Arc<Allocation>>,
     len: usize,
     of: PhantomData<T>,
 }
@@ -55,18 +57,36 @@ pub struct DeviceBuffer<T: Pod> {
 impl<T: Pod> DeviceBuffer<T> {
     /// Uninitialised.
     pub(crate) fn raw(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
+        Self::raw_from(stream, None, len)
+    }
+
+    /// Uninitialised, from a pool of the stream's device or from its current one.
+    pub(super) fn raw_from(
+        stream: &Stream,
+        pool: Option<Handle<raw::CUmemoryPool>>,
+        len: usize,
+    ) -> Result<DeviceBuffer<T>> {
         stream.handle.refuse_capture("cuMemAllocAsync")?;
         let bytes = bytes_of::<T>("cuMemAllocAsync", len)?;
         let allocation = if bytes == 0 {
             None
         } else {
-            Some(Allocation::in_stream(stream, bytes)?)
+            Some(Allocation::in_stream(stream, pool, bytes)?)
         };
         Ok(DeviceBuffer {
             allocation,
             len,
             of: PhantomData,
         })
+    }
+
+    /// A buffer of `len` elements at the start of an allocation that is large enough.
+    pub(super) fn of_allocation(allocation: Arc<Allocation>, len: usize) -> DeviceBuffer<T> {
+        DeviceBuffer {
+            allocation: Some(allocation),
+            len,
+            of: PhantomData,
+        }
     }
 
     /// Elements.
@@ -177,9 +197,15 @@ impl Stream {
     /// A buffer of zeros.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         let buffer = DeviceBuffer::<T>::raw(self, len)?;
+        self.zero(&buffer)?;
+        Ok(buffer)
+    }
+
+    /// Sets a buffer to zeros that was just allocated in this stream and that nobody else knows.
+    pub(super) fn zero<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
         let view = buffer.raw_view();
         if view.bytes > 0 {
-            // SAFETY: the range is the buffer's, which has not left this function, and it was allocated in this stream, which `self` owns.
+            // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self` owns; nobody else knows the buffer.
             unsafe {
                 call!(cuMemsetD8Async(
                     view.address,
@@ -189,7 +215,7 @@ impl Stream {
                 ))
             }?;
         }
-        Ok(buffer)
+        Ok(())
     }
 
     /// A buffer of `len` times `value`.

@@ -278,7 +278,7 @@ impl Stream {
     }
 
     /// Enqueues work after all that its memory's earlier uses conflict with.
-    fn in_order(
+    pub(super) fn in_order(
         &self,
         call: &'static str,
         uses: &[ViewUse<'_>],

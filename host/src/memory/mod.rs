@@ -2,9 +2,10 @@
 //!
 //! | type | where | host reaches it | device reaches it |
 //! | --- | --- | --- | --- |
-//! | [`DeviceBuffer`] | device, from the default pool | by copies | yes |
+//! | [`DeviceBuffer`] | device, from a [`MemoryPool`] | by copies | yes |
 //! | [`PinnedBuffer`] | host, page-locked | by guards | by copies, which overlap kernels |
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
+//! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
 //!
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
@@ -17,11 +18,13 @@ pub(crate) mod host_block;
 mod host_memory;
 mod matrix;
 mod pinned;
+mod pool;
 mod released;
 pub(crate) mod size;
 mod slice;
 mod unified;
 pub(crate) mod view;
+mod virtual_memory;
 mod volume;
 
 pub use buffer::DeviceBuffer;
@@ -29,7 +32,11 @@ pub use host_memory::{HostRead, HostWrite};
 pub(crate) use matrix::Shape;
 pub use matrix::{Matrix, MatrixMut};
 pub use pinned::{MappedBuffer, PinnedBuffer};
+pub use pool::{
+    ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
+};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Advice, Attach, Location, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
+pub use virtual_memory::{GrowableBuffer, MappingAccess, PhysicalMemory, PhysicalOptions};
 pub use volume::VolumeMut;

@@ -1,8 +1,11 @@
 //! Memory whose last owner was dropped: how it is freed, and after which uses.
 
+use std::sync::Arc;
+
 use warpsmith_driver::raw;
 
 use super::host_block::HostBlock;
+use super::virtual_memory::range::{AddressRange, UnusedRange};
 use crate::context::primary::Context;
 use crate::driver_call::call;
 use crate::error::Result;
@@ -11,7 +14,7 @@ use crate::order::position::StreamPosition;
 use crate::reclaim::{FreeCost, Reclaim};
 
 /// Where memory comes from and so how it is freed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum MemoryKind {
     /// From the device's default pool: freed in stream order.
     Pool,
@@ -19,6 +22,8 @@ pub(crate) enum MemoryKind {
     Pinned(HostBlock),
     /// Managed memory.
     Managed,
+    /// Reserved addresses with what is mapped there.
+    Virtual(Arc<AddressRange>),
 }
 
 /// What is left of an allocation.
@@ -33,9 +38,12 @@ pub(crate) struct ReleasedMemory {
 impl ReleasedMemory {
     /// Frees it after its last uses, without waiting for them.
     pub(crate) fn free(self, gpu: &DeviceState) {
-        match self.kind {
+        match &self.kind {
             MemoryKind::Pool => gpu.report_drop(self.free_in_stream_order(gpu)),
-            MemoryKind::Pinned(block) => gpu.retire(Box::new(block), &self.positions),
+            MemoryKind::Virtual(range) => {
+                gpu.retire(Box::new(UnusedRange(range.clone())), &self.positions);
+            }
+            &MemoryKind::Pinned(block) => gpu.retire(Box::new(block), &self.positions),
             MemoryKind::Managed => {
                 let block = ManagedBlock {
                     base: self.base,

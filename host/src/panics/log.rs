@@ -143,6 +143,14 @@ impl LogMemory {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.host).graph_launch) }
     }
 
+    /// Lets a launch with this id, which has claimed its place, claim one again.
+    pub(super) fn forget_claim(&self, id: u64) {
+        // SAFETY: the word is in memory that lives with `self`; device and host change it as a whole.
+        let last = unsafe { AtomicU64::from_ptr(&raw mut (*self.host).last_claim) };
+        // Where it has changed, nothing is to be done.
+        let _ = last.compare_exchange(id, 0, Ordering::AcqRel, Ordering::Acquire);
+    }
+
     /// Takes the entries that `is_wanted` says yes to, by the id of their launch. One thread at a time.
     pub(super) fn take(&self, is_wanted: impl Fn(u64) -> bool, mut found: impl FnMut(Entry)) {
         // SAFETY: the log lives with `self`; device and host change the word as a whole.

@@ -164,7 +164,8 @@ impl Source {
         found: &mut Vec<Found>,
     ) {
         let launch_of = |id: u64| self.launch_of(id >> KERNEL_BITS);
-        // Places that were freed while a launch ran may make it claim two; it is told once, by the first, which says most.
+        // Kernels of a graph that panic beside each other may each claim two places, where some were freed meanwhile; they are told once, by the
+        // first, which says most.
         let mut told: Vec<u64> = Vec::new();
         self.log.take(
             |id| launch_of(id).is_none_or(|(timeline, launch)| is_wanted(&timeline, launch)),
@@ -174,6 +175,10 @@ impl Source {
                     return;
                 }
                 told.push(id);
+                // The number may be that of a launch to come, too.
+                if matches!(self.owner, Owner::Graph(_)) {
+                    self.log.forget_claim(id);
+                }
                 let panic = match entry {
                     Entry::Recorded(record) => self.panic(&record),
                     Entry::Unrecorded(id) => self.unrecorded(id),

@@ -115,11 +115,6 @@ pub static MODIFIERS: &[Known] = &[
         "operations and roundings say nothing for these types",
     ),
     by_ptxas(
-        "mma",
-        "s8 u8 f16 s32 f32 f64",
-        "types in another order than the line's whose fragments are alike",
-    ),
-    by_ptxas(
         "set",
         "f16 bf16 f16x2 bf16x2",
         "types of results that the manual lacks",
@@ -127,7 +122,7 @@ pub static MODIFIERS: &[Known] = &[
     by_ptxas(
         "fma",
         "rz rm rp",
-        "half precision has no rounding but `.rn` in the manual",
+        "the manual has no rounding but `.rn` for bf16, to which ptxas rounds whichever is given",
     ),
     by_ptxas(
         "fence fence.proxy membar.proxy",
@@ -145,11 +140,10 @@ pub static MODIFIERS: &[Known] = &[
         "comparisons of unsigned integers under their old names",
     ),
     by_ptxas("testp", "", "ptxas takes a test of nothing"),
-    by_ptxas("prefetch", "", "a priority without a state space"),
     by_ptxas(
         "wmma.load.c wmma.store.d",
-        "m16n16k8",
-        "types that the manual lacks for this shape",
+        "m16n16k8 m8n8k32",
+        "types that the manual lacks for these shapes",
     ),
     by_ptxas(
         "ld st",
@@ -166,6 +160,12 @@ pub static MODIFIERS: &[Known] = &[
         "",
         "geometries and operands that the manual lacks; textures are not executed",
     ),
+    by_us(
+        "tex.grad",
+        "",
+        "the length of the gradients follows from the geometry; textures are not executed",
+    )
+    .saying("vector size doesn't match geometry"),
     by_ptxas(
         "wgmma.fence::before_thread_sync wgmma.fence::after_thread_sync barrier.cluster.wait::ld barrier.cluster.wait::st",
         "",

@@ -56,13 +56,13 @@ pub(super) const FORMS: &[Form] = &[
     atom!("atom{.sem}{.scope}{.space}.add{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}")
         .with(".type", "u32 s32 u64 f32 f64@5.0+sm_60"),
     atom!("atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}").since("6.2 sm_60")
-        .with(".type", "f16x2 f16@6.3+sm_70 bf16@7.8+sm_90 bf16x2@7.8+sm_90"),
+        .with(".type", "f16x2 f16@6.3+sm_70 bf16@7.8+sm_90 bf16x2@7.8+sm_90 f32@9.4+sm_90"),
     atom!("atom{.sem}{.scope}{.space}.op{.level::cache_hint}.u32 d, [a], b{, policy:b64 if .level::cache_hint}")
         .with(".op", "inc dec"),
     atom!("atom{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, policy:b64 if .level::cache_hint}")
         .with(".op", "min max").with(".type", "u32 s32 u64@3.1+sm_32 s64@3.1+sm_32"),
-    form("atom{.sem}{.scope}{.global}.add{.level::cache_hint}.vec.f32 d*v, [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
-        .with(".sem", SEM).with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint").with(".vec", "v2 v4")
+    form("atom{.sem}{.scope}{.global}.add{.noftz}{.level::cache_hint}.vec.f32 d*v, [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
+        .with(".sem", SEM).with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint").with(".vec", "v2 v4").with(".noftz", "noftz@9.4+sm_90")
         .accesses(&[updates("a")]),
     form("atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec.type d*v, [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
         .with(".sem", SEM).with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint")
@@ -74,13 +74,13 @@ pub(super) const FORMS: &[Form] = &[
     red!("red{.sem}{.scope}{.space}.add{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}")
         .with(".type", "u32 s32 u64 f32 f64@5.0+sm_60"),
     red!("red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}").since("6.2 sm_60")
-        .with(".type", "f16x2 f16@6.3+sm_70 bf16@7.8+sm_90 bf16x2@7.8+sm_90"),
+        .with(".type", "f16x2 f16@6.3+sm_70 bf16@7.8+sm_90 bf16x2@7.8+sm_90 f32@9.4+sm_90"),
     red!("red{.sem}{.scope}{.space}.op{.level::cache_hint}.u32 [a], b{, policy:b64 if .level::cache_hint}")
         .with(".op", "inc dec"),
     red!("red{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, policy:b64 if .level::cache_hint}")
         .with(".op", "min max").with(".type", "u32 s32 u64@3.1+sm_32 s64@3.1+sm_32"),
-    form("red{.sem}{.scope}{.global}.add{.level::cache_hint}.vec.f32 [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
-        .with(".sem", "relaxed release").with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint").with(".vec", "v2 v4")
+    form("red{.sem}{.scope}{.global}.add{.noftz}{.level::cache_hint}.vec.f32 [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
+        .with(".sem", "relaxed release").with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint").with(".vec", "v2 v4").with(".noftz", "noftz@9.4+sm_90")
         .accesses(&[updates("a")]),
     form("red{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec.type [a], b*v{, policy:b64 if .level::cache_hint}").since("8.1 sm_90")
         .with(".sem", "relaxed release").with(".scope", SCOPE).with(".level::cache_hint", "L2::cache_hint")

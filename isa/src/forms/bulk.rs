@@ -97,7 +97,7 @@ pub(super) const FORMS: &[Form] = &[
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
     form("cp.reduce.async.bulk:.dst.src.completion{.level::cache_hint}.add.noftz.type [dst], [src], size:u32@0..1048560%16{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
-        .with(".level::cache_hint", "L2::cache_hint").with(".type", "f16 bf16")
+        .with(".level::cache_hint", "L2::cache_hint").with(".type", "f16 bf16 f32@9.4+sm_90")
         .accesses(&[reduce(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]),
     // Tensors: the address has the map and the coordinates.
     form("cp.async.bulk.tensor:.dim.dst.src{.tile}.completion{.multicast}{.cta_group}{.level::cache_hint} [dst], [src, coordinates], [mbar]{, mask:u16@0..65535 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")

@@ -139,6 +139,11 @@ pub(super) const FORMS: &[Form] = &[
     form("cvt.rn.satfinite{.relu}.e2m1x2.f32 d:b8, a:f32, b:f32")
         .since("8.6 sm_100f,sm_110f,sm_120f"),
     form("cvt.rn{.relu}.f16x2.e2m1x2 d:f16x2, a:b8").since("8.6 sm_100f,sm_110f,sm_120f"),
+    form("cvt.rn{.relu}{.satfinite}.bf16x2.e2m1x2 d:bf16x2, a:b8")
+        .since("9.2 sm_100f,sm_110f,sm_120f"),
+    form("cvt.rn{.relu}{.satfinite}.bf16x2.narrow d:bf16x2, a:b16@-")
+        .since("9.2 sm_100f,sm_110f,sm_120f")
+        .with(".narrow", "e4m3x2 e5m2x2 e2m3x2 e3m2x2"),
     form("cvt.rn.satfinite{.relu}.f6x2type.f32 d:b16, a:f32, b:f32")
         .since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".f6x2type", "e2m3x2 e3m2x2"),

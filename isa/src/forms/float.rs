@@ -61,7 +61,7 @@ pub(super) const FORMS: &[Form] = &[
     form("max.f64 d, a, b"),
     form("rcp.approx{.ftz}.f32 d, a"),
     form("rcp.rnd{.ftz}.f32 d, a").with(".rnd", RND),
-    form("rcp.rnd.f64 d, a").with(".rnd", RND),
+    form("rcp.rnd{.ftz}.f64 d, a").with(".rnd", RND),
     form("rcp.approx.ftz.f64 d, a"),
     form("sqrt.approx{.ftz}.f32 d, a"),
     form("sqrt.rnd{.ftz}.f32 d, a").with(".rnd", RND),

@@ -33,6 +33,9 @@ pub(super) const FORMS: &[Form] = &[
     form("fma.rn{.relu}.type d, a, b, c")
         .since("7.0 sm_80")
         .with(".type", BRAIN),
+    form("fma.rn.oob.sat.type d, a, b, c")
+        .since("8.1 sm_90")
+        .with(".type", HALF),
     form("fma.rn.oob{.relu}.type d, a, b, c")
         .since("8.1 sm_90")
         .with(".type", "f16 f16x2 bf16 bf16x2"),

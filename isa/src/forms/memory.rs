@@ -173,7 +173,7 @@ pub(super) const FORMS: &[Form] = &[
     form("st.bulk:{.weak}{.shared::cta} [a], size:u64@0..16777216%8, initval:imm@0").since("8.6 sm_100")
         .accesses(&[writes("a").to(Space::Shared).of(Extent::Operand("size"))]),
     form("prefetch{.space}.level [a]").with(".space", "global local").with(".level", "L1 L2"),
-    form("prefetch.global.level::eviction_priority [a]").since("7.4 sm_80").with(".level::eviction_priority", "L2::evict_last L2::evict_normal"),
+    form("prefetch{.global}.level::eviction_priority [a]").since("7.4 sm_80").with(".level::eviction_priority", "L2::evict_last L2::evict_normal"),
     form("prefetch{.tensormap_space}.tensormap [a]").since("8.0 sm_90").with(".tensormap_space", "const param"),
     form("prefetchu.L1 [a]"),
     form("applypriority{.global}.L2::evict_normal [a], size:imm@128").since("7.4 sm_80"),

@@ -13,9 +13,10 @@ pub(super) const FORMS: &[Form] = &[
     form("stackrestore.type a@-")
         .since("7.3 sm_52")
         .with(".type", "u32 u64"),
-    form("setmaxnreg.action:.sync.aligned.u32 count:imm@24..256%8")
+    form("setmaxnreg.action:.sync.aligned.type count:imm@24..256%8")
         .since("8.0 sm_90a,sm_100f,sm_110f,sm_120f")
         .with(".action", "inc dec")
+        .with(".type", "u32 s32")
         .called("setmaxnreg")
         .convergence(Convergence::Warp),
     form("clusterlaunchcontrol.try_cancel.async:{.space}.completion{.multicast}.b128 [a], [mbar]")

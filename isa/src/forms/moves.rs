@@ -23,7 +23,7 @@ pub(super) const FORMS: &[Form] = &[
     form("cvta.space.size d, &a").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70").with(".size", "u64 u32"),
     form("cvta.to:.space.size d, a").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70").with(".size", "u64 u32"),
     form("isspacep.space d:pred, a:u64").with(".space", "global local shared const@3.1 shared::cta@7.8 shared::cluster@7.8+sm_90 param@7.7+sm_70 param::entry@8.3+sm_70"),
-    form("mapa{.space}.type d, &a, b:u32").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64"),
-    form("getctarank{.space}.type d:u32, &a").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64"),
+    form("mapa{.space}.type d, &a, b:u32").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64 s32 s64"),
+    form("getctarank{.space}.type d:u32, &a").since("7.8 sm_90").with(".space", "shared::cluster").with(".type", "u32 u64 s32 s64"),
     form("activemask.b32 d").since("6.2 sm_30").convergence(Convergence::Present),
 ];

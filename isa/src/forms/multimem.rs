@@ -116,14 +116,14 @@ pub(super) const FORMS: &[Form] = &[
     form("multimem.st:{.weak}{.ss}.type [a], b")
         .since("8.1 sm_90")
         .with(".ss", "global")
-        .with(".type", "b32 b64 u32 u64 s32 s64 f32 f64")
+        .with(".type", "b32 b64 u32 u64 s32 s64 f32 f64 f16x2 bf16x2")
         .accesses(STORE),
     form("multimem.st:.sem.scope{.ss}.type [a], b")
         .since("8.1 sm_90")
         .with(".sem", "relaxed release")
         .with(".scope", SCOPE)
         .with(".ss", "global")
-        .with(".type", "b32 b64 u32 u64 s32 s64 f32 f64")
+        .with(".type", "b32 b64 u32 u64 s32 s64 f32 f64 f16x2 bf16x2")
         .accesses(STORE),
     form("multimem.st:{.weak}{.ss}.vec.type [a], b*v")
         .since("8.1 sm_90")

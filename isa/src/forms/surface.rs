@@ -29,9 +29,10 @@ pub(super) const FORMS: &[Form] = &[
         .with(".clamp", CLAMP)
         .rules(&[Rule::Excludes(".v4", ".b64")])
         .accesses(STORE),
-    form("sust.p:.geom.vec.ctype.clamp [a, c], b*v")
+    form("sust.p:.geom{.cop}{.vec}.ctype.clamp [a, c], b*v")
         .since("3.1")
         .with(".geom", "1d 2d 3d a1d@4.1+sm_30 a2d@4.1+sm_30")
+        .with(".cop", "wb cg cs wt")
         .with(".vec", "v2 v4")
         .with(".ctype", "b32")
         .with(".clamp", CLAMP)

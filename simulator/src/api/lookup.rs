@@ -6,6 +6,7 @@ use super::entry::*;
 use super::{
     capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
     init, launch, managed, memory, module, nodes, pointer, pool, stream, unsupported,
+    virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -158,6 +159,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         pool::find,
         extension::find,
         stream::find,
+        virtual_memory::find,
         find,
     ];
     TOPICS.iter().find_map(|topic| topic(name, variant))

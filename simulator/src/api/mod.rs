@@ -28,5 +28,6 @@ mod pointer;
 mod pool;
 mod stream;
 mod unsupported;
+mod virtual_memory;
 
 pub use lookup::entry_point;

@@ -3,6 +3,9 @@
 use super::entry::*;
 use crate::context::current;
 use crate::memory::pool::POOLS;
+use crate::memory::virtual_memory::{
+    Access, GRANULARITY, MemoryLocation, access_of, reserved_around,
+};
 use crate::memory::{AllocationKind, PointerInfo};
 
 type Pointer = CUpointer_attribute;
@@ -50,13 +53,26 @@ unsafe fn write_attribute(
     if data.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    let is_host = known.is_some_and(|known| matches!(known.kind, AllocationKind::Pinned(_)));
+    let device = current()?.device;
+    let mapped = known.and_then(|known| known.mapped.as_ref());
+    let is_host = known.is_some_and(PointerInfo::is_host_memory);
+    let access = |location| match mapped {
+        Some(_) => access_of(address as usize, location).unwrap_or_default(),
+        None => Access::ReadWrite,
+    };
+    let by_device = access(MemoryLocation::Device(device));
+    let by_host = access(MemoryLocation::Host { node: None });
+    // Of virtual memory, all that is reserved.
+    let range = known.map(|known| match mapped {
+        Some(_) => reserved_around(address as usize).unwrap_or_default(),
+        None => (known.info.base, known.info.len),
+    });
     let is_managed = known.is_some_and(|known| known.kind == AllocationKind::Managed);
     // SAFETY: not null, so valid for the attribute's type by the caller's contract.
     unsafe {
         match attribute {
             Pointer::CU_POINTER_ATTRIBUTE_CONTEXT => {
-                // Stream-ordered memory belongs to no context.
+                // Stream-ordered memory belongs to no context, and neither do mappings.
                 let context = known
                     .filter(|known| !matches!(known.kind, AllocationKind::Pool(_)))
                     .map_or(0, |known| known.context);
@@ -68,12 +84,16 @@ unsafe fn write_attribute(
                 Some(_) => CUmemorytype::CU_MEMORYTYPE_DEVICE.0,
             }),
             Pointer::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
+                if by_device == Access::None {
+                    data.cast::<CUdeviceptr>().write(0);
+                    return Err(code::INVALID_VALUE);
+                }
                 data.cast::<CUdeviceptr>()
                     .write(if known.is_some() { address } else { 0 });
             }
             Pointer::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
                 let reachable = is_host || is_managed || known.is_none();
-                if !reachable {
+                if !reachable || by_host == Access::None {
                     data.cast::<usize>().write(0);
                     return Err(code::INVALID_VALUE);
                 }
@@ -93,20 +113,34 @@ unsafe fn write_attribute(
             }
             Pointer::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
                 data.cast::<CUdeviceptr>()
-                    .write(known.map_or(0, |known| known.info.base as CUdeviceptr));
+                    .write(range.map_or(0, |(base, _)| base as CUdeviceptr));
             }
             Pointer::CU_POINTER_ATTRIBUTE_RANGE_SIZE => {
                 data.cast::<usize>()
-                    .write(known.map_or(0, |known| known.info.len));
+                    .write(range.map_or(0, |(_, bytes)| bytes));
             }
             Pointer::CU_POINTER_ATTRIBUTE_MAPPED => {
                 data.cast::<u32>()
                     .write(u32::from(known.is_some_and(|known| !known.is_registered)));
             }
-            // Read and write, for all.
             Pointer::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS if known.is_some() => {
-                data.cast::<u32>().write(3)
+                data.cast::<u32>().write(by_device as u32)
             }
+            Pointer::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+            | Pointer::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => {
+                let is_plain = known.is_some_and(|known| known.kind == AllocationKind::Device);
+                data.cast::<u32>().write(u32::from(is_plain));
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
+                let types = mapped.map(|memory| memory.properties.handle_types.0);
+                data.cast::<u64>().write(u64::from(types.unwrap_or(0)));
+            }
+            Pointer::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => data
+                .cast::<CUdeviceptr>()
+                .write(known.map_or(0, |known| known.info.base as CUdeviceptr)),
+            Pointer::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => data
+                .cast::<usize>()
+                .write(known.map_or(0, |known| known.info.len.next_multiple_of(GRANULARITY))),
             Pointer::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => {
                 let pool = known.and_then(|known| match known.kind {
                     AllocationKind::Pool(pool) => POOLS.get(pool as usize as *mut ()).ok(),

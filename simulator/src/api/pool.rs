@@ -1,10 +1,13 @@
 //! Stream-ordered allocation and memory pools.
 
+use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
+
 use super::device::index;
 use super::entry::*;
+use super::virtual_memory::is_descriptor;
 use crate::context::current;
 use crate::graph;
-use crate::memory::pool::{self, POOLS, Pool};
+use crate::memory::pool::{self, POOLS, Pool, PoolKind};
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::streams::{self, Operation, Stream};
 
@@ -31,7 +34,20 @@ driver_calls! {
         if info.base != dptr as usize || info.state == AllocationState::Freed || !freeable {
             return Err(code::INVALID_VALUE);
         }
-        graph::perform(&stream, Operation::Free(info.base))?;
+        let AllocationKind::Pool(pool) = detail.kind else {
+            graph::perform(&stream, Operation::Free(info.base))?;
+            return Ok(());
+        };
+        // From here on the pool knows it as free in this stream.
+        let pool = pool::of_allocation(pool);
+        if let Some(pool) = &pool {
+            pool.announce_free(info.base, info.len)?;
+        }
+        let enqueued = graph::perform(&stream, Operation::Free(info.base));
+        if let Some(pool) = &pool {
+            pool.note_free(info.base, enqueued.as_ref().ok().cloned().flatten());
+        }
+        enqueued?;
     }
 
     Ready fn cuDeviceGetDefaultMemPool(pool_out: *mut CUmemoryPool, dev: CUdevice) {
@@ -53,12 +69,18 @@ driver_calls! {
         if pool.is_null() || !pinned || properties.reserved.iter().any(|&byte| byte != 0) {
             return Err(code::INVALID_VALUE);
         }
-        if !on_device || properties.handleTypes.0 != 0 {
+        let kind = match properties.handleTypes {
+            CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE => PoolKind::Private,
+            CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => PoolKind::Shareable,
+            CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_WIN32 => return Err(code::INVALID_VALUE),
+            _ => return Err(code::NOT_SUPPORTED),
+        };
+        if !on_device {
             return Err(code::NOT_SUPPORTED);
         }
         let device = index(properties.location.__bindgen_anon_1.id)?;
         pool::default_of(device)?;
-        let made = POOLS.add(|handle| Pool::new(handle, device, false, properties.maxSize));
+        let made = POOLS.add(|handle| Pool::new(handle, device, kind, properties.maxSize));
         pool.write(made.handle as CUmemoryPool);
     }
 
@@ -67,7 +89,56 @@ driver_calls! {
     }
 
     Ready fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) {
-        POOLS.get(pool)?.trim(minBytesToKeep);
+        let pool = POOLS.get(pool)?;
+        pool.refuse_imported()?;
+        pool.trim(minBytesToKeep);
+    }
+
+    Ready fn cuMemPoolExportToShareableHandle(
+        handle_out: *mut c_void, pool: CUmemoryPool, handleType: CUmemAllocationHandleType, flags: c_ulonglong,
+    ) {
+        let pool = POOLS.get(pool)?;
+        if handle_out.is_null() || flags != 0 || !is_descriptor(handleType) {
+            return Err(code::INVALID_VALUE);
+        }
+        put(handle_out.cast::<RawFd>(), pool.export()?.into_raw_fd())?;
+    }
+
+    Ready fn cuMemPoolImportFromShareableHandle(
+        pool_out: *mut CUmemoryPool, handle: *mut c_void, handleType: CUmemAllocationHandleType, flags: c_ulonglong,
+    ) {
+        // The descriptor itself is passed in the pointer's place.
+        let descriptor = handle as isize as RawFd;
+        if pool_out.is_null() || flags != 0 || !is_descriptor(handleType) {
+            return Err(code::INVALID_VALUE);
+        }
+        if descriptor < 0 {
+            return Err(code::UNKNOWN);
+        }
+        // SAFETY: not -1; the caller keeps it open during the call, and one that is not open is found out by the system.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        put(pool_out, Pool::import(descriptor)?.handle as CUmemoryPool)?;
+    }
+
+    Ready fn cuMemPoolExportPointer(shareData_out: *mut CUmemPoolPtrExportData, ptr: CUdeviceptr) {
+        let (info, detail) = Memory::global().detail(ptr as usize).ok_or(code::INVALID_VALUE)?;
+        let AllocationKind::Pool(pool) = detail.kind else { return Err(code::INVALID_VALUE) };
+        if info.base != ptr as usize || info.state == AllocationState::Freed {
+            return Err(code::INVALID_VALUE);
+        }
+        let pool = pool::of_allocation(pool).ok_or(code::INVALID_VALUE)?;
+        put(shareData_out, CUmemPoolPtrExportData { reserved: pool.export_pointer(info.base)? })?;
+    }
+
+    Ready fn cuMemPoolImportPointer(
+        ptr_out: *mut CUdeviceptr, pool: CUmemoryPool, shareData: *mut CUmemPoolPtrExportData,
+    ) {
+        let pool = POOLS.get(pool)?;
+        let data = parameters(shareData)?;
+        if ptr_out.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        put(ptr_out, pool.import_pointer(current()?.id(), &data.reserved)? as CUdeviceptr)?;
     }
 
     Ready fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void) {
@@ -113,26 +184,22 @@ driver_calls! {
 
 fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Result<usize> {
     let context = stream.context()?;
+    pool.refuse_imported()?;
     if no_result {
         return Err(code::INVALID_VALUE);
+    }
+    // Graphs allocate for themselves, and never what other processes see.
+    if pool.is_shared() && stream.capture.is_capturing() {
+        return Err(code::NOT_SUPPORTED);
     }
     // As measured: nothing costs nothing.
     if bytes == 0 {
         return Ok(0);
     }
-    let address = match pool.allocate(context.id(), bytes) {
-        // Frees that are still under way may make room, unless the stream must not be waited for.
-        Err(error)
-            if error == code::OUT_OF_MEMORY
-                && !stream.capture.is_capturing()
-                && current().is_ok() =>
-        {
-            context.queues.wait_all();
-            pool::after_synchronisation(context.device);
-            pool.allocate(context.id(), bytes)?
-        }
-        other => other?,
-    };
+    let (address, waits) = pool.allocate(context.id(), bytes, &stream.end())?;
+    for point in waits {
+        stream.wait_for(point)?;
+    }
     if stream.capture.is_capturing() {
         graph::perform(stream, Operation::Allocate { address, bytes })?;
     }

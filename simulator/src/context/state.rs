@@ -213,6 +213,8 @@ impl Context {
         keepers.iter().for_each(|keeper| keeper.release(self.id()));
         self.queues.clear();
         memory::release_context(self.id());
+        // The end of a context is a synchronisation, too: what was freed in it serves everyone.
+        memory::pool::after_synchronisation(self.device);
         *lock(&self.limits) = Limits::of_device(self.device);
         self.heap_used.store(0, Ordering::Release);
         self.epoch.fetch_add(1, Ordering::AcqRel);

@@ -40,6 +40,10 @@ pub enum AccessError {
     Freed,
     /// The allocation may only be read.
     ReadOnly,
+    /// The addresses are reserved, but nothing is mapped there (any more).
+    Unmapped,
+    /// The device has not been granted access to what is mapped there.
+    NotGranted,
 }
 
 /// The device-visible memory. Device addresses are host addresses.

@@ -21,7 +21,10 @@ pub(crate) fn allocate(
     }
     let counted = counts(kind);
     if counted && !device::take_memory(device, bytes) {
-        return Err(code::OUT_OF_MEMORY);
+        pool::release_unused(device, 0);
+        if !device::take_memory(device, bytes) {
+            return Err(code::OUT_OF_MEMORY);
+        }
     }
     let base = Memory::global().allocate(bytes, kind, context, device, by);
     if base.is_none() && counted {
@@ -35,7 +38,7 @@ pub(crate) fn allocate(
 pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
     let (info, detail) = Memory::global().free(base, by)?;
     match detail.kind {
-        AllocationKind::Pool(pool) => pool::give_back(pool, info.len),
+        AllocationKind::Pool(pool) => pool::give_back(pool, info.base, info.len),
         kind if counts(kind) => device::give_memory(detail.device, info.len),
         _ => {}
     }

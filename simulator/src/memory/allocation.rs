@@ -15,6 +15,8 @@ pub enum AllocationKind {
     Pool(u64),
     /// A global or constant variable of a loaded module.
     Global,
+    /// Physical memory at an address (`cuMemMap`), freed when it is unmapped.
+    Mapping,
     /// Memory that the simulator's own device runtime uses (the device heap).
     Internal,
 }
@@ -28,6 +30,13 @@ pub enum AllocationState {
     Freed,
 }
 
+/// What a copy or a fill does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Write,
+}
+
 /// What a lookup by address tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationInfo {
@@ -37,6 +46,8 @@ pub struct AllocationInfo {
     pub len: usize,
     /// Whether it may be used.
     pub state: AllocationState,
+    /// Whether it is physical memory at an address, where each device's access is granted apart.
+    pub is_mapping: bool,
 }
 
 impl AllocationInfo {

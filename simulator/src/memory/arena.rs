@@ -1,15 +1,20 @@
 //! One large reservation of address space, handed out by pages, and the table that tells for each page which allocation it is of.
 
 use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::ptr::with_exposed_provenance;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
-
+use super::pages::{self, HUGE, PAGE};
 use crate::sync::lock;
 
-pub(super) const PAGE: usize = 4096;
-const HUGE: usize = 2 << 20;
+/// What is asked for, as a power of two; less if there is less.
+const SIZES: &[u32] = match cfg!(miri) {
+    // Its memory is the host's, all of it.
+    true => &[26],
+    false => &[44, 42, 40, 38, 36, 34, 32, 30],
+};
 const GAP: (usize, usize) = (16 << 10, 16 << 20);
 
 pub(super) struct Arena {
@@ -28,17 +33,20 @@ struct FreeSpace {
 }
 
 impl Arena {
-    /// Reserves as much as the system grants, up to a terabyte. No memory is committed until it is touched.
+    /// Reserves as much as the system grants, up to 16 terabytes. No memory is committed until it is touched.
     pub(super) fn reserve() -> Self {
-        for shift in [40, 38, 36, 34, 32, 30] {
+        for shift in SIZES {
             let len = 1usize << shift;
-            let Some(base) = map(len) else { continue };
-            let Some(table) = map(len / PAGE * size_of::<AtomicU32>()) else {
+            let Some(base) = pages::map(len) else {
+                continue;
+            };
+            let Some(table) = pages::map(len / PAGE * size_of::<AtomicU32>()) else {
                 continue;
             };
             // SAFETY: the mapping is fresh, zeroed, page-aligned, never unmapped, and `AtomicU32` is valid as zeros.
-            let pages =
-                unsafe { std::slice::from_raw_parts(table as *const AtomicU32, len / PAGE) };
+            let pages = unsafe {
+                std::slice::from_raw_parts(with_exposed_provenance::<AtomicU32>(table), len / PAGE)
+            };
             let free = Mutex::new(FreeSpace {
                 next: base + HUGE,
                 freed: VecDeque::new(),
@@ -78,8 +86,13 @@ impl Arena {
 
     /// Takes address space for `len` bytes and a gap behind them.
     pub(super) fn take(&self, len: usize) -> Option<usize> {
-        let span = span(len)?;
         let align = if len >= HUGE / 2 { HUGE } else { PAGE };
+        self.take_aligned(len, align)
+    }
+
+    /// As [`take`](Self::take), at a multiple of `align`, which is a power of two and at least a page.
+    pub(super) fn take_aligned(&self, len: usize, align: usize) -> Option<usize> {
+        let span = span(len)?;
         let mut space = lock(&self.free);
         let base = space.next.checked_next_multiple_of(align)?;
         if let Some(end) = base.checked_add(span)
@@ -88,15 +101,8 @@ impl Arena {
             space.next = end;
             drop(space);
             if len >= HUGE {
-                // First touches then cost a five-hundredth of the faults. A hint: it may fail, and nothing depends on it.
-                // SAFETY: the pages were just taken from the arena, and the advice changes no contents.
-                let _ = unsafe {
-                    madvise(
-                        base as *mut _,
-                        len.next_multiple_of(PAGE),
-                        Advice::LinuxHugepage,
-                    )
-                };
+                // First touches then cost a five-hundredth of the faults.
+                pages::prefer_huge(base, len.next_multiple_of(PAGE));
             }
             return Some(base);
         }
@@ -122,13 +128,39 @@ impl Arena {
 
     /// Takes memory back. The page table still names the freed allocation.
     pub(super) fn give_back(&self, base: usize, len: usize) {
-        let pages = len.next_multiple_of(PAGE);
         // SAFETY: the pages lie in the arena, and there is no reference to memory of the simulated device (`guest`): kernels and
         // copies use raw pointers, and read zeros from now on.
-        let _ = unsafe { madvise(base as *mut _, pages, Advice::LinuxDontNeed) };
+        unsafe { pages::discard(base, len.next_multiple_of(PAGE)) };
         if let Some(span) = span(len) {
             lock(&self.free).freed.push_back((base, span));
         }
+    }
+
+    /// Takes back addresses of a reservation, into which nothing is mapped. The page table still names what was.
+    pub(super) fn give_addresses_back(&self, base: usize, len: usize) {
+        if let Some(span) = span(len) {
+            lock(&self.free).freed.push_back((base, span));
+        }
+    }
+
+    /// Shows a file's bytes in place of the arena's own pages. `None` if the system refuses.
+    pub(super) fn map_file(
+        &self,
+        base: usize,
+        len: usize,
+        file: BorrowedFd<'_>,
+        offset: usize,
+    ) -> Option<()> {
+        // SAFETY: the pages lie in the arena, in a range that `take_aligned` gave to a reservation or an allocation, and there is no
+        // reference to memory of the simulated device (`guest`).
+        unsafe { pages::map_file(base, len.next_multiple_of(PAGE), file, offset) }
+    }
+
+    /// Puts pages of the arena's own, which are zero, in a file's place.
+    pub(super) fn unmap_file(&self, base: usize, len: usize) {
+        // SAFETY: the pages lie in the arena, in a range that `map_file` filled, and there is no reference to memory of the simulated
+        // device (`guest`).
+        unsafe { pages::unmap_file(base, len.next_multiple_of(PAGE)) };
     }
 
     /// Takes a freed span out of what may be handed out again.
@@ -146,19 +178,4 @@ impl Arena {
 fn span(len: usize) -> Option<usize> {
     let gap = (len / 8).clamp(GAP.0, GAP.1);
     len.checked_add(gap)?.checked_next_multiple_of(PAGE)
-}
-
-fn map(len: usize) -> Option<usize> {
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
-    let address = unsafe {
-        mmap_anonymous(
-            std::ptr::null_mut(),
-            len,
-            ProtFlags::READ | ProtFlags::WRITE,
-            flags,
-        )
-    }
-    .ok()?;
-    Some(address as usize)
 }

@@ -1,31 +1,62 @@
-//! The address space as the engine sees it.
+//! The address space as the engine sees it: from one device.
 
 use std::sync::atomic::AtomicU64;
 
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::space::Memory;
+use super::virtual_memory;
 use crate::engine::{self, AccessError, DeviceMemory, Extent};
 
 /// `CU_MEMHOSTREGISTER_READ_ONLY`
 const READ_ONLY: u32 = 8;
 
-impl DeviceMemory for Memory {
+/// The address space as one device reaches it.
+#[derive(Clone, Copy)]
+pub struct DeviceView<'a> {
+    memory: &'a Memory,
+    device: usize,
+}
+
+impl Memory {
+    /// The address space as a device reaches it.
+    pub fn seen_by(&self, device: usize) -> DeviceView<'_> {
+        DeviceView {
+            memory: self,
+            device,
+        }
+    }
+}
+
+impl DeviceMemory for DeviceView<'_> {
     fn arena(&self) -> (u64, u64) {
-        let (base, len) = Memory::arena(self);
+        let (base, len) = self.memory.arena();
         (base as u64, len as u64)
     }
 
     fn validate(&self, address: u64, size: u64, write: bool) -> Result<Extent, AccessError> {
         let (address, size) = (address as usize, size as usize);
-        let info = self.find(address).ok_or(AccessError::OutOfBounds)?;
+        let memory = self.memory;
+        let info =
+            memory
+                .find(address)
+                .ok_or_else(|| match virtual_memory::reserved_around(address) {
+                    Some(_) => AccessError::Unmapped,
+                    None => AccessError::OutOfBounds,
+                })?;
         if info.state == AllocationState::Freed {
-            return Err(AccessError::Freed);
+            return Err(match info.is_mapping {
+                true => AccessError::Unmapped,
+                false => AccessError::Freed,
+            });
+        }
+        if info.is_mapping {
+            return virtual_memory::validate(address, size, write, Some(self.device));
         }
         if !info.holds(address, size) {
             return Err(AccessError::OutOfBounds);
         }
-        let writable = self.arena.contains(address)
-            || self
+        let writable = memory.contains(address)
+            || memory
                 .registered_range(address)
                 .is_none_or(|(_, range)| range.flags & READ_ONLY == 0);
         if write && !writable {
@@ -40,11 +71,20 @@ impl DeviceMemory for Memory {
 
     fn nearest(&self, address: u64) -> Option<engine::AllocationInfo> {
         let address = address as usize;
-        if let Some((info, detail)) = self.detail(address) {
+        let memory = self.memory;
+        if let Some((info, detail)) = memory.detail(address) {
             return Some(describe(info, &detail));
         }
-        if !self.arena.contains(address) {
-            let (base, range) = self.registered_range(address)?;
+        if let Some((base, bytes, what)) = virtual_memory::describe(address) {
+            return Some(engine::AllocationInfo {
+                base: base as u64,
+                size: bytes as u64,
+                freed: false,
+                what: what.into(),
+            });
+        }
+        if !memory.contains(address) {
+            let (base, range) = memory.registered_range(address)?;
             let what = "registered host memory".to_owned();
             return Some(engine::AllocationInfo {
                 base: base as u64,
@@ -60,7 +100,7 @@ impl DeviceMemory for Memory {
                 address.saturating_sub(info.base + info.len)
             }
         };
-        let (info, detail) = self
+        let (info, detail) = memory
             .neighbours(address)
             .into_iter()
             .flatten()
@@ -69,7 +109,7 @@ impl DeviceMemory for Memory {
     }
 
     fn generation(&self) -> &AtomicU64 {
-        &self.generation
+        &self.memory.generation
     }
 }
 
@@ -80,6 +120,7 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Pinned(_) => "pinned host memory",
         AllocationKind::Pool(_) => "stream-ordered device memory",
         AllocationKind::Global => "module variable",
+        AllocationKind::Mapping => "virtual memory",
         AllocationKind::Internal => "memory of the device heap",
     };
     let freed = info.state == AllocationState::Freed;

@@ -1,6 +1,6 @@
 //! Fills of up to two dimensions, checked when they are issued and again when they run.
 
-use super::allocation::AllocationKind;
+use super::allocation::{AllocationKind, Use};
 use super::extent::{Extent, Layout, product};
 use super::guest::{self, FillValue};
 use super::pointer::PointerInfo;
@@ -39,7 +39,7 @@ impl Fill {
         }
         let extent = Extent::new(row, self.height, 1)?;
         let layout = Layout::new(self.address, [0; 3], [self.pitch, 0], &extent)?;
-        if !extent.is_empty() && !Memory::global().is_live(self.address, layout.span()) {
+        if !extent.is_empty() && !Memory::global().allows(self.address, layout.span(), Use::Write) {
             return Err(code::INVALID_VALUE);
         }
         Ok(CheckedFill {
@@ -85,19 +85,19 @@ impl CheckedFill {
         if self.extent.is_empty() {
             return Ok(());
         }
-        if !Memory::global().is_live(address, self.layout.span()) {
+        let span = self.layout.span();
+        let Some(_held) = Memory::global().hold(address, span, Use::Write) else {
             return Err(format!(
-                "a memset of {} bytes started after {address:#x} had been freed",
-                self.layout.span(),
+                "a memset of {span} bytes started after {address:#x} had been freed or unmapped"
             ));
-        }
+        };
         let value = match element {
             1 => FillValue::U8(value as u8),
             2 => FillValue::U16(value as u16),
             _ => FillValue::U32(value),
         };
         for y in 0..self.extent.height() {
-            // SAFETY: all rows were just found inside a live allocation; `check` has made sure of the alignment of address and pitch.
+            // SAFETY: all rows were just found inside a live allocation, which is held; `check` has made sure of the alignment of address and pitch.
             unsafe { guest::fill(self.layout.start(y, 0), value, width) };
         }
         Ok(())

@@ -11,12 +11,23 @@
 //!   block, which may be described as a loop of relaxed atomic byte accesses, or such a loop itself. Relaxed atomic accesses that race
 //!   with one another have defined behaviour: each byte is one of the values written to it.
 //!
-//! The pages stay mapped as long as the process lives: the arena is never unmapped, and a freed allocation reads as zeros.
+//! The pages stay mapped as long as the process lives: the arena is never unmapped, and a freed allocation that nobody holds (`hold`) reads
+//! as zeros.
 
 use std::ptr::with_exposed_provenance;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What a copy reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Memory that the device reaches, too. It is writable.
+    Guest,
+    /// Memory of the host that only copies reach: the program's, which does not change it meanwhile by the driver call's contract, or the
+    /// simulator's own. It may be read-only, so that there must be no reference to an atomic in it.
+    Host,
+}
 
 /// Copies `bytes` bytes; the ranges may overlap, as with `memmove`.
 ///
@@ -24,14 +35,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 ///
 /// Both ranges are mapped, the first readable and the second writable: they lie in live allocations of the arena, or the program has
 /// promised so with the driver call.
-pub(crate) unsafe fn copy(to: usize, from: usize, bytes: usize) {
+pub(crate) unsafe fn copy(to: usize, from: usize, source: Source, bytes: usize) {
     // A forward copy is right unless the destination starts inside of the source.
     if to.wrapping_sub(from) >= bytes {
         // SAFETY: the ranges are mapped by the caller's contract, and going forward reads no byte after it was overwritten.
-        unsafe { copy_forward(to, from, bytes) };
+        unsafe { copy_forward(to, from, source, bytes) };
     } else {
         // SAFETY: the ranges are mapped by the caller's contract, and going backward reads no byte after it was overwritten.
-        unsafe { copy_backward(to, from, bytes) };
+        unsafe { copy_backward(to, from, source, bytes) };
     }
 }
 
@@ -41,8 +52,9 @@ pub(crate) unsafe fn copy(to: usize, from: usize, bytes: usize) {
 ///
 /// As many bytes at `to` are mapped and writable.
 pub(crate) unsafe fn write(to: usize, bytes: &[u8]) {
-    // SAFETY: as many bytes at `to` are mapped and writable by the caller's contract.
-    unsafe { write_own(to, bytes) };
+    let from = bytes.as_ptr().expose_provenance();
+    // SAFETY: as many bytes at `to` are mapped and writable by the caller's contract; the source is a slice, which no guest knows.
+    unsafe { copy_forward(to, from, Source::Host, bytes.len()) };
 }
 
 /// One element of a fill.
@@ -67,7 +79,7 @@ pub(crate) unsafe fn fill(to: usize, value: FillValue, count: usize) {
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-unsafe fn copy_forward(to: usize, from: usize, bytes: usize) {
+unsafe fn copy_forward(to: usize, from: usize, _: Source, bytes: usize) {
     // SAFETY: the instruction reads and writes the two ranges of the caller's contract and nothing else; the direction flag is clear
     // on entry to every `asm!` block.
     unsafe {
@@ -79,12 +91,6 @@ unsafe fn copy_forward(to: usize, from: usize, bytes: usize) {
             options(nostack, preserves_flags),
         );
     }
-}
-
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-unsafe fn write_own(to: usize, bytes: &[u8]) {
-    // SAFETY: the destination is the caller's contract; the source is a slice, which no guest knows.
-    unsafe { copy_forward(to, bytes.as_ptr().expose_provenance(), bytes.len()) };
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -113,18 +119,10 @@ unsafe fn fill_elements(to: usize, value: FillValue, count: usize) {
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-unsafe fn copy_forward(to: usize, from: usize, bytes: usize) {
+unsafe fn copy_forward(to: usize, from: usize, source: Source, bytes: usize) {
     for index in 0..bytes {
         // SAFETY: `index` lies inside the ranges of the caller's contract.
-        unsafe { copy_byte(to + index, from + index) };
-    }
-}
-
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-unsafe fn write_own(to: usize, bytes: &[u8]) {
-    for (index, &byte) in bytes.iter().enumerate() {
-        // SAFETY: `index` lies inside the range of the caller's contract.
-        unsafe { store_byte(to + index, byte) };
+        unsafe { copy_byte(to + index, from + index, source) };
     }
 }
 
@@ -148,17 +146,23 @@ unsafe fn fill_elements(to: usize, value: FillValue, count: usize) {
 }
 
 /// Overlapping copies are rare, so a plain loop does; string instructions are slow backward.
-unsafe fn copy_backward(to: usize, from: usize, bytes: usize) {
+unsafe fn copy_backward(to: usize, from: usize, source: Source, bytes: usize) {
     for index in (0..bytes).rev() {
         // SAFETY: `index` lies inside the ranges of the caller's contract.
-        unsafe { copy_byte(to + index, from + index) };
+        unsafe { copy_byte(to + index, from + index, source) };
     }
 }
 
-unsafe fn copy_byte(to: usize, from: usize) {
-    // SAFETY: the byte is mapped and readable by the caller's contract; a shared reference to an atomic may be aliased by other
-    // atomic accesses, and every access to guest memory is one.
-    let byte = unsafe { &*with_exposed_provenance::<AtomicU8>(from) }.load(Ordering::Relaxed);
+unsafe fn copy_byte(to: usize, from: usize, source: Source) {
+    let byte = match source {
+        Source::Guest => {
+            // SAFETY: the byte is mapped and readable by the caller's contract; a shared reference to an atomic may be aliased by other
+            // atomic accesses, and every access to guest memory is one.
+            unsafe { &*with_exposed_provenance::<AtomicU8>(from) }.load(Ordering::Relaxed)
+        }
+        // SAFETY: the byte is mapped and readable by the caller's contract, and nobody changes it (`Source::Host`).
+        Source::Host => unsafe { with_exposed_provenance::<u8>(from).read() },
+    };
     // SAFETY: the byte is mapped and writable by the caller's contract.
     unsafe { store_byte(to, byte) };
 }
@@ -189,7 +193,7 @@ mod tests {
             let mut bytes = numbered();
             let base = bytes.as_mut_ptr().expose_provenance();
             // SAFETY: both ranges lie in `bytes`, which is not used meanwhile.
-            unsafe { copy(base + to, base + from, count) };
+            unsafe { copy(base + to, base + from, Source::Guest, count) };
             let mut expected = numbered();
             expected.copy_within(from..from + count, to);
             assert_eq!(bytes, expected, "{count} bytes from {from} to {to}");

@@ -9,10 +9,13 @@
 //! | --- | --- |
 //! | `allocation` | what is known about one allocation |
 //! | `arena`, `slots` | address space and records of allocations |
+//! | `pages` | memory of the operating system |
 //! | `space` | [`Memory`]: both together, and registered host ranges |
 //! | `engine_view` | the address space as the engine sees it |
+//! | `hold` | allocations that a copy or a fill is going through |
 //! | `guest` | the only access to the bytes of guest memory outside the engine |
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
+//! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
@@ -24,11 +27,15 @@ mod extent;
 mod fill;
 pub(crate) mod guest;
 pub(crate) mod hints;
+mod hold;
+mod pages;
 mod pointer;
 pub(crate) mod pool;
+mod shared_file;
 mod slots;
 mod space;
 mod transfer;
+pub(crate) mod virtual_memory;
 
 pub(crate) use accounting::{
     allocate, free_in_stream_order, release, release_context, revive_for_graph,
@@ -36,6 +43,7 @@ pub(crate) use accounting::{
 pub use allocation::{
     AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange,
 };
+pub use engine_view::DeviceView;
 pub(crate) use fill::{CheckedFill, Fill};
 pub(crate) use pointer::PointerInfo;
 pub use space::Memory;

@@ -1,7 +1,10 @@
 //! What the driver knows about an address.
 
+use std::sync::Arc;
+
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::space::Memory;
+use super::virtual_memory::{MemoryLocation, Physical, mapped_at};
 
 /// What the driver knows about an address.
 pub(crate) struct PointerInfo {
@@ -13,6 +16,8 @@ pub(crate) struct PointerInfo {
     pub(crate) serial: u64,
     /// It lies in host memory that the program has registered.
     pub(crate) is_registered: bool,
+    /// The physical memory that is mapped there, if the address is virtual memory's.
+    pub(crate) mapped: Option<Arc<Physical>>,
 }
 
 impl PointerInfo {
@@ -35,6 +40,9 @@ impl PointerInfo {
                 device,
                 serial,
                 is_registered: false,
+                mapped: (kind == AllocationKind::Mapping)
+                    .then(|| mapped_at(address))
+                    .flatten(),
             });
         }
         let (base, range) = memory.registered_range(address)?;
@@ -43,13 +51,23 @@ impl PointerInfo {
                 base,
                 len: range.len,
                 state: AllocationState::Live,
+                is_mapping: false,
             },
             kind: AllocationKind::Pinned(range.flags),
             context: range.context,
             device: 0,
             serial: 0,
             is_registered: true,
+            mapped: None,
         })
+    }
+
+    /// Whether it is memory of the host: page-locked, or virtual memory that lies there.
+    pub(crate) fn is_host_memory(&self) -> bool {
+        let on_host = |memory: &Arc<Physical>| {
+            matches!(memory.properties.location, MemoryLocation::Host { .. })
+        };
+        matches!(self.kind, AllocationKind::Pinned(_)) || self.mapped.as_ref().is_some_and(on_host)
     }
 
     /// The flags of page-locked host memory; `None` for other memory.

@@ -1,13 +1,18 @@
 //! The records of all allocations ever made, found by number without a lock.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use super::allocation::{AllocationDetail, AllocationInfo, AllocationState};
+use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use crate::sync::lock;
 
 const CHUNK: usize = 4096;
 const CHUNKS: usize = 16384;
+
+/// The bit of a slot's state that says that the allocation was freed.
+const FREED: u32 = 1 << 31;
+/// The bit that says that its pages and addresses were given back, too. Fewer than so many copies run at a time.
+const GIVEN_BACK: u32 = 1 << 30;
 
 pub(super) struct AllocationTable {
     chunks: Box<[OnceLock<Box<[AllocationSlot]>>]>,
@@ -20,7 +25,11 @@ pub(super) struct AllocationTable {
 struct AllocationSlot {
     base: AtomicUsize,
     len: AtomicUsize,
-    freed: AtomicU32,
+    is_mapping: AtomicBool,
+    /// Its pages are a file's, as those of a pool that can be exported.
+    is_file: AtomicBool,
+    /// How often it is held, and whether it is [`FREED`] and [`GIVEN_BACK`]. The last changes under the lock of `detail`.
+    state: AtomicU32,
     detail: Mutex<Option<AllocationDetail>>,
 }
 
@@ -43,6 +52,8 @@ impl AllocationTable {
         let slot = &slots[number as usize % CHUNK];
         slot.base.store(base, Ordering::Relaxed);
         slot.len.store(len, Ordering::Relaxed);
+        slot.is_mapping
+            .store(detail.kind == AllocationKind::Mapping, Ordering::Relaxed);
         *lock(&slot.detail) = Some(AllocationDetail {
             serial: u64::from(number),
             ..detail
@@ -65,12 +76,25 @@ impl AllocationTable {
         Some(AllocationInfo {
             base: slot.base.load(Ordering::Relaxed),
             len: slot.len.load(Ordering::Relaxed),
-            state: if slot.freed.load(Ordering::Acquire) == 0 {
-                AllocationState::Live
-            } else {
-                AllocationState::Freed
+            state: match slot.state.load(Ordering::Acquire) & FREED {
+                0 => AllocationState::Live,
+                _ => AllocationState::Freed,
             },
+            is_mapping: slot.is_mapping.load(Ordering::Relaxed),
         })
+    }
+
+    /// Notes that an allocation's pages are a file's.
+    pub(super) fn set_file(&self, number: u32) {
+        if let Some(slot) = self.slot(number) {
+            slot.is_file.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether an allocation's pages are a file's.
+    pub(super) fn is_file(&self, number: u32) -> bool {
+        self.slot(number)
+            .is_some_and(|slot| slot.is_file.load(Ordering::Acquire))
     }
 
     pub(super) fn detail(&self, number: u32) -> Option<AllocationDetail> {
@@ -80,7 +104,8 @@ impl AllocationTable {
     /// Marks a live allocation as freed; `None` if it was freed before.
     pub(super) fn free(&self, number: u32, by: &'static str) -> Option<AllocationDetail> {
         let slot = self.slot(number)?;
-        if slot.freed.swap(1, Ordering::AcqRel) != 0 {
+        let before = slot.state.fetch_or(FREED, Ordering::AcqRel);
+        if before & FREED != 0 {
             return None;
         }
         let mut detail = lock(&slot.detail);
@@ -90,13 +115,47 @@ impl AllocationTable {
         detail.clone()
     }
 
-    /// Takes a free back.
-    pub(super) fn revive(&self, number: u32) {
+    /// Holds a live allocation; `false` if there is none.
+    pub(super) fn hold(&self, number: u32) -> bool {
+        let one_more = |state: u32| (state & FREED == 0).then_some(state + 1);
+        self.slot(number).is_some_and(|slot| {
+            slot.state
+                .try_update(Ordering::AcqRel, Ordering::Acquire, one_more)
+                .is_ok()
+        })
+    }
+
+    /// Lets go of an allocation that was held; whether it was freed and nobody else holds it.
+    pub(super) fn let_go(&self, number: u32) -> bool {
+        self.slot(number)
+            .is_some_and(|slot| slot.state.fetch_sub(1, Ordering::AcqRel) == FREED + 1)
+    }
+
+    /// Has the pages and addresses of a freed allocation given back, unless somebody holds it or they are.
+    pub(super) fn give_back(&self, number: u32, give_back: impl FnOnce(AllocationInfo)) {
+        let (Some(slot), Some(info)) = (self.slot(number), self.info(number)) else {
+            return;
+        };
+        let _nobody_revives_it = lock(&slot.detail);
+        let (unused, done) = (FREED, FREED | GIVEN_BACK);
+        let given = slot
+            .state
+            .compare_exchange(unused, done, Ordering::AcqRel, Ordering::Acquire);
+        if given.is_ok() {
+            give_back(info);
+        }
+    }
+
+    /// Takes a free back; `keep` takes back what was given back.
+    pub(super) fn revive(&self, number: u32, keep: impl FnOnce()) {
         if let Some(slot) = self.slot(number) {
-            if let Some(detail) = lock(&slot.detail).as_mut() {
+            let mut detail = lock(&slot.detail);
+            if let Some(detail) = detail.as_mut() {
                 detail.freed_by = None;
             }
-            slot.freed.store(0, Ordering::Release);
+            keep();
+            slot.state
+                .fetch_and(!(FREED | GIVEN_BACK), Ordering::AcqRel);
         }
     }
 

@@ -2,20 +2,22 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, RwLock};
 
 use super::allocation::{
-    AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange,
+    AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange, Use,
 };
 use super::arena::Arena;
 use super::slots::AllocationTable;
+use super::virtual_memory;
 use crate::sync::{read, write};
 
 /// The address space.
 pub struct Memory {
     pub(super) arena: Arena,
-    slots: AllocationTable,
+    pub(super) slots: AllocationTable,
     registered: RwLock<BTreeMap<usize, RegisteredRange>>,
     /// Counts changes, so that the engine drops what it remembers of the layout.
     pub(super) generation: AtomicU64,
@@ -68,7 +70,8 @@ impl Memory {
         Some(base)
     }
 
-    /// Frees the live allocation that starts at `base`. Its pages go back to the system; its address stays known as freed.
+    /// Frees the live allocation that starts at `base`. Its pages go back to the system as soon as nobody holds it; its address stays known as
+    /// freed.
     pub fn free(
         &self,
         base: usize,
@@ -81,15 +84,82 @@ impl Memory {
         }
         let detail = self.slots.free(slot, by)?;
         self.changed();
-        self.arena.give_back(base, info.len);
+        self.give_back(slot);
         Some((info, detail))
+    }
+
+    /// Takes addresses for a reservation of virtual memory, without memory behind them.
+    pub(super) fn take_addresses(&self, len: usize, align: usize) -> Option<usize> {
+        self.arena.take_aligned(len, align)
+    }
+
+    /// Takes a reservation's addresses back.
+    pub(super) fn give_addresses_back(&self, base: usize, len: usize) {
+        self.arena.give_addresses_back(base, len);
+    }
+
+    /// Enters a mapping of physical memory at addresses that were taken for a reservation.
+    pub(super) fn map(
+        &self,
+        base: usize,
+        len: usize,
+        device: usize,
+        file: BorrowedFd<'_>,
+    ) -> Option<()> {
+        let detail = AllocationDetail {
+            kind: AllocationKind::Mapping,
+            context: 0,
+            device,
+            made_by: "cuMemMap".into(),
+            freed_by: None,
+            serial: 0,
+        };
+        let slot = self.slots.add(base, len, detail)?;
+        self.arena.map_file(base, len, file, 0)?;
+        self.arena.mark(base, len, slot);
+        self.changed();
+        Some(())
+    }
+
+    /// Ends the mapping that starts at `base`. Its addresses stay known as unmapped.
+    pub(super) fn unmap(&self, base: usize) {
+        let slot = self.arena.slot(base);
+        if let Some((slot, info)) = slot.and_then(|slot| Some((slot, self.slots.info(slot)?))) {
+            self.slots.free(slot, "cuMemUnmap");
+            self.changed();
+            self.arena.unmap_file(base, info.len);
+        }
+    }
+
+    /// Gives back the pages and addresses of a freed allocation if nobody holds it.
+    pub(super) fn give_back(&self, slot: u32) {
+        let give_back = |info: AllocationInfo| {
+            if self.slots.is_file(slot) {
+                self.arena.unmap_file(info.base, info.len);
+            }
+            self.arena.give_back(info.base, info.len);
+        };
+        self.slots.give_back(slot, give_back);
+    }
+
+    /// Shows a file's bytes from `offset` on, a multiple of the page, in place of the pages of an allocation that nobody knows yet.
+    pub(super) fn back_with_file(
+        &self,
+        base: usize,
+        file: BorrowedFd<'_>,
+        offset: usize,
+    ) -> Option<()> {
+        let slot = self.arena.slot(base)?;
+        let info = self.slots.info(slot)?;
+        self.arena.map_file(base, info.len, file, offset)?;
+        self.slots.set_file(slot);
+        Some(())
     }
 
     /// Makes a freed allocation usable again, at its address and of its size.
     pub(crate) fn revive(&self, base: usize) {
         if let Some(slot) = self.arena.slot(base) {
-            self.arena.keep(base);
-            self.slots.revive(slot);
+            self.slots.revive(slot, || self.arena.keep(base));
             self.changed();
         }
     }
@@ -111,6 +181,7 @@ impl Memory {
             base,
             len: range.len,
             state: AllocationState::Live,
+            is_mapping: false,
         })
     }
 
@@ -129,10 +200,24 @@ impl Memory {
             .collect()
     }
 
-    /// Whether `size` bytes at `address` lie in one live allocation or registered range.
+    /// Whether `size` bytes at `address` lie in one live allocation or registered range, or in mappings without gaps that some device
+    /// may read.
     pub fn is_live(&self, address: usize, size: usize) -> bool {
-        self.find(address)
-            .is_some_and(|info| info.state == AllocationState::Live && info.holds(address, size))
+        self.allows(address, size, Use::Read)
+    }
+
+    /// Whether `size` bytes at `address` are live and may be used so.
+    pub(super) fn allows(&self, address: usize, size: usize, how: Use) -> bool {
+        self.find(address).is_some_and(|info| {
+            info.state == AllocationState::Live
+                && match info.is_mapping {
+                    true => {
+                        let writes = how == Use::Write;
+                        virtual_memory::validate(address, size, writes, None).is_ok()
+                    }
+                    false => info.holds(address, size),
+                }
+        })
     }
 
     /// Registers a host range; `false` if part of it is registered already or lies in the arena.
@@ -169,7 +254,7 @@ impl Memory {
         (address - base < range.len).then_some((base, range))
     }
 
-    fn changed(&self) {
+    pub(super) fn changed(&self) {
         self.generation.fetch_add(1, Ordering::Release);
     }
 

@@ -1,7 +1,9 @@
 //! Copies of up to three dimensions, checked when they are issued and again when they run.
 
+use super::allocation::Use;
 use super::extent::{Extent, Layout, product};
-use super::guest;
+use super::guest::{self, Source};
+use super::hold::Hold;
 use super::space::Memory;
 use crate::error::{Result, code};
 use warpsmith_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUmemorytype};
@@ -42,13 +44,13 @@ impl Transfer {
         bytes: usize,
     ) -> Result<Self> {
         let extent = Extent::new(bytes, 1, 1)?;
-        let end = |address, kind| {
+        let end = |how, address, kind| {
             let layout = Layout::new(address, [0; 3], [bytes, bytes], &extent)?;
-            End::new(layout, kind, &extent)
+            End::new(how, layout, kind, &extent)
         };
         Ok(Self {
-            from: end(from, from_type)?,
-            to: end(to, to_type)?,
+            from: end(Use::Read, from, from_type)?,
+            to: end(Use::Write, to, to_type)?,
             extent,
             asked: Some((to_type, from_type)),
         })
@@ -56,13 +58,14 @@ impl Transfer {
 
     pub(crate) fn two_dimensional(copy: &CUDA_MEMCPY2D) -> Result<Self> {
         let extent = Extent::new(copy.WidthInBytes, copy.Height, 1)?;
-        let end = |kind, host, device, [x, y]: [usize; 2], pitch| {
+        let end = |how, kind, host, device, [x, y]: [usize; 2], pitch| {
             let row = if pitch == 0 { copy.WidthInBytes } else { pitch };
             let layout = Layout::new(base(kind, host, device)?, [x, y, 0], [row, 0], &extent)?;
-            End::new(layout, kind, &extent)
+            End::new(how, layout, kind, &extent)
         };
         Ok(Self {
             from: end(
+                Use::Read,
                 copy.srcMemoryType,
                 copy.srcHost as usize,
                 copy.srcDevice,
@@ -70,6 +73,7 @@ impl Transfer {
                 copy.srcPitch,
             )?,
             to: end(
+                Use::Write,
                 copy.dstMemoryType,
                 copy.dstHost as usize,
                 copy.dstDevice,
@@ -83,15 +87,16 @@ impl Transfer {
 
     pub(crate) fn three_dimensional(copy: &CUDA_MEMCPY3D) -> Result<Self> {
         let extent = Extent::new(copy.WidthInBytes, copy.Height, copy.Depth)?;
-        let end = |kind, host, device, offset, pitch, rows| {
+        let end = |how, kind, host, device, offset, pitch, rows| {
             let row = if pitch == 0 { copy.WidthInBytes } else { pitch };
             let rows = if rows == 0 { copy.Height } else { rows };
             let slice = product(&[row, rows]).ok_or(code::INVALID_VALUE)?;
             let layout = Layout::new(base(kind, host, device)?, offset, [row, slice], &extent)?;
-            End::new(layout, kind, &extent)
+            End::new(how, layout, kind, &extent)
         };
         Ok(Self {
             from: end(
+                Use::Read,
                 copy.srcMemoryType,
                 copy.srcHost as usize,
                 copy.srcDevice,
@@ -100,6 +105,7 @@ impl Transfer {
                 copy.srcHeight,
             )?,
             to: end(
+                Use::Write,
                 copy.dstMemoryType,
                 copy.dstHost as usize,
                 copy.dstDevice,
@@ -185,31 +191,46 @@ impl Transfer {
     ///
     /// Pageable ends are valid.
     pub(crate) unsafe fn execute(&self) -> core::result::Result<(), String> {
-        for (end, name) in [(&self.from, "source"), (&self.to, "destination")] {
-            if end.memory == EndMemory::Known
-                && !Memory::global().is_live(end.address(), end.layout.span())
-            {
-                return Err(format!(
-                    "a copy of {} bytes started after its {name} at {:#x} had been freed",
-                    self.bytes(),
-                    end.address()
-                ));
-            }
-        }
-        // SAFETY: known ends were just found live, pageable ones are valid by the caller's contract.
+        let _source = self.hold(&self.from, "source", Use::Read)?;
+        let _destination = self.hold(&self.to, "destination", Use::Write)?;
+        // SAFETY: known ends were just found live and are held, pageable ones are valid by the caller's contract.
         unsafe { self.copy() };
         Ok(())
+    }
+
+    /// Holds an end that the driver knows.
+    fn hold(
+        &self,
+        end: &End,
+        name: &str,
+        how: Use,
+    ) -> core::result::Result<Option<Hold<'static>>, String> {
+        if end.memory == EndMemory::Pageable {
+            return Ok(None);
+        }
+        match Memory::global().hold(end.address(), end.layout.span(), how) {
+            None => Err(format!(
+                "a copy of {} bytes started after its {name} at {:#x} had been freed or unmapped",
+                self.bytes(),
+                end.address()
+            )),
+            held => Ok(held),
+        }
     }
 
     /// # Safety
     ///
     /// Both ends are valid.
     unsafe fn copy(&self) {
+        let source = match self.from.memory {
+            EndMemory::Known => Source::Guest,
+            EndMemory::Pageable => Source::Host,
+        };
         for z in 0..self.extent.depth() {
             for y in 0..self.extent.height() {
                 let (from, to) = (self.from.layout.start(y, z), self.to.layout.start(y, z));
                 // SAFETY: rows lie inside the two ends, which are valid by the caller's contract.
-                unsafe { guest::copy(to, from, self.extent.width()) };
+                unsafe { guest::copy(to, from, source, self.extent.width()) };
             }
         }
     }
@@ -227,7 +248,7 @@ fn base(kind: CUmemorytype, host: usize, device: CUdeviceptr) -> Result<usize> {
 }
 
 impl End {
-    fn new(layout: Layout, kind: CUmemorytype, extent: &Extent) -> Result<Self> {
+    fn new(how: Use, layout: Layout, kind: CUmemorytype, extent: &Extent) -> Result<Self> {
         let mut end = Self {
             layout,
             memory: EndMemory::Known,
@@ -239,7 +260,7 @@ impl End {
         if (extent.height() > 1 && layout.row() < extent.width()) || address == 0 {
             return Err(code::INVALID_VALUE);
         }
-        let live = Memory::global().is_live(address, layout.span());
+        let live = Memory::global().allows(address, layout.span(), how);
         match kind {
             CUmemorytype::CU_MEMORYTYPE_DEVICE if !live => return Err(code::INVALID_VALUE),
             CUmemorytype::CU_MEMORYTYPE_DEVICE => {}

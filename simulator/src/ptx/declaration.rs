@@ -129,6 +129,9 @@ impl<'a> Parser<'a> {
         };
         if vector > 1 {
             self.advance();
+            if rules::is_instruction_type(self.token().text) {
+                return Err(rules::vector_of(self.token().at));
+            }
         }
         let ty = self.ty()?;
         if self.is_dotted("ptr")

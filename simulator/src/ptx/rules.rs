@@ -272,6 +272,11 @@ pub fn instruction_type(name: &str, at: Position) -> Error {
     )
 }
 
+/// That there are no vectors of a type of instructions.
+pub fn vector_of(at: Position) -> Error {
+    Error::new(at, "Vector type only allowed over basic types")
+}
+
 /// What the directives of a kernel say together.
 #[derive(Clone, Copy, Default)]
 pub struct Directives {

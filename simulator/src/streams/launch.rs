@@ -142,7 +142,7 @@ impl Launch {
         let runtime = DeviceRuntime::new(context);
         let observers = LaunchObservers::of(context);
         let environment = engine::Environment {
-            memory: Memory::global(),
+            memory: &Memory::global().seen_by(context.device),
             runtime: &runtime,
             checks: settings.checks,
             seed: settings.seed,

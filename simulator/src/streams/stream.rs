@@ -132,6 +132,11 @@ impl Stream {
         Ok(())
     }
 
+    /// The point after all that was submitted here.
+    pub(crate) fn end(&self) -> CompletionPoint {
+        self.queue.end()
+    }
+
     /// Lets later work wait for a point.
     pub(crate) fn wait_for(&self, point: CompletionPoint) -> Result {
         let context = self.context()?;

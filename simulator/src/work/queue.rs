@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::before::Before;
 use crate::sync::lock;
 
 /// How long an idle thread stays.
@@ -50,6 +51,20 @@ struct QueueState {
     has_thread: bool,
     /// How many items a stalled queue has taken beyond [`ROOM`]; 0 as soon as an item completes.
     extra_room: usize,
+    /// What comes before the last item that was submitted, of other queues.
+    before: Arc<Before<WorkQueue>>,
+}
+
+impl QueueState {
+    /// Later items come after these points as well.
+    fn follow(&mut self, after: &[CompletionPoint]) {
+        for point in after {
+            if !self.before.holds(&point.queue, point.ticket) {
+                let before = Arc::make_mut(&mut self.before);
+                before.add(&point.queue, point.ticket, &point.before);
+            }
+        }
+    }
 }
 
 /// A point in a queue: reached when all that was submitted before it is completed.
@@ -57,6 +72,8 @@ struct QueueState {
 pub(crate) struct CompletionPoint {
     queue: Arc<WorkQueue>,
     ticket: u64,
+    /// What comes before it, of other queues.
+    before: Arc<Before<WorkQueue>>,
 }
 
 impl CompletionPoint {
@@ -64,7 +81,24 @@ impl CompletionPoint {
     pub(crate) fn pending() -> Self {
         let queue = WorkQueue::new();
         lock(&queue.state).submitted = 1;
-        Self { queue, ticket: 1 }
+        Self {
+            queue,
+            ticket: 1,
+            before: Arc::default(),
+        }
+    }
+
+    /// Whether both are points of one queue.
+    pub(crate) fn is_in_queue_of(&self, other: &CompletionPoint) -> bool {
+        Arc::ptr_eq(&self.queue, &other.queue)
+    }
+
+    /// Whether `other` is known to be reached when this point is, by the order of queues and by what their items wait for.
+    pub(crate) fn is_after(&self, other: &CompletionPoint) -> bool {
+        match Arc::ptr_eq(&self.queue, &other.queue) {
+            true => self.ticket >= other.ticket,
+            false => self.before.holds(&other.queue, other.ticket),
+        }
     }
 
     /// Completes a point made by [`CompletionPoint::pending`].
@@ -99,9 +133,11 @@ impl WorkQueue {
 
     /// The point after all that has been submitted.
     pub(crate) fn end(self: &Arc<Self>) -> CompletionPoint {
+        let state = lock(&self.state);
         CompletionPoint {
             queue: Arc::clone(self),
-            ticket: lock(&self.state).submitted,
+            ticket: state.submitted,
+            before: Arc::clone(&state.before),
         }
     }
 
@@ -163,11 +199,13 @@ impl WorkQueue {
                 .expect("the system refuses a thread for a stream");
             state.has_thread = true;
         }
+        state.follow(&after);
         state.pending.push_back((after, work));
         state.submitted += 1;
         CompletionPoint {
             queue: Arc::clone(self),
             ticket: state.submitted,
+            before: Arc::clone(&state.before),
         }
     }
 
@@ -181,6 +219,7 @@ impl WorkQueue {
             self.submit(after, work).wait();
             return;
         }
+        state.follow(&after);
         state.executing = true;
         state.submitted += 1;
         drop(state);
@@ -308,6 +347,23 @@ mod tests {
         gate.complete();
         queue.end().wait();
         assert_eq!(lock(&queue.state).extra_room, 0);
+    }
+
+    #[test]
+    fn a_point_is_after_what_its_queue_was_told_to_wait_for() {
+        let [first, second, third] = [(); 3].map(|()| WorkQueue::new());
+        let nothing = || -> Work { Box::new(|| ()) };
+        let early = first.submit(Vec::new(), nothing());
+        let late = first.submit(Vec::new(), nothing());
+        let middle = second.submit(vec![early.clone()], nothing());
+        third.run(vec![middle.clone()], nothing());
+        let end = third.end();
+        assert!(late.is_after(&early) && !early.is_after(&late));
+        assert!(middle.is_after(&early) && end.is_after(&early) && end.is_after(&middle));
+        assert!(!end.is_after(&late) && !early.is_after(&end));
+        for queue in [first, second, third] {
+            queue.end().wait();
+        }
     }
 
     #[test]

@@ -117,3 +117,17 @@ pub fn panics_behind_calls(way: u32, x: &[u32], mut out: PerThread<[u32]>) {
         *out = result;
     }
 }
+
+/// The block's first thread panics. The last one then says so in `gate[0]`, waits for `gate[1]`, and panics, too.
+#[kernel]
+pub fn panics_twice(gate: AtomicSlice<'_, u32, scope::System>) {
+    let index = thread::index();
+    assert!(index != 0, "the first thread");
+    // Threads that have ended are not waited for.
+    block::sync();
+    if index as u32 == block::dim().0 - 1 {
+        gate[0].store(1, Release);
+        while gate[1].load(Acquire) == 0 {}
+        panic!("the last thread");
+    }
+}

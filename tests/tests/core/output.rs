@@ -1,5 +1,7 @@
 //! Panics, printing, assertions: what a kernel says reaches the host.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::output as kernels;
 use warpsmith_tests::{Fixture, Side, fixture, own_process};
@@ -91,6 +93,49 @@ fn a_panic_behind_calls_belongs_to_its_launch() {
             "{way}"
         );
     }
+}
+
+/// A wait frees an earlier launch's record while threads of a later one panic. That one has a single record all the same, so that the next
+/// launch finds the free one.
+#[test]
+fn a_launch_takes_one_record_though_others_become_free() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::panics_twice).unwrap();
+    let (mut open, mut gate) = (
+        stream.upload(&[0_u32, 1]).unwrap(),
+        f.gpu.mapped::<u32>(2).unwrap(),
+    );
+    let words = gate.host_mut().unwrap().as_mut_ptr();
+    // SAFETY: page-locked memory lives as long as `gate`, and the kernel accesses these words by atomic operations only.
+    let [panicked, go_on] = [0, 1].map(|i| unsafe { AtomicU32::from_ptr(words.wrapping_add(i)) });
+    let launch_open = |open: &mut DeviceBuffer<u32>| {
+        let arguments = (open,);
+        stream.launch(&kernel, Grid::new(1, 64), arguments).unwrap();
+    };
+    launch_open(&mut open);
+    let first = f.gpu.event().unwrap();
+    stream.record(&first).unwrap();
+    launch_open(&mut open);
+    launch_open(&mut open);
+    stream
+        .launch(&kernel, Grid::new(1, 64), (&mut gate,))
+        .unwrap();
+    while panicked.load(Ordering::Acquire) == 0 {
+        std::thread::yield_now();
+    }
+    let told = |error: Error| -> Vec<String> {
+        let panic = error.panic().unwrap_or_else(|| panic!("{error}"));
+        let all = [panic].into_iter().chain(&panic.others);
+        all.map(|panic| panic.message.clone()).collect()
+    };
+    let earlier = first.synchronize().unwrap_err();
+    assert_eq!(told(earlier), ["the first thread"]);
+    go_on.store(1, Ordering::Release);
+    launch_open(&mut open);
+    let later = stream.synchronize().unwrap_err();
+    assert_eq!(told(later), ["the first thread"; 4]);
+    stream.synchronize().unwrap();
 }
 
 // covers: PRINTF-01, PRINTF-03, PRINTF-E1

@@ -1,5 +1,5 @@
-//! `cargo xtask sanitize`: the simulator's tests under a sanitizer of LLVM, which sees the vector code that Miri cannot
-//! interpret, and several workers at full speed.
+//! `cargo xtask sanitize`: the simulator's tests, and those of the driver interface, under a sanitizer of LLVM, which sees the vector
+//! code that Miri cannot interpret, and several workers at full speed.
 
 use crate::cargo;
 use anyhow::Result;
@@ -10,13 +10,35 @@ use warpsmith_builder::toolchain::Toolchain;
 /// The machines that the sanitizers are used on: the engine's vector code is for this one.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The packages that are tested by default: their unit tests, and [`TESTS`].
+const PACKAGES: [&str; 2] = ["warpsmith-simulator", "warpsmith-driver"];
+
+/// The files of tests that are run by default: all but those that compare much arithmetic, which is one thread's, and those of how a process
+/// finds a driver.
+const TESTS: &[&str] = &[
+    "capture",
+    "context",
+    "default_streams",
+    "device_runtime",
+    "devices",
+    "driver_calls",
+    "faults",
+    "files",
+    "graphs",
+    "memory",
+    "modules",
+    "observer",
+    "pools",
+    "streams",
+];
+
 /// The options of `cargo xtask sanitize`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Which one.
     #[arg(value_enum)]
     sanitizer: Sanitizer,
-    /// Handed on to `cargo test`; the simulator's unit and file tests where it is left out.
+    /// Handed on to `cargo test`; the simulator's unit and file tests and those of the driver interface where it is left out.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
@@ -51,8 +73,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .arg("--target-dir")
         .arg(format!("target/sanitize-{name}"));
     if options.arguments.is_empty() {
-        command.args(["--package", "warpsmith-simulator", "--lib"]);
-        command.args(["--test", "files", "--test", "memory"]);
+        command.args(["--lib", "--no-fail-fast"]);
+        command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+        command.args(TESTS.iter().flat_map(|test| ["--test", test]));
     } else {
         command.args(&options.arguments);
     }

@@ -81,6 +81,10 @@ fn compile_here(
     let context = Context::new(llvm::load(&job.llvm)?);
     let module = Module::parse_text(&context, text, name)
         .map_err(|e| format!("internal error: the linker wrote a broken unit `{name}`: {e}"))?;
+    // What comes from the cache was verified when it was compiled.
+    module
+        .verify()
+        .map_err(|e| format!("internal error: the linker made a broken unit `{name}`: {e}"))?;
     let machine = TargetMachine::new(&context, job.arch.name(), &common.features)?;
 
     thread_exits::begin(&module);

@@ -56,6 +56,8 @@ pub(super) struct Translated {
     pub kernels: Vec<TranslatedKernel>,
     /// The units that were compiled. The others were in the cache.
     pub compiled: Vec<String>,
+    /// Whether it was compiled in units, and so the places of panics are written by the linker.
+    pub is_cut: bool,
 }
 
 /// A kernel in it.
@@ -135,6 +137,7 @@ pub(super) fn translate(job: &Arc<LinkJob>, whole: &Whole) -> Result<Translated,
         ptx,
         kernels,
         compiled,
+        is_cut: units.iter().all(|(unit, _)| unit.lines.is_some()),
     })
 }
 
@@ -231,7 +234,5 @@ fn options(common: &Common) -> String {
 
 /// The name of a unit's PTX.
 fn key(options: &str, unit: &Unit) -> String {
-    // Two of 64 bits, so that no two units ever have one.
-    let half = |n: u8| fingerprint::short_hash(&(n, options, &unit.name, &unit.text));
-    half(0) + &half(1)
+    fingerprint::long_hash(&[options, &unit.name, &unit.text])
 }

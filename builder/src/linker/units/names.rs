@@ -70,7 +70,7 @@ pub(super) struct Symbols<'m, 'a> {
     /// The definitions that are named and not written yet.
     queue: VecDeque<usize>,
     /// The names of those that are written or in the queue.
-    symbols: HashMap<usize, String>,
+    symbols: Vec<Option<String>>,
     in_use: HashSet<String>,
     /// How many shared objects without a name there are.
     shared: u32,
@@ -86,7 +86,7 @@ impl<'m, 'a> Symbols<'m, 'a> {
             partition,
             names,
             queue: VecDeque::new(),
-            symbols: HashMap::new(),
+            symbols: vec![None; module.definitions.len()],
             in_use: HashSet::new(),
             shared: 0,
             locations: Vec::new(),
@@ -95,15 +95,15 @@ impl<'m, 'a> Symbols<'m, 'a> {
 
     /// The name of a definition, which will be the [next](Symbols::take_next) in its turn.
     pub fn refer(&mut self, number: usize) -> &str {
-        if !self.symbols.contains_key(&number) {
+        if self.symbols[number].is_none() {
             let name = self.new_name(number);
             // Equal constants are one.
             if self.in_use.insert(name.clone()) {
                 self.queue.push_back(number);
             }
-            self.symbols.insert(number, name);
+            self.symbols[number] = Some(name);
         }
-        &self.symbols[&number]
+        self.symbols[number].as_deref().unwrap_or_default()
     }
 
     /// The next definition that is named and was not given yet.

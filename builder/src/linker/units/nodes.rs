@@ -18,8 +18,8 @@ pub(super) struct Nodes<'m, 'a> {
     line_numbers: HashMap<(Option<u32>, u32), u32>,
     /// Line `n` of the unit is this one of the source, at `n - 1`.
     pub lines: Vec<u32>,
-    /// The files of scopes.
-    files: HashMap<u32, Option<u32>>,
+    /// The files of scopes, once they are known.
+    files: Vec<Option<Option<u32>>>,
 }
 
 impl<'m, 'a> Nodes<'m, 'a> {
@@ -32,7 +32,7 @@ impl<'m, 'a> Nodes<'m, 'a> {
             queue: VecDeque::new(),
             line_numbers: HashMap::new(),
             lines: Vec::new(),
-            files: HashMap::new(),
+            files: vec![None; module.nodes.len()],
         }
     }
 
@@ -160,16 +160,8 @@ impl<'m, 'a> Nodes<'m, 'a> {
 
     /// The node of the file that a scope is in.
     fn file_of(&mut self, scope: u32) -> Option<u32> {
-        if let Some(file) = self.files.get(&scope) {
-            return *file;
-        }
-        let file = self
-            .module
-            .nodes
-            .get(scope as usize)
-            .and_then(|text| field(text, "file: !"));
-        self.files.insert(scope, file);
-        file
+        let text = self.module.nodes.get(scope as usize)?;
+        *self.files[scope as usize].get_or_insert_with(|| field(text, "file: !"))
     }
 }
 

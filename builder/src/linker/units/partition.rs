@@ -54,8 +54,9 @@ impl Partition {
         };
         let kernels: Vec<usize> = of_kind(Kind::Kernel).collect();
         let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+        let nothing = vec![false; module.definitions.len()];
         for &kernel in &kernels {
-            for reached in reach(module, &[kernel], &HashSet::new()) {
+            for reached in reach(module, &[kernel], &nothing) {
                 users.entry(reached).or_default().push(kernel);
             }
         }
@@ -87,11 +88,9 @@ impl Partition {
             .map(std::slice::from_ref)
             .chain([&functions[..], &variables[..]]);
         for roots in parts {
-            let others: HashSet<usize> = common
-                .iter()
-                .copied()
-                .filter(|n| !roots.contains(n))
-                .collect();
+            let mut others = nothing.clone();
+            common.iter().for_each(|&n| others[n] = true);
+            roots.iter().for_each(|&n| others[n] = false);
             for reached in reach(module, roots, &others) {
                 *parts_with.entry(reached).or_default() += 1;
                 if roots.as_ptr() == functions.as_ptr() {
@@ -156,20 +155,20 @@ fn add_needs(module: &mut ModuleText<'_>, facts: &Facts) {
     }
 }
 
-/// The definitions that `roots` lead to, themselves included, not further than to `others`.
-pub(super) fn reach(
-    module: &ModuleText<'_>,
-    roots: &[usize],
-    others: &HashSet<usize>,
-) -> HashSet<usize> {
-    let mut found: HashSet<usize> = roots.iter().copied().collect();
-    let mut queue = roots.to_vec();
-    while let Some(number) = queue.pop() {
-        for reference in module.references(number) {
-            if !others.contains(&reference) && found.insert(reference) {
-                queue.push(reference);
+/// The definitions that `roots` lead to, themselves included, not further than to those that are marked in `others`.
+fn reach(module: &ModuleText<'_>, roots: &[usize], others: &[bool]) -> Vec<usize> {
+    let mut is_found = others.to_vec();
+    roots.iter().for_each(|&root| is_found[root] = true);
+    let mut found = roots.to_vec();
+    let mut next = 0;
+    while next < found.len() {
+        for reference in module.references(found[next]) {
+            if !is_found[reference] {
+                is_found[reference] = true;
+                found.push(reference);
             }
         }
+        next += 1;
     }
     found
 }

@@ -5,11 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Sieve;
+use crate::Match;
+use crate::find::fitting;
 use crate::forms::FAMILIES;
 use crate::index::forms_of;
 use crate::modifier::ModifierClass;
 use crate::sample::operands::{line, operands};
-use crate::{Match, find};
 
 /// An instruction with each change of its modifiers.
 pub(super) fn of_instruction(found: &Match, sieve: Sieve, all: &mut BTreeSet<String>) {
@@ -21,8 +22,8 @@ pub(super) fn of_instruction(found: &Match, sieve: Sieve, all: &mut BTreeSet<Str
             return;
         }
         // If it is no fault, the operands are those that it takes.
-        let taken =
-            find(opcode, words).map_or_else(|_| given.clone(), |found| operands(&found, &[]));
+        let taken = fitting(opcode, words).next();
+        let taken = taken.map_or_else(|| given.clone(), |found| operands(&found, &[]));
         all.insert(line(opcode, words, &taken));
     };
     add(&words);

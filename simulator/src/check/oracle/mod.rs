@@ -324,6 +324,7 @@ proptest! {
 
 /// Threads whose numbers do not fit into 16 bits are told apart.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes: a model this large, in safe code")]
 fn threads_beyond_those_of_a_cluster_have_numbers_of_their_own() {
     let world = World {
         clusters: vec![600, 600],

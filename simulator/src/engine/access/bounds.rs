@@ -160,6 +160,11 @@ impl Refused {
             AccessError::OutOfBounds => (FaultKind::IllegalAddress, "out of bounds"),
             AccessError::Freed => (FaultKind::UseAfterFree, "the memory was freed"),
             AccessError::ReadOnly => (FaultKind::IllegalAddress, "the memory is read-only"),
+            AccessError::Unmapped => (FaultKind::IllegalAddress, "nothing is mapped there"),
+            AccessError::NotGranted => (
+                FaultKind::IllegalAddress,
+                "this device has not been granted access to the mapping",
+            ),
         };
         let what = format!(
             "invalid global {} of {size} bytes at {address:#x}: {why}",

@@ -6,10 +6,10 @@ use super::bytes::Bytes;
 use super::declared::{Declared, Region};
 use super::finding;
 use super::followed;
+use super::told::as_told;
 use super::values::{Comparison, Stored};
 use crate::check::{
-    Access, AsyncAccess, AsyncCompletion, Finding, GlobalSynchronisation, ProxyFence, SharedMemory,
-    Values,
+    AsyncAccess, AsyncCompletion, Finding, GlobalSynchronisation, ProxyFence, SharedMemory, Values,
 };
 use crate::engine::exec::bulk_copy::Watched;
 use crate::engine::exec::cluster::Cluster;
@@ -121,31 +121,6 @@ pub(super) fn shared_access(
         checker.access(&access, values)
     } else {
         checker.begin_copies(&access)
-    }
-}
-
-/// An access to shared memory as the checks are told of it.
-pub(super) fn as_told(
-    issuer: Issuer,
-    declared: Declared,
-    mask: u32,
-    offsets: &[u32; LANES],
-    size: u32,
-) -> Access<'_> {
-    Access {
-        block: issuer.block,
-        warp: issuer.warp,
-        mask,
-        offsets,
-        size,
-        kind: declared.kind(),
-        order: declared.order(),
-        scope: declared.scope(),
-        proxy: declared.proxy(),
-        object: declared.object(),
-        synchronises: !declared.is_synchronised_by_operation(),
-        is_followed: declared.is_followed(),
-        site: issuer.site,
     }
 }
 

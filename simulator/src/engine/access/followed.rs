@@ -3,8 +3,8 @@
 //! What a lane loads or stores by itself is followed by the path ([`access`]). Where lanes hold a fragment together,
 //! the operation says which bytes are whose: [`loaded`], [`stored`].
 
-use super::check::as_told;
 use super::declared::Declared;
+use super::told::as_told;
 use crate::check::{Access, DecisionKind, Marks, Performer, Poison, PoisonOrigin};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::issuer::Issuer;

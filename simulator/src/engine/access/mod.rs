@@ -15,4 +15,5 @@ pub(crate) mod followed;
 pub(crate) mod locate;
 pub(crate) mod path;
 pub(crate) mod resolve;
+mod told;
 pub(crate) mod values;

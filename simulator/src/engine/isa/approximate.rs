@@ -163,10 +163,11 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
         "lg2" if approximate && single => (scalar::<Log2<f32>>(), 1, flush),
         "ex2" if approximate && single => (scalar::<Exp2<f32>>(), 1, flush),
         "tanh" if approximate && single && !ftz => (scalar::<Tanh<f32>>(), 1, flush),
-        "rcp" | "sqrt" if !approximate && (single || !ftz) => {
+        // The reciprocal of 64 bits is the same with `.ftz`.
+        "rcp" | "sqrt" if !approximate && (single || !ftz || form.opcode() == "rcp") => {
             let mode = Mode {
                 rounding: float::rounding(form)?,
-                ftz,
+                ftz: single && ftz,
                 sat: false,
             };
             let code = match form.opcode() {

@@ -198,9 +198,12 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
     let operation = form.one_of(&[
         "exch", "cas", "and", "or", "xor", "add", "inc", "dec", "min", "max",
     ])?;
-    // Additions of 16 bits keep subnormal numbers in any case.
-    form.ignore(&["noftz", "level::cache_hint"]);
+    form.ignore(&["level::cache_hint"]);
     let ty = form.ty()?;
+    // Additions of 16 bits keep subnormal numbers in any case; those of 32 bits that do are not executed.
+    if ty.bits != 32 || ty.packed == 2 {
+        form.ignore(&["noftz"]);
+    }
     // `red` has no destination.
     let returns = form.opcode() == "atom";
     let effect = form.effect(usize::from(returns));

@@ -256,8 +256,11 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
         true => reduction(form)?,
         false => NO_REDUCTION,
     };
-    // Additions of 16 bits keep subnormal numbers in any case.
-    form.ignore(&["noftz", "level::cache_hint"]);
+    form.ignore(&["level::cache_hint"]);
+    // Additions of 16 bits keep subnormal numbers in any case; those of 32 bits that do are not executed.
+    if form.any_type(|ty| ty.bits == 16) {
+        form.ignore(&["noftz"]);
+    }
     let (to, from) = (form.effect(0), form.effect(1));
     if form.slot("completion")? == "bulk_group" {
         return Some(Lowering::new(move |cx, inst| {

@@ -232,7 +232,11 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
             is_wide.then(|| convert(code))
         }
         opcode => {
-            let ty = form.ty()?;
+            // An address is an unsigned integer, whatever the type says.
+            let ty = match form.ty()?.bits {
+                64 => Ty::U64,
+                _ => Ty::U32,
+            };
             let generic = space.is_none();
             if space.is_some_and(|s| s != 4) || generic && ty == Ty::U32 {
                 return None;

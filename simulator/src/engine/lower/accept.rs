@@ -31,7 +31,12 @@ pub(crate) fn check<'a>(
     let forms = named.forms.clone();
     let number = named.number;
     cx.set_name(number, inst);
-    let forms = forms.map_err(|message| Error::new(inst.at, message.as_str()))?;
+    let forms = forms.map_err(|message| {
+        match isa::operands_first(inst.opcode, &inst.modifiers, shapes) {
+            Some(refusal) => Error::new(inst.at, refusal.to_string()),
+            None => Error::new(inst.at, message.as_str()),
+        }
+    })?;
     if let Some(form) = forms.iter().find(|form| form.form.fits(shapes)) {
         return Ok(form.clone());
     }

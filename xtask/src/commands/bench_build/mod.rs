@@ -78,7 +78,7 @@ pub fn run() -> Result<ExitCode> {
     edit(sixty::COMMENT, "// The thread's own element.")?;
     measure("60 kernels: after another comment", 0.5, &sixty)?;
     edit("\n/// ", "\n// One more line.\n/// ")?;
-    measure("60 kernels: after a line of comment more", 1.5, &sixty)?;
+    measure("60 kernels: after a line of comment more", 0.5, &sixty)?;
     drop(step);
 
     let mut table = Table::new();

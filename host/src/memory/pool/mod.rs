@@ -1,0 +1,188 @@
+//! Memory pools: from which memory is allocated, and given back, in the order of streams.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `settings` | what a pool keeps and reuses, and how much it holds |
+//! | `allocator` | buffers from a pool, in a stream |
+//! | `shared` | pools and buffers of other processes |
+
+mod allocator;
+mod settings;
+mod shared;
+
+use std::sync::Arc;
+
+use warpsmith_driver::raw;
+
+pub use self::allocator::PoolAllocator;
+pub use self::settings::{PoolUsage, ReusePolicy};
+pub use self::shared::{ImportedPool, PoolPointer};
+use super::virtual_memory::device_location;
+use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
+use crate::error::{Error, Result};
+use crate::gpu::Gpu;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+
+/// A memory pool of a device. Buffers are allocated from it in a stream ([`Stream::alloc_from`](crate::Stream::alloc_from)) and go back
+/// to it when they are dropped, after their last use; the pool keeps freed memory for later allocations, which then cost no call of the
+/// operating system.
+///
+/// Buffers may outlive the pool object: the memory goes when the last of them does.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::{PoolOptions, ReusePolicy};
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let pool = gpu.pool(PoolOptions { max_bytes: Some(64 << 20), ..Default::default() })?;
+/// // Freed memory stays in the pool, however much it is.
+/// pool.set_release_threshold(u64::MAX)?;
+/// for round in 0..10 {
+///     let buffer = stream.alloc_from(&pool)?.filled(1000, round)?;
+///     assert_eq!(stream.download(&buffer)?, [round; 1000]);
+/// }
+/// let usage = pool.usage()?;
+/// assert!(usage.reserved > 0 && usage.used_peak < 1 << 20);
+/// stream.synchronize()?;
+/// pool.trim_to(0)?;
+/// # Ok(())
+/// # }
+/// ```
+// covers: POOL-13, POOL-14
+pub struct MemoryPool {
+    gpu: Arc<OpenDevice>,
+    raw: Handle<raw::CUmemoryPool>,
+    owner: Owner,
+}
+
+/// Who destroys a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// The object, when it is dropped.
+    Program,
+    /// Nobody: every device has one.
+    Device,
+}
+
+/// What a pool should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolOptions {
+    /// The most bytes that are allocated from it at a time; the driver may round up. `None`: as many as the device has.
+    pub max_bytes: Option<usize>,
+    /// It can be exported to other processes.
+    pub shareable: bool,
+}
+
+impl Gpu {
+    /// A new pool of this device's memory.
+    ///
+    /// # Errors
+    ///
+    /// The device or the driver has no memory pools.
+    pub fn pool(&self, options: PoolOptions) -> Result<MemoryPool> {
+        self.check_pools()?;
+        let handle_types = match options.shareable {
+            true => raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+            false => raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        };
+        let properties = raw::CUmemPoolProps {
+            handleTypes: handle_types,
+            allocType: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            location: device_location(self.inner.context().device),
+            maxSize: options.max_bytes.unwrap_or(0),
+            ..Default::default()
+        };
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `raw` and reads the properties, which outlive the call.
+        unsafe { call!(cuMemPoolCreate(&mut raw, &properties)) }?;
+        Ok(MemoryPool {
+            gpu: self.inner.clone(),
+            raw: Handle::new(raw),
+            owner: Owner::Program,
+        })
+    }
+
+    /// The pool that the device always has. All libraries of the process share it, and buffers come from it unless
+    /// [`use_pool`](Self::use_pool) says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// The device or the driver has no memory pools.
+    // covers: POOL-12
+    pub fn default_pool(&self) -> Result<MemoryPool> {
+        self.check_pools()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `raw`, which outlives the call.
+        unsafe {
+            call!(cuDeviceGetDefaultMemPool(
+                &mut raw,
+                self.inner.context().device
+            ))
+        }?;
+        Ok(MemoryPool {
+            gpu: self.inner.clone(),
+            raw: Handle::new(raw),
+            owner: Owner::Device,
+        })
+    }
+
+    /// Lets all allocations in streams of this device, of the whole process, that name no pool come from this one. When the pool is
+    /// dropped, the default one takes its place again.
+    ///
+    /// # Errors
+    ///
+    /// The pool is another device's.
+    // covers: POOL-11
+    pub fn use_pool(&self, pool: &MemoryPool) -> Result<()> {
+        check_same_device("cuDeviceSetMemPool", &self.inner, &pool.gpu)?;
+        self.inner.bind()?;
+        // SAFETY: the pool is alive, `pool` owns it or the device does.
+        unsafe {
+            call!(cuDeviceSetMemPool(
+                self.inner.context().device,
+                pool.raw.raw()
+            ))
+        }
+    }
+
+    fn check_pools(&self) -> Result<()> {
+        self.inner.bind()?;
+        if self.inner.limits().pools {
+            return Ok(());
+        }
+        Err(Error::unsupported(
+            "memory pools",
+            "a driver since CUDA 11.2 and a device with them (`Attribute::MEMORY_POOLS_SUPPORTED`)",
+        ))
+    }
+}
+
+impl MemoryPool {
+    /// The driver's handle (`CUmemoryPool`), for calls of libraries that take one. It is valid as long as the object, or, for the
+    /// default pool, as the device.
+    pub fn as_raw(&self) -> *mut core::ffi::c_void {
+        self.raw.raw().cast()
+    }
+}
+
+impl Drop for MemoryPool {
+    fn drop(&mut self) {
+        if self.owner == Owner::Device {
+            return;
+        }
+        let raw = self.raw;
+        self.gpu.call_driver_later(move |gpu| {
+            // SAFETY: this object owned the pool and is gone; what is allocated from it stays good until it is freed.
+            gpu.report_drop(unsafe { call!(cuMemPoolDestroy(raw.raw())) });
+        });
+    }
+}
+
+impl std::fmt::Debug for MemoryPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MemoryPool({:?}, {:?})", self.raw.raw(), self.owner)
+    }
+}

@@ -1,0 +1,220 @@
+//! Pools that several processes share: exported as file descriptors, with pointers to single buffers.
+
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use warpsmith_driver::raw;
+
+use super::MemoryPool;
+use crate::driver_call::call;
+use crate::driver_call::handle::Handle;
+use crate::error::{Code, Error, Result};
+use crate::gpu::Gpu;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::memory::allocation::Allocation;
+use crate::memory::buffer::DeviceBuffer;
+use crate::memory::size::bytes_of;
+use crate::stream::Stream;
+
+const DESCRIPTOR: raw::CUmemAllocationHandleType =
+    raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+/// Says which buffer of an exported pool is meant: plain bytes, which reach another process in any way, a pipe or a file for example.
+///
+/// See [`ImportedPool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolPointer {
+    bytes: [u8; 64],
+}
+
+impl PoolPointer {
+    /// The bytes, for another process.
+    pub fn to_bytes(self) -> [u8; 64] {
+        self.bytes
+    }
+
+    /// From another process's bytes. Bytes that are none are refused when they are used.
+    pub fn from_bytes(bytes: [u8; 64]) -> PoolPointer {
+        PoolPointer { bytes }
+    }
+}
+
+/// A pool of another process, or of this one. Nothing can be allocated from it; it gives the buffers that its owner names.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::PoolOptions;
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let pool = gpu.pool(PoolOptions { shareable: true, ..Default::default() })?;
+/// let words = stream.alloc_from(&pool)?.upload(&[1_u32, 2, 3])?;
+/// stream.synchronize()?;
+/// let (descriptor, pointer) = (pool.export()?, words.export_pointer()?);
+///
+/// // In another process, which got the descriptor by `interprocess::send_descriptor` and the pointer's bytes:
+/// let imported = gpu.import_pool(&descriptor)?;
+/// // SAFETY: the owner has written the words and waited, and keeps them until the buffer is dropped and the stream waited for.
+/// let same = unsafe { imported.buffer::<u32>(&stream, pointer, 3)? };
+/// assert_eq!(stream.download(&same)?, [1, 2, 3]);
+/// drop(same);
+/// stream.synchronize()?;
+/// # Ok(())
+/// # }
+/// ```
+// covers: POOL-31, POOL-33, POOL-36
+pub struct ImportedPool {
+    gpu: Arc<OpenDevice>,
+    raw: Handle<raw::CUmemoryPool>,
+}
+
+impl Gpu {
+    /// A pool that this or another process has exported by [`MemoryPool::export`]. The descriptor may be closed afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor is not a pool's, or the pool's device is one that this process does not see.
+    pub fn import_pool(&self, descriptor: impl AsFd) -> Result<ImportedPool> {
+        self.check_pools()?;
+        let number = descriptor.as_fd().as_raw_fd();
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `raw`, which outlives the call; for this kind of handle the descriptor itself is passed
+        // in the pointer's place, and it is open during the call.
+        unsafe {
+            call!(cuMemPoolImportFromShareableHandle(
+                &mut raw,
+                number as usize as *mut _,
+                DESCRIPTOR,
+                0
+            ))
+        }
+        .map_err(|error| {
+            error.while_doing(|| format!("file descriptor {number} as a memory pool"))
+        })?;
+        Ok(ImportedPool {
+            gpu: self.inner.clone(),
+            raw: Handle::new(raw),
+        })
+    }
+}
+
+impl MemoryPool {
+    /// A file descriptor by which another process imports the pool ([`Gpu::import_pool`]).
+    ///
+    /// # Errors
+    ///
+    /// The pool was not made with [`PoolOptions::shareable`](super::PoolOptions::shareable).
+    // covers: POOL-30
+    pub fn export(&self) -> Result<OwnedFd> {
+        self.gpu.bind()?;
+        let mut number: core::ffi::c_int = -1;
+        // SAFETY: for this kind of handle the driver writes one `int` to `number`, which outlives the call; the pool is alive, `self`
+        // owns it or the device does.
+        unsafe {
+            call!(cuMemPoolExportToShareableHandle(
+                (&raw mut number).cast(),
+                self.raw.raw(),
+                DESCRIPTOR,
+                0
+            ))
+        }
+        .map_err(|error| {
+            error.while_doing(|| {
+                "exporting a memory pool: only what was made with `PoolOptions::shareable` can be".into()
+            })
+        })?;
+        // SAFETY: the driver has just made the descriptor for its caller, and nothing else owns it.
+        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    }
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// What another process needs to find this buffer in the pool that it has imported.
+    ///
+    /// # Errors
+    ///
+    /// The buffer is empty, or not from a pool that was made with [`PoolOptions::shareable`](super::PoolOptions::shareable).
+    // covers: POOL-33
+    pub fn export_pointer(&self) -> Result<PoolPointer> {
+        const CALL: &str = "cuMemPoolExportPointer";
+        let Some(allocation) = &self.allocation else {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "an empty buffer has no memory",
+                "export one with elements",
+            ));
+        };
+        allocation.gpu.bind()?;
+        let mut data = raw::CUmemPoolPtrExportData { reserved: [0; 64] };
+        // SAFETY: the driver writes the data to `data`, which outlives the call; the address is the allocation's, which `self` keeps.
+        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base)) }.map_err(|error| {
+            error.while_doing(|| {
+                "exporting a buffer: only one of a pool made with `PoolOptions::shareable` can be".into()
+            })
+        })?;
+        Ok(PoolPointer {
+            bytes: data.reserved,
+        })
+    }
+}
+
+impl ImportedPool {
+    /// The buffer of the pool's owner that `pointer` names, of `len` elements. It has an address of its own here; dropping it ends its use
+    /// by this process, in the order of the streams that used it, and leaves it to its owner.
+    ///
+    /// # Errors
+    ///
+    /// The pointer is not of this pool, the buffer is smaller, or the stream is another device's.
+    ///
+    /// # Safety
+    ///
+    /// - The pointer comes from [`DeviceBuffer::export_pointer`] of a buffer that its owner keeps until the work of this process on it,
+    ///   its being dropped included, is done.
+    /// - No element is read before something has written it.
+    /// - What this process does with the buffer and what its owner does is put in order by both: where one of them writes, the one's use
+    ///   has completed before the other's begins.
+    // covers: POOL-34
+    pub unsafe fn buffer<T: Pod>(
+        &self,
+        stream: &Stream,
+        pointer: PoolPointer,
+        len: usize,
+    ) -> Result<DeviceBuffer<T>> {
+        const CALL: &str = "cuMemPoolImportPointer";
+        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        stream.handle.refuse_capture(CALL)?;
+        let bytes = bytes_of::<T>(CALL, len)?;
+        if bytes == 0 {
+            return DeviceBuffer::raw(stream, len);
+        }
+        let mut data = raw::CUmemPoolPtrExportData {
+            reserved: pointer.bytes,
+        };
+        self.gpu.bind()?;
+        let mut base = 0;
+        // SAFETY: the driver writes one address to `base` and reads the data, which outlive the call; `self` owns the pool.
+        unsafe { call!(cuMemPoolImportPointer(&mut base, self.raw.raw(), &mut data)) }
+            .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
+        let allocation = Allocation::pooled(stream, base, bytes)?;
+        Ok(DeviceBuffer::of_allocation(allocation, len))
+    }
+}
+
+impl Drop for ImportedPool {
+    fn drop(&mut self) {
+        let raw = self.raw;
+        self.gpu.call_driver_later(move |gpu| {
+            // SAFETY: this object owned the pool and is gone; buffers of it stay good until they are freed.
+            gpu.report_drop(unsafe { call!(cuMemPoolDestroy(raw.raw())) });
+        });
+    }
+}
+
+impl std::fmt::Debug for ImportedPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ImportedPool({:?})", self.raw.raw())
+    }
+}

@@ -1,0 +1,18 @@
+//! Virtual memory: physical memory and the addresses at which it is used, each allocated apart.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `access` | who may do what with mapped memory |
+//! | `physical` | [`PhysicalMemory`]: bytes without an address, which other processes may import |
+//! | `range` | reserved addresses, and what is mapped into them |
+//! | `growable` | [`GrowableBuffer`]: grows in place |
+
+mod access;
+mod growable;
+mod physical;
+pub(crate) mod range;
+
+pub use access::MappingAccess;
+pub(super) use access::device_location;
+pub use growable::GrowableBuffer;
+pub use physical::{PhysicalMemory, PhysicalOptions};

@@ -1,0 +1,273 @@
+//! Physical memory: bytes without an address.
+
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use warpsmith_driver::raw;
+
+use super::access::{MappingAccess, device_location};
+use crate::driver_call::call;
+use crate::error::{Code, Error, Result};
+use crate::gpu::Gpu;
+use crate::gpu::open_device::{DeviceState, OpenDevice};
+use crate::memory::allocation::Allocation;
+use crate::memory::buffer::DeviceBuffer;
+use crate::memory::size::bytes_of;
+
+const DESCRIPTOR: raw::CUmemAllocationHandleType =
+    raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+/// Physical memory of a device, which has no address until it is mapped. It can have several, and in other processes, too.
+///
+/// The memory lives as long as this object, a mapping of it, or an exported file descriptor does, in whichever process.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::{MappingAccess, PhysicalOptions};
+///
+/// # fn main() -> Result<()> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let options = PhysicalOptions { shareable: true, ..Default::default() };
+/// let memory = gpu.physical_memory(1 << 20, options)?;
+/// // SAFETY: the other mapping below is not used at the same time, and all that is read has been written.
+/// let mut writer = unsafe { memory.map::<u32>(MappingAccess::ReadWrite)? };
+/// stream.fill(&mut writer.slice_mut(..256), 7)?;
+/// stream.synchronize()?;
+///
+/// // Another process would get the descriptor over a Unix socket.
+/// let descriptor = memory.export()?;
+/// let same = gpu.import_physical_memory(&descriptor, memory.bytes())?;
+/// // SAFETY: the stream above has been waited for, and nobody writes any more.
+/// let reader = unsafe { same.map::<u32>(MappingAccess::Read)? };
+/// assert_eq!(stream.download(&reader.slice(..256))?, [7; 256]);
+/// # Ok(())
+/// # }
+/// ```
+// covers: VMM-02, VMM-03, VMM-35
+pub struct PhysicalMemory {
+    gpu: Arc<OpenDevice>,
+    handle: raw::CUmemGenericAllocationHandle,
+    bytes: usize,
+}
+
+/// What physical memory should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhysicalOptions {
+    /// It can be exported as a file descriptor.
+    pub shareable: bool,
+    /// Compressed, where the hardware has room for it: [`PhysicalMemory::is_compressible`] says what came of it. Only the speed differs.
+    pub compressible: bool,
+}
+
+impl PhysicalOptions {
+    fn properties(self, gpu: &DeviceState) -> raw::CUmemAllocationProp {
+        let mut properties = raw::CUmemAllocationProp {
+            type_: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            location: device_location(gpu.context().device),
+            ..Default::default()
+        };
+        if self.shareable {
+            properties.requestedHandleTypes = DESCRIPTOR;
+        }
+        properties.allocFlags.compressionType = u8::from(self.compressible);
+        properties
+    }
+
+    /// What sizes and addresses of such memory are multiples of, in bytes.
+    pub(super) fn granularity(self, gpu: &DeviceState) -> Result<usize> {
+        let mut granularity = 0;
+        // SAFETY: the driver writes one number to `granularity` and reads the properties, which outlive the call.
+        unsafe {
+            call!(cuMemGetAllocationGranularity(
+                &mut granularity,
+                &self.properties(gpu),
+                raw::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
+            ))
+        }?;
+        Ok(granularity)
+    }
+}
+
+impl Gpu {
+    /// Physical memory of this device, uninitialised and without an address. The size is rounded up to the device's granularity (2 MiB).
+    ///
+    /// # Errors
+    ///
+    /// The size is 0, the device has no virtual memory management, or not so much memory.
+    pub fn physical_memory(
+        &self,
+        bytes: usize,
+        options: PhysicalOptions,
+    ) -> Result<PhysicalMemory> {
+        PhysicalMemory::create(&self.inner, bytes, options)
+    }
+
+    /// Physical memory that this or another process has exported. `bytes` is [`PhysicalMemory::bytes`] of the exporter. The descriptor
+    /// may be closed afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor is not one of exported memory, or of a device that this process does not see. A size that is not the memory's
+    /// is found out when it is mapped.
+    // covers: VMM-28
+    pub fn import_physical_memory(
+        &self,
+        descriptor: impl AsFd,
+        bytes: usize,
+    ) -> Result<PhysicalMemory> {
+        self.inner.bind()?;
+        let number = descriptor.as_fd().as_raw_fd();
+        let mut handle = 0;
+        // SAFETY: the driver writes one handle to `handle`, which outlives the call; for this kind of handle the descriptor itself is
+        // passed in the pointer's place, and it is open during the call.
+        unsafe {
+            call!(cuMemImportFromShareableHandle(
+                &mut handle,
+                number as usize as *mut _,
+                DESCRIPTOR
+            ))
+        }
+        .map_err(|error| {
+            error.while_doing(|| format!("file descriptor {number} as physical memory"))
+        })?;
+        Ok(PhysicalMemory {
+            gpu: self.inner.clone(),
+            handle,
+            bytes,
+        })
+    }
+}
+
+impl PhysicalMemory {
+    pub(super) fn create(
+        gpu: &Arc<OpenDevice>,
+        bytes: usize,
+        options: PhysicalOptions,
+    ) -> Result<PhysicalMemory> {
+        if !gpu.limits().virtual_memory {
+            return Err(Error::unsupported(
+                "virtual memory management",
+                "a device and a driver with it (`Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED`)",
+            ));
+        }
+        gpu.bind()?;
+        let granularity = options.granularity(gpu)?;
+        let rounded = bytes.checked_next_multiple_of(granularity);
+        let Some(rounded) = rounded.filter(|&bytes| bytes > 0) else {
+            return Err(Error::misuse(
+                "cuMemCreate",
+                Code::INVALID_VALUE,
+                format!("{bytes} bytes of physical memory"),
+                "the size is at least one byte, and rounded up it must fit into an address space",
+            ));
+        };
+        let mut handle = 0;
+        // SAFETY: the driver writes one handle to `handle` and reads the properties, which outlive the call.
+        unsafe {
+            call!(cuMemCreate(
+                &mut handle,
+                rounded,
+                &options.properties(gpu),
+                0
+            ))
+        }
+        .map_err(|error| error.while_doing(|| format!("{rounded} bytes of physical memory")))?;
+        Ok(PhysicalMemory {
+            gpu: gpu.clone(),
+            handle,
+            bytes: rounded,
+        })
+    }
+
+    /// Its size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn handle(&self) -> raw::CUmemGenericAllocationHandle {
+        self.handle
+    }
+
+    /// Whether the memory is compressed: what was granted, not what was asked for.
+    // covers: VMM-04, VMM-30
+    pub fn is_compressible(&self) -> Result<bool> {
+        let mut granted = raw::CUmemAllocationProp::default();
+        self.gpu.bind()?;
+        // SAFETY: the driver writes the properties to `granted`, which outlives the call; `self` owns the handle.
+        unsafe {
+            call!(cuMemGetAllocationPropertiesFromHandle(
+                &mut granted,
+                self.handle
+            ))
+        }?;
+        Ok(granted.allocFlags.compressionType != 0)
+    }
+
+    /// A file descriptor by which another process (or this one) imports the memory. It keeps the memory alive until it is closed.
+    ///
+    /// # Errors
+    ///
+    /// The memory was not made with [`PhysicalOptions::shareable`], or was itself imported.
+    // covers: VMM-26
+    pub fn export(&self) -> Result<OwnedFd> {
+        self.gpu.bind()?;
+        let mut number: core::ffi::c_int = -1;
+        // SAFETY: for this kind of handle the driver writes one `int` to `number`, which outlives the call; `self` owns the handle.
+        unsafe {
+            call!(cuMemExportToShareableHandle(
+                (&raw mut number).cast(),
+                self.handle,
+                DESCRIPTOR,
+                0
+            ))
+        }
+        .map_err(|error| {
+            error.while_doing(|| {
+                "exporting physical memory: only what was made with `PhysicalOptions::shareable` can be".into()
+            })
+        })?;
+        // SAFETY: the driver has just made the descriptor for its caller, and nothing else owns it.
+        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    }
+
+    /// Maps all of the memory at addresses of its own. The buffer has as many elements as fit. Dropping it unmaps the memory after the
+    /// buffer's last use.
+    ///
+    /// # Errors
+    ///
+    /// No addresses are left; or the size with which the memory was imported is not its own.
+    ///
+    /// # Safety
+    ///
+    /// - No element is read before something has written it, here or through another mapping.
+    /// - What uses this mapping and what writes through another one (in this process or elsewhere) is put in order by the caller: the
+    ///   one has completed before the other begins, as with `Stream::synchronize` or an event. The order that buffers have by
+    ///   themselves is that of one mapping's uses.
+    // covers: VMM-06, VMM-08, VMM-09, VMM-20
+    pub unsafe fn map<T: Pod>(&self, access: MappingAccess) -> Result<DeviceBuffer<T>> {
+        let allocation = Allocation::reserved(&self.gpu, self.bytes)?;
+        let range = allocation.range("PhysicalMemory::map")?;
+        range.append(&self.gpu, self.handle, self.bytes, access)?;
+        let len = self.bytes.checked_div(size_of::<T>()).unwrap_or(0);
+        bytes_of::<T>("cuMemMap", len)?;
+        Ok(DeviceBuffer::of_allocation(allocation, len))
+    }
+}
+
+impl Drop for PhysicalMemory {
+    fn drop(&mut self) {
+        let handle = self.handle;
+        self.gpu.call_driver_later(move |gpu| {
+            // SAFETY: this object owned the handle and is gone; the memory stays as long as it is mapped.
+            gpu.report_drop(unsafe { call!(cuMemRelease(handle)) });
+        });
+    }
+}
+
+impl std::fmt::Debug for PhysicalMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PhysicalMemory({} bytes)", self.bytes)
+    }
+}

@@ -1,0 +1,135 @@
+//! Allocations that a copy or a fill is going through.
+//!
+//! A program may free memory while another stream still copies to it (`cuMemFree` waits for no work if the memory is of a pool). What the
+//! copy writes after that must be lost, as on a device. So an allocation's pages and addresses are given back when it is free *and* held
+//! by nobody: before, the rest of the copy would make pages resident that nobody gives back again, or go into the allocation that got the
+//! addresses next.
+
+use super::allocation::Use;
+use super::space::Memory;
+
+/// Holds an allocation, or nothing where the memory is the program's own. It may be freed meanwhile.
+pub(super) struct Hold<'a> {
+    memory: &'a Memory,
+    slot: Option<u32>,
+}
+
+impl Memory {
+    /// Holds what `size` bytes at `address` lie in, if that is one live allocation or registered range that may be used so. Mappings of
+    /// virtual memory are looked at and not held: their addresses stay reserved, and their bytes are the physical memory's.
+    pub(super) fn hold(&self, address: usize, size: usize, how: Use) -> Option<Hold<'_>> {
+        let is_mapping = self.find(address)?.is_mapping;
+        let slot = self.arena.slot(address).filter(|_| !is_mapping);
+        if let Some(slot) = slot
+            && !self.slots.hold(slot)
+        {
+            return None;
+        }
+        let hold = Hold { memory: self, slot };
+        let allowed = match is_mapping {
+            true => self.allows(address, size, how),
+            false => self.find(address)?.holds(address, size),
+        };
+        allowed.then_some(hold)
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot
+            && self.memory.slots.let_go(slot)
+        {
+            self.memory.give_back(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::allocation::{AllocationKind, AllocationState, Use};
+    use super::super::guest::{self, Source};
+    use super::*;
+
+    const BYTES: usize = 3 << 12;
+
+    fn allocate() -> usize {
+        let kind = AllocationKind::Device;
+        let base = Memory::global().allocate(BYTES, kind, 1, 0, "a test");
+        base.expect("there is room")
+    }
+
+    fn last_byte(base: usize) -> u8 {
+        let mut byte = 0u8;
+        let to = (&raw mut byte).expose_provenance();
+        // SAFETY: pages of the arena stay mapped, and `byte` is as long as the copy.
+        unsafe { guest::copy(to, base + BYTES - 1, Source::Guest, 1) };
+        byte
+    }
+
+    fn write_all(base: usize) {
+        // SAFETY: pages of the arena stay mapped.
+        unsafe { guest::write(base, &[7; BYTES]) };
+    }
+
+    #[test]
+    fn pages_are_given_back_when_the_last_holder_lets_go() {
+        let (memory, base) = (Memory::global(), allocate());
+        let hold = || memory.hold(base, BYTES, Use::Write);
+        let [first, second] = [hold(), hold()];
+        assert!(first.is_some() && second.is_some());
+        assert!(memory.free(base, "a test").is_some());
+        let state = memory.find(base).map(|info| info.state);
+        assert_eq!(state, Some(AllocationState::Freed));
+        assert!(hold().is_none() && memory.free(base, "a test").is_none());
+        write_all(base);
+        drop(first);
+        assert_eq!(last_byte(base), 7);
+        drop(second);
+        assert_eq!(last_byte(base), 0);
+    }
+
+    /// What is given back twice would be handed out twice.
+    #[test]
+    fn addresses_are_given_back_once() {
+        let (memory, base) = (Memory::global(), allocate());
+        let hold = memory.hold(base, BYTES, Use::Write);
+        assert!(hold.is_some());
+        assert!(memory.free(base, "a test").is_some());
+        drop(hold);
+        write_all(base);
+        let slot = memory.arena.slot(base).expect("the address stays known");
+        memory.give_back(slot);
+        assert_eq!(last_byte(base), 7, "it was given back again");
+    }
+
+    #[test]
+    fn who_lets_go_of_a_live_allocation_leaves_it() {
+        let (memory, base) = (Memory::global(), allocate());
+        let hold = memory.hold(base + 1, BYTES - 1, Use::Write);
+        assert!(hold.is_some());
+        write_all(base);
+        assert!(
+            memory.hold(base + 1, BYTES, Use::Write).is_none(),
+            "too long"
+        );
+        drop(hold);
+        assert_eq!(last_byte(base), 7);
+        assert!(memory.free(base, "a test").is_some());
+        assert_eq!(last_byte(base), 0);
+    }
+
+    /// A graph's allocation, freed at its last launch, is made again while a copy still goes into it.
+    #[test]
+    fn what_lives_again_stays_when_an_earlier_holder_lets_go() {
+        let (memory, base) = (Memory::global(), allocate());
+        let hold = memory.hold(base, BYTES, Use::Write);
+        assert!(hold.is_some());
+        assert!(memory.free(base, "a test").is_some());
+        memory.revive(base);
+        write_all(base);
+        drop(hold);
+        assert_eq!(last_byte(base), 7);
+        assert!(memory.free(base, "a test").is_some());
+        assert_eq!(last_byte(base), 0);
+    }
+}

@@ -1,0 +1,147 @@
+//! Files in memory, whose bytes several addresses and several processes share: physical memory, and what is exported.
+//!
+//! Behind its bytes a file says in one page what it is, so that a file descriptor from elsewhere is recognised or refused. It is sealed
+//! in its size: no process can make it shorter, which would turn accesses of the others into signals.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
+
+const PAGE: usize = 4096;
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
+/// Stands at the start of the last page.
+const MAGIC: [u8; 16] = *b"warpsmith-memory";
+/// Numbers behind the magic: what the file is, and its owner's.
+const NUMBERS: usize = 6;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Physical memory of `cuMemCreate`.
+    Physical = 1,
+    /// The memory of a pool that can be exported.
+    Pool = 2,
+}
+
+/// A file in memory.
+#[derive(Debug)]
+pub(super) struct SharedFile {
+    file: OwnedFd,
+    bytes: usize,
+}
+
+/// Why a file descriptor cannot be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ImportError {
+    /// There is no such open file.
+    NotOpen,
+    /// It is another file.
+    Foreign,
+}
+
+impl SharedFile {
+    /// A file of zeros; `bytes` is a multiple of the system's page. `None` if the system has no room. `numbers` are the owner's.
+    pub(super) fn create(
+        content: Content,
+        bytes: usize,
+        numbers: [u64; NUMBERS - 2],
+    ) -> Option<Self> {
+        debug_assert!(bytes.is_multiple_of(PAGE), "files are made of pages");
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = rustix::fs::memfd_create("warpsmith-memory", flags).ok()?;
+        rustix::fs::ftruncate(&file, bytes.checked_add(PAGE)? as u64).ok()?;
+        let mut page = MAGIC.to_vec();
+        let head = [content as u64, bytes as u64];
+        for number in head.into_iter().chain(numbers) {
+            page.extend(number.to_le_bytes());
+        }
+        let written = pwrite(&file, &page, bytes as u64).ok()?;
+        rustix::fs::fcntl_add_seals(&file, SEALS).ok()?;
+        (written == page.len()).then_some(Self { file, bytes })
+    }
+
+    /// The file of an open file descriptor, which stays the caller's, with its owner's numbers.
+    pub(super) fn import(
+        descriptor: BorrowedFd<'_>,
+        content: Content,
+    ) -> Result<(Self, [u64; NUMBERS - 2]), ImportError> {
+        let file = fcntl_dupfd_cloexec(descriptor, 0).map_err(|error| match error {
+            Errno::BADF => ImportError::NotOpen,
+            _ => ImportError::Foreign,
+        })?;
+        let read = || {
+            let sealed = rustix::fs::fcntl_get_seals(&file).ok()?.contains(SEALS);
+            let len = rustix::fs::fstat(&file).ok()?.st_size as usize;
+            let bytes = len.checked_sub(PAGE).filter(|_| sealed)?;
+            let mut page = [0; MAGIC.len() + NUMBERS * 8];
+            let complete = pread(&file, &mut page, bytes as u64).ok()? == page.len();
+            let numbers = page.strip_prefix(&MAGIC).filter(|_| complete)?;
+            let mut numbers = numbers
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&word| u64::from_le_bytes(word));
+            let is_wanted = numbers.next()? == content as u64 && numbers.next()? == bytes as u64;
+            let own = core::array::from_fn(|_| numbers.next().unwrap_or_default());
+            is_wanted.then_some((bytes, own))
+        };
+        let (bytes, numbers) = read().ok_or(ImportError::Foreign)?;
+        Ok((Self { file, bytes }, numbers))
+    }
+
+    /// Its bytes, without the page behind them.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What names the file in every process of the machine.
+    pub(super) fn identity(&self) -> Option<u64> {
+        Some(rustix::fs::fstat(&self.file).ok()?.st_ino)
+    }
+
+    /// Gives the memory of a part back; its bytes are zero. A hint: it may fail, and nothing depends on it.
+    pub(super) fn discard(&self, offset: usize, len: usize) {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let _ = rustix::fs::fallocate(&self.file, flags, offset as u64, len as u64);
+    }
+
+    /// A file descriptor of its own for another owner; `None` if the process has too many.
+    pub(super) fn duplicate(&self) -> Option<OwnedFd> {
+        fcntl_dupfd_cloexec(&self.file, 0).ok()
+    }
+}
+
+impl AsFd for SharedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_last_page() {
+        let file = SharedFile::create(Content::Physical, 2 * PAGE, [1, 2, 3, 4]).unwrap();
+        let (again, numbers) = SharedFile::import(file.as_fd(), Content::Physical).unwrap();
+        assert_eq!((again.bytes(), numbers), (2 * PAGE, [1, 2, 3, 4]));
+        let shorter = rustix::fs::ftruncate(&again, PAGE as u64);
+        assert_eq!(shorter, Err(Errno::PERM), "its size is sealed");
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let own = std::fs::File::open("/proc/self/exe").unwrap();
+        let refused = SharedFile::import(own.as_fd(), Content::Physical);
+        assert_eq!(refused.unwrap_err(), ImportError::Foreign);
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let unsealed = rustix::fs::memfd_create("other", flags).unwrap();
+        rustix::fs::ftruncate(&unsealed, 3 * PAGE as u64).unwrap();
+        let refused = SharedFile::import(unsealed.as_fd(), Content::Physical);
+        assert_eq!(refused.unwrap_err(), ImportError::Foreign);
+    }
+}

@@ -1,0 +1,274 @@
+//! Reserved ranges of addresses, and what is mapped into them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, RwLock};
+
+use super::GRANULARITY;
+use super::physical::{MemoryLocation, Physical};
+use super::rights::{Access, Rights};
+use crate::engine::{AccessError, Extent};
+use crate::error::{Result, code};
+use crate::memory::space::Memory;
+use crate::sync::{read, write};
+
+/// How many reservations that were given back are remembered for reports.
+const REMEMBERED: usize = 64;
+
+/// All reservations and mappings of the process.
+struct Ranges {
+    /// Bytes of each reservation, by its address.
+    reserved: BTreeMap<usize, usize>,
+    /// By address. Each lies in one reservation, and none overlaps another.
+    mapped: BTreeMap<usize, Mapping>,
+    /// The last ones that were given back, with their bytes.
+    given_back: VecDeque<(usize, usize)>,
+}
+
+/// Physical memory at an address.
+struct Mapping {
+    memory: Arc<Physical>,
+    rights: Rights,
+}
+
+static RANGES: RwLock<Ranges> = RwLock::new(Ranges {
+    reserved: BTreeMap::new(),
+    mapped: BTreeMap::new(),
+    given_back: VecDeque::new(),
+});
+
+impl Mapping {
+    fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+}
+
+impl Ranges {
+    /// The reservation around `address`, with its bytes.
+    fn reservation(&self, address: usize) -> Option<(usize, usize)> {
+        let (&base, &bytes) = self.reserved.range(..=address).next_back()?;
+        (address - base < bytes).then_some((base, bytes))
+    }
+
+    fn mapping(&self, address: usize) -> Option<(usize, &Mapping)> {
+        let (&base, mapping) = self.mapped.range(..=address).next_back()?;
+        (address - base < mapping.bytes()).then_some((base, mapping))
+    }
+
+    /// The addresses of the mappings that `[address, address + bytes)` touches.
+    fn touched(&self, address: usize, bytes: usize) -> Vec<usize> {
+        let first = self.mapping(address).map_or(address, |(base, _)| base);
+        let end = address.saturating_add(bytes);
+        self.mapped
+            .range(first..end)
+            .map(|(&base, _)| base)
+            .collect()
+    }
+
+    /// As [`touched`](Self::touched), if the range cuts none of them.
+    fn whole(&self, address: usize, bytes: usize) -> Option<Vec<usize>> {
+        let all = self.touched(address, bytes);
+        let end = address.checked_add(bytes)?;
+        all.iter()
+            .all(|base| *base >= address && base + self.mapped[base].bytes() <= end)
+            .then_some(all)
+    }
+}
+
+/// Reserves `bytes` addresses, the first of them a multiple of `align` and of [`GRANULARITY`]. It takes no memory.
+///
+/// # Errors
+///
+/// Invalid value for sizes and alignments that are not allowed; out of memory if there are not so many addresses left.
+pub(crate) fn reserve(bytes: usize, align: usize) -> Result<usize> {
+    let aligned = align == 0 || align.is_power_of_two();
+    if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) || !aligned {
+        return Err(code::INVALID_VALUE);
+    }
+    let base = Memory::global()
+        .take_addresses(bytes, align.max(GRANULARITY))
+        .ok_or(code::OUT_OF_MEMORY)?;
+    write(&RANGES).reserved.insert(base, bytes);
+    Ok(base)
+}
+
+/// Gives a reservation back, as a whole.
+///
+/// # Errors
+///
+/// Invalid value if there is none with this address and size, or if something is mapped into it.
+pub(crate) fn free_range(address: usize, bytes: usize) -> Result {
+    let mut ranges = write(&RANGES);
+    let is_whole = ranges.reserved.get(&address) == Some(&bytes);
+    if !is_whole || !ranges.touched(address, bytes).is_empty() {
+        return Err(code::INVALID_VALUE);
+    }
+    ranges.reserved.remove(&address);
+    if ranges.given_back.len() == REMEMBERED {
+        ranges.given_back.pop_front();
+    }
+    ranges.given_back.push_back((address, bytes));
+    Memory::global().give_addresses_back(address, bytes);
+    Ok(())
+}
+
+/// Maps physical memory at an address. Nobody may access it there until [`set_access`].
+///
+/// # Errors
+///
+/// Invalid value if the addresses are not all reserved by one reservation and free, or not aligned; not supported if `bytes` is not
+/// all of the memory; out of memory if the system refuses.
+pub(crate) fn map(address: usize, bytes: usize, memory: Arc<Physical>) -> Result {
+    if bytes == 0 || !address.is_multiple_of(GRANULARITY) {
+        return Err(code::INVALID_VALUE);
+    }
+    if bytes != memory.bytes() {
+        return Err(code::NOT_SUPPORTED);
+    }
+    let mut ranges = write(&RANGES);
+    let (base, reserved) = ranges.reservation(address).ok_or(code::INVALID_VALUE)?;
+    if bytes > reserved - (address - base) || !ranges.touched(address, bytes).is_empty() {
+        return Err(code::INVALID_VALUE);
+    }
+    Memory::global()
+        .map(address, bytes, memory.device(), memory.file())
+        .ok_or(code::OUT_OF_MEMORY)?;
+    let rights = Rights::default();
+    ranges.mapped.insert(address, Mapping { memory, rights });
+    Ok(())
+}
+
+/// Ends all mappings in a range; their addresses stay reserved.
+///
+/// # Errors
+///
+/// Invalid value if the range is not part of a reservation, or if it cuts a mapping.
+pub(crate) fn unmap(address: usize, bytes: usize) -> Result {
+    let gone: Vec<Mapping> = {
+        let mut ranges = write(&RANGES);
+        let whole = ranges.whole(address, bytes).ok_or(code::INVALID_VALUE)?;
+        let (base, reserved) = ranges.reservation(address).ok_or(code::INVALID_VALUE)?;
+        if bytes == 0 || bytes > reserved - (address - base) {
+            return Err(code::INVALID_VALUE);
+        }
+        let mut gone = Vec::new();
+        for base in whole {
+            gone.extend(ranges.mapped.remove(&base));
+            Memory::global().unmap(base);
+        }
+        gone
+    };
+    // Outside of the lock: a mapping may be the last owner of its memory.
+    drop(gone);
+    Ok(())
+}
+
+/// Sets what may be done from each of these locations with a range, which is mapped without gaps.
+///
+/// # Errors
+///
+/// Invalid value if it is not, or if the range cuts a mapping; not supported for the host's access to memory of a device.
+pub(crate) fn set_access(
+    address: usize,
+    bytes: usize,
+    grants: &[(MemoryLocation, Access)],
+) -> Result {
+    let mut ranges = write(&RANGES);
+    let whole = ranges.whole(address, bytes).ok_or(code::INVALID_VALUE)?;
+    let mapped: usize = whole.iter().map(|base| ranges.mapped[base].bytes()).sum();
+    if bytes == 0 || mapped != bytes {
+        return Err(code::INVALID_VALUE);
+    }
+    let on_device = |base| {
+        let properties = ranges.mapped[base].memory.properties;
+        matches!(properties.location, MemoryLocation::Device(_))
+    };
+    let for_host =
+        |grant: &(MemoryLocation, Access)| matches!(grant.0, MemoryLocation::Host { .. });
+    if grants.iter().any(for_host) && whole.iter().any(on_device) {
+        return Err(code::NOT_SUPPORTED);
+    }
+    for base in whole {
+        let mapping = ranges.mapped.get_mut(&base).ok_or(code::INVALID_VALUE)?;
+        for &(location, access) in grants {
+            mapping.rights.set(location, access);
+        }
+    }
+    Memory::global().changed();
+    Ok(())
+}
+
+/// What may be done from `location` at an address.
+///
+/// # Errors
+///
+/// Invalid value if nothing is mapped there.
+pub(crate) fn access_of(address: usize, location: MemoryLocation) -> Result<Access> {
+    let ranges = read(&RANGES);
+    let (_, mapping) = ranges.mapping(address).ok_or(code::INVALID_VALUE)?;
+    Ok(mapping.rights.of(location))
+}
+
+/// What is mapped at an address.
+pub(crate) fn mapped_at(address: usize) -> Option<Arc<Physical>> {
+    let ranges = read(&RANGES);
+    let (_, mapping) = ranges.mapping(address)?;
+    Some(Arc::clone(&mapping.memory))
+}
+
+/// The reservation around an address: its base and its bytes.
+pub(crate) fn reserved_around(address: usize) -> Option<(usize, usize)> {
+    read(&RANGES).reservation(address)
+}
+
+/// Whether a device may access `size` bytes, in one or several mappings without gaps, and in which range around them without further
+/// questions. Without a device: whether any may, as a copy is done by one that may.
+pub(in crate::memory) fn validate(
+    address: usize,
+    size: usize,
+    writes: bool,
+    device: Option<usize>,
+) -> std::result::Result<Extent, AccessError> {
+    let ranges = read(&RANGES);
+    let end = address.checked_add(size).ok_or(AccessError::OutOfBounds)?;
+    let mut extent: Option<Extent> = None;
+    let mut next = address;
+    loop {
+        let (base, mapping) = ranges.mapping(next).ok_or(match extent {
+            None => AccessError::Unmapped,
+            Some(_) => AccessError::OutOfBounds,
+        })?;
+        let right = match device {
+            Some(device) => mapping.rights.of(MemoryLocation::Device(device)),
+            None => mapping.rights.strongest(),
+        };
+        match right {
+            Access::None => return Err(AccessError::NotGranted),
+            Access::Read if writes => return Err(AccessError::ReadOnly),
+            Access::Read | Access::ReadWrite => {}
+        }
+        next = base + mapping.bytes();
+        let so_far = extent.get_or_insert(Extent {
+            base: base as u64,
+            end: 0,
+            writable: true,
+        });
+        so_far.end = next as u64;
+        so_far.writable &= right == Access::ReadWrite;
+        if next >= end {
+            return Ok(*so_far);
+        }
+    }
+}
+
+/// What is known about an address at which nothing is mapped, with the range that it is said of.
+pub(in crate::memory) fn describe(address: usize) -> Option<(usize, usize, &'static str)> {
+    let ranges = read(&RANGES);
+    if let Some((base, bytes)) = ranges.reservation(address) {
+        let what = "range of addresses reserved by cuMemAddressReserve, where nothing is mapped";
+        return Some((base, bytes, what));
+    }
+    let holds = |&&(base, bytes): &&(usize, usize)| address.wrapping_sub(base) < bytes;
+    let (base, bytes) = *ranges.given_back.iter().rev().find(holds)?;
+    let what = "range of addresses that cuMemAddressFree has given back";
+    Some((base, bytes, what))
+}
