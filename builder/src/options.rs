@@ -78,6 +78,8 @@ impl Options {
         for feature in ["abi_ptx", "asm_experimental_arch"] {
             flags.push(format!("-Zcrate-attr=feature({feature})"));
         }
+        // From 1.96 on rustc warns of those that a crate has no use for, and with `deny(unused)` refuses the crate.
+        flags.push("-Zcrate-attr=allow(unused_features)".into());
         let mut cfg = |cfg: String| flags.extend(["--cfg".to_owned(), cfg]);
         cfg(format!(
             "warpsmith_panic=\"{}\"",

@@ -42,6 +42,16 @@ fn diagnostics_of_rustc_pass_unchanged() {
     );
 }
 
+/// What the builder adds to a crate is no reason to warn of it.
+#[test]
+fn a_crate_that_denies_warnings_compiles() {
+    let source = kernel("k", "*x += 1.0;");
+    let source = format!("#![no_std]\n#![deny(warnings, unused)]\n{PANIC}{source}");
+    let project = Project::new(&[("src/lib.rs", &source)]);
+    let output = build(CudaBuilder::new(project.path()));
+    assert_eq!(output.warnings, "");
+}
+
 // covers: SPACE-05
 #[test]
 fn an_unresolved_symbol_is_named_with_its_user_and_the_way_out() {
@@ -306,7 +316,7 @@ fn what_the_gpu_has_no_instruction_for() {
     );
     let wide = kernel(
         "k",
-        "\n    let x = x.cast::<u128>();\n    core::intrinsics::atomic_store::<u128, { core::intrinsics::AtomicOrdering::SeqCst }>(x, 1);",
+        "\n    let x = x.cast::<u128>();\n    core::intrinsics::atomic_xchg::<u128, { core::intrinsics::AtomicOrdering::SeqCst }>(x, 1);",
     );
     for (source, kernels, function, line) in [
         (&wide, &["k"][..], "k", 5),
