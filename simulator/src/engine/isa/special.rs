@@ -1,5 +1,6 @@
 //! Special registers.
 
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use crate::engine::dataflow::Dataflow;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::lanes::unary;
 use crate::engine::exec::level::Level;
-use crate::engine::exec::op::{Op, scalar};
+use crate::engine::exec::op::{Code, Op, scalar, vector};
 use crate::engine::exec::operand::{LANES, Unary, Value, Write, WritePredicate, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::types::Ty;
@@ -103,12 +104,102 @@ fn clock(warp: &mut Warp, cluster: &Cluster<'_>) -> u64 {
 }
 
 operands! {
-    /// `number`: that of the special register in [`NAMES`].
+    /// `number` says which register, or which of its axes.
     pub(crate) struct SpecialOperands<T: Value> { d: Write<T>, number: u32 }
     pub(crate) struct SpecialPredicateOperands { d: WritePredicate }
 }
 
-/// Reads a special register of 32 bits.
+/// Three numbers of 32 bits, one for each axis, that the threads of a block have in common.
+trait Extent {
+    fn of(cluster: &Cluster<'_>, warp: &Warp) -> [u32; 3];
+}
+
+/// `%ntid`
+struct BlockSize;
+
+impl Extent for BlockSize {
+    #[inline(always)]
+    fn of(cluster: &Cluster<'_>, _: &Warp) -> [u32; 3] {
+        cluster.grid.block
+    }
+}
+
+/// `%ctaid`
+struct BlockIndex;
+
+impl Extent for BlockIndex {
+    #[inline(always)]
+    fn of(cluster: &Cluster<'_>, warp: &Warp) -> [u32; 3] {
+        cluster.blocks[warp.block as usize].index
+    }
+}
+
+/// `%nctaid`
+struct GridSize;
+
+impl Extent for GridSize {
+    #[inline(always)]
+    fn of(cluster: &Cluster<'_>, _: &Warp) -> [u32; 3] {
+        cluster.grid.grid
+    }
+}
+
+/// Reads one of three numbers of the block; `number`: which axis.
+struct ReadExtent<E>(PhantomData<E>);
+
+impl<E: Extent> Op for ReadExtent<E> {
+    type Operands = SpecialOperands<u32>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let value = E::of(cluster, warp)[o.number as usize];
+        o.d.put(warp, &[value; LANES]);
+        Flow::Next
+    }
+}
+
+/// Reads `%tid`; `number`: which axis.
+struct ReadThreadIndex;
+
+impl Op for ReadThreadIndex {
+    type Operands = SpecialOperands<u32>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let indices = &cluster.grid.thread_indices[warp.index as usize];
+        o.d.put(warp, &indices[o.number as usize]);
+        Flow::Next
+    }
+}
+
+/// Reads `%laneid` or a mask of lanes; `number`: that of the special register in [`NAMES`].
+struct ReadLane;
+
+impl Op for ReadLane {
+    type Operands = SpecialOperands<u32>;
+    const DATAFLOW: Dataflow = Dataflow::Lanewise;
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        let lanes = std::array::from_fn(|lane| {
+            let bit = 1u32 << lane;
+            match o.number {
+                12 => lane as u32,
+                17 => bit,
+                18 => bit | (bit - 1),
+                19 => bit - 1,
+                20 => !(bit - 1),
+                _ => !(bit | (bit - 1)),
+            }
+        });
+        o.d.put(warp, &lanes);
+        Flow::Next
+    }
+}
+
+/// Reads a special register of 32 bits that is the same for all lanes; `number`: its number in [`NAMES`].
 struct ReadWord;
 
 impl Op for ReadWord {
@@ -120,31 +211,8 @@ impl Op for ReadWord {
         let grid = cluster.grid;
         let block = &cluster.blocks[warp.block as usize];
         let number = o.number as usize;
-        let index = warp.index;
-        let mut lanes = [0u32; LANES];
         let value = match number {
-            0..=2 => {
-                lanes = grid.thread_indices[index as usize][number];
-                0
-            }
-            3..=5 => grid.block[number - 3],
-            6..=8 => block.index[number - 6],
-            9..=11 => grid.grid[number - 9],
-            12 | 17..=21 => {
-                for (lane, value) in lanes.iter_mut().enumerate() {
-                    let bit = 1u32 << lane;
-                    *value = match number {
-                        12 => lane as u32,
-                        17 => bit,
-                        18 => bit | (bit - 1),
-                        19 => bit - 1,
-                        20 => !(bit - 1),
-                        _ => !(bit | (bit - 1)),
-                    };
-                }
-                0
-            }
-            13 => index,
+            13 => warp.index,
             14 => 64,
             15 => (block.index[0] + block.index[1] * grid.grid[0]) % 132,
             16 => 132,
@@ -167,12 +235,20 @@ impl Op for ReadWord {
             56 => grid.workspace as u32,
             _ => 0,
         };
-        if matches!(number, 0..=2 | 12 | 17..=21) {
-            o.d.put(warp, &lanes);
-        } else {
-            o.d.put(warp, &[value; LANES]);
-        }
+        o.d.put(warp, &[value; LANES]);
         Flow::Next
+    }
+}
+
+/// The operation that reads a special register of 32 bits, and the number that it takes.
+fn read_word(number: u32) -> (Code, u32) {
+    match number {
+        0..=2 => (vector::<ReadThreadIndex>(), number),
+        3..=5 => (vector::<ReadExtent<BlockSize>>(), number - 3),
+        6..=8 => (vector::<ReadExtent<BlockIndex>>(), number - 6),
+        9..=11 => (vector::<ReadExtent<GridSize>>(), number - 9),
+        12 | 17..=21 => (vector::<ReadLane>(), number),
+        _ => (scalar::<ReadWord>(), number),
     }
 }
 
@@ -196,7 +272,7 @@ impl Op for ReadWide {
 }
 
 /// A 32-bit value read into 64 bits, or 16.
-struct ReadAs<T>(std::marker::PhantomData<T>);
+struct ReadAs<T>(PhantomData<T>);
 
 impl<T: Value + Default + Truncate> Op for ReadAs<T> {
     type Operands = Unary<u32, T>;
@@ -265,14 +341,16 @@ pub(crate) fn read(
     let number = number as u32;
     match (wide, width) {
         (false, Width::W32) => {
-            cx.emit_fields_with(scalar::<ReadWord>(), &[d], &[number]);
+            let (code, number) = read_word(number);
+            cx.emit_fields_with(code, &[d], &[number]);
         }
         (true, Width::W64) => {
             cx.emit_fields_with(scalar::<ReadWide>(), &[d], &[number]);
         }
         (false, Width::W64 | Width::W16) => {
             let temporary = Field::Register(cx.new_register(Width::W32));
-            cx.emit_fields_with(scalar::<ReadWord>(), &[temporary], &[number]);
+            let (code, number) = read_word(number);
+            cx.emit_fields_with(code, &[temporary], &[number]);
             let code = if width == Width::W16 {
                 scalar::<ReadAs<u16>>()
             } else {
