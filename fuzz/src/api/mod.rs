@@ -53,6 +53,9 @@ const WARM: usize = 3;
 /// How much a process may grow after that.
 const MOST_GROWTH: u64 = 48 << 20;
 
+/// Stands between the sequences of a case that the process grows by; a comment, so that it stays where the case is reduced.
+const NEXT: &str = "// The next context.\n";
+
 /// The first panic in this process.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
@@ -184,6 +187,37 @@ fn perform(sequence: &Sequence, codes: &mut HashMap<i32, u64>) -> Result<Option<
     }))
 }
 
+/// Watches the memory of this process over the sequences of a round, or of a case.
+#[derive(Default)]
+struct Growth {
+    sequences: usize,
+    warm: u64,
+}
+
+impl Growth {
+    /// A sequence is done; the process has so many bytes.
+    fn note(&mut self, bytes: u64) {
+        self.sequences += 1;
+        if self.sequences == WARM {
+            self.warm = bytes;
+        }
+    }
+
+    /// What is wrong, if anything is, where the process has so many bytes at the end.
+    fn failure(&self, bytes: u64) -> Option<String> {
+        let after = self
+            .sequences
+            .checked_sub(WARM)
+            .filter(|&count| count > 0)?;
+        let growth = bytes.saturating_sub(self.warm);
+        (growth > MOST_GROWTH).then(|| {
+            format!(
+                "the process grows by {growth} bytes in {after} contexts, after the first {WARM}"
+            )
+        })
+    }
+}
+
 /// The memory that this process has now; zero where the system does not say.
 fn resident_memory() -> u64 {
     let pages = || -> Option<u64> {
@@ -196,32 +230,23 @@ fn resident_memory() -> u64 {
 fn round(seed: u64, report: &mut Report) -> Result<()> {
     begin()?;
     let mut random = Random::new(seed);
-    let mut codes = HashMap::new();
-    let mut all = Vec::new();
-    let mut warm = 0;
+    let (mut codes, mut growth, mut all) = (HashMap::new(), Growth::default(), Vec::new());
     for number in 0..SEQUENCES {
         let sequence = Sequence::random(&mut random);
         let text = sequence.text();
         let file = report.write(&number.to_string(), "txt", text.as_bytes())?;
         report.trying(&file);
         let harm = perform(&sequence, &mut codes)?;
+        growth.note(resident_memory());
         all.push(text);
         match harm {
             Some(why) => report.found(&file, &why),
             None => report.dismiss(&file)?,
         }
-        if number + 1 == WARM {
-            warm = resident_memory();
-        }
     }
-    let growth = resident_memory().saturating_sub(warm);
-    if growth > MOST_GROWTH {
-        let file = report.write("growth", "txt", all.concat().as_bytes())?;
-        let calls = (SEQUENCES - WARM) * CALLS;
-        report.found(
-            &file,
-            &format!("the process grows by {growth} bytes in {calls} calls"),
-        );
+    if let Some(why) = growth.failure(resident_memory()) {
+        let file = report.write("growth", "txt", all.join(NEXT).as_bytes())?;
+        report.found(&file, &why);
     }
     let good = codes.get(&0).copied().unwrap_or(0);
     report.count("calls", (SEQUENCES * CALLS) as u64);
@@ -235,8 +260,15 @@ fn replay(files: &[PathBuf], report: &mut Report) -> Result<()> {
         report.trying(file);
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read {}", file.display()))?;
-        let sequence = Sequence::parse(&text).with_context(|| in_file(file))?;
-        if let Some(why) = perform(&sequence, &mut HashMap::new())? {
+        let mut growth = Growth::default();
+        for text in text.split(NEXT) {
+            let sequence = Sequence::parse(text).with_context(|| in_file(file))?;
+            if let Some(why) = perform(&sequence, &mut HashMap::new())? {
+                report.found(file, &why);
+            }
+            growth.note(resident_memory());
+        }
+        if let Some(why) = growth.failure(resident_memory()) {
             report.found(file, &why);
         }
     }
@@ -258,5 +290,21 @@ mod tests {
         assert_eq!(text.lines().count(), CALLS);
         assert_eq!(Sequence::parse(&text).unwrap().text(), text);
         assert!(Sequence::parse("cuFly 0 1").is_err());
+        // Each of those that a process grows by is a case by itself.
+        let both = [text.as_str(), text.as_str()].join(NEXT);
+        assert!(both.split(NEXT).all(|one| one == text));
+    }
+
+    #[test]
+    fn growth_counts_from_where_the_process_is_warm() {
+        let mut growth = Growth::default();
+        for bytes in [100 << 20, 200 << 20, 300 << 20] {
+            growth.note(bytes);
+            assert_eq!(growth.failure(1 << 40), None);
+        }
+        growth.note(400 << 20);
+        assert_eq!(growth.failure((300 << 20) + MOST_GROWTH), None);
+        let why = growth.failure((300 << 20) + MOST_GROWTH + 1).unwrap();
+        assert!(why.contains("in 1 contexts, after the first 3"), "{why}");
     }
 }
