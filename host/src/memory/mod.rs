@@ -26,6 +26,7 @@ mod unified;
 pub(crate) mod view;
 mod virtual_memory;
 mod volume;
+mod whole_buffer;
 
 pub use buffer::DeviceBuffer;
 pub use host_memory::{HostRead, HostWrite};
