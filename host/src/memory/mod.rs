@@ -14,6 +14,7 @@
 pub(crate) mod allocation;
 mod buffer;
 pub(crate) mod copy;
+mod descriptor;
 pub(crate) mod host_block;
 mod host_memory;
 mod matrix;

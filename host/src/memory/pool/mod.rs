@@ -17,6 +17,7 @@ use warpsmith_driver::raw;
 pub use self::allocator::PoolAllocator;
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
+use super::descriptor::handle_type;
 use super::virtual_memory::device_location;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
@@ -84,12 +85,8 @@ impl Gpu {
     /// The device or the driver has no memory pools.
     pub fn pool(&self, options: PoolOptions) -> Result<MemoryPool> {
         self.check_pools()?;
-        let handle_types = match options.shareable {
-            true => raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-            false => raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        };
         let properties = raw::CUmemPoolProps {
-            handleTypes: handle_types,
+            handleTypes: handle_type(options.shareable),
             allocType: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             location: device_location(self.inner.context().device),
             maxSize: options.max_bytes.unwrap_or(0),
