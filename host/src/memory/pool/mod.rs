@@ -21,7 +21,7 @@ use super::descriptor::handle_type;
 use super::virtual_memory::device_location;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 
@@ -84,7 +84,8 @@ impl Gpu {
     ///
     /// The device or the driver has no memory pools.
     pub fn pool(&self, options: PoolOptions) -> Result<MemoryPool> {
-        self.check_pools()?;
+        self.inner.bind()?;
+        self.inner.limits().require_pools()?;
         let properties = raw::CUmemPoolProps {
             handleTypes: handle_type(options.shareable),
             allocType: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -110,7 +111,8 @@ impl Gpu {
     /// The device or the driver has no memory pools.
     // covers: POOL-12
     pub fn default_pool(&self) -> Result<MemoryPool> {
-        self.check_pools()?;
+        self.inner.bind()?;
+        self.inner.limits().require_pools()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call.
         unsafe {
@@ -143,17 +145,6 @@ impl Gpu {
                 pool.raw.raw()
             ))
         }
-    }
-
-    fn check_pools(&self) -> Result<()> {
-        self.inner.bind()?;
-        if self.inner.limits().pools {
-            return Ok(());
-        }
-        Err(Error::unsupported(
-            "memory pools",
-            "a driver since CUDA 11.2 and a device with them (`Attribute::MEMORY_POOLS_SUPPORTED`)",
-        ))
     }
 }
 

@@ -75,7 +75,8 @@ impl Gpu {
     ///
     /// The descriptor is not a pool's, or the pool's device is one that this process does not see.
     pub fn import_pool(&self, descriptor: impl AsFd) -> Result<ImportedPool> {
-        self.check_pools()?;
+        self.inner.bind()?;
+        self.inner.limits().require_pools()?;
         let descriptor = descriptor.as_fd();
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call, as does the descriptor; it takes this kind of handle in

@@ -143,12 +143,7 @@ impl PhysicalMemory {
         bytes: usize,
         options: PhysicalOptions,
     ) -> Result<PhysicalMemory> {
-        if !gpu.limits().virtual_memory {
-            return Err(Error::unsupported(
-                "virtual memory management",
-                "a device and a driver with it (`Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED`)",
-            ));
-        }
+        gpu.limits().require_virtual_memory()?;
         gpu.bind()?;
         let granularity = options.granularity(gpu)?;
         let rounded = bytes.checked_next_multiple_of(granularity);
