@@ -8,9 +8,7 @@ use warpsmith_driver::raw;
 
 use super::allocation::Allocation;
 use super::size::bytes_of;
-use super::view::DeviceRead;
 use super::whole_buffer::whole_buffer;
-use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -98,55 +96,5 @@ impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
             self.len,
             self.as_device_ptr()
         )
-    }
-}
-
-impl Stream {
-    /// A buffer of zeros.
-    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        let buffer = DeviceBuffer::<T>::raw(self, len)?;
-        self.zero(&buffer)?;
-        Ok(buffer)
-    }
-
-    /// Sets a buffer to zeros that was just allocated in this stream and that nobody else knows.
-    pub(super) fn zero<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
-        let view = buffer.raw_view();
-        if view.bytes > 0 {
-            // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self` owns; nobody else knows the buffer.
-            unsafe {
-                call!(cuMemsetD8Async(
-                    view.address,
-                    0,
-                    view.bytes,
-                    self.handle.raw()
-                ))
-            }?;
-        }
-        Ok(())
-    }
-
-    /// A buffer of `len` times `value`.
-    pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
-        let mut buffer = DeviceBuffer::raw(self, len)?;
-        self.fill(&mut buffer, value)?;
-        Ok(buffer)
-    }
-
-    /// A buffer with a copy of `data`. The data is read before this returns.
-    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
-        let mut buffer = DeviceBuffer::raw(self, data.len())?;
-        self.upload_into(data, &mut buffer)?;
-        Ok(buffer)
-    }
-
-    /// A buffer of uninitialised memory.
-    ///
-    /// # Safety
-    ///
-    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
-    // covers: POOL-02
-    pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::raw(self, len)
     }
 }

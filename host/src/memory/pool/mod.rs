@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `settings` | what a pool keeps and reuses, and how much it holds |
-//! | `allocator` | buffers from a pool, in a stream |
+//! | `allocator` | buffers, made in a stream from a pool |
 //! | `shared` | pools and buffers of other processes |
 
 mod allocator;
