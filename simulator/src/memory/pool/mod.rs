@@ -179,8 +179,7 @@ impl Pool {
         if device::exceeds_host(bytes) {
             return None;
         }
-        self.reserve_from_device(bytes, point).or_else(|| {
-            release_unused(self.device, self.handle);
+        take_or_release_unused(self.device, Some(self), || {
             self.reserve_from_device(bytes, point)
         })
     }
@@ -445,10 +444,29 @@ pub(crate) fn after_synchronisation(device: usize) {
         .for_each(|pool| pool.synchronised());
 }
 
-/// Lets all pools of a device, but for one, give back what nothing uses: the threshold is a hint.
-pub(super) fn release_unused(device: usize, but: usize) {
-    POOLS
-        .filter(|pool| pool.device == device && pool.handle != but)
-        .iter()
-        .for_each(|pool| pool.trim(0));
+/// Takes memory of a device for what is in no pool.
+///
+/// # Errors
+///
+/// Out of memory, also without what pools hold and do not use.
+pub(super) fn take_from_device(device: usize, bytes: usize) -> Result {
+    let take = || device::take_memory(device, bytes).then_some(());
+    take_or_release_unused(device, None, take).ok_or(code::OUT_OF_MEMORY)
+}
+
+/// What `take` takes from a device. Where it finds too little, it tries again after all pools of the device, but for the one that it is
+/// for, have given back what nothing uses: their thresholds are hints.
+fn take_or_release_unused<T>(
+    device: usize,
+    taker: Option<&Pool>,
+    take: impl Fn() -> Option<T>,
+) -> Option<T> {
+    take().or_else(|| {
+        let taker = taker.map(|pool| pool.handle);
+        POOLS
+            .filter(|pool| pool.device == device && Some(pool.handle) != taker)
+            .iter()
+            .for_each(|pool| pool.trim(0));
+        take()
+    })
 }

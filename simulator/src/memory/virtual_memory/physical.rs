@@ -82,13 +82,8 @@ impl Physical {
             MemoryLocation::Device(device) => Some(device),
             MemoryLocation::Host { .. } => None,
         };
-        if let Some(device) = counted
-            && !device::take_memory(device, bytes)
-        {
-            pool::release_unused(device, 0);
-            if !device::take_memory(device, bytes) {
-                return Err(code::OUT_OF_MEMORY);
-            }
+        if let Some(device) = counted {
+            pool::take_from_device(device, bytes)?;
         }
         let Some(file) = SharedFile::create(Content::Physical, bytes, encode(properties)) else {
             if let Some(device) = counted {
