@@ -71,8 +71,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Unknown if the file descriptor is not open; invalid value if it is no pool's; invalid device if this process does not see the
-    /// pool's.
+    /// Those of [`SharedMemory::import`].
     pub(crate) fn import(descriptor: BorrowedFd<'_>) -> Result<Arc<Pool>> {
         let (shared, device) = SharedMemory::import(descriptor)?;
         Ok(POOLS.add(|handle| Pool {
