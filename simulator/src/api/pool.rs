@@ -112,7 +112,7 @@ driver_calls! {
         }
         // SAFETY: the caller keeps the descriptor open during the call.
         let descriptor = unsafe { in_place_of_pointer(handle) }?;
-        put(pool_out, Pool::import(descriptor)?.handle as CUmemoryPool)?;
+        put(pool_out, pool::import(descriptor)?.handle as CUmemoryPool)?;
     }
 
     Ready fn cuMemPoolExportPointer(shareData_out: *mut CUmemPoolPtrExportData, ptr: CUdeviceptr) {
