@@ -8,6 +8,18 @@ use common::*;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// What a plain pool of the first device's memory is.
+fn properties() -> CUmemPoolProps {
+    CUmemPoolProps {
+        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        location: CUmemLocation {
+            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+            ..Default::default()
+        },
+        ..Default::default()
+    }
+}
+
 fn attribute(pool: CUmemoryPool, key: CUmemPool_attribute) -> u64 {
     let mut value = 0u64;
     ok!(cuMemPoolGetAttribute(pool, key, (&raw mut value).cast()));
@@ -116,15 +128,7 @@ fn pools_of_ones_own_outlive_what_they_gave() {
     let _turn = turn();
     gpu();
     let stream = stream();
-    let properties = CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        location: CUmemLocation {
-            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            ..Default::default()
-        },
-        ..Default::default()
-    };
-    let pool: CUmemoryPool = get!(cuMemPoolCreate(&properties));
+    let pool: CUmemoryPool = get!(cuMemPoolCreate(&properties()));
     let memory: CUdeviceptr = get!(cuMemAllocFromPoolAsync(4096, pool, stream));
     let mut owner: CUmemoryPool = null_mut();
     let key = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
@@ -173,13 +177,8 @@ const LARGE: usize = 24 << 20;
 /// A pool that keeps what it has, with these policies.
 fn pool_with(policies: [bool; 3], most: usize) -> CUmemoryPool {
     let properties = CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        location: CUmemLocation {
-            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            ..Default::default()
-        },
         maxSize: most,
-        ..Default::default()
+        ..properties()
     };
     let pool: CUmemoryPool = get!(cuMemPoolCreate(&properties));
     set(pool, THRESHOLD, u64::MAX);
@@ -347,13 +346,8 @@ const DESCRIPTOR: CUmemAllocationHandleType =
 /// A pool that can be exported.
 fn shareable_pool() -> CUmemoryPool {
     let properties = CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
         handleTypes: DESCRIPTOR,
-        location: CUmemLocation {
-            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            ..Default::default()
-        },
-        ..Default::default()
+        ..properties()
     };
     get!(cuMemPoolCreate(&properties))
 }

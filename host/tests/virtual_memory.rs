@@ -90,6 +90,33 @@ fn nothing_and_elements_without_size_need_no_addresses() -> Result<()> {
 }
 
 #[test]
+fn kernels_see_it_as_a_matrix_or_a_volume_of_its_present_length() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let stream = gpu.stream()?;
+    let mut buffer = gpu.growable::<u32>(1 << 20)?;
+    stream.grow_zeroed(&mut buffer, 8)?;
+    let number = module.untyped_kernel::<(OutMatrix<u32>,)>("number_matrix")?;
+    let grid = Grid::new(9, 32);
+    // SAFETY: the entry writes inside of the matrix.
+    unsafe { stream.launch_untyped(&number, grid, (buffer.matrix_mut_with_stride(2, 3, 5)?,)) }?;
+    assert_eq!(stream.download(&buffer)?, [0, 1, 2, 0, 0, 1000, 1001, 1002]);
+    assert_eq!(buffer.matrix_with_stride(2, 3, 5)?.stride(), 5);
+    assert_eq!(buffer.volume_mut(2, 2, 2)?.extents(), (2, 2, 2));
+
+    // The capacity is no help: what is behind the last element is not the buffer's yet.
+    let error = buffer.matrix_with_stride(2, 4, 5).err();
+    assert!(error.is_some_and(|error| error.to_string().contains("the memory has 8")));
+    assert!(buffer.matrix_mut_with_stride(2, 4, 5).is_err());
+    assert!(buffer.volume_mut(1, 3, 3).is_err());
+    stream.grow_zeroed(&mut buffer, 9)?;
+    assert!(buffer.matrix_with_stride(2, 4, 5).is_ok());
+    assert!(buffer.matrix_mut_with_stride(2, 4, 5).is_ok());
+    assert!(buffer.volume_mut(1, 3, 3).is_ok());
+    Ok(())
+}
+
+#[test]
 fn it_grows_while_it_is_used() -> Result<()> {
     let gpu = gpu();
     let module = module(&gpu);

@@ -3,7 +3,7 @@
 use warpsmith_driver::raw;
 
 use super::attribute::Attribute;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The limits that launches are checked against and the features that this crate asks about.
 pub(crate) struct Limits {
@@ -24,9 +24,9 @@ pub(crate) struct Limits {
     /// Whether grids can synchronise.
     pub(crate) cooperative: bool,
     /// Whether memory can be allocated in stream order.
-    pub(crate) pools: bool,
+    pools: bool,
     /// Whether addresses and memory can be allocated apart.
-    pub(crate) virtual_memory: bool,
+    virtual_memory: bool,
     /// Whether unified memory exists.
     pub(crate) managed: bool,
     /// Whether the host may touch unified memory while kernels run.
@@ -65,5 +65,31 @@ impl Limits {
             managed: has(Attribute::MANAGED_MEMORY),
             concurrent_managed: has(Attribute::CONCURRENT_MANAGED_ACCESS),
         })
+    }
+
+    /// # Errors
+    ///
+    /// The device or the driver cannot allocate memory in stream order.
+    pub(crate) fn require_pools(&self) -> Result<()> {
+        match self.pools {
+            true => Ok(()),
+            false => Err(Error::unsupported(
+                "memory in stream order",
+                "a driver since CUDA 11.2 and a device with memory pools (`Attribute::MEMORY_POOLS_SUPPORTED`)",
+            )),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// The device or the driver cannot allocate addresses and memory apart.
+    pub(crate) fn require_virtual_memory(&self) -> Result<()> {
+        match self.virtual_memory {
+            true => Ok(()),
+            false => Err(Error::unsupported(
+                "virtual memory management",
+                "a device and a driver with it (`Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED`)",
+            )),
+        }
     }
 }

@@ -60,12 +60,7 @@ impl Allocation {
     ) -> Result<Arc<Allocation>> {
         let gpu = &stream.gpu;
         gpu.bind()?;
-        if !gpu.limits().pools {
-            return Err(Error::unsupported(
-                "memory in stream order",
-                "a driver since CUDA 11.2 and a device with memory pools",
-            ));
-        }
+        gpu.limits().require_pools()?;
         let mut base = 0;
         let raw = stream.handle.raw();
         // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the

@@ -1,19 +1,14 @@
 //! Device memory that its owner allocates, uses and frees in the order of streams.
 
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::allocation::Allocation;
-use super::matrix::{Matrix, MatrixMut};
 use super::size::bytes_of;
-use super::slice::{DeviceSlice, DeviceSliceMut};
-use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
-use super::volume::VolumeMut;
-use crate::driver_call::call;
+use super::whole_buffer::whole_buffer;
 use crate::driver_call::handle::Handle;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -88,98 +83,9 @@ impl<T: Pod> DeviceBuffer<T> {
             of: PhantomData,
         }
     }
-
-    /// Elements.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether it has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// A part for reading.
-    ///
-    /// # Panics
-    ///
-    /// The range is out of bounds, as with slices.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
-        DeviceSlice::of(self.raw_view(), range)
-    }
-
-    /// A part for writing. See [`DeviceSliceMut::split_at_mut`] for several at once.
-    ///
-    /// # Panics
-    ///
-    /// The range is out of bounds, as with slices.
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
-        DeviceSliceMut::of(self.raw_view(), range)
-    }
-
-    /// The buffer as a matrix of `rows` rows of `columns` elements, for a kernel's `Matrix` parameter.
-    ///
-    /// # Errors
-    ///
-    /// The buffer is smaller than that.
-    pub fn matrix(&self, rows: usize, columns: usize) -> Result<Matrix<'_, T>> {
-        self.slice(..).matrix(rows, columns)
-    }
-
-    /// As [`matrix`](Self::matrix), with `stride` elements from row to row.
-    pub fn matrix_with_stride(
-        &self,
-        rows: usize,
-        columns: usize,
-        stride: usize,
-    ) -> Result<Matrix<'_, T>> {
-        self.slice(..).matrix_with_stride(rows, columns, stride)
-    }
-
-    /// The buffer as a matrix to write, for a kernel's `MatrixOut` parameter.
-    pub fn matrix_mut(&mut self, rows: usize, columns: usize) -> Result<MatrixMut<'_, T>> {
-        self.slice_mut(..).matrix_mut(rows, columns)
-    }
-
-    /// The buffer as `depth` layers of `rows` rows of `columns` elements to write, for a kernel's `VolumeOut` parameter.
-    pub fn volume_mut(
-        &mut self,
-        depth: usize,
-        rows: usize,
-        columns: usize,
-    ) -> Result<VolumeMut<'_, T>> {
-        self.slice_mut(..).volume_mut(depth, rows, columns)
-    }
-
-    /// As [`matrix_mut`](Self::matrix_mut), with `stride` elements from row to row.
-    pub fn matrix_mut_with_stride(
-        &mut self,
-        rows: usize,
-        columns: usize,
-        stride: usize,
-    ) -> Result<MatrixMut<'_, T>> {
-        self.slice_mut(..)
-            .matrix_mut_with_stride(rows, columns, stride)
-    }
-
-    /// The address, for unsafe kernels and foreign libraries; 0 where it is empty.
-    pub fn as_device_ptr(&self) -> DevicePointer<T> {
-        DevicePointer::from_address(self.raw_view().address)
-    }
 }
 
-impl<T: Pod> sealed::Sealed for DeviceBuffer<T> {}
-
-impl<T: Pod> DeviceRead for DeviceBuffer<T> {
-    type Item = T;
-
-    #[inline]
-    fn raw_view(&self) -> RawView<'_> {
-        RawView::whole::<T>(self.allocation.as_ref(), self.len)
-    }
-}
-
-impl<T: Pod> DeviceWrite for DeviceBuffer<T> {}
+whole_buffer!(DeviceBuffer, "let mut buffer = stream.zeroed::<u32>(8)?;");
 
 impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -190,55 +96,5 @@ impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
             self.len,
             self.as_device_ptr()
         )
-    }
-}
-
-impl Stream {
-    /// A buffer of zeros.
-    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        let buffer = DeviceBuffer::<T>::raw(self, len)?;
-        self.zero(&buffer)?;
-        Ok(buffer)
-    }
-
-    /// Sets a buffer to zeros that was just allocated in this stream and that nobody else knows.
-    pub(super) fn zero<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
-        let view = buffer.raw_view();
-        if view.bytes > 0 {
-            // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self` owns; nobody else knows the buffer.
-            unsafe {
-                call!(cuMemsetD8Async(
-                    view.address,
-                    0,
-                    view.bytes,
-                    self.handle.raw()
-                ))
-            }?;
-        }
-        Ok(())
-    }
-
-    /// A buffer of `len` times `value`.
-    pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
-        let mut buffer = DeviceBuffer::raw(self, len)?;
-        self.fill(&mut buffer, value)?;
-        Ok(buffer)
-    }
-
-    /// A buffer with a copy of `data`. The data is read before this returns.
-    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
-        let mut buffer = DeviceBuffer::raw(self, data.len())?;
-        self.upload_into(data, &mut buffer)?;
-        Ok(buffer)
-    }
-
-    /// A buffer of uninitialised memory.
-    ///
-    /// # Safety
-    ///
-    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
-    // covers: POOL-02
-    pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::raw(self, len)
     }
 }

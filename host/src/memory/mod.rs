@@ -14,6 +14,7 @@
 pub(crate) mod allocation;
 mod buffer;
 pub(crate) mod copy;
+mod descriptor;
 pub(crate) mod host_block;
 mod host_memory;
 mod matrix;
@@ -26,6 +27,7 @@ mod unified;
 pub(crate) mod view;
 mod virtual_memory;
 mod volume;
+mod whole_buffer;
 
 pub use buffer::DeviceBuffer;
 pub use host_memory::{HostRead, HostWrite};

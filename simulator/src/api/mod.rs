@@ -9,6 +9,7 @@ mod entry;
 mod capture;
 mod context;
 mod copy;
+mod descriptor;
 mod device;
 mod error;
 mod event;

@@ -1,10 +1,10 @@
 //! Stream-ordered allocation and memory pools.
 
-use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
+use std::os::fd::{IntoRawFd, RawFd};
 
+use super::descriptor::{in_place_of_pointer, is_descriptor};
 use super::device::index;
 use super::entry::*;
-use super::virtual_memory::is_descriptor;
 use crate::context::current;
 use crate::graph;
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
@@ -107,17 +107,12 @@ driver_calls! {
     Ready fn cuMemPoolImportFromShareableHandle(
         pool_out: *mut CUmemoryPool, handle: *mut c_void, handleType: CUmemAllocationHandleType, flags: c_ulonglong,
     ) {
-        // The descriptor itself is passed in the pointer's place.
-        let descriptor = handle as isize as RawFd;
         if pool_out.is_null() || flags != 0 || !is_descriptor(handleType) {
             return Err(code::INVALID_VALUE);
         }
-        if descriptor < 0 {
-            return Err(code::UNKNOWN);
-        }
-        // SAFETY: not -1; the caller keeps it open during the call, and one that is not open is found out by the system.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        put(pool_out, Pool::import(descriptor)?.handle as CUmemoryPool)?;
+        // SAFETY: the caller keeps the descriptor open during the call.
+        let descriptor = unsafe { in_place_of_pointer(handle) }?;
+        put(pool_out, pool::import(descriptor)?.handle as CUmemoryPool)?;
     }
 
     Ready fn cuMemPoolExportPointer(shareData_out: *mut CUmemPoolPtrExportData, ptr: CUdeviceptr) {

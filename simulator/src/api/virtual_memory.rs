@@ -1,7 +1,8 @@
 //! Virtual memory: physical allocations, reserved addresses, mappings, access, and their exchange between processes.
 
-use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
+use std::os::fd::{IntoRawFd, RawFd};
 
+use super::descriptor::{in_place_of_pointer, is_descriptor};
 use super::device::index;
 use super::entry::*;
 use crate::context::current;
@@ -125,20 +126,10 @@ driver_calls! {
         if !is_descriptor(shHandleType) {
             return Err(code::NOT_SUPPORTED);
         }
-        // The descriptor itself is passed in the pointer's place.
-        let descriptor = osHandle as isize as RawFd;
-        if descriptor < 0 {
-            return Err(code::UNKNOWN);
-        }
-        // SAFETY: not -1; the caller keeps it open during the call, and one that is not open is found out by the system.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        // SAFETY: the caller keeps the descriptor open during the call.
+        let descriptor = unsafe { in_place_of_pointer(osHandle) }?;
         put(handle, Physical::import(descriptor)?)?;
     }
-}
-
-/// Whether memory is to be handed over as a file descriptor.
-pub(super) fn is_descriptor(kind: CUmemAllocationHandleType) -> bool {
-    kind == CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 }
 
 fn access(flags: CUmemAccess_flags) -> Result<Access> {

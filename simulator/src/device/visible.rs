@@ -51,6 +51,11 @@ pub(crate) fn in_machine(device: usize) -> usize {
     visible().get(device).copied().unwrap_or(device)
 }
 
+/// The visible device of a number in the machine; `None` if this process does not see it.
+pub(crate) fn of_machine(number: usize) -> Option<usize> {
+    visible().iter().position(|&device| device == number)
+}
+
 /// A device's identity, by its number in the machine.
 pub(crate) fn identity(device: usize) -> [u8; 16] {
     let mut bytes = *b"warpsmith-sim-00";

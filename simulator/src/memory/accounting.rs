@@ -20,11 +20,8 @@ pub(crate) fn allocate(
         return Err(code::OUT_OF_MEMORY);
     }
     let counted = counts(kind);
-    if counted && !device::take_memory(device, bytes) {
-        pool::release_unused(device, 0);
-        if !device::take_memory(device, bytes) {
-            return Err(code::OUT_OF_MEMORY);
-        }
+    if counted {
+        pool::take_from_device(device, bytes)?;
     }
     let base = Memory::global().allocate(bytes, kind, context, device, by);
     if base.is_none() && counted {

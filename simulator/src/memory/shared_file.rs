@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
 
+use crate::error::{Result, code};
+
 const PAGE: usize = 4096;
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
@@ -33,15 +35,6 @@ pub(super) struct SharedFile {
     bytes: usize,
 }
 
-/// Why a file descriptor cannot be imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ImportError {
-    /// There is no such open file.
-    NotOpen,
-    /// It is another file.
-    Foreign,
-}
-
 impl SharedFile {
     /// A file of zeros; `bytes` is a multiple of the system's page. `None` if the system has no room. `numbers` are the owner's.
     pub(super) fn create(
@@ -64,13 +57,17 @@ impl SharedFile {
     }
 
     /// The file of an open file descriptor, which stays the caller's, with its owner's numbers.
+    ///
+    /// # Errors
+    ///
+    /// As a real driver answers: unknown if the descriptor is not open, invalid value if it is another file's.
     pub(super) fn import(
         descriptor: BorrowedFd<'_>,
         content: Content,
-    ) -> Result<(Self, [u64; NUMBERS - 2]), ImportError> {
+    ) -> Result<(Self, [u64; NUMBERS - 2])> {
         let file = fcntl_dupfd_cloexec(descriptor, 0).map_err(|error| match error {
-            Errno::BADF => ImportError::NotOpen,
-            _ => ImportError::Foreign,
+            Errno::BADF => code::UNKNOWN,
+            _ => code::INVALID_VALUE,
         })?;
         let read = || {
             let sealed = rustix::fs::fcntl_get_seals(&file).ok()?.contains(SEALS);
@@ -88,7 +85,7 @@ impl SharedFile {
             let own = core::array::from_fn(|_| numbers.next().unwrap_or_default());
             is_wanted.then_some((bytes, own))
         };
-        let (bytes, numbers) = read().ok_or(ImportError::Foreign)?;
+        let (bytes, numbers) = read().ok_or(code::INVALID_VALUE)?;
         Ok((Self { file, bytes }, numbers))
     }
 
@@ -137,11 +134,11 @@ mod tests {
     fn other_files_are_refused() {
         let own = std::fs::File::open("/proc/self/exe").unwrap();
         let refused = SharedFile::import(own.as_fd(), Content::Physical);
-        assert_eq!(refused.unwrap_err(), ImportError::Foreign);
+        assert_eq!(refused.unwrap_err(), code::INVALID_VALUE);
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let unsealed = rustix::fs::memfd_create("other", flags).unwrap();
         rustix::fs::ftruncate(&unsealed, 3 * PAGE as u64).unwrap();
         let refused = SharedFile::import(unsealed.as_fd(), Content::Physical);
-        assert_eq!(refused.unwrap_err(), ImportError::Foreign);
+        assert_eq!(refused.unwrap_err(), code::INVALID_VALUE);
     }
 }

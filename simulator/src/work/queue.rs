@@ -133,7 +133,10 @@ impl WorkQueue {
 
     /// The point after all that has been submitted.
     pub(crate) fn end(self: &Arc<Self>) -> CompletionPoint {
-        let state = lock(&self.state);
+        self.end_of(&lock(&self.state))
+    }
+
+    fn end_of(self: &Arc<Self>, state: &QueueState) -> CompletionPoint {
         CompletionPoint {
             queue: Arc::clone(self),
             ticket: state.submitted,
@@ -202,11 +205,7 @@ impl WorkQueue {
         state.follow(&after);
         state.pending.push_back((after, work));
         state.submitted += 1;
-        CompletionPoint {
-            queue: Arc::clone(self),
-            ticket: state.submitted,
-            before: Arc::clone(&state.before),
-        }
+        self.end_of(&state)
     }
 
     /// Appends work and waits for it; executes it on the calling thread where nothing is before it.

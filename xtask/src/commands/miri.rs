@@ -1,5 +1,4 @@
-//! `cargo xtask miri`: interprets unit and file tests with Miri, which finds undefined behaviour in unsafe code. What it interprets by
-//! default takes half an hour on two cores.
+//! `cargo xtask miri`: interprets unit and file tests with Miri, which finds undefined behaviour in unsafe code.
 
 use crate::cargo;
 use crate::progress::Step;

@@ -30,6 +30,7 @@ const TESTS: &[&str] = &[
     "observer",
     "pools",
     "streams",
+    "virtual_memory",
 ];
 
 /// The options of `cargo xtask sanitize`.

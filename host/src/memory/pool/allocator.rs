@@ -1,18 +1,21 @@
-//! Buffers from a pool, in a stream.
+//! How buffers are made: in a stream, from a pool.
 
 use bytemuck::Pod;
 
 use super::MemoryPool;
+use crate::driver_call::call;
 use crate::error::Result;
 use crate::gpu::open_device::check_same_device;
 use crate::memory::buffer::DeviceBuffer;
+use crate::memory::view::DeviceRead;
 use crate::stream::Stream;
 
 /// A stream that allocates from a pool: see [`Stream::alloc_from`].
 #[derive(Clone, Copy, Debug)]
 pub struct PoolAllocator<'a> {
     stream: &'a Stream,
-    pool: &'a MemoryPool,
+    /// `None`: the current one of the device.
+    pool: Option<&'a MemoryPool>,
 }
 
 impl Stream {
@@ -39,7 +42,59 @@ impl Stream {
     // covers: POOL-13
     pub fn alloc_from<'a>(&'a self, pool: &'a MemoryPool) -> Result<PoolAllocator<'a>> {
         check_same_device("cuMemAllocFromPoolAsync", &self.gpu, &pool.gpu)?;
-        Ok(PoolAllocator { stream: self, pool })
+        Ok(PoolAllocator {
+            stream: self,
+            pool: Some(pool),
+        })
+    }
+
+    fn alloc_from_current(&self) -> PoolAllocator<'_> {
+        PoolAllocator {
+            stream: self,
+            pool: None,
+        }
+    }
+
+    /// A buffer of zeros.
+    ///
+    /// # Errors
+    ///
+    /// The device's memory is exhausted, or the stream is being captured.
+    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        self.alloc_from_current().zeroed(len)
+    }
+
+    /// A buffer of `len` times `value`.
+    ///
+    /// # Errors
+    ///
+    /// The device's memory is exhausted, or the stream is being captured.
+    pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
+        self.alloc_from_current().filled(len, value)
+    }
+
+    /// A buffer with a copy of `data`. The data is read before this returns.
+    ///
+    /// # Errors
+    ///
+    /// The device's memory is exhausted, or the stream is being captured; or something went wrong on the device before.
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
+        self.alloc_from_current().upload(data)
+    }
+
+    /// A buffer of uninitialised memory.
+    ///
+    /// # Errors
+    ///
+    /// The device's memory is exhausted, or the stream is being captured.
+    ///
+    /// # Safety
+    ///
+    /// Nothing may read an element before something has written it: no download, no copy, no kernel.
+    // covers: POOL-02
+    pub unsafe fn uninit<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        // SAFETY: the caller promises what is asked for.
+        unsafe { self.alloc_from_current().uninit(len) }
     }
 }
 
@@ -48,10 +103,22 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted.
+    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         let buffer = self.raw(len)?;
-        self.stream.zero(&buffer)?;
+        let view = buffer.raw_view();
+        if view.bytes > 0 {
+            // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self.stream` owns; nobody else knows the
+            // buffer.
+            unsafe {
+                call!(cuMemsetD8Async(
+                    view.address,
+                    0,
+                    view.bytes,
+                    self.stream.handle.raw()
+                ))
+            }?;
+        }
         Ok(buffer)
     }
 
@@ -59,7 +126,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted.
+    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
     pub fn filled<T: Pod>(&self, len: usize, value: T) -> Result<DeviceBuffer<T>> {
         let mut buffer = self.raw(len)?;
         self.stream.fill(&mut buffer, value)?;
@@ -70,7 +137,8 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted; or something went wrong on the device before.
+    /// The pool's limit or the device's memory is exhausted, or the stream is being captured; or something went wrong on the device
+    /// before.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>> {
         let mut buffer = self.raw(data.len())?;
         self.stream.upload_into(data, &mut buffer)?;
@@ -81,7 +149,7 @@ impl PoolAllocator<'_> {
     ///
     /// # Errors
     ///
-    /// The pool's limit or the device's memory is exhausted.
+    /// The pool's limit or the device's memory is exhausted, or the stream is being captured.
     ///
     /// # Safety
     ///
@@ -91,6 +159,6 @@ impl PoolAllocator<'_> {
     }
 
     fn raw<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::raw_from(self.stream, Some(self.pool.raw), len)
+        DeviceBuffer::raw_from(self.stream, self.pool.map(|pool| pool.raw), len)
     }
 }

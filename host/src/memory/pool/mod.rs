@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `settings` | what a pool keeps and reuses, and how much it holds |
-//! | `allocator` | buffers from a pool, in a stream |
+//! | `allocator` | buffers, made in a stream from a pool |
 //! | `shared` | pools and buffers of other processes |
 
 mod allocator;
@@ -17,10 +17,11 @@ use warpsmith_driver::raw;
 pub use self::allocator::PoolAllocator;
 pub use self::settings::{PoolUsage, ReusePolicy};
 pub use self::shared::{ImportedPool, PoolPointer};
+use super::descriptor::handle_type;
 use super::virtual_memory::device_location;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 
@@ -83,13 +84,10 @@ impl Gpu {
     ///
     /// The device or the driver has no memory pools.
     pub fn pool(&self, options: PoolOptions) -> Result<MemoryPool> {
-        self.check_pools()?;
-        let handle_types = match options.shareable {
-            true => raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-            false => raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        };
+        self.inner.bind()?;
+        self.inner.limits().require_pools()?;
         let properties = raw::CUmemPoolProps {
-            handleTypes: handle_types,
+            handleTypes: handle_type(options.shareable),
             allocType: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             location: device_location(self.inner.context().device),
             maxSize: options.max_bytes.unwrap_or(0),
@@ -113,7 +111,8 @@ impl Gpu {
     /// The device or the driver has no memory pools.
     // covers: POOL-12
     pub fn default_pool(&self) -> Result<MemoryPool> {
-        self.check_pools()?;
+        self.inner.bind()?;
+        self.inner.limits().require_pools()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `raw`, which outlives the call.
         unsafe {
@@ -146,17 +145,6 @@ impl Gpu {
                 pool.raw.raw()
             ))
         }
-    }
-
-    fn check_pools(&self) -> Result<()> {
-        self.inner.bind()?;
-        if self.inner.limits().pools {
-            return Ok(());
-        }
-        Err(Error::unsupported(
-            "memory pools",
-            "a driver since CUDA 11.2 and a device with them (`Attribute::MEMORY_POOLS_SUPPORTED`)",
-        ))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pools that several processes share: exported as file descriptors, with pointers to single buffers.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -14,11 +14,9 @@ use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::memory::allocation::Allocation;
 use crate::memory::buffer::DeviceBuffer;
+use crate::memory::descriptor::{DESCRIPTOR, exported, in_place_of_pointer};
 use crate::memory::size::bytes_of;
 use crate::stream::Stream;
-
-const DESCRIPTOR: raw::CUmemAllocationHandleType =
-    raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 /// Says which buffer of an exported pool is meant: plain bytes, which reach another process in any way, a pipe or a file for example.
 ///
@@ -77,20 +75,22 @@ impl Gpu {
     ///
     /// The descriptor is not a pool's, or the pool's device is one that this process does not see.
     pub fn import_pool(&self, descriptor: impl AsFd) -> Result<ImportedPool> {
-        self.check_pools()?;
-        let number = descriptor.as_fd().as_raw_fd();
+        self.inner.bind()?;
+        self.inner.limits().require_pools()?;
+        let descriptor = descriptor.as_fd();
         let mut raw = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `raw`, which outlives the call; for this kind of handle the descriptor itself is passed
-        // in the pointer's place, and it is open during the call.
+        // SAFETY: the driver writes one handle to `raw`, which outlives the call, as does the descriptor; it takes this kind of handle in
+        // the pointer's place.
         unsafe {
             call!(cuMemPoolImportFromShareableHandle(
                 &mut raw,
-                number as usize as *mut _,
+                in_place_of_pointer(descriptor),
                 DESCRIPTOR,
                 0
             ))
         }
         .map_err(|error| {
+            let number = descriptor.as_raw_fd();
             error.while_doing(|| format!("file descriptor {number} as a memory pool"))
         })?;
         Ok(ImportedPool {
@@ -109,24 +109,23 @@ impl MemoryPool {
     // covers: POOL-30
     pub fn export(&self) -> Result<OwnedFd> {
         self.gpu.bind()?;
-        let mut number: core::ffi::c_int = -1;
-        // SAFETY: for this kind of handle the driver writes one `int` to `number`, which outlives the call; the pool is alive, `self`
-        // owns it or the device does.
+        // SAFETY: for this kind of handle the driver writes one `int` to `place`, a descriptor that it makes for its caller; the pool is
+        // alive, `self` owns it or the device does.
         unsafe {
-            call!(cuMemPoolExportToShareableHandle(
-                (&raw mut number).cast(),
-                self.raw.raw(),
-                DESCRIPTOR,
-                0
-            ))
+            exported(|place| {
+                call!(cuMemPoolExportToShareableHandle(
+                    place,
+                    self.raw.raw(),
+                    DESCRIPTOR,
+                    0
+                ))
+            })
         }
         .map_err(|error| {
             error.while_doing(|| {
                 "exporting a memory pool: only what was made with `PoolOptions::shareable` can be".into()
             })
-        })?;
-        // SAFETY: the driver has just made the descriptor for its caller, and nothing else owns it.
-        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+        })
     }
 }
 

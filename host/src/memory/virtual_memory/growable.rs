@@ -1,7 +1,6 @@
 //! A buffer that grows in place.
 
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -13,10 +12,8 @@ use crate::error::{Busy, Code, Error, LimitError, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::check_same_device;
 use crate::memory::allocation::Allocation;
-use crate::memory::matrix::{Matrix, MatrixMut};
 use crate::memory::size::bytes_of;
-use crate::memory::slice::{DeviceSlice, DeviceSliceMut};
-use crate::memory::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
+use crate::memory::whole_buffer::whole_buffer;
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
@@ -92,16 +89,6 @@ impl Gpu {
 }
 
 impl<T: Pod> GrowableBuffer<T> {
-    /// Elements.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether it has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// To how many elements it can grow.
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -116,47 +103,6 @@ impl<T: Pod> GrowableBuffer<T> {
         self.allocation.as_ref().map_or(Ok(0), |allocation| {
             Ok(allocation.range("GrowableBuffer::mapped_bytes")?.mapped())
         })
-    }
-
-    /// A part for reading.
-    ///
-    /// # Panics
-    ///
-    /// The range is out of bounds, as with slices.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
-        DeviceSlice::of(self.raw_view(), range)
-    }
-
-    /// A part for writing.
-    ///
-    /// # Panics
-    ///
-    /// The range is out of bounds, as with slices.
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
-        DeviceSliceMut::of(self.raw_view(), range)
-    }
-
-    /// The buffer as a matrix, as [`DeviceBuffer::matrix`](crate::DeviceBuffer::matrix).
-    ///
-    /// # Errors
-    ///
-    /// The buffer is smaller than that.
-    pub fn matrix(&self, rows: usize, columns: usize) -> Result<Matrix<'_, T>> {
-        self.slice(..).matrix(rows, columns)
-    }
-
-    /// The buffer as a matrix to write, as [`DeviceBuffer::matrix_mut`](crate::DeviceBuffer::matrix_mut).
-    ///
-    /// # Errors
-    ///
-    /// The buffer is smaller than that.
-    pub fn matrix_mut(&mut self, rows: usize, columns: usize) -> Result<MatrixMut<'_, T>> {
-        self.slice_mut(..).matrix_mut(rows, columns)
-    }
-
-    /// The address, for unsafe kernels and foreign libraries. It never changes; 0 where the capacity is.
-    pub fn as_device_ptr(&self) -> DevicePointer<T> {
-        DevicePointer::from_address(self.raw_view().address)
     }
 
     /// Maps memory for `len` elements in all, uninitialised.
@@ -232,18 +178,10 @@ impl<T: Pod> GrowableBuffer<T> {
     }
 }
 
-impl<T: Pod> sealed::Sealed for GrowableBuffer<T> {}
-
-impl<T: Pod> DeviceRead for GrowableBuffer<T> {
-    type Item = T;
-
-    #[inline]
-    fn raw_view(&self) -> RawView<'_> {
-        RawView::whole::<T>(self.allocation.as_ref(), self.len)
-    }
-}
-
-impl<T: Pod> DeviceWrite for GrowableBuffer<T> {}
+whole_buffer!(
+    GrowableBuffer,
+    "let mut buffer = gpu.growable::<u32>(1 << 20)?;\nstream.grow_zeroed(&mut buffer, 8)?;"
+);
 
 impl<T: Pod> std::fmt::Debug for GrowableBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

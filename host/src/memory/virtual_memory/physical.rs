@@ -1,6 +1,6 @@
 //! Physical memory: bytes without an address.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -13,10 +13,8 @@ use crate::gpu::Gpu;
 use crate::gpu::open_device::{DeviceState, OpenDevice};
 use crate::memory::allocation::Allocation;
 use crate::memory::buffer::DeviceBuffer;
+use crate::memory::descriptor::{DESCRIPTOR, exported, handle_type, in_place_of_pointer};
 use crate::memory::size::bytes_of;
-
-const DESCRIPTOR: raw::CUmemAllocationHandleType =
-    raw::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 /// Physical memory of a device, which has no address until it is mapped. It can have several, and in other processes, too.
 ///
@@ -65,12 +63,10 @@ impl PhysicalOptions {
     fn properties(self, gpu: &DeviceState) -> raw::CUmemAllocationProp {
         let mut properties = raw::CUmemAllocationProp {
             type_: raw::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: handle_type(self.shareable),
             location: device_location(gpu.context().device),
             ..Default::default()
         };
-        if self.shareable {
-            properties.requestedHandleTypes = DESCRIPTOR;
-        }
         properties.allocFlags.compressionType = u8::from(self.compressible);
         properties
     }
@@ -118,18 +114,19 @@ impl Gpu {
         bytes: usize,
     ) -> Result<PhysicalMemory> {
         self.inner.bind()?;
-        let number = descriptor.as_fd().as_raw_fd();
+        let descriptor = descriptor.as_fd();
         let mut handle = 0;
-        // SAFETY: the driver writes one handle to `handle`, which outlives the call; for this kind of handle the descriptor itself is
-        // passed in the pointer's place, and it is open during the call.
+        // SAFETY: the driver writes one handle to `handle`, which outlives the call, as does the descriptor; it takes this kind of handle
+        // in the pointer's place.
         unsafe {
             call!(cuMemImportFromShareableHandle(
                 &mut handle,
-                number as usize as *mut _,
+                in_place_of_pointer(descriptor),
                 DESCRIPTOR
             ))
         }
         .map_err(|error| {
+            let number = descriptor.as_raw_fd();
             error.while_doing(|| format!("file descriptor {number} as physical memory"))
         })?;
         Ok(PhysicalMemory {
@@ -146,12 +143,7 @@ impl PhysicalMemory {
         bytes: usize,
         options: PhysicalOptions,
     ) -> Result<PhysicalMemory> {
-        if !gpu.limits().virtual_memory {
-            return Err(Error::unsupported(
-                "virtual memory management",
-                "a device and a driver with it (`Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED`)",
-            ));
-        }
+        gpu.limits().require_virtual_memory()?;
         gpu.bind()?;
         let granularity = options.granularity(gpu)?;
         let rounded = bytes.checked_next_multiple_of(granularity);
@@ -213,23 +205,23 @@ impl PhysicalMemory {
     // covers: VMM-26
     pub fn export(&self) -> Result<OwnedFd> {
         self.gpu.bind()?;
-        let mut number: core::ffi::c_int = -1;
-        // SAFETY: for this kind of handle the driver writes one `int` to `number`, which outlives the call; `self` owns the handle.
+        // SAFETY: for this kind of handle the driver writes one `int` to `place`, a descriptor that it makes for its caller; `self` owns
+        // the handle.
         unsafe {
-            call!(cuMemExportToShareableHandle(
-                (&raw mut number).cast(),
-                self.handle,
-                DESCRIPTOR,
-                0
-            ))
+            exported(|place| {
+                call!(cuMemExportToShareableHandle(
+                    place,
+                    self.handle,
+                    DESCRIPTOR,
+                    0
+                ))
+            })
         }
         .map_err(|error| {
             error.while_doing(|| {
                 "exporting physical memory: only what was made with `PhysicalOptions::shareable` can be".into()
             })
-        })?;
-        // SAFETY: the driver has just made the descriptor for its caller, and nothing else owns it.
-        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+        })
     }
 
     /// Maps all of the memory at addresses of its own. The buffer has as many elements as fit. Dropping it unmaps the memory after the

@@ -7,7 +7,7 @@ use warpsmith_driver::raw;
 use super::access::{MappingAccess, device_location};
 use crate::context::primary::Context;
 use crate::driver_call::call;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::open_device::DeviceState;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::sync::lock;
@@ -34,12 +34,7 @@ impl AddressRange {
     ///
     /// The device has no virtual memory management, or there are not so many addresses left.
     pub(crate) fn reserve(gpu: &DeviceState, bytes: usize) -> Result<AddressRange> {
-        if !gpu.limits().virtual_memory {
-            return Err(Error::unsupported(
-                "virtual memory management",
-                "a device and a driver with it (`Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED`)",
-            ));
-        }
+        gpu.limits().require_virtual_memory()?;
         gpu.bind()?;
         let mut base = 0;
         // SAFETY: the driver writes one address to `base`, which outlives the call.

@@ -3,26 +3,39 @@
 //! Every allocation has an address of its own (see [`crate::memory`]), so that using memory after its free in stream order shows. What
 //! a pool reuses is therefore not addresses but bytes: memory freed into it is *cached* and serves later requests before the pool takes
 //! more from the device, in large pieces; a synchronisation gives back what exceeds the release threshold.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `account` | how many bytes a pool has and uses, and whom freed ones may serve |
+//! | `shared` | the file that the memory of exported and imported pools is |
+//! | `attributes` | what the driver answers about a pool and what it is told |
+//! | `directory` | all pools, and which ones a device has |
+//! | `reservation` | taking memory for allocations, from a pool or from its device |
 
 mod account;
+mod attributes;
+mod directory;
+mod reservation;
 mod shared;
 
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard};
 
-use self::account::{Account, LIKED, Relation};
+use self::account::Account;
+pub(crate) use self::attributes::is_int;
+pub(crate) use self::directory::{
+    POOLS, after_synchronisation, current_of, default_of, destroy, import, of_allocation,
+    set_current,
+};
+pub(super) use self::directory::{find, give_back};
+pub(super) use self::reservation::take_from_device;
 use self::shared::SharedMemory;
 use super::allocation::AllocationKind;
 use super::space::Memory;
 use crate::device;
 use crate::error::{Result, code};
-use crate::registry::Registry;
 use crate::sync::lock;
 use crate::work::CompletionPoint;
-use warpsmith_abi::{CUmemPool_attribute, CUmemoryPool};
-
-/// All pools that the program can name.
-pub(crate) static POOLS: Registry<Pool> = Registry::new();
 
 /// A pool.
 pub(crate) struct Pool {
@@ -32,6 +45,7 @@ pub(crate) struct Pool {
     max_size: usize,
     /// The file that its allocations are parts of, if it can be exported or was imported.
     shared: Option<SharedMemory>,
+    /// See [`own_state`](Self::own_state).
     state: Mutex<PoolState>,
 }
 
@@ -68,21 +82,21 @@ impl Pool {
     }
 
     /// A pool that this or another process has exported.
-    ///
-    /// # Errors
-    ///
-    /// Unknown if the file descriptor is not open; invalid value if it is no pool's; invalid device if this process does not see the
-    /// pool's.
-    pub(crate) fn import(descriptor: BorrowedFd<'_>) -> Result<Arc<Pool>> {
-        let (shared, device) = SharedMemory::import(descriptor)?;
-        Ok(POOLS.add(|handle| Pool {
+    fn imported(handle: usize, device: usize, shared: SharedMemory) -> Self {
+        Self {
             handle,
             device,
             is_default: false,
             max_size: 0,
             shared: Some(shared),
             state: Mutex::default(),
-        }))
+        }
+    }
+
+    /// The state of a pool that this process has made; `None` if it is imported, whose memory is counted by the process that made it.
+    fn own_state(&self) -> Option<MutexGuard<'_, PoolState>> {
+        let imported = self.shared.as_ref().is_some_and(SharedMemory::is_imported);
+        (!imported).then(|| lock(&self.state))
     }
 
     /// The file of a pool that this process has made to be exported.
@@ -128,93 +142,12 @@ impl Pool {
 
     /// Refuses what an imported pool cannot do.
     pub(crate) fn refuse_imported(&self) -> Result {
-        match self.is_imported() {
-            true => Err(code::INVALID_VALUE),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether its memory is counted by the process that made it.
-    fn is_imported(&self) -> bool {
-        self.shared.as_ref().is_some_and(SharedMemory::is_imported)
+        self.own_state().map(drop).ok_or(code::INVALID_VALUE)
     }
 
     /// Whether other processes may see its allocations.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared.is_some()
-    }
-
-    /// Takes memory for an allocation of a context in a stream that has come to `point`. The stream has to wait for the points that come
-    /// with the address.
-    pub(crate) fn allocate(
-        &self,
-        context: u64,
-        bytes: usize,
-        point: &CompletionPoint,
-    ) -> Result<(usize, Vec<CompletionPoint>)> {
-        let waits = self
-            .reserve(bytes, Some(point))
-            .ok_or(code::OUT_OF_MEMORY)?;
-        let kind = AllocationKind::Pool(self.handle as u64);
-        let base = Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync");
-        let shown = |base: &usize| match &self.shared {
-            Some(shared) => shared.place(*base, bytes).is_ok(),
-            None => true,
-        };
-        let Some(base) = base.filter(shown) else {
-            lock(&self.state).account.freed(0, bytes);
-            self.trim(0);
-            return Err(code::OUT_OF_MEMORY);
-        };
-        Ok((base, waits))
-    }
-
-    /// Counts bytes as used: freed ones that may serve this allocation first, then the device's; where it has none left, what other pools
-    /// hold and do not use.
-    fn reserve(
-        &self,
-        bytes: usize,
-        point: Option<&CompletionPoint>,
-    ) -> Option<Vec<CompletionPoint>> {
-        if device::exceeds_host(bytes) {
-            return None;
-        }
-        self.reserve_from_device(bytes, point).or_else(|| {
-            release_unused(self.device, self.handle);
-            self.reserve_from_device(bytes, point)
-        })
-    }
-
-    fn reserve_from_device(
-        &self,
-        bytes: usize,
-        point: Option<&CompletionPoint>,
-    ) -> Option<Vec<CompletionPoint>> {
-        let relation = |free: &CompletionPoint| match point {
-            Some(point) if point.is_in_queue_of(free) => Relation::SameStream,
-            Some(point) if point.is_after(free) => Relation::After,
-            _ => Relation::Unknown,
-        };
-        let mut state = lock(&self.state);
-        let limit = match self.max_size {
-            0 => usize::MAX,
-            most => most,
-        };
-        let account = &state.account;
-        if state.destroyed || bytes > limit.saturating_sub(account.used) {
-            return None;
-        }
-        // Whole pieces are taken, of which the last may go beyond the limit.
-        let most = limit.checked_next_multiple_of(LIKED).unwrap_or(usize::MAX);
-        let room = most.saturating_sub(account.reserved);
-        state.account.allocate(bytes, relation, |more| {
-            more <= room && device::take_memory(self.device, more)
-        })
-    }
-
-    /// Takes bytes for memory that has its address already.
-    pub(super) fn take(&self, bytes: usize) -> bool {
-        self.reserve(bytes, None).is_some()
     }
 
     /// Says that an allocation is about to be freed in a stream.
@@ -223,32 +156,30 @@ impl Pool {
     ///
     /// Invalid value if that was said before.
     pub(crate) fn announce_free(&self, address: usize, bytes: usize) -> Result {
-        if self.is_imported() || lock(&self.state).account.announce(address, bytes) {
-            return Ok(());
-        }
-        Err(code::INVALID_VALUE)
+        let announced = self
+            .own_state()
+            .is_none_or(|mut state| state.account.announce(address, bytes));
+        announced.then_some(()).ok_or(code::INVALID_VALUE)
     }
 
     /// Says where the free that was announced is enqueued; nowhere if it became part of a graph or was refused.
     pub(crate) fn note_free(&self, address: usize, point: Option<CompletionPoint>) {
-        if self.is_imported() {
+        let Some(mut state) = self.own_state() else {
             return;
-        }
-        let account = &mut lock(&self.state).account;
+        };
         match point {
-            Some(point) => account.enqueued(address, point),
-            None => account.withdraw(address),
+            Some(point) => state.account.enqueued(address, point),
+            None => state.account.withdraw(address),
         }
     }
 
     fn give_back(&self, address: usize, bytes: usize) {
-        if self.is_imported() {
+        let Some(mut state) = self.own_state() else {
             return;
-        }
+        };
         if let Some(shared) = &self.shared {
             shared.give_back(address);
         }
-        let mut state = lock(&self.state);
         state.account.freed(address, bytes);
         if state.destroyed {
             state.account.synchronised();
@@ -288,167 +219,4 @@ impl Pool {
     fn is_in_use(&self) -> bool {
         lock(&self.state).account.used > 0
     }
-
-    pub(crate) fn attribute(&self, attribute: CUmemPool_attribute) -> Result<u64> {
-        self.refuse_imported()?;
-        let state = lock(&self.state);
-        let account = &state.account;
-        let policy = account.policy;
-        Ok(match attribute {
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
-                u64::from(policy.follow_event_dependencies)
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
-                u64::from(policy.opportunistic)
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
-                u64::from(policy.internal_dependencies)
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => state.release_threshold,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => account.reserved as u64,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => account.reserved_high as u64,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT => account.used as u64,
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH => account.used_high as u64,
-            _ => return Err(code::INVALID_VALUE),
-        })
-    }
-
-    pub(crate) fn set_attribute(&self, attribute: CUmemPool_attribute, value: u64) -> Result {
-        self.refuse_imported()?;
-        let state = &mut *lock(&self.state);
-        let account = &mut state.account;
-        let policy = &mut account.policy;
-        match attribute {
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => {
-                policy.follow_event_dependencies = value != 0
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => {
-                policy.opportunistic = value != 0
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
-                policy.internal_dependencies = value != 0
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {
-                state.release_threshold = value
-            }
-            // A watermark can only be reset, and then is the present value.
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if value == 0 => {
-                account.reset_reserved_high()
-            }
-            CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH if value == 0 => {
-                account.reset_used_high()
-            }
-            _ => return Err(code::INVALID_VALUE),
-        }
-        Ok(())
-    }
-}
-
-/// Whether an attribute is an `int` rather than 64 bits wide.
-pub(crate) fn is_int(attribute: CUmemPool_attribute) -> bool {
-    attribute.0 <= CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES.0
-}
-
-/// The pools of one device.
-struct DevicePools {
-    default: Arc<Pool>,
-    current: Mutex<Arc<Pool>>,
-}
-
-fn of_device(device: usize) -> Result<&'static DevicePools> {
-    static OF_DEVICES: OnceLock<Vec<DevicePools>> = OnceLock::new();
-    let make = |device| {
-        let default = POOLS.add(|handle| Pool::new(handle, device, PoolKind::Default, 0));
-        DevicePools {
-            current: Mutex::new(Arc::clone(&default)),
-            default,
-        }
-    };
-    OF_DEVICES
-        .get_or_init(|| (0..device::count()).map(make).collect())
-        .get(device)
-        .ok_or(code::INVALID_DEVICE)
-}
-
-/// The pool that a device always has.
-pub(crate) fn default_of(device: usize) -> Result<Arc<Pool>> {
-    Ok(Arc::clone(&of_device(device)?.default))
-}
-
-/// The pool that allocations on a device's streams come from.
-pub(crate) fn current_of(device: usize) -> Result<Arc<Pool>> {
-    Ok(Arc::clone(&lock(&of_device(device)?.current)))
-}
-
-/// Makes a pool the current one of its device.
-pub(crate) fn set_current(device: usize, pool: Arc<Pool>) -> Result {
-    pool.refuse_imported()?;
-    if pool.device != device {
-        return Err(code::INVALID_VALUE);
-    }
-    *lock(&of_device(device)?.current) = pool;
-    Ok(())
-}
-
-/// Destroys a pool; where it was current, the default one is again. What is allocated from it stays until it is freed.
-pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
-    let pool = POOLS.get(handle)?;
-    if pool.is_default {
-        return Err(code::INVALID_VALUE);
-    }
-    {
-        let mut destroyed = lock(&DESTROYED);
-        destroyed.retain(|known| known.is_in_use());
-        destroyed.push(POOLS.remove(handle)?);
-    }
-    let pools = of_device(pool.device)?;
-    let mut current = lock(&pools.current);
-    if current.handle == pool.handle {
-        *current = Arc::clone(&pools.default);
-    }
-    pool.destroy();
-    Ok(())
-}
-
-/// The pool of an identity, unless it has been destroyed.
-pub(super) fn find(pool: u64) -> Option<Arc<Pool>> {
-    POOLS.get(pool as usize as *mut ()).ok()
-}
-
-/// The pool of an allocation, destroyed or not.
-pub(crate) fn of_allocation(pool: u64) -> Option<Arc<Pool>> {
-    let destroyed = || {
-        let destroyed = lock(&DESTROYED);
-        destroyed
-            .iter()
-            .find(|known| known.handle as u64 == pool)
-            .cloned()
-    };
-    find(pool).or_else(destroyed)
-}
-
-/// Counts memory of a pool as free again.
-pub(super) fn give_back(pool: u64, address: usize, bytes: usize) {
-    if let Some(pool) = of_allocation(pool) {
-        pool.give_back(address, bytes);
-    }
-}
-
-/// Destroyed pools from which memory is still allocated.
-static DESTROYED: Mutex<Vec<Arc<Pool>>> = Mutex::new(Vec::new());
-
-/// After a synchronisation all that is freed serves everyone, and pools give back what they hold above their threshold.
-pub(crate) fn after_synchronisation(device: usize) {
-    POOLS
-        .filter(|pool| pool.device == device)
-        .iter()
-        .for_each(|pool| pool.synchronised());
-}
-
-/// Lets all pools of a device, but for one, give back what nothing uses: the threshold is a hint.
-pub(super) fn release_unused(device: usize, but: usize) {
-    POOLS
-        .filter(|pool| pool.device == device && pool.handle != but)
-        .iter()
-        .for_each(|pool| pool.trim(0));
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use crate::device;
 use crate::error::{Result, code};
-use crate::memory::shared_file::{Content, ImportError, SharedFile};
+use crate::memory::shared_file::{Content, SharedFile};
 use crate::memory::space::Memory;
 use crate::sync::lock;
 
@@ -57,15 +57,13 @@ impl SharedMemory {
     }
 
     /// The file of another process's pool, with its device.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SharedFile::import`]; invalid device if this process does not see the pool's.
     pub(super) fn import(descriptor: BorrowedFd<'_>) -> Result<(Self, usize)> {
-        let (file, [device, ..]) =
-            SharedFile::import(descriptor, Content::Pool).map_err(|error| match error {
-                ImportError::NotOpen => code::UNKNOWN,
-                ImportError::Foreign => code::INVALID_VALUE,
-            })?;
-        let device = (0..device::count())
-            .find(|&visible| device::in_machine(visible) as u64 == device)
-            .ok_or(code::INVALID_DEVICE)?;
+        let (file, [device, ..]) = SharedFile::import(descriptor, Content::Pool)?;
+        let device = device::of_machine(device as usize).ok_or(code::INVALID_DEVICE)?;
         let imported = Self {
             file,
             is_imported: true,

@@ -11,7 +11,7 @@ use super::GRANULARITY;
 use crate::device;
 use crate::error::{Result, code};
 use crate::memory::pool;
-use crate::memory::shared_file::{Content, ImportError, SharedFile};
+use crate::memory::shared_file::{Content, SharedFile};
 use crate::registry::fresh_handle;
 use crate::sync::lock;
 
@@ -82,13 +82,8 @@ impl Physical {
             MemoryLocation::Device(device) => Some(device),
             MemoryLocation::Host { .. } => None,
         };
-        if let Some(device) = counted
-            && !device::take_memory(device, bytes)
-        {
-            pool::release_unused(device, 0);
-            if !device::take_memory(device, bytes) {
-                return Err(code::OUT_OF_MEMORY);
-            }
+        if let Some(device) = counted {
+            pool::take_from_device(device, bytes)?;
         }
         let Some(file) = SharedFile::create(Content::Physical, bytes, encode(properties)) else {
             if let Some(device) = counted {
@@ -103,14 +98,9 @@ impl Physical {
     ///
     /// # Errors
     ///
-    /// Unknown if the file descriptor is not open, as a real driver answers; invalid value if it is no exported memory; invalid device
-    /// if this process does not see the memory's.
+    /// Those of [`SharedFile::import`]; invalid device if this process does not see the memory's.
     pub(crate) fn import(descriptor: BorrowedFd<'_>) -> Result<u64> {
-        let (file, numbers) =
-            SharedFile::import(descriptor, Content::Physical).map_err(|error| match error {
-                ImportError::NotOpen => code::UNKNOWN,
-                ImportError::Foreign => code::INVALID_VALUE,
-            })?;
+        let (file, numbers) = SharedFile::import(descriptor, Content::Physical)?;
         let properties = decode(numbers).ok_or(code::INVALID_DEVICE)?;
         Ok(Self::enter(properties, file, None))
     }
@@ -222,9 +212,7 @@ fn encode(properties: PhysicalProperties) -> [u64; 4] {
 
 fn decode([kind, place, flags, _]: [u64; 4]) -> Option<PhysicalProperties> {
     let location = match kind {
-        1 => MemoryLocation::Device(
-            (0..device::count()).find(|&device| device::in_machine(device) as u64 == place)?,
-        ),
+        1 => MemoryLocation::Device(device::of_machine(place as usize)?),
         2 => MemoryLocation::Host { node: None },
         _ => MemoryLocation::Host {
             node: Some(place as i32),
