@@ -79,7 +79,8 @@ pub use memory::{
     Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
     DeviceWrite, GrowableBuffer, HostRead, HostWrite, ImportedPool, Location, MappedBuffer,
     MappingAccess, Matrix, MatrixMut, MemoryPool, PhysicalMemory, PhysicalOptions, PinnedBuffer,
-    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy, UnifiedBuffer, VolumeMut,
+    PitchedBuffer, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy, UnifiedBuffer,
+    VolumeMut,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -104,8 +105,8 @@ pub mod prelude {
         Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
         DeviceChoice, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3,
         Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer, Location, MappedBuffer,
-        Module, ModuleOptions, PinnedBuffer, Result, Stream, StreamOptions, TypedKernel,
-        UnifiedBuffer, UntypedKernel,
+        Module, ModuleOptions, PinnedBuffer, PitchedBuffer, Result, Stream, StreamOptions,
+        TypedKernel, UnifiedBuffer, UntypedKernel,
     };
     pub use warpsmith_device::launch::{
         In, InMatrix, InRef, Kernel, Out, OutMatrix, OutVolume, RawPtr, SafeKernel, Value,
@@ -142,6 +143,7 @@ mod tests {
         shared::<MappedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
         shared::<GrowableBuffer<f32>>();
+        shared::<PitchedBuffer<f32>>();
         shared::<PhysicalMemory>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();

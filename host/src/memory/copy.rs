@@ -322,7 +322,7 @@ impl Stream {
     }
 
     /// Whatever the result: when this returns the device does not touch the borrowed host memory any more.
-    fn wait_for_borrowed_host_memory(&self) -> Result<()> {
+    pub(super) fn wait_for_borrowed_host_memory(&self) -> Result<()> {
         self.synchronize()
     }
 }

@@ -1,4 +1,6 @@
-//! Device memory seen as a matrix, for kernels with `Matrix` and `MatrixOut` parameters.
+//! Device memory seen as a matrix, for kernels with `Matrix` and `MatrixOut` parameters and for copies of rectangles.
+
+use std::ops::Range;
 
 use bytemuck::Pod;
 
@@ -39,7 +41,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn new(len: usize, rows: usize, columns: usize, stride: usize) -> Result<Shape> {
+    pub(super) fn new(len: usize, rows: usize, columns: usize, stride: usize) -> Result<Shape> {
         let invalid = |message: String, hint: &str| {
             Err(Error::misuse("matrix", Code::INVALID_VALUE, message, hint))
         };
@@ -77,6 +79,39 @@ impl Shape {
             columns: c,
             stride: s,
         })
+    }
+
+    /// The elements from the first to the last one.
+    pub(super) fn span(self) -> usize {
+        match (self.rows, self.columns) {
+            (0, _) | (_, 0) => 0,
+            (rows, columns) => (rows as usize - 1) * self.stride as usize + columns as usize,
+        }
+    }
+
+    /// A rectangle of the matrix, and the elements that it spans.
+    fn region(self, rows: &Range<usize>, columns: &Range<usize>) -> (Shape, Range<usize>) {
+        assert!(
+            rows.start <= rows.end && rows.end <= self.rows as usize,
+            "rows {rows:?} of a matrix with {} rows",
+            self.rows
+        );
+        assert!(
+            columns.start <= columns.end && columns.end <= self.columns as usize,
+            "columns {columns:?} of a matrix with {} columns",
+            self.columns
+        );
+        let shape = Shape {
+            // At most the matrix's own.
+            rows: rows.len() as u32,
+            columns: columns.len() as u32,
+            stride: self.stride,
+        };
+        let start = match shape.span() {
+            0 => 0,
+            _ => rows.start * self.stride as usize + columns.start,
+        };
+        (shape, start..start + shape.span())
     }
 }
 
@@ -120,6 +155,62 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     }
 }
 
+impl<'a, T: Pod> Matrix<'a, T> {
+    /// The rectangle of these rows and columns. Its rows are as far apart as the matrix's.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let buffer = stream.upload(&[1, 2, 3, 4, 5, 6, 7, 8, 9])?;
+    /// let corner = buffer.matrix(3, 3)?.region(1..3, 0..2);
+    /// assert_eq!(stream.download_matrix(&corner)?, [4, 5, 7, 8]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// A range is out of bounds.
+    pub fn region(&self, rows: Range<usize>, columns: Range<usize>) -> Matrix<'a, T> {
+        let (shape, span) = self.shape.region(&rows, &columns);
+        Matrix {
+            elements: self.elements.slice(span),
+            shape,
+        }
+    }
+}
+
+impl<T: Pod> MatrixMut<'_, T> {
+    /// The rectangle of these rows and columns, to read.
+    ///
+    /// # Panics
+    ///
+    /// A range is out of bounds.
+    pub fn region(&self, rows: Range<usize>, columns: Range<usize>) -> Matrix<'_, T> {
+        let (shape, span) = self.shape.region(&rows, &columns);
+        Matrix {
+            elements: self.elements.slice(span),
+            shape,
+        }
+    }
+
+    /// The rectangle of these rows and columns, to write. What lies beside it stays as it is.
+    ///
+    /// # Panics
+    ///
+    /// A range is out of bounds.
+    pub fn region_mut(&mut self, rows: Range<usize>, columns: Range<usize>) -> MatrixMut<'_, T> {
+        let (shape, span) = self.shape.region(&rows, &columns);
+        MatrixMut {
+            elements: self.elements.slice_mut(span),
+            shape,
+        }
+    }
+}
+
 macro_rules! extents {
     ($name:ident) => {
         impl<T: Pod> $name<'_, T> {
@@ -147,6 +238,18 @@ extents!(MatrixMut);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regions_span_what_lies_in_them() {
+        let shape = Shape::new(100, 10, 7, 10).expect("it fits");
+        let region = |rows, columns| shape.region(&rows, &columns).1;
+        assert_eq!(region(0..10, 0..7), 0..97);
+        assert_eq!(region(2..4, 3..5), 23..35);
+        assert_eq!(region(9..10, 6..7), 96..97);
+        // Also behind the last element.
+        assert_eq!(region(10..10, 0..7), 0..0);
+        assert_eq!(region(0..10, 7..7), 0..0);
+    }
 
     #[test]
     fn shapes_are_checked() {

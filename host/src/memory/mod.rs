@@ -3,6 +3,7 @@
 //! | type | where | host reaches it | device reaches it |
 //! | --- | --- | --- | --- |
 //! | [`DeviceBuffer`] | device, from a [`MemoryPool`] | by copies | yes |
+//! | [`PitchedBuffer`] | device, from a [`MemoryPool`]; a matrix with padded rows | by copies | yes |
 //! | [`PinnedBuffer`] | host, page-locked | by guards | by copies, which overlap kernels |
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
@@ -14,11 +15,13 @@
 pub(crate) mod allocation;
 mod buffer;
 pub(crate) mod copy;
+mod copy_2d;
 mod descriptor;
 pub(crate) mod host_block;
 mod host_memory;
 mod matrix;
 mod pinned;
+mod pitched;
 mod pool;
 mod released;
 pub(crate) mod size;
@@ -34,6 +37,7 @@ pub use host_memory::{HostRead, HostWrite};
 pub(crate) use matrix::Shape;
 pub use matrix::{Matrix, MatrixMut};
 pub use pinned::{MappedBuffer, PinnedBuffer};
+pub use pitched::PitchedBuffer;
 pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };

@@ -145,6 +145,30 @@ fn matrices_with_strides() {
     }
 }
 
+/// A kernel reads and writes rows that are padded to the driver's pitch, 65 elements of 4 bytes each; the padding stays as it is.
+// covers: MEM-04, EX1-07
+#[test]
+fn matrices_with_padded_rows() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::transpose_plain).unwrap();
+    let (rows, columns) = (65, 33);
+    let data: Vec<f32> = (0..rows * columns).map(|i| i as f32).collect();
+    let src = stream.pitched_upload(&data, rows, columns).unwrap();
+    let mut dst = stream.pitched_zeroed::<f32>(columns, rows).unwrap();
+    assert_eq!((src.pitch(), dst.pitch()), (512, 512));
+    let grid = Grid::cover_2d((rows, columns), (16, 8));
+    stream
+        .launch(&kernel, grid, (src.matrix(), dst.matrix_mut()))
+        .unwrap();
+    let result = stream.download_matrix(&dst.matrix()).unwrap();
+    for row in 0..rows {
+        for column in 0..columns {
+            assert_eq!(result[column * rows + row], data[row * columns + column]);
+        }
+    }
+}
+
 // covers: LANG-28, LANG-29, SPACE-13
 #[test]
 fn parameters_of_every_kind() {

@@ -1,0 +1,281 @@
+//! Copies of rectangles: between matrices on the device, and between them and the host's rows.
+//!
+//! | method | returns when |
+//! | --- | --- |
+//! | [`Stream::upload_matrix`] and its form with a stride | the host's data has been read |
+//! | [`Stream::download_matrix`], [`Stream::download_matrix_into`] | the data has arrived |
+//! | [`Stream::copy_matrix`] | at once |
+//! | [`Stream::copy_matrix_from_host`], [`Stream::copy_matrix_to_host`] | at once; the page-locked memory is closed to the host until it is done |
+//!
+//! Each happens after the stream's earlier work. Source and destination have strides of their own; what lies between the rows is left as it is.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use bytemuck::Pod;
+use warpsmith_driver::raw::{CUDA_MEMCPY2D, CUmemorytype};
+
+use super::matrix::{Matrix, MatrixMut, Shape};
+use super::pinned::PinnedBuffer;
+use crate::driver_call::call;
+use crate::error::{Code, Error, Result};
+use crate::order::access::AccessKind;
+use crate::stream::Stream;
+
+const CALL: &str = "cuMemcpy2DAsync";
+
+/// One side of a copy: where its first row is, and the elements from row to row.
+#[derive(Clone, Copy)]
+enum Rows {
+    /// Pageable or page-locked memory.
+    Host(*mut c_void, usize),
+    Device(u64, usize),
+}
+
+impl Stream {
+    /// Copies `data`, which has the matrix's rows without gaps, to the device. Waits until it has been read.
+    ///
+    /// # Errors
+    ///
+    /// The data has another length than the matrix, the stream is being captured, or something went wrong on the device before.
+    pub fn upload_matrix<T: Pod>(&self, data: &[T], to: &mut MatrixMut<'_, T>) -> Result<()> {
+        check_length(data.len(), to.shape)?;
+        self.upload_matrix_with_stride(data, to.columns(), to)
+    }
+
+    /// As [`upload_matrix`](Self::upload_matrix), of rows that begin `stride` elements after each other: a rectangle of a larger matrix, for
+    /// example.
+    ///
+    /// # Errors
+    ///
+    /// The stride is less than a row, or the data ends before the last row does; or as [`upload_matrix`](Self::upload_matrix).
+    pub fn upload_matrix_with_stride<T: Pod>(
+        &self,
+        data: &[T],
+        stride: usize,
+        to: &mut MatrixMut<'_, T>,
+    ) -> Result<()> {
+        self.handle.refuse_capture(CALL)?;
+        Shape::new(data.len(), to.rows(), to.columns(), stride)?;
+        let view = to.elements.view();
+        let from = Rows::Host(data.as_ptr().cast_mut().cast(), stride);
+        self.in_order(CALL, &[view.used_for(AccessKind::Write)], || {
+            // SAFETY: the shape is that of the destination, and `Shape::new` says that the source has its rows at this stride. `in_order`
+            // keeps the destination until its last use; the source is borrowed until the wait below.
+            unsafe { self.copy_rows::<T>(to.shape, from, device_rows(view.address, to.shape)) }
+        })?;
+        self.wait_for_borrowed_host_memory()
+    }
+
+    /// The matrix's rows without gaps, on the host. Waits for the stream.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong on the device before, a kernel's panic for example; or the stream is being captured.
+    pub fn download_matrix<T: Pod>(&self, from: &Matrix<'_, T>) -> Result<Vec<T>> {
+        let mut data = vec![T::zeroed(); from.rows() * from.columns()];
+        self.download_matrix_into(from, &mut data, from.columns())?;
+        Ok(data)
+    }
+
+    /// Writes the matrix's rows to `data`, where they begin `stride` elements after each other. What is between them stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// The stride is less than a row, or `data` ends before the last row does; or as [`download_matrix`](Self::download_matrix).
+    pub fn download_matrix_into<T: Pod>(
+        &self,
+        from: &Matrix<'_, T>,
+        data: &mut [T],
+        stride: usize,
+    ) -> Result<()> {
+        self.handle.refuse_capture(CALL)?;
+        Shape::new(data.len(), from.rows(), from.columns(), stride)?;
+        let view = from.elements.view();
+        let to = Rows::Host(data.as_mut_ptr().cast(), stride);
+        self.in_order(CALL, &[view.used_for(AccessKind::Read)], || {
+            // SAFETY: the shape is that of the source, and `Shape::new` says that the destination has room for its rows at this stride.
+            // `in_order` keeps the source until its last use; the destination is borrowed until the wait below.
+            unsafe { self.copy_rows::<T>(from.shape, device_rows(view.address, from.shape), to) }
+        })?;
+        self.wait_for_borrowed_host_memory()
+    }
+
+    /// Copies a matrix to another one of as many rows and columns; the strides may differ.
+    ///
+    /// # Errors
+    ///
+    /// The extents differ.
+    // covers: MEM-06
+    pub fn copy_matrix<T: Pod>(
+        &self,
+        from: &Matrix<'_, T>,
+        to: &mut MatrixMut<'_, T>,
+    ) -> Result<()> {
+        if (from.rows(), from.columns()) != (to.rows(), to.columns()) {
+            let message = format!(
+                "the source has {} x {} elements and the destination {} x {}",
+                from.rows(),
+                from.columns(),
+                to.rows(),
+                to.columns()
+            );
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                message,
+                "both must have as many rows and columns: take a `region` of the larger one",
+            ));
+        }
+        let (source, target) = (from.elements.view(), to.elements.view());
+        self.in_order(
+            CALL,
+            &[
+                source.used_for(AccessKind::Read),
+                target.used_for(AccessKind::Write),
+            ],
+            || {
+                let from = device_rows(source.address, from.shape);
+                // SAFETY: both sides have `to`'s rows and columns (compared above), and `in_order` keeps them until their last use.
+                unsafe {
+                    self.copy_rows::<T>(to.shape, from, device_rows(target.address, to.shape))
+                }
+            },
+        )
+    }
+
+    /// Starts a copy from page-locked memory, which has the matrix's rows without gaps, and returns. Until it is done the memory cannot be had
+    /// for writing.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ, or the stream is being captured.
+    pub fn copy_matrix_from_host<T: Pod>(
+        &self,
+        from: &PinnedBuffer<T>,
+        to: &mut MatrixMut<'_, T>,
+    ) -> Result<()> {
+        self.handle.refuse_capture(CALL)?;
+        let (source, target) = (from.memory.view(), to.elements.view());
+        check_length(source.len, to.shape)?;
+        self.in_order(
+            CALL,
+            &[
+                source.used_for(AccessKind::Read),
+                target.used_for(AccessKind::Write),
+            ],
+            || {
+                let from = Rows::Host(source.address as *mut _, to.columns());
+                // SAFETY: both sides have `to`'s elements (compared above). `in_order` keeps both until their last use, and
+                // `check_host_access` keeps the host from writing the source meanwhile.
+                unsafe {
+                    self.copy_rows::<T>(to.shape, from, device_rows(target.address, to.shape))
+                }
+            },
+        )
+    }
+
+    /// Starts a copy of the matrix's rows, without gaps, to page-locked memory and returns. Until it is done the memory is closed to the host.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ, or the stream is being captured.
+    pub fn copy_matrix_to_host<T: Pod>(
+        &self,
+        from: &Matrix<'_, T>,
+        to: &mut PinnedBuffer<T>,
+    ) -> Result<()> {
+        self.handle.refuse_capture(CALL)?;
+        let (source, target) = (from.elements.view(), to.memory.view());
+        check_length(target.len, from.shape)?;
+        self.in_order(
+            CALL,
+            &[
+                source.used_for(AccessKind::Read),
+                target.used_for(AccessKind::Write),
+            ],
+            || {
+                let to = Rows::Host(target.address as *mut _, from.columns());
+                // SAFETY: both sides have `from`'s elements (compared above). `in_order` keeps both until their last use, and
+                // `check_host_access` keeps the host from the destination meanwhile.
+                unsafe {
+                    self.copy_rows::<T>(from.shape, device_rows(source.address, from.shape), to)
+                }
+            },
+        )
+    }
+
+    /// Enqueues a copy of `shape`'s rows and columns.
+    ///
+    /// # Safety
+    ///
+    /// Both sides have so many rows of so many elements at their strides until the copy is done, and nobody else uses them against the order
+    /// of the stream.
+    unsafe fn copy_rows<T>(&self, shape: Shape, from: Rows, to: Rows) -> Result<()> {
+        let size = size_of::<T>();
+        let mut copy = CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: null(),
+            srcDevice: 0,
+            srcArray: null_mut(),
+            srcPitch: 0,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: null_mut(),
+            dstDevice: 0,
+            dstArray: null_mut(),
+            dstPitch: 0,
+            WidthInBytes: shape.columns as usize * size,
+            Height: shape.rows as usize,
+        };
+        if copy.WidthInBytes == 0 || copy.Height == 0 {
+            return Ok(());
+        }
+        match from {
+            Rows::Host(pointer, stride) => {
+                (copy.srcHost, copy.srcPitch) = (pointer, stride * size);
+            }
+            Rows::Device(address, stride) => {
+                copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+                (copy.srcDevice, copy.srcPitch) = (address, stride * size);
+            }
+        }
+        match to {
+            Rows::Host(pointer, stride) => {
+                (copy.dstHost, copy.dstPitch) = (pointer, stride * size);
+            }
+            Rows::Device(address, stride) => {
+                copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+                (copy.dstDevice, copy.dstPitch) = (address, stride * size);
+            }
+        }
+        // SAFETY: the caller has both sides; the driver reads the description before the call returns.
+        unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.handle.raw())) }
+    }
+}
+
+fn device_rows(address: u64, shape: Shape) -> Rows {
+    Rows::Device(address, shape.stride as usize)
+}
+
+/// # Errors
+///
+/// Rows without gaps are not `len` elements.
+fn check_length(len: usize, shape: Shape) -> Result<()> {
+    let elements = shape.rows as usize * shape.columns as usize;
+    if len == elements {
+        return Ok(());
+    }
+    Err(Error::misuse(
+        CALL,
+        Code::INVALID_VALUE,
+        format!(
+            "the matrix has {} x {} = {elements} elements, the host's memory {len}",
+            shape.rows, shape.columns
+        ),
+        "give as many; of a larger one, copy a rectangle with its stride",
+    ))
+}
