@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use warpsmith_builder::{Arch, CudaBuilder, PtxOutput, cache};
-use warpsmith_testkit::{Side, own_process};
+use warpsmith_testkit::{Random, Side, own_process};
 
 use super::projects::Project;
 use super::support::*;
@@ -79,19 +79,6 @@ struct File {
     pieces: Vec<String>,
 }
 
-/// Numbers that only look like chance.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % count
-    }
-}
-
 const COMMENTS: [&str; 4] = [
     "",
     "// A comment.",
@@ -112,8 +99,8 @@ impl File {
     fn edit(&mut self, random: &mut Random) -> bool {
         match random.below(6) {
             0..3 => {
-                let at = random.below(self.pieces.len() + 1);
-                let comment = COMMENTS[random.below(COMMENTS.len())];
+                let at = random.index(self.pieces.len() + 1);
+                let comment = COMMENTS[random.index(COMMENTS.len())];
                 self.pieces.insert(at, comment.to_owned());
                 true
             }
@@ -123,7 +110,7 @@ impl File {
             }
             4 => {
                 let numbers = ["3;", "7)", "1000 /", "50 /", "9, 10"];
-                let from = numbers[random.below(numbers.len())];
+                let from = numbers[random.index(numbers.len())];
                 let to = format!("{}{from}", 1 + random.below(9));
                 for piece in &mut self.pieces {
                     *piece = piece.replace(from, &to);
@@ -140,8 +127,8 @@ impl File {
                     *piece = piece.replace(to[0], to[1]);
                 }
                 let last = self.pieces.len() - 1;
-                self.pieces.swap(0, random.below(2));
-                self.pieces.swap(last, last - random.below(2));
+                self.pieces.swap(0, random.index(2));
+                self.pieces.swap(last, last - random.index(2));
                 // What belongs to the crate comes first.
                 let root = self
                     .pieces
@@ -171,11 +158,11 @@ fn every_edit_gives_what_a_build_from_nothing_gives() {
             }
         }
     };
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut made = Vec::new();
     for step in 0..16 {
         if step != 0 {
-            let leaves_code = files[random.below(2)].edit(&mut random);
+            let leaves_code = files[random.index(2)].edit(&mut random);
             assert!(step != 1 || leaves_code, "the seed begins with a comment");
         }
         let texts = [&files[0], &files[1]].map(|file| (file.path, file.text()));
