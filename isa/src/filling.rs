@@ -8,15 +8,13 @@ use crate::operand::type_bits;
 use crate::words::{LISTS, TYPE_LIST};
 
 /// What of an instruction's modifiers stands in which slot of a form.
-pub(crate) struct Filled<'t> {
-    /// The form with these modifiers.
-    pub found: Match,
-    /// How many modifiers have no slot.
-    pub left: usize,
-    /// The first of them.
-    pub first_left: Option<&'t str>,
-    /// Whether a type is one of them.
-    type_left: bool,
+pub(crate) struct Filled<'t, 'm> {
+    form: &'static Form,
+    modifiers: &'m Modifiers<'t, 'm>,
+    /// The modifier in each slot; empty: none.
+    chosen: [&'static str; MAX_SLOTS],
+    /// A bit for each modifier that has a slot or is passed over.
+    taken: u32,
     /// How many slots that must not be empty are.
     pub missing: usize,
     /// The first of them.
@@ -26,7 +24,10 @@ pub(crate) struct Filled<'t> {
 }
 
 /// The modifiers of an instruction in the slots of a form, as many as have one.
-pub(crate) fn fill<'t>(form: &'static Form, modifiers: &Modifiers<'t, '_>) -> Filled<'t> {
+pub(crate) fn fill<'t, 'm>(
+    form: &'static Form,
+    modifiers: &'m Modifiers<'t, 'm>,
+) -> Filled<'t, 'm> {
     let words = modifiers.words;
     let mut chosen = [""; MAX_SLOTS];
     let mut in_name = words[..modifiers.in_name].iter().peekable();
@@ -65,32 +66,53 @@ pub(crate) fn fill<'t>(form: &'static Form, modifiers: &Modifiers<'t, '_>) -> Fi
             None => {}
         }
     }
-    let is_left = |at: &usize| taken >> at & 1 == 0;
-    let left = (modifiers.in_name..words.len()).filter(is_left);
-    let main_type = chosen
-        .iter()
-        .rfind(|word| type_bits(word) != 0)
-        .copied()
-        .unwrap_or("");
     Filled {
-        found: Match {
-            form,
-            chosen,
-            main_type,
-        },
-        left: left.clone().count(),
-        first_left: left.clone().next().map(|at| words[at]),
-        type_left: left
-            .clone()
-            .any(|at| modifiers.list(at) == usize::from(TYPE_LIST)),
+        form,
+        modifiers,
+        chosen,
+        taken,
         missing,
         empty,
         type_missing,
     }
 }
 
+impl<'t, 'm> Filled<'t, 'm> {
+    /// The numbers of the modifiers that have no slot.
+    fn left_at(&self) -> impl Iterator<Item = usize> {
+        let rest = self.modifiers.in_name..self.modifiers.words.len();
+        rest.filter(|at| self.taken >> at & 1 == 0)
+    }
+
+    /// The modifiers that have no slot.
+    pub fn left(&self) -> impl Iterator<Item = &'t str> {
+        self.left_at().map(|at| self.modifiers.words[at])
+    }
+
+    /// Whether a type has no slot, or the slot of a type none.
+    fn has_other_types(&self) -> bool {
+        let is_type = |at| self.modifiers.list(at) == usize::from(TYPE_LIST);
+        self.type_missing || self.left_at().any(is_type)
+    }
+
+    /// Whether all modifiers have a slot, and all slots that must not be empty a modifier.
+    pub fn is_whole(&self) -> bool {
+        self.empty.is_none() && self.left_at().next().is_none()
+    }
+
+    /// The form with these modifiers.
+    pub fn found(&self) -> Match {
+        let mut types = self.chosen.iter().filter(|word| type_bits(word) != 0);
+        Match {
+            form: self.form,
+            chosen: self.chosen,
+            main_type: types.next_back().copied().unwrap_or(""),
+        }
+    }
+}
+
 /// The form with these types, whatever the other modifiers.
 pub(crate) fn of_types(form: &'static Form, modifiers: &Modifiers<'_, '_>) -> Option<Match> {
     let filled = fill(form, modifiers);
-    (!filled.type_left && !filled.type_missing).then_some(filled.found)
+    (!filled.has_other_types()).then(|| filled.found())
 }

@@ -17,16 +17,10 @@ fn may_fit(form: &Form, modifiers: &Modifiers<'_, '_>) -> bool {
     (required..=form.slots().len()).contains(&given)
 }
 
-fn try_form<'t>(form: &'static Form, modifiers: &Modifiers<'t, '_>) -> Result<Match, Miss<'t>> {
+/// The form with these modifiers, if it has a place for all of them.
+fn try_form(form: &'static Form, modifiers: &Modifiers<'_, '_>) -> Option<Match> {
     let filled = fill(form, modifiers);
-    if filled.left == 0 && filled.empty.is_none() {
-        return Ok(filled.found);
-    }
-    Err(Miss {
-        distance: filled.missing + filled.left,
-        left: filled.first_left,
-        empty: filled.empty,
-    })
+    filled.is_whole().then(|| filled.found())
 }
 
 /// The form that an instruction with this opcode and these modifiers (without their dots) has.
@@ -51,7 +45,7 @@ pub(crate) fn fitting<'t, 'm>(
         read.forms(opcode)
             .filter_map(move |form| {
                 may_fit(form, &read)
-                    .then(|| try_form(form, &read).ok())
+                    .then(|| try_form(form, &read))
                     .flatten()
             })
             .filter(|found| found.broken_rule().is_none())
@@ -99,19 +93,19 @@ pub fn accept<'t>(
     let name = Name::new(opcode, &modifiers[..read.in_name]);
     let (mut closest, mut refusal): (Option<Miss<'t>>, Option<Refusal<'t>>) = (None, None);
     for form in read.forms(opcode) {
-        match try_form(form, &read) {
-            Ok(found) => match found.broken_rule() {
-                None if fits(&found) => return Ok(found),
-                None => refusal = Some(Refusal::ArgumentsMismatch(name)),
-                Some(rule) => {
-                    refusal = refusal.or(Some(misnamed::rule_refusal(&found, rule, name)))
-                }
-            },
-            Err(miss) => {
-                if closest.is_none_or(|closest| miss.distance < closest.distance) {
-                    closest = Some(miss);
-                }
+        let filled = fill(form, &read);
+        if !filled.is_whole() {
+            let miss = Miss::of(&filled);
+            if closest.is_none_or(|closest| miss.distance < closest.distance) {
+                closest = Some(miss);
             }
+            continue;
+        }
+        let found = filled.found();
+        match found.broken_rule() {
+            None if fits(&found) => return Ok(found),
+            None => refusal = Some(Refusal::ArgumentsMismatch(name)),
+            Some(rule) => refusal = refusal.or(Some(misnamed::rule_refusal(&found, rule, name))),
         }
     }
     Err(refusal.unwrap_or_else(|| misnamed::refusal(opcode, &read, name, closest)))

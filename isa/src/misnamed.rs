@@ -3,7 +3,7 @@
 //!
 //! Between the types and the rest it looks at the operands: [`operands_first`](crate::operands_first).
 
-use crate::filling::of_types;
+use crate::filling::{Filled, of_types};
 use crate::form::{Form, Rule, Slot};
 use crate::forms::FAMILIES;
 use crate::matched::{Match, order_named};
@@ -22,6 +22,17 @@ pub(crate) struct Miss<'t> {
     pub left: Option<&'t str>,
     /// The first slot without a modifier.
     pub empty: Option<&'static Slot>,
+}
+
+impl<'t> Miss<'t> {
+    /// That of a form with some of the modifiers in its slots.
+    pub fn of(filled: &Filled<'t, '_>) -> Miss<'t> {
+        Miss {
+            distance: filled.missing + filled.left().count(),
+            left: filled.left().next(),
+            empty: filled.empty,
+        }
+    }
 }
 
 /// Why none of the forms of this name has these modifiers; `closest` is the form that has the most of them.

@@ -232,16 +232,7 @@ impl fmt::Display for Refusal<'_> {
             Refusal::IllegalModifier {
                 modifier,
                 instruction,
-            } => {
-                let words = Words {
-                    word: modifier,
-                    other: "",
-                    slot: "",
-                    instruction,
-                    detail: "",
-                };
-                words.fill(f, kind_of(modifier).illegal)
-            }
+            } => Words::of(modifier, instruction).fill(f, kind_of(modifier).illegal),
             Refusal::MissingModifier {
                 slot,
                 instruction,
@@ -284,16 +275,7 @@ impl fmt::Display for Refusal<'_> {
             Refusal::Several {
                 modifier,
                 instruction,
-            } => {
-                let words = Words {
-                    word: modifier,
-                    other: "",
-                    slot: "",
-                    instruction,
-                    detail: "",
-                };
-                words.fill(f, kind_of(modifier).several)
-            }
+            } => Words::of(modifier, instruction).fill(f, kind_of(modifier).several),
             Refusal::IncorrectSpace(name) => {
                 write!(f, "State space incorrect for instruction '{name}'")
             }
@@ -536,7 +518,18 @@ struct Words<'t> {
     detail: &'t str,
 }
 
-impl Words<'_> {
+impl<'t> Words<'t> {
+    /// Those of a sentence about a modifier of an instruction.
+    fn of(modifier: &'t str, instruction: Name<'t>) -> Words<'t> {
+        Words {
+            word: modifier,
+            other: "",
+            slot: "",
+            instruction,
+            detail: "",
+        }
+    }
+
     /// A sentence with these filled in.
     fn fill(&self, f: &mut fmt::Formatter<'_>, sentence: &str) -> fmt::Result {
         let mut rest = sentence;
