@@ -24,9 +24,15 @@ pub(crate) struct Settings {
     pub(crate) launch_blocking: bool,
     /// `WARPSMITH_PATIENCE`, in seconds: how long all threads of a grid may poll memory without any change of it.
     pub(crate) patience: Duration,
+    /// `WARPSMITH_SIMULATOR_GRIDS`: how many grids a device executes at a time, at least one.
+    pub(crate) resident_grids: usize,
     /// Passes of a conditional node after which it counts as endless.
     pub(crate) iterations: u64,
 }
+
+/// How many grids a device of compute capability 9.0 executes at a time (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
+const MOST_RESIDENT_GRIDS: usize = 128;
 
 /// What is fixed for the process: read at the first use.
 #[derive(Clone, Debug)]
@@ -96,12 +102,14 @@ fn cell() -> &'static RwLock<Settings> {
             stderr: true,
             launch_blocking: false,
             patience: Environment::DEFAULT_PATIENCE,
+            resident_grids: MOST_RESIDENT_GRIDS,
             iterations: 10_000_000,
         };
         for (key, name) in [
             ("WARPSMITH_CHECKS", "checks"),
             ("WARPSMITH_SEED", "seed"),
             ("WARPSMITH_SIMULATOR_THREADS", "threads"),
+            ("WARPSMITH_SIMULATOR_GRIDS", "resident_grids"),
             ("WARPSMITH_PATIENCE", "patience"),
             ("WARPSMITH_REPORT", "stderr"),
             ("CUDA_LAUNCH_BLOCKING", "launch_blocking"),
@@ -133,6 +141,11 @@ impl Settings {
             "checks" => parse_checks(value).map(|checks| self.checks = checks),
             "seed" => value.parse().ok().map(|seed| self.seed = seed),
             "threads" => value.parse().ok().map(|threads| self.threads = threads),
+            "resident_grids" => value
+                .parse()
+                .ok()
+                .filter(|&grids| grids > 0)
+                .map(|grids| self.resident_grids = grids),
             "patience" => parse_seconds(value).map(|patience| self.patience = patience),
             "stderr" => parse_switch(value).map(|on| self.stderr = on),
             "launch_blocking" => parse_switch(value).map(|on| self.launch_blocking = on),

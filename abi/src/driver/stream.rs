@@ -16,6 +16,27 @@ pub use self::CUstream_flags_enum as CUstream_flags;
 
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUstreamWaitValue_flags_enum(pub c_uint);
+impl CUstreamWaitValue_flags_enum {
+    pub const CU_STREAM_WAIT_VALUE_GEQ: Self = Self(0);
+    pub const CU_STREAM_WAIT_VALUE_EQ: Self = Self(1);
+    pub const CU_STREAM_WAIT_VALUE_AND: Self = Self(2);
+    pub const CU_STREAM_WAIT_VALUE_NOR: Self = Self(3);
+    pub const CU_STREAM_WAIT_VALUE_FLUSH: Self = Self(1073741824);
+}
+pub use self::CUstreamWaitValue_flags_enum as CUstreamWaitValue_flags;
+
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUstreamWriteValue_flags_enum(pub c_uint);
+impl CUstreamWriteValue_flags_enum {
+    pub const CU_STREAM_WRITE_VALUE_DEFAULT: Self = Self(0);
+    pub const CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER: Self = Self(1);
+}
+pub use self::CUstreamWriteValue_flags_enum as CUstreamWriteValue_flags;
+
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct CUstreamBatchMemOpType_enum(pub c_uint);
 impl CUstreamBatchMemOpType_enum {
     pub const CU_STREAM_MEM_OP_WAIT_VALUE_32: Self = Self(1);
@@ -27,6 +48,15 @@ impl CUstreamBatchMemOpType_enum {
     pub const CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: Self = Self(3);
 }
 pub use self::CUstreamBatchMemOpType_enum as CUstreamBatchMemOpType;
+
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUstreamMemoryBarrier_flags_enum(pub c_uint);
+impl CUstreamMemoryBarrier_flags_enum {
+    pub const CU_STREAM_MEMORY_BARRIER_TYPE_SYS: Self = Self(0);
+    pub const CU_STREAM_MEMORY_BARRIER_TYPE_GPU: Self = Self(1);
+}
+pub use self::CUstreamMemoryBarrier_flags_enum as CUstreamMemoryBarrier_flags;
 
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -125,6 +155,17 @@ pub type CUstreamBatchMemOpParams = CUstreamBatchMemOpParams_v1;
 
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st {
+    pub ctx: CUcontext,
+    pub count: c_uint,
+    pub paramArray: *mut CUstreamBatchMemOpParams,
+    pub flags: c_uint,
+}
+pub type CUDA_BATCH_MEM_OP_NODE_PARAMS_v1 = CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st;
+pub type CUDA_BATCH_MEM_OP_NODE_PARAMS = CUDA_BATCH_MEM_OP_NODE_PARAMS_v1;
+
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
     pub ctx: CUcontext,
     pub count: c_uint,
@@ -198,6 +239,7 @@ crate::zeros::default_is_zeros!(
     CUstreamBatchMemOpParams_union_CUstreamMemOpMemoryBarrierParams_st,
     CUstreamBatchMemOpParams_union_CUstreamMemOpAtomicReductionParams_st,
     CUstreamBatchMemOpParams_union,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st,
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st,
     CUstreamCigParam_st,
     CUstreamCigCaptureParams_st

@@ -120,11 +120,16 @@ impl Gate {
 
     /// Makes the stream wait for the gate.
     pub fn block(&'static self, stream: CUstream) {
-        ok!(cuLaunchHostFunc(
-            stream,
+        let (function, data) = self.as_host_function();
+        ok!(cuLaunchHostFunc(stream, function, data));
+    }
+
+    /// What makes a stream wait, as a host function and its data.
+    pub fn as_host_function(&'static self) -> (CUhostFn, *mut c_void) {
+        (
             Some(wait_for_gate),
-            core::ptr::from_ref(self).cast_mut().cast()
-        ));
+            core::ptr::from_ref(self).cast_mut().cast(),
+        )
     }
 
     pub fn open(&self) {
@@ -160,6 +165,11 @@ impl Flag {
 
     pub fn set_on(&self, stream: CUstream, value: u32) {
         ok!(cuMemsetD32Async(self.0 as CUdeviceptr, value, 1, stream));
+    }
+
+    /// The word's address.
+    pub fn address(&self) -> CUdeviceptr {
+        self.0 as CUdeviceptr
     }
 
     pub fn get(&self) -> u32 {

@@ -136,6 +136,13 @@ driver_calls! {
         exec.set_child(hNode as usize, &child)?;
     }
 
+    Ready fn cuGraphExecBatchMemOpNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    ) {
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| nodes::batch::batch(parameters))?;
+    }
+
     Ready fn cuGraphExecEventRecordNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
         let event = EVENTS.get(event)?;
         set(hGraphExec, hNode, |_| Ok(Operation::EventRecord(event)))?;

@@ -95,13 +95,16 @@ pub(super) unsafe fn apply(shape: &mut LaunchShape, attribute: &CUlaunchAttribut
             // SAFETY: the value is one of this attribute's type by the caller's contract.
             shape.cooperative = unsafe { attribute.value.cooperative } != 0;
         }
+        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
+            // SAFETY: the value is one of this attribute's type by the caller's contract.
+            shape.priority = Some(unsafe { attribute.value.priority });
+        }
         // Hints, and permissions to overlap that need not be used.
         CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
         | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
@@ -206,7 +209,7 @@ pub(super) unsafe fn prepare(
 /// As for [`parameters`].
 unsafe fn launch(
     f: CUfunction,
-    shape: LaunchShape,
+    mut shape: LaunchShape,
     stream: CUstream,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
@@ -216,6 +219,7 @@ unsafe fn launch(
     if function.context != stream.context_id {
         return Err(code::INVALID_HANDLE);
     }
+    shape.priority.get_or_insert(stream.priority);
     // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let launch = unsafe { prepare(function, shape, params, extra) }?;
     graph::perform(&stream, Operation::Kernel(launch))?;

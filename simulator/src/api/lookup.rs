@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
-    init, launch, managed, memory, module, nodes, pointer, pool, stream, unsupported,
-    virtual_memory,
+    init, launch, managed, memory, memory_operation, module, nodes, pointer, pool, stream,
+    unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -150,8 +150,10 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         launch::find,
         managed::find,
         memory::find,
+        memory_operation::find,
         module::find,
         nodes::any::find,
+        nodes::batch::find,
         nodes::host::find,
         nodes::kernel::find,
         nodes::memory::find,

@@ -23,6 +23,7 @@ mod launch;
 mod lookup;
 mod managed;
 mod memory;
+mod memory_operation;
 mod module;
 mod nodes;
 mod pointer;

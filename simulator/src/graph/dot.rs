@@ -71,6 +71,9 @@ fn label(node: &Node, verbose: bool) -> String {
             fill.asked().width,
             fill.asked().height
         ),
+        Operation::Memory(batch) => {
+            format!("BATCH_MEM_OP\\n{} operations", batch.parameters().len())
+        }
         Operation::Host(_) => "HOST".to_owned(),
         Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
         Operation::EventWait(_) => "EVENT_WAIT".to_owned(),

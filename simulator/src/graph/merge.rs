@@ -92,6 +92,9 @@ pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
             (!same_kind && old != new)
                 .then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }
+        (Operation::Memory(old), Operation::Memory(new)) => {
+            (!old.may_become(new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+        }
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::streams::{EventPoint, Operation, Recording};
 use crate::sync::lock;
 use warpsmith_abi::fault::{Fault, FaultKind};
 
-/// How many branches of a graph run at the same time.
+/// How many branches of a graph run at the same time, not counting those that wait for something outside of them.
 const BRANCHES: usize = 8;
 
 /// The events that a launch records.
@@ -104,21 +104,23 @@ pub(super) fn run(plan: &Plan, context: &Context, records: &EventRecords) {
     std::thread::scope(|scope| run.work(scope));
 }
 
+/// Whether a step may wait for what another branch, or somebody else, does.
+fn may_wait(action: &Action) -> bool {
+    match action {
+        Action::Single(Operation::Memory(batch)) => batch.waits(),
+        Action::Single(Operation::EventWait(_)) => true,
+        Action::Single(_) => false,
+        Action::Child(_) | Action::Conditional { .. } => true,
+    }
+}
+
 impl<'a> Run<'a> {
     /// Executes steps as they become ready; calls helpers while there is more than one.
     fn work<'scope>(&'scope self, scope: &'scope std::thread::Scope<'scope, 'a>) {
         loop {
             let number = {
                 let mut progress = lock(&self.progress);
-                while progress.ready.len() > 1 && progress.workers < BRANCHES {
-                    progress.workers += 1;
-                    let index = self.pick(&mut progress);
-                    let number = progress.ready.remove(index);
-                    scope.spawn(move || {
-                        number.into_iter().for_each(|number| self.step(number));
-                        self.work(scope);
-                    });
-                }
+                self.call_helpers(scope, &mut progress, 1);
                 let index = self.pick(&mut progress);
                 match progress.ready.remove(index) {
                     Some(number) => number,
@@ -128,7 +130,27 @@ impl<'a> Run<'a> {
                     }
                 }
             };
-            self.step(number);
+            self.step(scope, number);
+        }
+    }
+
+    /// Lets other threads execute the ready steps but `own` of them.
+    fn call_helpers<'scope>(
+        &'scope self,
+        scope: &'scope std::thread::Scope<'scope, 'a>,
+        progress: &mut RunProgress,
+        own: usize,
+    ) {
+        while progress.ready.len() > own && progress.workers < BRANCHES {
+            progress.workers += 1;
+            let index = self.pick(progress);
+            let number = progress.ready.remove(index);
+            scope.spawn(move || {
+                number
+                    .into_iter()
+                    .for_each(|number| self.step(scope, number));
+                self.work(scope);
+            });
         }
     }
 
@@ -142,12 +164,20 @@ impl<'a> Run<'a> {
         ((mixed >> 32) as usize) % progress.ready.len()
     }
 
-    fn step(&self, number: usize) {
+    fn step<'scope>(&'scope self, scope: &'scope std::thread::Scope<'scope, 'a>, number: usize) {
         let step = &self.plan.nodes[number];
+        let waits = may_wait(&step.action);
+        if waits {
+            // What it waits for may be another branch.
+            let mut progress = lock(&self.progress);
+            progress.workers -= 1;
+            self.call_helpers(scope, &mut progress, 0);
+        }
         if step.enabled && self.context.check().is_ok() {
             self.perform(step);
         }
         let mut progress = lock(&self.progress);
+        progress.workers += usize::from(waits);
         for &after in &self.next[number] {
             progress.missing[after] -= 1;
             if progress.missing[after] == 0 {

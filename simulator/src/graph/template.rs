@@ -125,6 +125,7 @@ pub(crate) fn node_type_of(operation: &Operation) -> CUgraphNodeType {
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY
         }
         Operation::Fill(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
+        Operation::Memory(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
         Operation::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
         Operation::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
         Operation::EventWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,

@@ -17,7 +17,7 @@
 use std::ptr::with_exposed_provenance;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::ptr::with_exposed_provenance_mut;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a copy reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,55 @@ pub(crate) unsafe fn fill(to: usize, value: FillValue, count: usize) {
     unsafe { fill_elements(to, value, count) };
 }
 
+/// How wide a word is that streams wait for and write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordSize {
+    /// 32 bits.
+    Four,
+    /// 64 bits.
+    Eight,
+}
+
+/// Reads a word; what was written before it was written is visible afterwards.
+///
+/// # Safety
+///
+/// The word is mapped and readable, and `from` is a multiple of its size.
+pub(crate) unsafe fn load_word(from: usize, size: WordSize) -> u64 {
+    // SAFETY: the word is mapped, readable and aligned by the caller's contract; atomics are valid for all values, and every access to
+    // guest memory is an atomic one.
+    unsafe {
+        match size {
+            WordSize::Four => (*with_exposed_provenance::<AtomicU32>(from))
+                .load(Ordering::Acquire)
+                .into(),
+            WordSize::Eight => {
+                (*with_exposed_provenance::<AtomicU64>(from)).load(Ordering::Acquire)
+            }
+        }
+    }
+}
+
+/// Writes a word; what was written before is visible to who reads it. Of a 32-bit word's value the low half counts.
+///
+/// # Safety
+///
+/// The word is mapped and writable, and `to` is a multiple of its size.
+pub(crate) unsafe fn store_word(to: usize, size: WordSize, value: u64) {
+    // SAFETY: the word is mapped, writable and aligned by the caller's contract; atomics are valid for all values, and every access to
+    // guest memory is an atomic one.
+    unsafe {
+        match size {
+            WordSize::Four => {
+                (*with_exposed_provenance::<AtomicU32>(to)).store(value as u32, Ordering::Release)
+            }
+            WordSize::Eight => {
+                (*with_exposed_provenance::<AtomicU64>(to)).store(value, Ordering::Release);
+            }
+        }
+    }
+}
+
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn copy_forward(to: usize, from: usize, _: Source, bytes: usize) {
     // SAFETY: the instruction reads and writes the two ranges of the caller's contract and nothing else; the direction flag is clear
@@ -128,7 +177,7 @@ unsafe fn copy_forward(to: usize, from: usize, source: Source, bytes: usize) {
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 unsafe fn fill_elements(to: usize, value: FillValue, count: usize) {
-    use std::sync::atomic::{AtomicU16, AtomicU32};
+    use std::sync::atomic::AtomicU16;
     macro_rules! store {
         ($atomic:ty, $value:expr) => {
             for index in 0..count {
@@ -223,6 +272,20 @@ mod tests {
                 0
             ]
         );
+    }
+
+    #[test]
+    fn words_are_as_wide_as_asked_for() {
+        let mut words = [u64::MAX; 2];
+        let base = words.as_mut_ptr().expose_provenance();
+        // SAFETY: the words lie in `words`, which is not used meanwhile.
+        unsafe {
+            store_word(base, WordSize::Four, 0x5_0000_0007);
+            store_word(base + 8, WordSize::Eight, 0x5_0000_0007);
+            assert_eq!(load_word(base, WordSize::Four), 7);
+            assert_eq!(load_word(base, WordSize::Eight), 0xffff_ffff_0000_0007);
+            assert_eq!(load_word(base + 8, WordSize::Eight), 0x5_0000_0007);
+        }
     }
 
     #[test]

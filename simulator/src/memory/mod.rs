@@ -15,6 +15,7 @@
 //! | `hold` | allocations that a copy or a fill is going through |
 //! | `guest` | the only access to the bytes of guest memory outside the engine |
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
+//! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
@@ -36,6 +37,7 @@ mod slots;
 mod space;
 mod transfer;
 pub(crate) mod virtual_memory;
+mod word;
 
 pub(crate) use accounting::{
     allocate, free_in_stream_order, release, release_context, revive_for_graph,
@@ -45,6 +47,8 @@ pub use allocation::{
 };
 pub use engine_view::DeviceView;
 pub(crate) use fill::{CheckedFill, Fill};
+pub(crate) use guest::WordSize;
 pub(crate) use pointer::PointerInfo;
 pub use space::Memory;
 pub(crate) use transfer::{EndMemory, Transfer};
+pub(crate) use word::Word;

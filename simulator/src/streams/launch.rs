@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::resident_grids::ResidentGrids;
 use crate::context::Context;
 use crate::device;
 use crate::device_runtime::DeviceRuntime;
@@ -29,6 +30,8 @@ pub(crate) struct LaunchShape {
     pub(crate) dynamic_shared: u32,
     /// All blocks are resident at the same time.
     pub(crate) cooperative: bool,
+    /// Its place among grids that wait; `None` for its stream's.
+    pub(crate) priority: Option<i32>,
 }
 
 /// A kernel launch, checked and with its parameters copied.
@@ -122,7 +125,13 @@ impl LaunchShape {
                 return Err(code::COOPERATIVE_LAUNCH_TOO_LARGE);
             }
         }
-        Ok(Self { cluster, ..shape })
+        let (least, greatest) = device.priorities;
+        let priority = shape.priority.map(|wish| wish.clamp(greatest, least));
+        Ok(Self {
+            cluster,
+            priority,
+            ..shape
+        })
     }
 }
 
@@ -139,6 +148,12 @@ impl Launch {
             params: &self.parameters,
         };
         let settings = settings::get();
+        let priority = self.shape.priority.unwrap_or(0);
+        let cancel = context.cancel_flag();
+        let grids = ResidentGrids::of_device(context.device);
+        let Some(_resident) = grids.enter(priority, settings.resident_grids, cancel) else {
+            return;
+        };
         let runtime = DeviceRuntime::new(context);
         let observers = LaunchObservers::of(context);
         let environment = engine::Environment {
@@ -151,7 +166,7 @@ impl Launch {
             patience: settings.patience,
             notes: Some(&PrintedNotes),
             observer: observers.as_one(),
-            cancel: Some(context.cancel_flag()),
+            cancel: Some(cancel),
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.
         if let Err(fault) = engine::run(&launch, &environment)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::event::{Event, EventPoint, Recording};
 use super::host_call::HostCall;
 use super::launch::Launch;
+use super::memory_operation::MemoryBatch;
 use crate::context::Context;
 use crate::memory::{self, CheckedFill, Transfer};
 use warpsmith_abi::fault::{Fault, FaultKind};
@@ -19,6 +20,8 @@ pub(crate) enum Operation {
     /// A copy whose source has been copied away already.
     StagedCopy(Transfer, Arc<[u8]>),
     Fill(CheckedFill),
+    /// Waits for words of memory and writes of them.
+    Memory(MemoryBatch),
     Host(HostCall),
     EventRecord(Arc<Event>),
     EventWait(Arc<Event>),
@@ -45,6 +48,7 @@ impl Operation {
                 transfer.with_staged_source(staged).execute()
             },
             Self::Fill(fill) => fill.execute(),
+            Self::Memory(batch) => batch.execute(context),
             Self::Host(call) => {
                 call.run();
                 Ok(())

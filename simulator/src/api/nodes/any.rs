@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::add::{add, check_context, replace};
+use super::batch::batch;
 use super::host::host;
 use super::kernel::kernel;
 use super::memory::memset;
@@ -126,6 +127,10 @@ pub(in crate::api) unsafe fn from_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST => {
                 let parameters = &raw const union.host;
                 host(&*parameters.cast::<CUDA_HOST_NODE_PARAMS>())?
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
+                let parameters = &raw const union.memOp;
+                batch(&*parameters.cast::<CUDA_BATCH_MEM_OP_NODE_PARAMS>())?
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD => {
                 Operation::EventRecord(EVENTS.get(union.eventRecord.event)?)

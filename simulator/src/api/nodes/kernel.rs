@@ -83,7 +83,9 @@ driver_calls! {
                 let [x, y, z] = launch.shape.cluster;
                 value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
             }
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.priority = 0,
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
+                value.priority = launch.shape.priority.unwrap_or(0);
+            }
             _ => return Err(code::NOT_SUPPORTED),
         }
         put(value_out, value)?;
@@ -94,7 +96,8 @@ driver_calls! {
         let (Some(Operation::Kernel(old)), Some(Operation::Kernel(model))) = (to.single_operation(), from.single_operation()) else {
             return Err(code::INVALID_VALUE);
         };
-        let shape = LaunchShape { cluster: model.shape.cluster, cooperative: model.shape.cooperative, ..old.shape };
+        let LaunchShape { cluster, cooperative, priority, .. } = model.shape;
+        let shape = LaunchShape { cluster, cooperative, priority, ..old.shape };
         let shape = shape.check(&old.function)?;
         to.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..old })));
     }
@@ -117,12 +120,17 @@ pub(in crate::api) unsafe fn kernel(
         }
         _ => ([0; 3], false),
     };
+    let priority = match old {
+        Some(Operation::Kernel(old)) => old.shape.priority,
+        _ => None,
+    };
     let shape = LaunchShape {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
         block: [given.blockDimX, given.blockDimY, given.blockDimZ],
         dynamic_shared: given.sharedMemBytes,
         cluster,
         cooperative,
+        priority,
     };
     // SAFETY: the parameter pointers are valid by the caller's contract.
     Ok(Operation::Kernel(unsafe {

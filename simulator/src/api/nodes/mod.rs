@@ -2,6 +2,7 @@
 
 mod add;
 pub(super) mod any;
+pub(super) mod batch;
 pub(super) mod host;
 pub(super) mod kernel;
 pub(super) mod memory;
