@@ -77,15 +77,16 @@ pub use launch::{
 };
 pub use memory::{
     Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    DeviceWrite, GrowableBuffer, HostRead, HostWrite, ImportedPool, Location, MappedBuffer,
-    MappingAccess, Matrix, MatrixMut, MemoryPool, PhysicalMemory, PhysicalOptions, PinnedBuffer,
-    PitchedBuffer, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy, UnifiedBuffer,
-    VolumeMut,
+    DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite, ImportedPool, Location,
+    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, PhysicalMemory, PhysicalOptions,
+    PinnedBuffer, PitchedBuffer, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
+    StreamFlag, UnifiedBuffer, VolumeMut, Wait,
 };
 pub use module::Module;
 pub use module::global::Global;
 pub use module::options::ModuleOptions;
 pub use stream::completion::Completion;
+pub use stream::default::PerThreadStream;
 pub use stream::event::Event;
 pub use stream::{Stream, StreamOptions, StreamPriorities};
 
@@ -105,8 +106,8 @@ pub mod prelude {
         Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
         DeviceChoice, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3,
         Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer, Location, MappedBuffer,
-        Module, ModuleOptions, PinnedBuffer, PitchedBuffer, Result, Stream, StreamOptions,
-        TypedKernel, UnifiedBuffer, UntypedKernel,
+        Module, ModuleOptions, PerThreadStream, PinnedBuffer, PitchedBuffer, Result, Stream,
+        StreamFlag, StreamOptions, TypedKernel, UnifiedBuffer, UntypedKernel, Wait,
     };
     pub use warpsmith_device::launch::{
         In, InMatrix, InRef, Kernel, Out, OutMatrix, OutVolume, RawPtr, SafeKernel, Value,
@@ -149,6 +150,7 @@ mod tests {
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();
         shared::<HostWrite<'static, f32>>();
+        shared::<StreamFlag<u32>>();
         shared::<GraphExec>();
         shared::<Error>();
         sent::<Graph>();

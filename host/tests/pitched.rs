@@ -221,7 +221,7 @@ fn what_does_not_fit_is_named() -> Result<()> {
         .unwrap_err()
         .to_string();
     assert!(endless.contains("more than an address space"), "{endless}");
-    for (rows, columns) in [(2..5, 0..1), (0..1, 1..4), (3..2, 0..1)] {
+    for (rows, columns) in [(2..5, 0..1), (0..1, 1..4), (4..5, 0..0)] {
         let region = || to.matrix().region(rows.clone(), columns.clone()).rows();
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(region)).unwrap_err();
     }

@@ -94,6 +94,8 @@ attributes! {
     111 RESERVED_SHARED_MEMORY_PER_BLOCK "Bytes of a block's shared memory that the driver keeps.";
     115 MEMORY_POOLS_SUPPORTED "Whether memory can be allocated in stream order.";
     120 CLUSTER_LAUNCH "Whether blocks can form clusters.";
+    122 CAN_USE_64_BIT_STREAM_MEM_OPS "Whether streams wait for 64-bit words and write them.";
+    123 CAN_USE_STREAM_WAIT_VALUE_NOR "Whether streams wait until some bit is not set.";
     126 MEM_SYNC_DOMAIN_COUNT "Memory synchronisation domains.";
     132 MULTICAST_SUPPORTED "Whether multicast memory exists.";
 }

@@ -125,7 +125,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The closure's; the driver's if the capture was broken. In either case the streams are usable again.
+    /// The closure's; the driver's if the capture was broken. In either case the streams are usable again. The legacy default stream cannot be
+    /// captured, nor a blocking stream as long as the legacy one is in use.
     // covers: GRAPH-24, GRAPH-29, GRAPH-30, GRAPH-31, GRAPH-38, GRAPH-X02, GRAPH-X03
     pub fn capture<'env, F>(&'env mut self, record: F) -> Result<Graph>
     where
@@ -133,12 +134,16 @@ impl Stream {
     {
         let gpu = &self.gpu;
         gpu.bind()?;
+        // A legacy default stream that was dropped and is idle counts no more.
+        gpu.order().destroy_idle_streams();
         let state = Arc::new(CaptureState {
             number: next_number(),
             recorded: Mutex::default(),
         });
         {
             let guard = gpu.lock_order();
+            gpu.order()
+                .check_capture(&guard, "Stream::capture", &self.handle)?;
             self.handle.enter_capture(&guard, state.number)?;
             // SAFETY: `self` owns the stream, which is destroyed with it alone.
             let begun = unsafe {
@@ -224,13 +229,15 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     ///
     /// # Errors
     ///
-    /// The stream is part of a capture already, or of another device.
+    /// The stream is part of a capture already, or of another device, or one that cannot be captured (see [`Stream::capture`]).
     pub fn fork(&'scope self, stream: &'scope mut Stream) -> Result<&'scope Stream> {
         let gpu = &self.origin.gpu;
         check_same_device("cuStreamWaitEvent", gpu, &stream.gpu)?;
         stream.handle.refuse_capture("Capture::fork")?;
         gpu.bind()?;
         let guard = gpu.lock_order();
+        gpu.order()
+            .check_capture(&guard, "Capture::fork", &stream.handle)?;
         stream.handle.enter_capture(&guard, self.state.number)?;
         lock(&self.state.recorded).forks.push(stream.handle.clone());
         stream.handle.follow_captured(&guard, &self.origin.handle)?;

@@ -8,6 +8,7 @@
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
+//! | [`StreamFlag`] | host, page-locked | at any time, atomically | by waits and writes of streams |
 //!
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
 //! kept out while the device is in. None of that depends on a destructor being run: a forgotten guard or buffer leaks.
@@ -17,6 +18,7 @@ mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
 mod descriptor;
+mod flag;
 pub(crate) mod host_block;
 mod host_memory;
 mod matrix;
@@ -33,6 +35,7 @@ mod volume;
 mod whole_buffer;
 
 pub use buffer::DeviceBuffer;
+pub use flag::{FlagWord, StreamFlag, Wait};
 pub use host_memory::{HostRead, HostWrite};
 pub(crate) use matrix::Shape;
 pub use matrix::{Matrix, MatrixMut};

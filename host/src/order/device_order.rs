@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::capture::CaptureRecorder;
 use super::launch_gate::{LaunchGate, LaunchMode};
 use super::order_lock::{OrderGuard, OrderLock};
-use super::stream_handle::StreamHandle;
-use crate::error::Result;
+use super::stream_handle::{StreamHandle, StreamRole};
+use crate::error::{Code, Error, Result};
 use crate::panics::timeline::Reach;
 use crate::sync::lock;
 
@@ -38,6 +38,69 @@ impl DeviceOrder {
     /// Adds a stream to those that count as the device's.
     pub(crate) fn add_stream(&self, stream: &Arc<StreamHandle>) {
         lock(&self.streams).push(stream.clone());
+    }
+
+    /// The legacy default stream: that of the list, else the one that `make` makes.
+    ///
+    /// # Errors
+    ///
+    /// A blocking stream is being captured: then the legacy stream cannot be used.
+    pub(crate) fn legacy_stream(
+        &self,
+        _guard: &OrderGuard<'_>,
+        make: impl FnOnce() -> Result<Arc<StreamHandle>>,
+    ) -> Result<Arc<StreamHandle>> {
+        let mut streams = lock(&self.streams);
+        let is_captured = |stream: &Arc<StreamHandle>| {
+            stream.is_captured() && stream.role == StreamRole::Blocking
+        };
+        if streams.iter().any(is_captured) {
+            return Err(Error::misuse(
+                "Gpu::legacy_stream",
+                Code::STREAM_CAPTURE_IMPLICIT,
+                "a blocking stream is being captured, which the legacy default stream would wait for",
+                "capture a non-blocking stream (`gpu.stream()`), or ask for the legacy stream after the capture",
+            ));
+        }
+        let known = streams
+            .iter()
+            .find(|stream| stream.role == StreamRole::Legacy);
+        match known {
+            Some(known) => Ok(known.clone()),
+            None => {
+                let made = make()?;
+                streams.push(made.clone());
+                Ok(made)
+            }
+        }
+    }
+
+    /// Refuses to capture the legacy default stream, and a blocking stream as long as that is in use: each call on it would break the capture.
+    pub(crate) fn check_capture(
+        &self,
+        _guard: &OrderGuard<'_>,
+        call: &'static str,
+        stream: &StreamHandle,
+    ) -> Result<()> {
+        let legacy_is_known = || {
+            let streams = lock(&self.streams);
+            streams
+                .iter()
+                .any(|stream| stream.role == StreamRole::Legacy)
+        };
+        let (code, message) = match stream.role {
+            StreamRole::Legacy => (
+                Code::STREAM_CAPTURE_UNSUPPORTED,
+                "the legacy default stream cannot be captured",
+            ),
+            StreamRole::Blocking if legacy_is_known() => (
+                Code::STREAM_CAPTURE_IMPLICIT,
+                "a blocking stream cannot be captured while the legacy default stream is in use, which would wait for it",
+            ),
+            StreamRole::Blocking | StreamRole::NonBlocking => return Ok(()),
+        };
+        let hint = "capture a non-blocking stream: `gpu.stream()` makes one";
+        Err(Error::misuse(call, code, message, hint))
     }
 
     /// The streams that may hold work: those that are alive, and those that were dropped and were not idle when that was last looked at.

@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 use crate::panics::reports::{PanicSource, Panics};
 use crate::panics::timeline::{Reach, Timeline};
 
-/// The driver's stream, which it owns, with the events by which other streams follow it.
+/// The driver's stream, which it owns unless it is the legacy default stream, with the events by which other streams follow it.
 pub(crate) struct StreamHandle {
     context: Arc<Context>,
     raw: Handle<raw::CUstream>,
@@ -32,11 +32,25 @@ pub(crate) struct StreamHandle {
     timeline: Arc<Timeline>,
     /// Where its kernels tell of panics.
     panics: Arc<PanicSource>,
+    /// How it stands to the legacy default stream.
+    pub(crate) role: StreamRole,
+}
+
+/// How a stream stands to the legacy default stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StreamRole {
+    /// It is that.
+    Legacy,
+    /// Takes turns with it.
+    Blocking,
+    /// Has nothing to do with it.
+    NonBlocking,
 }
 
 /// What is destroyed with a stream.
 struct Owned {
-    stream: cust::stream::Stream,
+    /// `None` for the legacy default stream, which nobody destroys.
+    stream: Option<cust::stream::Stream>,
     /// Recorded whenever another stream must follow this one; waits bind to the recording at the time of their call.
     handover: cust::event::Event,
     /// Recorded when a capture begins: all that was really enqueued.
@@ -69,6 +83,36 @@ impl StreamHandle {
         priority: i32,
     ) -> Result<Arc<StreamHandle>> {
         context.bind()?;
+        let role = match flags {
+            raw::CUstream_flags::CU_STREAM_NON_BLOCKING => StreamRole::NonBlocking,
+            _ => StreamRole::Blocking,
+        };
+        StreamHandle::with(context, panics, role, || {
+            let mut raw = std::ptr::null_mut();
+            // SAFETY: the driver writes one handle to `raw`, which outlives the call.
+            unsafe { call!(cuStreamCreateWithPriority(&mut raw, flags.0, priority)) }?;
+            // SAFETY: the call above made the stream, and nothing else owns it.
+            Ok((raw, Some(unsafe { adopt::stream(raw) })))
+        })
+    }
+
+    /// The legacy default stream of the context.
+    pub(crate) fn legacy(
+        context: &Arc<Context>,
+        panics: &Arc<Panics>,
+    ) -> Result<Arc<StreamHandle>> {
+        context.bind()?;
+        StreamHandle::with(context, panics, StreamRole::Legacy, || {
+            Ok((raw::CU_STREAM_LEGACY, None))
+        })
+    }
+
+    fn with(
+        context: &Arc<Context>,
+        panics: &Arc<Panics>,
+        role: StreamRole,
+        make: impl FnOnce() -> Result<(raw::CUstream, Option<cust::stream::Stream>)>,
+    ) -> Result<Arc<StreamHandle>> {
         let timeline = Arc::<Timeline>::default();
         let panics = panics.add_stream(&timeline)?;
         let event = || {
@@ -76,11 +120,7 @@ impl StreamHandle {
                 .map_err(|error| driver_call::cust_failed("cuEventCreate", error))
         };
         let (handover, before_capture) = (event()?, event()?);
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `raw`, which outlives the call.
-        unsafe { call!(cuStreamCreateWithPriority(&mut raw, flags.0, priority)) }?;
-        // SAFETY: the call above made the stream, and nothing else owns it.
-        let stream = unsafe { adopt::stream(raw) };
+        let (raw, stream) = make()?;
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(StreamHandle {
             context: context.clone(),
@@ -95,6 +135,7 @@ impl StreamHandle {
             capture_number: AtomicU64::new(0),
             timeline,
             panics,
+            role,
         }))
     }
 
@@ -108,11 +149,6 @@ impl StreamHandle {
     pub(crate) fn stream_ref(&self) -> StreamRef<'_> {
         // SAFETY: only `drop` destroys the stream.
         unsafe { StreamRef::new(self.raw()) }
-    }
-
-    /// The owning object of cust, for the calls that it has.
-    pub(crate) fn cust(&self) -> &cust::stream::Stream {
-        &self.owned.stream
     }
 
     /// The stream's number, which no other stream of this process ever has.
@@ -270,7 +306,10 @@ impl Drop for StreamHandle {
         } = unsafe { ManuallyDrop::take(&mut self.owned) };
         self.timeline.leave();
         self.context.destroy(move || {
-            let stream = destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream));
+            let stream = match stream {
+                Some(stream) => destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream)),
+                None => Ok(()),
+            };
             let handover = destroyed("cuEventDestroy", cust::event::Event::drop(handover));
             let before = destroyed("cuEventDestroy", cust::event::Event::drop(before_capture));
             stream.and(handover).and(before)

@@ -1,6 +1,7 @@
 //! Streams: queues of work for the device, each in order, beside each other.
 
 pub(crate) mod completion;
+pub(crate) mod default;
 pub(crate) mod event;
 pub(crate) mod host_function;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 use self::event::Event;
-use crate::driver_call::{self, call};
+use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -32,7 +33,8 @@ use crate::order::stream_handle::StreamHandle;
 // covers: STREAM-18
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamOptions {
-    /// Does not wait for the legacy default stream, nor that for it (the default). A blocking stream takes turns with it.
+    /// Does not wait for the legacy default stream ([`Gpu::legacy_stream`]), nor that for it (the default). A blocking stream takes turns
+    /// with it: what either is given comes after all that the other was given before.
     pub non_blocking: bool,
     /// Smaller is more urgent; [`Gpu::stream_priorities`] gives the range, what is beyond is clamped.
     pub priority: i32,
@@ -102,11 +104,7 @@ impl Gpu {
             options.priority,
         )?;
         self.inner.order().add_stream(&handle);
-        Ok(Stream {
-            gpu: self.inner.clone(),
-            handle,
-            _unique: PhantomData,
-        })
+        Ok(Stream::of(&self.inner, handle))
     }
 
     /// The range of the priorities of streams.
@@ -120,6 +118,14 @@ impl Gpu {
 }
 
 impl Stream {
+    fn of(gpu: &Arc<OpenDevice>, handle: Arc<StreamHandle>) -> Stream {
+        Stream {
+            gpu: gpu.clone(),
+            handle,
+            _unique: PhantomData,
+        }
+    }
+
     /// The device.
     pub fn gpu(&self) -> Gpu {
         Gpu::from(&self.gpu)
@@ -134,10 +140,10 @@ impl Stream {
     /// The priority that the driver gave it.
     pub fn priority(&self) -> Result<i32> {
         self.gpu.bind()?;
-        self.handle
-            .cust()
-            .get_priority()
-            .map_err(|error| driver_call::cust_failed("cuStreamGetPriority", error))
+        let mut priority = 0;
+        // SAFETY: the driver writes one number to `priority`, which outlives the call; `self` owns the stream.
+        unsafe { call!(cuStreamGetPriority(self.handle.raw(), &mut priority)) }?;
+        Ok(priority)
     }
 
     /// Whether it keeps out of the legacy default stream's way.
