@@ -90,7 +90,7 @@ impl<'t, 'm> Filled<'t, 'm> {
     }
 
     /// Whether a type has no slot, or the slot of a type none.
-    fn has_other_types(&self) -> bool {
+    pub fn has_other_types(&self) -> bool {
         let is_type = |at| self.modifiers.list(at) == usize::from(TYPE_LIST);
         self.type_missing || self.left_at().any(is_type)
     }

@@ -137,14 +137,15 @@ pub fn operands_first<'t>(
     if !is_late || forms.peek().is_none() {
         return None;
     }
-    let fits = |form: Match| {
+    let fits = |form: &Match| {
         let misfit = form.misfit(shapes);
         misfit.is_none_or(|misfit| {
             !matches!(form.refusal(&misfit, shapes), Refusal::ArgumentsMismatch(_))
         })
     };
     let name = Name::new(opcode, &modifiers[..read.in_name]);
-    (!forms.any(fits)).then_some(Refusal::ArgumentsMismatch(name))
+    let may_fit = |form: Match| fits(&form) || fits(&form.with_all_operands());
+    (!forms.any(may_fit)).then_some(Refusal::ArgumentsMismatch(name))
 }
 
 /// Whether a special register (`%tid.x`, with its component) may be read by a module of this version and architecture.

@@ -16,8 +16,11 @@ impl Match {
     pub fn misfit(&self, shapes: &[Shape<'_>]) -> Option<Misfit> {
         let is_free =
             |operand: &Operand| operand.presence == Presence::Optional && operand.with.is_empty();
-        let optional = self.operands().filter(|operand| is_free(operand)).count();
-        let most = self.operands().count();
+        let (mut optional, mut most) = (0, 0);
+        for operand in self.operands() {
+            optional += usize::from(is_free(operand));
+            most += 1;
+        }
         if shapes.len() > most || shapes.len() + optional < most {
             return Some(Misfit::Count {
                 least: most - optional,

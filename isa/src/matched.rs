@@ -108,6 +108,18 @@ impl Match {
             .filter(|operand| operand.with.is_empty() || self.holds(operand.with))
     }
 
+    /// The form with the modifiers, too, that its further operands go with.
+    pub(crate) fn with_all_operands(&self) -> Match {
+        let mut whole = *self;
+        for (slot, word) in self.form.slots().iter().zip(&mut whole.chosen) {
+            let has_operand = |operand: &Operand| operand.with == slot.name;
+            if word.is_empty() && self.form.operands().iter().any(has_operand) {
+                *word = slot.alternatives().next().map_or("", |first| first.word);
+            }
+        }
+        whole
+    }
+
     /// The type of an operand: a type's name, or one of the words of [`Operand::ty`] without the final `+`.
     pub fn type_of(&self, operand: &Operand) -> &'static str {
         let ty = operand.ty.trim_end_matches('+');

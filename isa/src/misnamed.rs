@@ -16,8 +16,8 @@ use crate::words::{self, OPERATION_LIST, SPACE_LIST, are_alike, is_repeatable, l
 /// How far a form is from the modifiers of an instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Miss<'t> {
-    /// Modifiers that it has no slot for, and slots without a modifier.
-    pub distance: usize,
+    /// Whether it has other types, which is the farthest; modifiers that it has no slot for, and slots without a modifier.
+    pub distance: (bool, usize),
     /// The first modifier without a slot.
     pub left: Option<&'t str>,
     /// The first slot without a modifier.
@@ -28,7 +28,10 @@ impl<'t> Miss<'t> {
     /// That of a form with some of the modifiers in its slots.
     pub fn of(filled: &Filled<'t, '_>) -> Miss<'t> {
         Miss {
-            distance: filled.missing + filled.left().count(),
+            distance: (
+                filled.has_other_types(),
+                filled.missing + filled.left().count(),
+            ),
             left: filled.left().next(),
             empty: filled.empty,
         }

@@ -185,7 +185,7 @@ static NEEDED: &[Needed] = &[
     ),
     of(
         "fence.proxy",
-        "acquire release",
+        "acquire release sem",
         "",
         ".acquire/.release modifier required for instruction '{name}'",
     ),

@@ -37,6 +37,7 @@ pub static PHRASES: &[Phrase] = &[
     // Integer arithmetic.
     row("add sub mad", "u64 s64", "cc", Feature(".cc with 64bit type")),
     row("mad", "", "cc", Feature("mad.cc")),
+    row("madc", "", "", Feature("madc")),
     row("add min max", "u16x2 s16x2", "", Feature("{opcode}.{word}")),
     row("min max", "relu", "s32/s16x2", Feature("{opcode}.relu")),
     row("add", "", "sat u16x2/s16x2/u32", Feature("add.sat")),
@@ -57,6 +58,8 @@ pub static PHRASES: &[Phrase] = &[
     row("ex2", "", "f16/f16x2", Feature("ex2.f16/f16x2")),
     row("tanh", "bf16 bf16x2", "", Feature("tanh.{word}")),
     row("set", "u16 s16 u32 s32", "f16/f16x2", INTEGER_SET),
+    row("set", "f16", "", HALF),
+    row("set", "bf16", "", Feature("set.bf16")),
     row("set", "", "u16/s16/u32/s32 f16/f16x2", INTEGER_SET),
     row("add sub mul fma set setp tex", "", "f16/f16x2", HALF),
     row("set setp", "", "bf16x2", Feature("{opcode}.bf16x2")),
@@ -89,6 +92,7 @@ pub static PHRASES: &[Phrase] = &[
     row("", "param::entry", "", Feature("::entry")),
     row("", "param::func", "", Feature("::func")),
     // Loads and stores.
+    row("st", "b128", "async", Feature("st.async.b128")),
     row("ld st", "b128", "mmio", Feature(".b128 with .sys")).on(B128),
     row("ld st", "b128", "", B128),
     row("ld st", "local", "volatile", Feature("ld/st with .local.volatile")),
@@ -112,6 +116,7 @@ pub static PHRASES: &[Phrase] = &[
     row("prefetch", "", "", ModifierOn("cache eviction priority", "prefetch")),
     row("createpolicy", "", "", Feature("createpolicy.{fractional|range|cvt}")),
     // Atomics.
+    row("atom red cp", "f32 noftz", "f32 noftz", Feature("{name} with .noftz and .f32")),
     row("atom red", "cta gpu sys", "", Feature("scopes on atomic operations")),
     row("red", "", "async completion_mechanism", Feature("red.async")),
     row("red", "", "async", RELEASE),
@@ -127,6 +132,7 @@ pub static PHRASES: &[Phrase] = &[
     row("tensormap", "", "swizzle_atomicity", Feature("{name}")).on(Instruction("{name}.swizzle_atomicity")),
     row("tensormap", "", "", Feature("{name}")).on(Instruction("{name}")).unsupported(),
     row("multimem", "acc::f32", "", Modifier(".acc::f32")),
+    row("cp", "weak", "", Feature("cp.async.bulk.weak")),
     // Barriers and fences.
     row("mbarrier", "release relaxed acquire", "", ModifierOn(".{word}", "{name}")),
     row("mbarrier", "cluster", "", Feature("scopes on mbarrier operations")).on(Feature(".cluster scope")),
@@ -144,10 +150,12 @@ pub static PHRASES: &[Phrase] = &[
     row("barrier", "", "arrive", Feature("barrier.arrive")).on(Instruction("barrier.arrive")),
     row("barrier", "", "red", Feature("barrier.red")).on(Instruction("barrier.red")),
     row("fence", "acquire release", "", ModifierOn(".{word}", "fence")),
-    row("fence", "async", "", Modifier(".async")),
+    row("fence membar", "async", "", Modifier(".async")),
+    row("fence", "sync_restrict::shared::cta sync_restrict::shared::cluster", "", Feature(".sync_restrict")),
     row("fence", "", "to_proxy::from_proxy", ONE_WAY).on(Instruction("fence.proxy with unidirection proxy fence")).unsupported(),
-    row("fence", "", "sync_restrict::shared::cluster/sync_restrict::shared::cta", Feature(".sync_restrict")),
+    row("fence", "", "async::generic acq_rel", ONE_WAY).on(Instruction("fence.proxy with unidirection proxy fence")).unsupported(),
     row("fence", "", "op_restrict", Feature(".op_restrict")),
+    row("fence", "", "sync_restrict::shared::cluster/sync_restrict::shared::cta", Feature(".sync_restrict")),
     row("fence", "", "async", Modifier(".async")),
     row("fence", "", "proxy", Feature("fence.proxy")),
     row("fence", "", "", Feature("fence instruction")),
@@ -158,7 +166,6 @@ pub static PHRASES: &[Phrase] = &[
     row("fns szext bmsk dp4a lop3 bar barrier griddepcontrol vote match brx nanosleep", "", "", Feature("{name}"))
         .on(Instruction("{name}")),
     row("setmaxnreg", "", "", Feature("setmaxnreg.{action}")).on(Instruction("setmaxnreg.{action}")),
-    row("clusterlaunchcontrol", "", "async", Feature("{name}.async")),
     row("pmevent", "", "", Feature("pmevent.mask")),
     row("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", "", "", Feature("3.0"))
         .on(Instruction("{name}")),

@@ -192,7 +192,6 @@ static MEANINGLESS: &[(&str, &str)] = &[
         "cp.async.bulk.tensor cp.reduce.async.bulk.tensor",
         "cta cluster gpu sys",
     ),
-    ("cp.async.bulk", "b128"),
     (
         "cp.async.bulk.wait_group",
         "sync_restrict::shared::cta sync_restrict::shared::cluster",

@@ -81,9 +81,22 @@ impl Comparison {
         let verdicts = Verdicts::ask(ptxas, statements, &[cell])?;
         let ours = front_end::refusals(cell, statements);
         for (_, refusals) in &verdicts.cells {
-            for (index, statement) in statements.iter().enumerate() {
-                let theirs = refusals.get(&index).map(Vec::as_slice);
-                self.add(statement, cell, ours[index].as_deref(), theirs);
+            // What we alone refuse ptxas is asked about once more, by itself.
+            let alone = parallel::map(statements.len(), |index| {
+                if ours[index].is_none() || refusals.contains_key(&index) {
+                    return Ok(Vec::new());
+                }
+                judge::refusal_alone(ptxas, cell.0, cell.1, statements[index])
+            });
+            for (index, (statement, alone)) in statements.iter().zip(alone).enumerate() {
+                let alone = Some(alone?).filter(|said| !said.is_empty());
+                let theirs = refusals.get(&index).or(alone.as_ref());
+                self.add(
+                    statement,
+                    cell,
+                    ours[index].as_deref(),
+                    theirs.map(Vec::as_slice),
+                );
             }
         }
         Ok(())

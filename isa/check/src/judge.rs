@@ -52,6 +52,22 @@ pub fn refusals(
     Ok(refusals)
 }
 
+/// What ptxas says of a statement that stands alone, which it refuses; of one that it takes, nothing.
+///
+/// What it looks at last, it does not look at in a module that it refuses for another statement. Nothing either where it breaks off: it may
+/// make code without end of what has no meaning.
+pub fn refusal_alone(
+    ptxas: &Ptxas,
+    version: PtxVersion,
+    target: Target,
+    statement: &str,
+) -> Result<Vec<String>> {
+    let (text, _) = module(version, target, &[statement]);
+    let mut said = module_refusal(ptxas, machine(target), &text)?;
+    said.retain(|sentence| sentence != CRASHED);
+    Ok(said)
+}
+
 /// What ptxas says of a module that it refuses, which it compiles for the newest architecture of this level; of one that it takes,
 /// nothing.
 pub fn module_refusal(ptxas: &Ptxas, machine: Target, text: &str) -> Result<Vec<String>> {
@@ -85,12 +101,29 @@ fn without_file_name(message: &str) -> String {
     }
 }
 
+/// What ptxas makes code for: for nothing before Turing, though it reads PTX for it.
+fn machine(target: Target) -> Target {
+    if target.level < 75 {
+        Target {
+            level: 75,
+            features: Features::Baseline,
+        }
+    } else {
+        target
+    }
+}
+
+/// What a run of ptxas may take, for the shell's `ulimit`: seconds of processor time, and 4 GiB of addresses.
+const LIMITS: &str = "ulimit -t 60 && ulimit -v 4194304 && exec \"$0\" \"$@\"";
+
 /// Runs ptxas over a module.
 fn compile(ptxas: &Ptxas, machine: Target, text: &str) -> Result<Output> {
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("module.ptx");
     std::fs::write(&input, text)?;
-    Command::new(ptxas.path())
+    Command::new("sh")
+        .args(["-c", LIMITS])
+        .arg(ptxas.path())
         .arg(format!("--gpu-name={machine}"))
         .arg(&input)
         .arg("--output-file")
@@ -121,16 +154,7 @@ fn round(
     let mut all = statements.to_vec();
     all.push("warpsmith_end;");
     let (text, before) = module(version, target, &all);
-    // ptxas makes no code for what came before Turing, but reads PTX for it.
-    let machine = if target.level < 75 {
-        Target {
-            level: 75,
-            features: Features::Baseline,
-        }
-    } else {
-        target
-    };
-    let output = compile(ptxas, machine, &text)?;
+    let output = compile(ptxas, machine(target), &text)?;
     let crashed = output.status.code().is_none();
     let output = String::from_utf8_lossy(&output.stderr).into_owned();
     let mut stopped = None;

@@ -111,39 +111,8 @@ pub static MODIFIERS: &[Known] = &[
     ),
     by_ptxas(
         "mma",
-        "and or xor rn rz rm rp",
-        "operations and roundings say nothing for these types",
-    ),
-    by_ptxas(
-        "set",
-        "f16 bf16 f16x2 bf16x2",
-        "types of results that the manual lacks",
-    ),
-    by_ptxas(
-        "fma",
-        "rz rm rp",
-        "the manual has no rounding but `.rn` for bf16, to which ptxas rounds whichever is given",
-    ),
-    by_ptxas(
-        "fence fence.proxy membar.proxy",
-        "",
-        "spaces, orders and restrictions that say nothing for this kind of fence",
-    ),
-    by_ptxas(
-        "cp.async.bulk",
-        "weak",
-        "the manual knows no `.weak` copies",
-    ),
-    by_ptxas(
-        "vset vset2 vset4",
-        "lo ls hi hs",
-        "comparisons of unsigned integers under their old names",
-    ),
-    by_ptxas("testp", "", "ptxas takes a test of nothing"),
-    by_ptxas(
-        "wmma.load.c wmma.store.d",
-        "m16n16k8 m8n8k32",
-        "types that the manual lacks for these shapes",
+        "and or xor",
+        "of integers of 4 bits an operation says nothing: ptxas makes the same code with and without it",
     ),
     by_ptxas(
         "ld st",

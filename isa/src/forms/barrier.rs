@@ -3,6 +3,12 @@
 use crate::effect::{BarrierAction, Convergence};
 use crate::form::{Form, form};
 
+/// To which memory a fence is restricted. Where the manual has no such restriction, ptxas makes the same code with and without it.
+const RESTRICTED: &str =
+    "sync_restrict::shared::cta@8.6+sm_90 sync_restrict::shared::cluster@8.6+sm_90";
+/// State spaces that change nothing of a fence.
+const SPACES: &str = "global shared shared::cta shared::cluster";
+
 macro_rules! block {
     ($syntax:literal, $action:ident) => {
         form($syntax)
@@ -75,7 +81,7 @@ pub(super) const FORMS: &[Form] = &[
     form("membar.level").with(".level", "cta gl sys").fence(),
     form("membar.proxy:.proxykind")
         .since("7.5 sm_60")
-        .with(".proxykind", "alias")
+        .with(".proxykind", "alias async@7.5+sm_90")
         .fence(),
     form("fence{.sem}.scope")
         .since("6.0 sm_70")
@@ -88,33 +94,48 @@ pub(super) const FORMS: &[Form] = &[
     form("fence.release.sync_restrict::shared::cta.cluster")
         .since("8.6 sm_90")
         .fence(),
-    form("fence.op_restrict.release.cluster")
+    form("fence.op_restrict.release{.sync_restrict}.cluster")
         .since("8.0 sm_90")
+        .with(".sync_restrict", RESTRICTED)
         .with(".op_restrict", "mbarrier_init")
         .fence(),
-    form("fence.proxy:.proxykind")
+    form("fence.proxy:.proxykind{.sync_restrict}")
         .since("7.5 sm_70")
+        .with(".sync_restrict", RESTRICTED)
         .with(".proxykind", "alias async@8.0+sm_90")
         .fence(),
-    form("fence.proxy:.async.space")
+    form("fence.proxy:.async.space{.sync_restrict}")
         .since("8.0 sm_90")
+        .with(".sync_restrict", RESTRICTED)
         .with(".space", "global shared::cta shared::cluster")
         .fence(),
-    form("fence.proxy:.to_proxy::from_proxy.release.scope")
+    form("fence.proxy:.to_proxy::from_proxy.sem{.space}{.sync_restrict}.scope")
         .since("8.3 sm_90")
+        .with(".sem", "release acq_rel")
+        .with(".space", SPACES)
+        .with(".sync_restrict", RESTRICTED)
         .with(".to_proxy::from_proxy", "tensormap::generic")
         .with(".scope", "cta cluster gpu sys")
         .fence(),
-    form("fence.proxy:.to_proxy::from_proxy.acquire.scope [a], size:imm@128")
+    form("fence.proxy:.to_proxy::from_proxy.sem.scope [a], size:imm@128")
         .since("8.3 sm_90")
+        .with(".sem", "acquire acq_rel")
         .with(".to_proxy::from_proxy", "tensormap::generic")
         .with(".scope", "cta cluster gpu sys")
         .fence(),
-    form("fence.proxy:.async::generic.acquire.sync_restrict::shared::cluster.cluster")
+    form("fence.proxy:.async::generic.acquire{.space}.sync_restrict::shared::cluster.cluster")
         .since("8.6 sm_90")
+        .with(".space", SPACES)
         .fence(),
-    form("fence.proxy:.async::generic.release.sync_restrict::shared::cta.cluster")
+    form("fence.proxy:.async::generic.release{.space}.sync_restrict::shared::cta.cluster")
         .since("8.6 sm_90")
+        .with(".space", SPACES)
+        .fence(),
+    form("fence.proxy:.async::generic.acq_rel{.space}{.sync_restrict}.scope")
+        .since("8.3 sm_90")
+        .with(".space", SPACES)
+        .with(".sync_restrict", RESTRICTED)
+        .with(".scope", "cta cluster gpu sys")
         .fence(),
     form("griddepcontrol.action")
         .since("7.8 sm_90")

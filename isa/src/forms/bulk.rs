@@ -39,19 +39,22 @@ const SIZE: Extent = Extent::Operand("size");
 const MBARRIER: Completion = Completion::Mbarrier;
 const GROUP: Completion = Completion::BulkGroup;
 
+/// Of the type that a copy may name, though it says nothing, none is weak.
+const WEAK: &[Rule] = &[Rule::Excludes(".type", ".weak")];
+
 pub(super) const FORMS: &[Form] = &[
-    form("cp.async.bulk:.dst.src.completion{.multicast}{.level::cache_hint} [dst], [src], size:u32@0..1048560%16, [mbar]{, mask:u16@0..65535 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90")
+    form("cp.async.bulk:{.weak}.dst.src.completion{.multicast}{.level::cache_hint}{.type} [dst], [src], size:u32@0..1048560%16, [mbar]{, mask:u16@0..65535 if .multicast}{, policy:b64 if .level::cache_hint}").since("8.0 sm_90").with(".weak", "weak@9.3+sm_90").with(".type", "b128").rules(WEAK)
         .with(".dst", "shared::cluster").with(".src", "global").with(".completion", BYTES)
         .with(".multicast", "multicast::cluster").with(".level::cache_hint", "L2::cache_hint")
         .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.async.bulk:.dst.src.completion{.level::cache_hint} [dst], [src], size:u32@0..1048560%16, [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90")
+    form("cp.async.bulk:{.weak}.dst.src.completion{.level::cache_hint}{.type} [dst], [src], size:u32@0..1048560%16, [mbar]{, policy:b64 if .level::cache_hint}").since("8.6 sm_90").with(".weak", "weak@9.3+sm_90").with(".type", "b128").rules(WEAK)
         .with(".dst", "shared::cta").with(".src", "global").with(".completion", BYTES)
         .with(".level::cache_hint", "L2::cache_hint")
         .accesses(&[into(Space::Shared, MBARRIER, SIZE), from(Space::Global, MBARRIER, SIZE), counted(Space::Shared)]),
-    form("cp.async.bulk:.dst.src.completion [dst], [src], size:u32@0..1048560%16, [mbar]").since("8.0 sm_90")
+    form("cp.async.bulk:{.weak}.dst.src.completion{.type} [dst], [src], size:u32@0..1048560%16, [mbar]").since("8.0 sm_90").with(".weak", "weak@9.3+sm_90").with(".type", "b128").rules(WEAK)
         .with(".dst", "shared::cluster").with(".src", "shared::cta").with(".completion", BYTES)
         .accesses(&[into(Space::SharedCluster, MBARRIER, SIZE), from(Space::Shared, MBARRIER, SIZE), counted(Space::SharedCluster)]),
-    form("cp.async.bulk:.dst.src.completion{.level::cache_hint}{.cp_mask} [dst], [src], size:u32@0..1048560%16{, policy:b64 if .level::cache_hint}{, byteMask:b16 if .cp_mask}").since("8.0 sm_90")
+    form("cp.async.bulk:{.weak}.dst.src.completion{.level::cache_hint}{.cp_mask}{.type} [dst], [src], size:u32@0..1048560%16{, policy:b64 if .level::cache_hint}{, byteMask:b16 if .cp_mask}").since("8.0 sm_90").with(".weak", "weak@9.3+sm_90").with(".type", "b128").rules(WEAK)
         .with(".dst", "global").with(".src", "shared::cta").with(".completion", "bulk_group")
         .with(".level::cache_hint", "L2::cache_hint")
         .accesses(&[into(Space::Global, GROUP, SIZE), from(Space::Shared, GROUP, SIZE)]).with(".cp_mask", "cp_mask@8.6+sm_100"),

@@ -1,13 +1,15 @@
 //! Comparison and selection.
 
-use crate::form::{Form, form};
+use crate::form::{Form, Rule, form};
 
 const EQUALITY: &str = "eq ne";
 const SIGNED: &str = "eq ne lt le gt ge";
 const UNSIGNED: &str = "eq ne lt le gt ge lo ls hi hs";
 const FLOATING: &str = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan";
 const BOOL: &str = "and or xor";
-const RESULT: &str = "u32 s32 f32";
+/// There is no comparison with zeros for subnormal numbers whose result is a brain half.
+const KEEPS_SUBNORMALS: &[Rule] = &[Rule::Excludes("dtype=bf16", ".ftz")];
+const RESULT: &str = "u32 s32 f32 f16@4.2+sm_53 bf16@7.8+sm_90";
 
 pub(super) const FORMS: &[Form] = &[
     form("set.CmpOp.dtype.stype d:.dtype, a, b")
@@ -24,7 +26,8 @@ pub(super) const FORMS: &[Form] = &[
         .with(".stype", "s16 s32 s64"),
     form("set.CmpOp{.ftz}.dtype.f32 d:.dtype, a, b")
         .with(".CmpOp", FLOATING)
-        .with(".dtype", RESULT),
+        .with(".dtype", RESULT)
+        .rules(KEEPS_SUBNORMALS),
     form("set.CmpOp.dtype.f64 d:.dtype, a, b")
         .with(".CmpOp", FLOATING)
         .with(".dtype", RESULT),
@@ -46,7 +49,8 @@ pub(super) const FORMS: &[Form] = &[
     form("set.CmpOp.BoolOp{.ftz}.dtype.f32 d:.dtype, a, b, !c:pred")
         .with(".CmpOp", FLOATING)
         .with(".BoolOp", BOOL)
-        .with(".dtype", RESULT),
+        .with(".dtype", RESULT)
+        .rules(KEEPS_SUBNORMALS),
     form("set.CmpOp.BoolOp.dtype.f64 d:.dtype, a, b, !c:pred")
         .with(".CmpOp", FLOATING)
         .with(".BoolOp", BOOL)
@@ -57,16 +61,18 @@ pub(super) const FORMS: &[Form] = &[
         .with(".CmpOp", FLOATING)
         .with(
             ".dtype",
-            "f16 u16@6.5+sm_53 s16@6.5+sm_53 u32@6.5+sm_53 s32@6.5+sm_53",
-        ),
+            "f16 bf16@7.8+sm_90 u16@6.5+sm_53 s16@6.5+sm_53 u32@6.5+sm_53 s32@6.5+sm_53",
+        )
+        .rules(KEEPS_SUBNORMALS),
     form("set.CmpOp.BoolOp{.ftz}.dtype.f16 d:.dtype, a, b, !c:pred")
         .since("4.2 sm_53")
         .with(".CmpOp", FLOATING)
         .with(".BoolOp", BOOL)
         .with(
             ".dtype",
-            "f16 u16@6.5+sm_53 s16@6.5+sm_53 u32@6.5+sm_53 s32@6.5+sm_53",
-        ),
+            "f16 bf16@7.8+sm_90 u16@6.5+sm_53 s16@6.5+sm_53 u32@6.5+sm_53 s32@6.5+sm_53",
+        )
+        .rules(KEEPS_SUBNORMALS),
     form("set.CmpOp.dtype.bf16 d:.dtype, a, b")
         .since("7.8 sm_90")
         .with(".CmpOp", FLOATING)

@@ -8,6 +8,8 @@ pub(super) const FORMS: &[Form] = &[
     form("testp.op.type d:pred, a")
         .with(".op", "finite infinite number notanumber normal subnormal")
         .with(".type", "f32 f64"),
+    // Beyond the manual: ptxas makes no code for a test of nothing, whose result stays unwritten.
+    form("testp.type d:pred, a").with(".type", "f32 f64"),
     form("copysign.type d, a, b").with(".type", "f32 f64"),
     form("add{.rnd}{.ftz}{.sat}.f32 d, a, b").with(".rnd", RND),
     form("add{.rnd}.f64 d, a, b").with(".rnd", RND),

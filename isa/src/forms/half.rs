@@ -33,6 +33,15 @@ pub(super) const FORMS: &[Form] = &[
     form("fma.rn{.relu}.type d, a, b, c")
         .since("7.0 sm_80")
         .with(".type", BRAIN),
+    // Beyond the manual: of `.bf16` ptxas makes other code with these roundings, which passes over the other modifiers.
+    form("fma.rnd{.relu}.type d, a, b, c")
+        .since("7.0 sm_80")
+        .with(".rnd", "rz rm rp")
+        .with(".type", BRAIN),
+    form("fma.rnd.oob{.relu}.type d, a, b, c")
+        .since("8.1 sm_90")
+        .with(".rnd", "rz rm rp")
+        .with(".type", BRAIN),
     form("fma.rn.oob.sat.type d, a, b, c")
         .since("8.1 sm_90")
         .with(".type", HALF),

@@ -57,14 +57,15 @@ pub(super) const FORMS: &[Form] = &[
     load!("wmma.load.c:.sync.aligned.layout.m8n8k4{.ss}.f64 d:f64*2, [a]{, stride:u32}").since("7.0 sm_80"),
     load!("wmma.load.a:.sync.aligned.layout.m8n8k32{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "row").with(".type", "u4 s4"),
     load!("wmma.load.b:.sync.aligned.layout.m8n8k32{.ss}.type d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "col").with(".type", "u4 s4"),
-    load!("wmma.load.c:.sync.aligned.layout.shape{.ss}.s32 d:s32*2, [a]{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128"),
+    // Beyond the manual: sums of `.f32`, which ptxas moves as it moves those of `.s32`.
+    load!("wmma.load.c:.sync.aligned.layout.shape{.ss}.type d:.type*2, [a]{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128").with(".type", "s32 f32"),
     load!("wmma.load.a:.sync.aligned.layout.m8n8k128{.ss}.b1 d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "row"),
     load!("wmma.load.b:.sync.aligned.layout.m8n8k128{.ss}.b1 d:b32*1, [a]{, stride:u32}").since("6.3 sm_75").with(".layout", "col"),
     store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.f16 [a], b:b32*4{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
     store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.f32 [a], b:f32*8{, stride:u32}").since("6.3 sm_70").with(".shape", FLOAT_SHAPES),
     store!("wmma.store.d:.sync.aligned.layout.m16n16k8{.ss}.f32 [a], b:f32*8{, stride:u32}").since("7.0 sm_80"),
     store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.s32 [a], b:s32*8{, stride:u32}").since("6.3 sm_72").with(".shape", FLOAT_SHAPES),
-    store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.s32 [a], b:s32*2{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128"),
+    store!("wmma.store.d:.sync.aligned.layout.shape{.ss}.type [a], b:.type*2{, stride:u32}").since("6.3 sm_75").with(".shape", "m8n8k32 m8n8k128").with(".type", "s32 f32"),
     store!("wmma.store.d:.sync.aligned.layout.m8n8k4{.ss}.f64 [a], b:f64*2{, stride:u32}").since("7.0 sm_80"),
     product!("wmma.mma:.sync.aligned.alayout.blayout.shape.f16.f16x d:b32*4, a:b32*8, b:b32*8, c:b32*4").since("6.3 sm_70")
         .with(".alayout", LAYOUT).with(".blayout", LAYOUT).with(".shape", FLOAT_SHAPES).with(".f16x", "f16"),
@@ -131,14 +132,14 @@ pub(super) const FORMS: &[Form] = &[
     product!("mma.sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d:f32*4, a:b32*4, b:b32*2, c:f32*4").since("8.6 sm_100f,sm_110f,sm_120f")
         .with(".kind", "kind::f8f6f4").with(".dtype", "f32").with(".atype", "e4m3 e5m2 e3m2@8.7+sm_120f e2m3@8.7+sm_120f e2m1@8.7+sm_120f")
         .with(".btype", "e4m3 e5m2 e3m2@8.7+sm_120f e2m3@8.7+sm_120f e2m1@8.7+sm_120f").with(".ctype", "f32"),
-    product!("mma.sync.aligned.shape.row.col.f64.f64x.f64y.f64z d:f64*2, a:f64*1, b:f64*1, c:f64*2").since("7.0 sm_80")
-        .with(".shape", "m8n8k4").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
-    product!("mma.sync.aligned.shape.row.col.f64.f64x.f64y.f64z d:f64*4, a:f64*2, b:f64*1, c:f64*4").since("7.8 sm_90")
-        .with(".shape", "m16n8k4").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
-    product!("mma.sync.aligned.shape.row.col.f64.f64x.f64y.f64z d:f64*4, a:f64*4, b:f64*2, c:f64*4").since("7.8 sm_90")
-        .with(".shape", "m16n8k8").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
-    product!("mma.sync.aligned.shape.row.col.f64.f64x.f64y.f64z d:f64*4, a:f64*8, b:f64*4, c:f64*4").since("7.8 sm_90")
-        .with(".shape", "m16n8k16").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
+    product!("mma.sync.aligned.shape.row.col{.rnd}.f64.f64x.f64y.f64z d:f64*2, a:f64*1, b:f64*1, c:f64*2").since("7.0 sm_80")
+        .with(".shape", "m8n8k4").with(".rnd", "rn rz rm rp").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
+    product!("mma.sync.aligned.shape.row.col{.rnd}.f64.f64x.f64y.f64z d:f64*4, a:f64*2, b:f64*1, c:f64*4").since("7.8 sm_90")
+        .with(".shape", "m16n8k4").with(".rnd", "rn rz rm rp").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
+    product!("mma.sync.aligned.shape.row.col{.rnd}.f64.f64x.f64y.f64z d:f64*4, a:f64*4, b:f64*2, c:f64*4").since("7.8 sm_90")
+        .with(".shape", "m16n8k8").with(".rnd", "rn rz rm rp").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
+    product!("mma.sync.aligned.shape.row.col{.rnd}.f64.f64x.f64y.f64z d:f64*4, a:f64*8, b:f64*4, c:f64*4").since("7.8 sm_90")
+        .with(".shape", "m16n8k16").with(".rnd", "rn rz rm rp").with(".f64x", "f64").with(".f64y", "f64").with(".f64z", "f64"),
     product!("mma.sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32x d:s32*2, a:b32*1, b:b32*1, c:s32*2").since("6.5 sm_75")
         .with(".atype", "u8 s8").with(".btype", "u8 s8").with(".s32x", "s32"),
     product!("mma.sync.aligned.m16n8k16.row.col{.satfinite}.s32.atype.btype.s32x d:s32*4, a:b32*2, b:b32*1, c:s32*4").since("7.0 sm_80")

@@ -256,7 +256,7 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
         true => reduction(form)?,
         false => NO_REDUCTION,
     };
-    form.ignore(&["level::cache_hint"]);
+    form.ignore(&["weak", "level::cache_hint", "type"]);
     // Additions of 16 bits keep subnormal numbers in any case; those of 32 bits that do are not executed.
     if form.any_type(|ty| ty.bits == 16) {
         form.ignore(&["noftz"]);

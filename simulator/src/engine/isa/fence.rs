@@ -83,6 +83,9 @@ impl Op for FenceElsewhere {
 /// `membar.level` and `fence`. Of the proxies only the asynchronous one reaches shared memory.
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
     let scope = form.fence().map_or(Scope::System, |fence| fence.scope);
+    if form.has("async::generic") && form.has("acq_rel") {
+        return None;
+    }
     let op = if form.has("mbarrier_init") {
         scalar::<FenceBothProxies<true>>()
     } else if form.has("async::generic") && form.has("release") {
@@ -102,6 +105,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         "proxykind",
         "to_proxy::from_proxy",
         "space",
+        "sync_restrict",
         "sync_restrict::shared::cluster",
         "sync_restrict::shared::cta",
     ]);
