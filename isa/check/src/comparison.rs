@@ -36,7 +36,7 @@ pub struct Comparison {
 impl Comparison {
     /// A comparison of instructions that exist.
     pub fn of_instructions() -> Comparison {
-        Comparison::new(99.5, &[])
+        Comparison::new(99.8, &[])
     }
 
     /// A comparison of instructions with a fault, of all of them or of a part.

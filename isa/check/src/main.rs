@@ -102,7 +102,7 @@ impl Part {
                 comparison
             }
             Part::Modifiers => {
-                let mut comparison = Comparison::of_faults(97.0, known::MODIFIERS, all);
+                let mut comparison = Comparison::of_faults(97.5, known::MODIFIERS, all);
                 let faults = faults::modifiers(sieve(24));
                 add_faults(ptxas, &mut comparison, "modifiers", faults)?;
                 comparison

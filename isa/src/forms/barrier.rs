@@ -81,7 +81,7 @@ pub(super) const FORMS: &[Form] = &[
     form("membar.level").with(".level", "cta gl sys").fence(),
     form("membar.proxy:.proxykind")
         .since("7.5 sm_60")
-        .with(".proxykind", "alias async@7.5+sm_90")
+        .with(".proxykind", "alias async@8.0+sm_90")
         .fence(),
     form("fence{.sem}.scope")
         .since("6.0 sm_70")
