@@ -299,7 +299,6 @@ fn wrong_arguments_are_refused() {
     let mut batch = [write(address, 1); 256];
     refuses!(1, cuStreamBatchMemOp_v2(stream, 256, batch.as_mut_ptr(), 0));
     refuses!(1, cuStreamBatchMemOp_v2(stream, 1, batch.as_mut_ptr(), 1));
-    refuses!(1, cuStreamBatchMemOp_v2(stream, 1, null_mut(), 0));
     // One that is wrong spoils the batch.
     for wrong in [write(address + 1, 1), unknown_operation()] {
         let mut batch = [write(address, 1), wrong];
@@ -311,6 +310,9 @@ fn wrong_arguments_are_refused() {
         refuses!(801, cuStreamWaitValue32_v2(stream, address, 0, FLUSH));
     }
     if backend == Backend::Simulator {
+        // A real driver (580) reads the array, and the stream behind a handle, whatever they are.
+        fails!(1, cuStreamBatchMemOp_v2(stream, 1, null_mut(), 0));
+        fails!(400, cuStreamWriteValue32_v2(0x1234 as CUstream, address, 0, 0));
         // "This flag is not supported in the v2 API", and managed memory cannot be used: the manual does not say what the answer is.
         fails!(1, cuStreamWriteValue32_v2(stream, address, 0, NO_BARRIER));
         let mut managed = 0;
@@ -320,12 +322,6 @@ fn wrong_arguments_are_refused() {
         ok!(cuMemFree_v2(managed));
         fails!(1, cuStreamWriteValue32_v2(stream, managed, 0, 0));
     }
-    let memory = upload(&[0u32]);
-    fails!(
-        400,
-        cuStreamWriteValue32_v2(0x1234 as CUstream, memory, 0, 0)
-    );
-    ok!(cuMemFree_v2(memory));
     ok!(cuStreamDestroy_v2(stream));
 }
 

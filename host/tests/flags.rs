@@ -92,8 +92,10 @@ fn one_stream_lets_another_go_on() -> Result<()> {
 fn a_flag_is_no_use_of_memory_that_orders_streams() -> Result<()> {
     let gpu = gpu();
     let flag = gpu.flag(0_u32)?;
-    // More streams than a buffer keeps apart: the one that writes may not wait for those that wait for it.
-    let waiting: Vec<Stream> = (0..40).map(|_| gpu.stream()).collect::<Result<_>>()?;
+    // More streams than a buffer keeps apart: the one that writes may not wait for those that wait for it. A GPU has no more than 8 queues
+    // for its streams, and one that waits holds its queue up.
+    let count = if gpu.is_simulator() { 40 } else { 7 };
+    let waiting: Vec<Stream> = (0..count).map(|_| gpu.stream()).collect::<Result<_>>()?;
     for stream in &waiting {
         stream.wait_value(&flag, Wait::Equal(1))?;
     }

@@ -80,6 +80,8 @@ pub fn upload<T: Copy>(values: &[T]) -> CUdeviceptr {
         values.as_ptr().cast(),
         size_of_val(values)
     ));
+    // The copy may end after the call, in the default stream, which others that do not wait for it may overtake.
+    ok!(cuStreamSynchronize(null_mut()));
     address
 }
 

@@ -45,6 +45,10 @@ use crate::sync::lock;
 /// buffers are dropped. Who waits for such a stream waits for ever: [`Stream::synchronize`], a [`Gpu`]'s last owner when it is dropped, and
 /// a stream that uses a buffer after it. So it is a deadlock, too, if the write that a stream waits for is behind a use of a buffer that
 /// the waiting stream is to write first. The simulator names a wait that takes longer than `WARPSMITH_PATIENCE`.
+///
+/// Streams share the device's work queues, 8 of them unless the program's environment sets `CUDA_DEVICE_MAX_CONNECTIONS` (1 to 32), and a
+/// stream that waits holds up all that share its queue. With as many streams waiting as there are queues no other makes progress, so a
+/// flag that is to be written by a stream must not be waited for by that many. The simulator has a queue for each stream.
 pub struct StreamFlag<W: FlagWord> {
     gpu: Arc<OpenDevice>,
     block: HostBlock,
@@ -169,7 +173,8 @@ impl<W: FlagWord> StreamFlag<W> {
 
     /// Writes a value at once, whatever streams hold.
     pub fn set(&self, value: W) {
-        // SAFETY: as in `get`.
+        // SAFETY: the block has a word of this size at the start of a page, and is freed after `self` is dropped; all who use it do so by
+        // atomic accesses.
         unsafe { value.store(self.block.host) }
     }
 
