@@ -1,6 +1,7 @@
-//! Where a GPU answers something else than the manual says, and the simulator does as the manual says.
+//! Where a GPU answers something else than the manual says, and the simulator does as the manual says; and what ptxas takes beyond the
+//! manual, and makes wrong code of.
 //!
-//! All of it is of the scalar video instructions, which GPUs since sm_50 have no circuits for: `ptxas` makes them of others, of 32
+//! The former is all of the scalar video instructions, which GPUs since sm_50 have no circuits for: `ptxas` makes them of others, of 32
 //! bits, where the manual has intermediate results of 34.
 
 /// Why a GPU's answers of the program of this name are not the manual's in every case; `None`: they are.
@@ -42,6 +43,18 @@ pub fn deviation(name: &str) -> Option<&'static str> {
     None
 }
 
+/// What ptxas takes although neither the manual has it nor its code computes it; nothing of it is recorded. `None`: it is none of these.
+pub fn miscompiled(opcode: &str, words: &[&str]) -> Option<&'static str> {
+    let has = |word| words.contains(&word);
+    match opcode {
+        "fma" if (has("bf16") || has("bf16x2")) && !has("rn") => {
+            Some("the operands are read as f16 numbers, or the rounding is left out")
+        }
+        "testp" if words.len() == 1 => Some("the predicate stays as it was"),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +79,19 @@ mod tests {
             assert!(deviation(name).is_some(), "{name}");
         }
         assert_eq!(deviation("vadd.u32.u32.u32.sat a.b0 b.h1 3"), None);
+    }
+
+    #[test]
+    fn forms_of_the_manual_are_recorded() {
+        for (opcode, words) in [
+            ("fma", &["rn", "relu", "bf16x2"][..]),
+            ("fma", &["rz", "f32"]),
+            ("testp", &["finite", "f32"]),
+        ] {
+            assert_eq!(miscompiled(opcode, words), None, "{opcode} {words:?}");
+        }
+        for (opcode, words) in [("fma", &["rz", "oob", "bf16"][..]), ("testp", &["f64"])] {
+            assert!(miscompiled(opcode, words).is_some(), "{opcode} {words:?}");
+        }
     }
 }

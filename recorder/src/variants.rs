@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use warpsmith_isa::form::Form;
 use warpsmith_isa::{Match, PtxVersion, Target, accept};
 
+use crate::deviations::miscompiled;
 use crate::program::{TARGET, VERSION};
 
 /// So many choices of modifiers a form has at most that all are taken; of a form with more, as many that each two modifiers stand
@@ -19,7 +20,7 @@ fn module() -> (PtxVersion, Target) {
     (PtxVersion::new(number(major), number(minor)), target)
 }
 
-/// The choices of modifiers that a form has, and that a module may have.
+/// The choices of modifiers that a form has, and that a module may have; without those that ptxas makes wrong code of.
 pub fn variants(form: &'static Form) -> Vec<Match> {
     let mut choices: Vec<Vec<&'static str>> = vec![Vec::new()];
     for slot in form.slots() {
@@ -42,6 +43,9 @@ pub fn variants(form: &'static Form) -> Vec<Match> {
             .copied()
             .filter(|word| !word.is_empty())
             .collect();
+        if miscompiled(form.opcode, &words).is_some() {
+            continue;
+        }
         let Ok(variant) = accept(form.opcode, &words, |found| std::ptr::eq(found.form, form))
         else {
             continue;

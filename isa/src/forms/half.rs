@@ -33,7 +33,8 @@ pub(super) const FORMS: &[Form] = &[
     form("fma.rn{.relu}.type d, a, b, c")
         .since("7.0 sm_80")
         .with(".type", BRAIN),
-    // Beyond the manual: of `.bf16` ptxas makes other code with these roundings, which passes over the other modifiers.
+    // Beyond the manual, and never of use: with these roundings ptxas (13.0 and 13.5) reads `.bf16` operands as `.f16`, and leaves
+    // the rounding of `.bf16x2` out.
     form("fma.rnd{.relu}.type d, a, b, c")
         .since("7.0 sm_80")
         .with(".rnd", "rz rm rp")

@@ -416,12 +416,12 @@ const OUT_OF_BOUNDS: u64 = 0x7ff7;
 
 /// `fma.oob` of f16 and bf16: a product with what is out of bounds makes the result zero.
 #[inline]
-pub fn fma_oob<F: Float>(a: F, b: F, c: F) -> F {
+pub fn fma_oob<F: Float>(a: F, b: F, c: F, mode: Mode) -> F {
     let is_outside = |factor: F| factor.bits() & !sign::<F>() == OUT_OF_BOUNDS;
     if is_outside(a) || is_outside(b) {
         F::from_raw(0)
     } else {
-        fma(a, b, c, Mode::NEAREST)
+        fma(a, b, c, mode)
     }
 }
 

@@ -130,11 +130,11 @@ lanewise_with! {
     FmaRelu<H: Held>(a: H::Register, b: H::Register, c: H::Register; nearest: Nearest) -> H::Register {
         H::map([a, b, c], |[a, b, c]| relu(numeric::fma(a, b, c, nearest.mode())))
     }
-    FmaOob<H: Held>(a: H::Register, b: H::Register, c: H::Register; with_relu: bool) -> H::Register {
-        H::map([a, b, c], |[a, b, c]| {
-            let sum = numeric::fma_oob(a, b, c);
-            if with_relu { relu(sum) } else { sum }
-        })
+    FmaOob<H: Held>(a: H::Register, b: H::Register, c: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b, c], |[a, b, c]| numeric::fma_oob(a, b, c, nearest.mode()))
+    }
+    FmaOobRelu<H: Held>(a: H::Register, b: H::Register, c: H::Register; nearest: Nearest) -> H::Register {
+        H::map([a, b, c], |[a, b, c]| relu(numeric::fma_oob(a, b, c, nearest.mode())))
     }
     Neg<H: Held>(a: H::Register; ftz: bool) -> H::Register { H::map([a], |[a]| numeric::neg(a, ftz)) }
     Abs<H: Held>(a: H::Register; ftz: bool) -> H::Register { H::map([a], |[a]| numeric::abs(a, ftz)) }
@@ -251,6 +251,7 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
         "add" => (pick!(Add), 2),
         "sub" => (pick!(Sub), 2),
         "mul" => (pick!(Mul), 2),
+        "fma" if oob && relu => (pick!(FmaOobRelu), 3),
         "fma" if oob => (pick!(FmaOob), 3),
         "fma" if relu => (pick!(FmaRelu), 3),
         "fma" => (pick!(Fma), 3),
@@ -265,7 +266,6 @@ pub(super) fn read(form: &FormReader<'_>) -> Option<Lowering> {
     let arithmetic = matches!(opcode, "add" | "sub" | "mul" | "fma");
     let option = match opcode {
         "min" | "max" => selection(form, ftz).encode(),
-        _ if oob => relu.encode(),
         _ if arithmetic => Nearest {
             ftz,
             sat: !relu && !brain && form.has("sat"),
