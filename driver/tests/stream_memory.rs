@@ -312,7 +312,10 @@ fn wrong_arguments_are_refused() {
     if backend == Backend::Simulator {
         // A real driver (580) reads the array, and the stream behind a handle, whatever they are.
         fails!(1, cuStreamBatchMemOp_v2(stream, 1, null_mut(), 0));
-        fails!(400, cuStreamWriteValue32_v2(0x1234 as CUstream, address, 0, 0));
+        fails!(
+            400,
+            cuStreamWriteValue32_v2(0x1234 as CUstream, address, 0, 0)
+        );
         // "This flag is not supported in the v2 API", and managed memory cannot be used: the manual does not say what the answer is.
         fails!(1, cuStreamWriteValue32_v2(stream, address, 0, NO_BARRIER));
         let mut managed = 0;

@@ -116,25 +116,18 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(
-            CALL,
-            &[
-                from.used_for(AccessKind::Read),
-                to.used_for(AccessKind::Write),
-            ],
-            || {
-                // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and `in_order` keeps them until their last
-                // use.
-                unsafe {
-                    call!(cuMemcpyDtoDAsync_v2(
-                        to.address,
-                        from.address,
-                        to.bytes,
-                        self.handle.raw()
-                    ))
-                }
-            },
-        )
+        self.copy_in_order(CALL, from, to, || {
+            // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and `in_order` keeps them until their last
+            // use.
+            unsafe {
+                call!(cuMemcpyDtoDAsync_v2(
+                    to.address,
+                    from.address,
+                    to.bytes,
+                    self.handle.raw()
+                ))
+            }
+        })
     }
 
     /// Sets every element to `value`.
@@ -209,25 +202,18 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(
-            CALL,
-            &[
-                from.used_for(AccessKind::Read),
-                to.used_for(AccessKind::Write),
-            ],
-            || {
-                // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
-                // and `check_host_access` keeps the host from writing the source meanwhile.
-                unsafe {
-                    call!(cuMemcpyHtoDAsync_v2(
-                        to.address,
-                        from.address as *const _,
-                        to.bytes,
-                        self.handle.raw()
-                    ))
-                }
-            },
-        )
+        self.copy_in_order(CALL, from, to, || {
+            // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
+            // and `check_host_access` keeps the host from writing the source meanwhile.
+            unsafe {
+                call!(cuMemcpyHtoDAsync_v2(
+                    to.address,
+                    from.address as *const _,
+                    to.bytes,
+                    self.handle.raw()
+                ))
+            }
+        })
     }
 
     /// Starts a copy from the device to page-locked memory and returns. Until it is done the memory is closed to the host.
@@ -249,25 +235,18 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(
-            CALL,
-            &[
-                from.used_for(AccessKind::Read),
-                to.used_for(AccessKind::Write),
-            ],
-            || {
-                // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
-                // and `check_host_access` keeps the host from the destination meanwhile.
-                unsafe {
-                    call!(cuMemcpyDtoHAsync_v2(
-                        to.address as *mut _,
-                        from.address,
-                        to.bytes,
-                        self.handle.raw()
-                    ))
-                }
-            },
-        )
+        self.copy_in_order(CALL, from, to, || {
+            // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
+            // and `check_host_access` keeps the host from the destination meanwhile.
+            unsafe {
+                call!(cuMemcpyDtoHAsync_v2(
+                    to.address as *mut _,
+                    from.address,
+                    to.bytes,
+                    self.handle.raw()
+                ))
+            }
+        })
     }
 
     /// A copy of the buffer in device memory.
@@ -275,6 +254,21 @@ impl Stream {
         let mut copy = DeviceBuffer::raw(self, from.raw_view().len)?;
         self.copy(from, &mut copy)?;
         Ok(copy)
+    }
+
+    /// Enqueues a copy after all that earlier uses of both sides conflict with.
+    pub(super) fn copy_in_order(
+        &self,
+        call: &'static str,
+        from: RawView<'_>,
+        to: RawView<'_>,
+        enqueue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let uses = [
+            from.used_for(AccessKind::Read),
+            to.used_for(AccessKind::Write),
+        ];
+        self.in_order(call, &uses, enqueue)
     }
 
     /// Enqueues work after all that its memory's earlier uses conflict with.

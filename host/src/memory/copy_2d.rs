@@ -10,7 +10,7 @@
 //! Each happens after the stream's earlier work. Source and destination have strides of their own; what lies between the rows is left as it is.
 
 use std::ffi::c_void;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 use bytemuck::Pod;
 use warpsmith_driver::raw::{CUDA_MEMCPY2D, CUmemorytype};
@@ -26,10 +26,32 @@ const CALL: &str = "cuMemcpy2DAsync";
 
 /// One side of a copy: where its first row is, and the elements from row to row.
 #[derive(Clone, Copy)]
-enum Rows {
-    /// Pageable or page-locked memory.
-    Host(*mut c_void, usize),
-    Device(u64, usize),
+struct Rows {
+    memory: CUmemorytype,
+    host: *mut c_void,
+    device: u64,
+    stride: usize,
+}
+
+impl Rows {
+    /// In pageable or page-locked memory.
+    fn on_host<T>(first: *mut T, stride: usize) -> Rows {
+        Rows {
+            memory: CUmemorytype::CU_MEMORYTYPE_HOST,
+            host: first.cast(),
+            device: 0,
+            stride,
+        }
+    }
+
+    fn on_device(address: u64, shape: Shape) -> Rows {
+        Rows {
+            memory: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            host: null_mut(),
+            device: address,
+            stride: shape.stride as usize,
+        }
+    }
 }
 
 impl Stream {
@@ -58,11 +80,11 @@ impl Stream {
         self.handle.refuse_capture(CALL)?;
         Shape::new(data.len(), to.rows(), to.columns(), stride)?;
         let view = to.elements.view();
-        let from = Rows::Host(data.as_ptr().cast_mut().cast(), stride);
+        let from = Rows::on_host(data.as_ptr().cast_mut(), stride);
         self.in_order(CALL, &[view.used_for(AccessKind::Write)], || {
             // SAFETY: the shape is that of the destination, and `Shape::new` says that the source has its rows at this stride. `in_order`
             // keeps the destination until its last use; the source is borrowed until the wait below.
-            unsafe { self.copy_rows::<T>(to.shape, from, device_rows(view.address, to.shape)) }
+            unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(view.address, to.shape)) }
         })?;
         self.wait_for_borrowed_host_memory()
     }
@@ -92,11 +114,13 @@ impl Stream {
         self.handle.refuse_capture(CALL)?;
         Shape::new(data.len(), from.rows(), from.columns(), stride)?;
         let view = from.elements.view();
-        let to = Rows::Host(data.as_mut_ptr().cast(), stride);
+        let to = Rows::on_host(data.as_mut_ptr(), stride);
         self.in_order(CALL, &[view.used_for(AccessKind::Read)], || {
             // SAFETY: the shape is that of the source, and `Shape::new` says that the destination has room for its rows at this stride.
             // `in_order` keeps the source until its last use; the destination is borrowed until the wait below.
-            unsafe { self.copy_rows::<T>(from.shape, device_rows(view.address, from.shape), to) }
+            unsafe {
+                self.copy_rows::<T>(from.shape, Rows::on_device(view.address, from.shape), to)
+            }
         })?;
         self.wait_for_borrowed_host_memory()
     }
@@ -128,20 +152,13 @@ impl Stream {
             ));
         }
         let (source, target) = (from.elements.view(), to.elements.view());
-        self.in_order(
-            CALL,
-            &[
-                source.used_for(AccessKind::Read),
-                target.used_for(AccessKind::Write),
-            ],
-            || {
-                let from = device_rows(source.address, from.shape);
-                // SAFETY: both sides have `to`'s rows and columns (compared above), and `in_order` keeps them until their last use.
-                unsafe {
-                    self.copy_rows::<T>(to.shape, from, device_rows(target.address, to.shape))
-                }
-            },
-        )
+        self.copy_in_order(CALL, source, target, || {
+            let from = Rows::on_device(source.address, from.shape);
+            // SAFETY: both sides have `to`'s rows and columns (compared above), and `in_order` keeps them until their last use.
+            unsafe {
+                self.copy_rows::<T>(to.shape, from, Rows::on_device(target.address, to.shape))
+            }
+        })
     }
 
     /// Starts a copy from page-locked memory, which has the matrix's rows without gaps, and returns. Until it is done the memory cannot be had
@@ -158,21 +175,14 @@ impl Stream {
         self.handle.refuse_capture(CALL)?;
         let (source, target) = (from.memory.view(), to.elements.view());
         check_length(source.len, to.shape)?;
-        self.in_order(
-            CALL,
-            &[
-                source.used_for(AccessKind::Read),
-                target.used_for(AccessKind::Write),
-            ],
-            || {
-                let from = Rows::Host(source.address as *mut _, to.columns());
-                // SAFETY: both sides have `to`'s elements (compared above). `in_order` keeps both until their last use, and
-                // `check_host_access` keeps the host from writing the source meanwhile.
-                unsafe {
-                    self.copy_rows::<T>(to.shape, from, device_rows(target.address, to.shape))
-                }
-            },
-        )
+        self.copy_in_order(CALL, source, target, || {
+            let from = Rows::on_host(source.address as *mut T, to.columns());
+            // SAFETY: both sides have `to`'s elements (compared above). `in_order` keeps both until their last use, and
+            // `check_host_access` keeps the host from writing the source meanwhile.
+            unsafe {
+                self.copy_rows::<T>(to.shape, from, Rows::on_device(target.address, to.shape))
+            }
+        })
     }
 
     /// Starts a copy of the matrix's rows, without gaps, to page-locked memory and returns. Until it is done the memory is closed to the host.
@@ -188,21 +198,14 @@ impl Stream {
         self.handle.refuse_capture(CALL)?;
         let (source, target) = (from.elements.view(), to.memory.view());
         check_length(target.len, from.shape)?;
-        self.in_order(
-            CALL,
-            &[
-                source.used_for(AccessKind::Read),
-                target.used_for(AccessKind::Write),
-            ],
-            || {
-                let to = Rows::Host(target.address as *mut _, from.columns());
-                // SAFETY: both sides have `from`'s elements (compared above). `in_order` keeps both until their last use, and
-                // `check_host_access` keeps the host from the destination meanwhile.
-                unsafe {
-                    self.copy_rows::<T>(from.shape, device_rows(source.address, from.shape), to)
-                }
-            },
-        )
+        self.copy_in_order(CALL, source, target, || {
+            let to = Rows::on_host(target.address as *mut T, from.columns());
+            // SAFETY: both sides have `from`'s elements (compared above). `in_order` keeps both until their last use, and
+            // `check_host_access` keeps the host from the destination meanwhile.
+            unsafe {
+                self.copy_rows::<T>(from.shape, Rows::on_device(source.address, from.shape), to)
+            }
+        })
     }
 
     /// Enqueues a copy of `shape`'s rows and columns.
@@ -213,52 +216,30 @@ impl Stream {
     /// of the stream.
     unsafe fn copy_rows<T>(&self, shape: Shape, from: Rows, to: Rows) -> Result<()> {
         let size = size_of::<T>();
-        let mut copy = CUDA_MEMCPY2D {
+        let copy = CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-            srcHost: null(),
-            srcDevice: 0,
+            srcMemoryType: from.memory,
+            srcHost: from.host,
+            srcDevice: from.device,
             srcArray: null_mut(),
-            srcPitch: 0,
+            srcPitch: from.stride * size,
             dstXInBytes: 0,
             dstY: 0,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-            dstHost: null_mut(),
-            dstDevice: 0,
+            dstMemoryType: to.memory,
+            dstHost: to.host,
+            dstDevice: to.device,
             dstArray: null_mut(),
-            dstPitch: 0,
+            dstPitch: to.stride * size,
             WidthInBytes: shape.columns as usize * size,
             Height: shape.rows as usize,
         };
         if copy.WidthInBytes == 0 || copy.Height == 0 {
             return Ok(());
         }
-        match from {
-            Rows::Host(pointer, stride) => {
-                (copy.srcHost, copy.srcPitch) = (pointer, stride * size);
-            }
-            Rows::Device(address, stride) => {
-                copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
-                (copy.srcDevice, copy.srcPitch) = (address, stride * size);
-            }
-        }
-        match to {
-            Rows::Host(pointer, stride) => {
-                (copy.dstHost, copy.dstPitch) = (pointer, stride * size);
-            }
-            Rows::Device(address, stride) => {
-                copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
-                (copy.dstDevice, copy.dstPitch) = (address, stride * size);
-            }
-        }
         // SAFETY: the caller has both sides; the driver reads the description before the call returns.
         unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.handle.raw())) }
     }
-}
-
-fn device_rows(address: u64, shape: Shape) -> Rows {
-    Rows::Device(address, shape.stride as usize)
 }
 
 /// # Errors

@@ -211,9 +211,10 @@ impl<T: Pod> MatrixMut<'_, T> {
     }
 }
 
+/// The methods of matrices that say how large they are.
 macro_rules! extents {
-    ($name:ident) => {
-        impl<T: Pod> $name<'_, T> {
+    ($matrix:ty) => {
+        impl<T: Pod> $matrix {
             /// Rows.
             pub fn rows(&self) -> usize {
                 self.shape.rows as usize
@@ -232,8 +233,10 @@ macro_rules! extents {
     };
 }
 
-extents!(Matrix);
-extents!(MatrixMut);
+pub(super) use extents;
+
+extents!(Matrix<'_, T>);
+extents!(MatrixMut<'_, T>);
 
 #[cfg(test)]
 mod tests {

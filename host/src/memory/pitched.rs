@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::buffer::DeviceBuffer;
-use super::matrix::{Matrix, MatrixMut, Shape};
+use super::matrix::{Matrix, MatrixMut, Shape, extents};
 use super::view::{DevicePointer, DeviceRead};
 use crate::error::{Code, Error, Result};
 use crate::stream::Stream;
@@ -67,21 +67,6 @@ impl<T: Pod> PitchedBuffer<T> {
         })
     }
 
-    /// Rows.
-    pub fn rows(&self) -> usize {
-        self.shape.rows as usize
-    }
-
-    /// Columns.
-    pub fn columns(&self) -> usize {
-        self.shape.columns as usize
-    }
-
-    /// Elements from row to row.
-    pub fn stride(&self) -> usize {
-        self.shape.stride as usize
-    }
-
     /// Bytes from row to row.
     pub fn pitch(&self) -> usize {
         self.stride() * size_of::<T>()
@@ -108,6 +93,8 @@ impl<T: Pod> PitchedBuffer<T> {
         DevicePointer::from_address(self.elements.raw_view().address)
     }
 }
+
+extents!(PitchedBuffer<T>);
 
 impl<T: Pod> std::fmt::Debug for PitchedBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
