@@ -7,10 +7,11 @@ use warpsmith_driver::raw;
 
 use super::Stream;
 use super::event::Event;
-use crate::driver_call::call;
+use super::timed_stream::TimedStream;
+use crate::driver_call::stream_ref::StreamRef;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::gpu::open_device::OpenDevice;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::timeline::Timeline;
 
@@ -108,11 +109,7 @@ impl PerThreadStream {
     ///
     /// What went wrong before the events that the stream waited for and was not told yet, or a fault; or the stream is being captured.
     pub fn synchronize(&self) -> Result<()> {
-        self.gpu.bind()?;
-        let reach = self.timeline.end();
-        // SAFETY: each thread has this stream, as long as the context lives.
-        let done = unsafe { call!(cuStreamSynchronize(Self::RAW)) };
-        self.gpu.after_wait("cuStreamSynchronize", &reach, done)
+        self.timed().synchronize()
     }
 
     /// Whether everything in this stream is done. Does not wait.
@@ -121,16 +118,7 @@ impl PerThreadStream {
     ///
     /// As for [`synchronize`](Self::synchronize).
     pub fn is_idle(&self) -> Result<bool> {
-        self.gpu.bind()?;
-        let reach = self.timeline.end();
-        // SAFETY: each thread has this stream, as long as the context lives.
-        match unsafe { call!(cuStreamQuery(Self::RAW)) } {
-            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            done => {
-                let done = self.gpu.after_wait("cuStreamQuery", &reach, done);
-                done.map(|()| true)
-            }
-        }
+        self.timed().is_idle()
     }
 
     /// Records the event at the end of the stream as it is now, as [`Stream::record`] does.
@@ -139,14 +127,7 @@ impl PerThreadStream {
     ///
     /// The event is of another device, or the driver refuses.
     pub fn record(&self, event: &Event) -> Result<()> {
-        check_same_device("cuEventRecord", &self.gpu, event.gpu())?;
-        self.gpu.bind()?;
-        let _order = self.gpu.lock_order();
-        let reach = self.timeline.end();
-        // SAFETY: each thread has this stream, as long as the context lives; `event` owns the event.
-        unsafe { call!(cuEventRecord(event.raw(), Self::RAW)) }?;
-        event.set_position(None, reach);
-        Ok(())
+        self.timed().record(event, || None)
     }
 
     /// Lets later work in this stream wait for the event's most recent recording. The host does not wait.
@@ -155,23 +136,26 @@ impl PerThreadStream {
     ///
     /// The event is of another device, or was recorded in a stream that is being captured.
     pub fn wait(&self, event: &Event) -> Result<()> {
-        const CALL: &str = "cuStreamWaitEvent";
-        check_same_device(CALL, &self.gpu, event.gpu())?;
-        self.gpu.bind()?;
-        let _order = self.gpu.lock_order();
-        if event.capture_number().is_some() {
-            return Err(Error::misuse(
-                CALL,
+        self.timed().wait(event, || {
+            if event.capture_number().is_none() {
+                return Ok(());
+            }
+            Err(Error::misuse(
+                "cuStreamWaitEvent",
                 Code::STREAM_CAPTURE_ISOLATION,
                 "the event belongs to a capture, which a default stream takes no part in",
                 "record it outside of the capture",
-            ));
+            ))
+        })
+    }
+
+    fn timed(&self) -> TimedStream<'_> {
+        TimedStream {
+            gpu: &self.gpu,
+            // SAFETY: each thread has this stream as long as the context lives, which `self.gpu` keeps; `self` is not `Send`.
+            stream: unsafe { StreamRef::new(Self::RAW) },
+            timeline: &self.timeline,
         }
-        let launch = self.timeline.next();
-        // SAFETY: each thread has this stream, as long as the context lives; `event` owns the event.
-        unsafe { call!(cuStreamWaitEvent(Self::RAW, event.raw(), 0)) }?;
-        self.timeline.follow(&launch, &event.reach());
-        Ok(())
     }
 }
 

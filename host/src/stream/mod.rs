@@ -4,6 +4,7 @@ pub(crate) mod completion;
 pub(crate) mod default;
 pub(crate) mod event;
 pub(crate) mod host_function;
+mod timed_stream;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 use self::event::Event;
+use self::timed_stream::TimedStream;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::gpu::open_device::OpenDevice;
 use crate::order::stream_handle::StreamHandle;
 
 /// How a stream behaves.
@@ -165,41 +167,21 @@ impl Stream {
     // covers: STREAM-10, GRAPH-33, ERROR-02
     pub fn synchronize(&self) -> Result<()> {
         self.handle.refuse_capture("cuStreamSynchronize")?;
-        self.gpu.bind()?;
-        let reach = self.handle.timeline().end();
-        // SAFETY: `self` owns the stream, which is destroyed with it alone.
-        let done = unsafe { call!(cuStreamSynchronize(self.handle.raw())) };
-        self.gpu.after_wait("cuStreamSynchronize", &reach, done)
+        self.timed().synchronize()
     }
 
     /// Whether everything in this stream is done. Does not wait.
     // covers: STREAM-12
     pub fn is_idle(&self) -> Result<bool> {
         self.handle.refuse_capture("cuStreamQuery")?;
-        self.gpu.bind()?;
-        let reach = self.handle.timeline().end();
-        // SAFETY: `self` owns the stream, which is destroyed with it alone.
-        match unsafe { call!(cuStreamQuery(self.handle.raw())) } {
-            Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
-            done => {
-                let done = self.gpu.after_wait("cuStreamQuery", &reach, done);
-                done.map(|()| true)
-            }
-        }
+        self.timed().is_idle()
     }
 
     /// Records the event at the end of the stream as it is now: it is complete once everything before is done. Recording again
     /// replaces the position.
     // covers: EVENT-02
     pub fn record(&self, event: &Event) -> Result<()> {
-        check_same_device("cuEventRecord", &self.gpu, event.gpu())?;
-        self.gpu.bind()?;
-        let _order = self.gpu.lock_order();
-        let reach = self.handle.timeline().end();
-        // SAFETY: `self` owns the stream, `event` the event.
-        unsafe { call!(cuEventRecord(event.raw(), self.handle.raw())) }?;
-        event.set_position(self.handle.capture_number(), reach);
-        Ok(())
+        self.timed().record(event, || self.handle.capture_number())
     }
 
     /// Lets later work in this stream wait for the event's most recent recording. The host does not wait. An event that was never
@@ -211,42 +193,41 @@ impl Stream {
     /// [`Capture::fork`](crate::Capture::fork)), or the other way round.
     // covers: STREAM-11, EVENT-03, GRAPH-35, GRAPH-36
     pub fn wait(&self, event: &Event) -> Result<()> {
-        check_same_device("cuStreamWaitEvent", &self.gpu, event.gpu())?;
-        self.gpu.bind()?;
-        let _order = self.gpu.lock_order();
-        let here = self.handle.capture_number();
-        let there = event.capture_number();
-        if here != there {
-            let (code, message) = match (here, there) {
-                (None, _) => (
-                    Code::STREAM_CAPTURE_ISOLATION,
-                    "the event belongs to a capture that this stream is no part of",
-                ),
-                (_, None) => (
-                    Code::STREAM_CAPTURE_ISOLATION,
-                    "this stream is being captured and the event is not part of the capture",
-                ),
-                _ => (
-                    Code::STREAM_CAPTURE_MERGE,
-                    "the event belongs to another capture",
-                ),
-            };
-            return Err(Error::misuse(
-                "cuStreamWaitEvent",
-                code,
-                message,
-                "`Capture::fork` brings a stream into a capture; record the event inside the same capture",
-            ));
+        self.timed().wait(event, || {
+            let here = self.handle.capture_number();
+            let there = event.capture_number();
+            if here != there {
+                let (code, message) = match (here, there) {
+                    (None, _) => (
+                        Code::STREAM_CAPTURE_ISOLATION,
+                        "the event belongs to a capture that this stream is no part of",
+                    ),
+                    (_, None) => (
+                        Code::STREAM_CAPTURE_ISOLATION,
+                        "this stream is being captured and the event is not part of the capture",
+                    ),
+                    _ => (
+                        Code::STREAM_CAPTURE_MERGE,
+                        "the event belongs to another capture",
+                    ),
+                };
+                return Err(Error::misuse(
+                    "cuStreamWaitEvent",
+                    code,
+                    message,
+                    "`Capture::fork` brings a stream into a capture; record the event inside the same capture",
+                ));
+            }
+            Ok(())
+        })
+    }
+
+    fn timed(&self) -> TimedStream<'_> {
+        TimedStream {
+            gpu: &self.gpu,
+            stream: self.handle.stream_ref(),
+            timeline: self.handle.timeline(),
         }
-        let timeline = self.handle.timeline();
-        // What was enqueued before does not come after the event.
-        let launch = timeline.next();
-        // SAFETY: `self` owns the stream, `event` the event.
-        unsafe { call!(cuStreamWaitEvent(self.handle.raw(), event.raw(), 0)) }?;
-        if here.is_none() {
-            timeline.follow(&launch, &event.reach());
-        }
-        Ok(())
     }
 }
 
