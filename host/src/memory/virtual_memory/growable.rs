@@ -68,6 +68,7 @@ impl Gpu {
     // covers: VMM-05
     pub fn growable<T: Pod>(&self, capacity: usize) -> Result<GrowableBuffer<T>> {
         let bytes = bytes_of::<T>("cuMemAddressReserve", capacity)?;
+        self.inner.limits().require_virtual_memory()?;
         self.inner.bind()?;
         let granularity = PhysicalOptions::default().granularity(&self.inner)?;
         let allocation = match bytes {

@@ -113,6 +113,7 @@ impl Gpu {
         descriptor: impl AsFd,
         bytes: usize,
     ) -> Result<PhysicalMemory> {
+        self.inner.limits().require_virtual_memory()?;
         self.inner.bind()?;
         let descriptor = descriptor.as_fd();
         let mut handle = 0;
