@@ -3,6 +3,7 @@
 #   ./run.sh test [FILTER]     every device test
 #   ./run.sh run [OPTIONS]     every kernel once, each checked against its CPU oracle
 #   ./run.sh bench [OPTIONS]   ours against the nvcc twins and the measured roofs
+#   ./run.sh bench-host        the host library beside plain calls of the driver
 #   ./run.sh record OUT [OPTIONS]  what the arithmetic answers, written below OUT
 # WARPSMITH_DEVICE chooses the device; left out, `cuda` is meant: a bundle is made for a GPU.
 set -u
@@ -22,10 +23,11 @@ case $what in
     echo "$passed harnesses passed, ${#failed[@]} failed${failed:+: ${failed[*]}}"
     [ ${#failed[@]} -eq 0 ]
     ;;
+  bench-host) exec "$here/cost" ;;
   run | bench) exec "$here/suite" "$what" "$@" ;;
   record | compare) exec "$here/recorder" "$what" "$@" ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

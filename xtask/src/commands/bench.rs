@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the kernels on a GPU, the simulator, or the builder.
+//! `cargo xtask bench`: the kernels on a GPU, the host library, the simulator, or the builder.
 
 use super::{bench_build, bench_toolchains, run, setup};
 use crate::{cargo, workspace};
@@ -21,6 +21,8 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Launches, graphs, allocations and copies of the host library beside plain calls of the driver, on a GPU.
+    Host,
     /// Warp instructions a second and core, and what each check costs.
     Simulator,
     /// The first device build ever, another project's first, a rebuild after an edit, and a build with nothing changed.
@@ -34,18 +36,17 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     match &options.benchmark {
         None => kernels(&[]),
         Some(Benchmark::Kernels { arguments }) => kernels(arguments),
-        Some(Benchmark::Simulator) => cargo::run(cargo::command().args([
-            "run",
-            "--release",
-            "--quiet",
-            "--package",
-            "warpsmith-simulator",
-            "--example",
-            "speed",
-        ])),
+        Some(Benchmark::Host) => example("warpsmith-host", "cost"),
+        Some(Benchmark::Simulator) => example("warpsmith-simulator", "speed"),
         Some(Benchmark::Build) => bench_build::run(),
         Some(Benchmark::Toolchains) => bench_toolchains::run(),
     }
+}
+
+/// Runs a program that a package has as an example.
+fn example(package: &str, name: &str) -> Result<ExitCode> {
+    let arguments = ["run", "--release", "--quiet", "--package", package];
+    cargo::run(cargo::command().args(arguments).args(["--example", name]))
 }
 
 fn kernels(arguments: &[String]) -> Result<ExitCode> {

@@ -1,7 +1,7 @@
 //! `cargo xtask bundle DIR`: a relocatable folder to carry to a GPU machine that has no Rust.
 //!
 //! It holds the integration tests, the suite's program (kernels and benchmark, their PTX inside), the
-//! CUDA C++ twins as source, the recorder of arithmetic, and `run.sh test|run|bench|record`.
+//! CUDA C++ twins as source, the host library's benchmark, the recorder of arithmetic, and `run.sh test|run|bench|bench-host|record`.
 
 use super::{record, setup};
 use crate::{cargo, workspace};
@@ -55,7 +55,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         .with_context(|| format!("could not make {}", options.dir.display()))?;
     fs::set_permissions(&options.dir, fs::Permissions::from_mode(0o755))?;
     eprintln!(
-        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench or record there",
+        "   ok {}: carry it to the GPU machine and call ./run.sh test, run, bench, bench-host or record there",
         options.dir.display()
     );
     Ok(ExitCode::SUCCESS)
@@ -85,6 +85,9 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
 
     let recorder = record::build(&["--release"])?;
     install(&recorder, &staging.join("recorder"), keep_symbols)?;
+
+    let cost = example("warpsmith-host", "cost")?;
+    install(&cost, &staging.join("cost"), keep_symbols)?;
 
     let mut arguments = vec!["test", "--release", "--no-run", "--test", "*"];
     for package in TESTED {
@@ -116,6 +119,23 @@ fn fill(staging: &Path, keep_symbols: bool) -> Result<()> {
     fs::write(&run_sh, RUN_SH)?;
     fs::set_permissions(&run_sh, fs::Permissions::from_mode(0o755))?;
     Ok(())
+}
+
+/// Builds a program that a package has as an example, and answers where it lies.
+fn example(package: &str, name: &str) -> Result<PathBuf> {
+    let arguments = [
+        "build",
+        "--release",
+        "--package",
+        package,
+        "--example",
+        name,
+    ];
+    cargo::build(&arguments)?
+        .into_iter()
+        .find(|executable| executable.name == name)
+        .map(|executable| executable.path)
+        .with_context(|| format!("cargo built `{name}` of `{package}` but named no program"))
 }
 
 /// Copies a program, stripped unless told otherwise.

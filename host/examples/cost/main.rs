@@ -1,0 +1,51 @@
+//! What the host library costs beside plain calls of the driver that do the same, in one run: `cargo xtask bench host`.
+//!
+//! Both sides of a row do the same work on the same device, in rounds that take turns, and in which they take turns in going first; the
+//! row shows the medians of the rounds and their ratio. On the simulator it shows that everything works, and no more.
+
+mod compare;
+mod copies;
+mod graphs;
+mod heap;
+mod launches;
+mod pools;
+
+use compare::Row;
+use warpsmith_host::prelude::*;
+
+#[global_allocator]
+static HEAP: heap::Counter = heap::Counter;
+
+/// The kernel of launches and graphs: it does nothing with one number and two slices.
+const PTX: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry nothing(.param .f32 a, .param .u64 x, .param .u64 nx, .param .u64 y, .param .u64 ny) { ret; }
+";
+
+/// The kernel's parameters.
+type Nothing = UntypedKernel<(Value<f32>, In<f32>, Out<f32>)>;
+
+fn main() -> Result<()> {
+    let gpu = Gpu::open_default()?;
+    let (name, driver) = (gpu.name(), gpu.driver_version());
+    println!("{name}, driver {driver}\n");
+    println!("{}", Row::HEAD);
+    let mut allocations = 0;
+    for row in [
+        launches::typed(&gpu, &mut allocations)?,
+        graphs::chain(&gpu)?,
+        pools::allocation(&gpu)?,
+        copies::upload(&gpu)?,
+        copies::download(&gpu)?,
+        copies::prefetch(&gpu)?,
+    ] {
+        println!("{row}");
+    }
+    println!(
+        "\nallocations of host memory by {} typed launches: {allocations}",
+        launches::COUNTED
+    );
+    Ok(())
+}
