@@ -48,6 +48,12 @@ impl DeviceMemory for DeviceView<'_> {
                     Some(_) => AccessError::Unmapped,
                     None => AccessError::OutOfBounds,
                 })?;
+        if info.is_graph
+            && let Some(scope) = &self.scope
+            && !scope.allows(info.base)
+        {
+            return Err(AccessError::Unordered);
+        }
         if info.state == AllocationState::Freed {
             let was_freed = || {
                 let detail = memory.detail(address);
@@ -58,12 +64,6 @@ impl DeviceMemory for DeviceView<'_> {
                 false if info.is_graph && !was_freed() => AccessError::NotAllocated,
                 false => AccessError::Freed,
             });
-        }
-        if info.is_graph
-            && let Some(scope) = &self.scope
-            && !scope.allows(info.base)
-        {
-            return Err(AccessError::Unordered);
         }
         if info.is_mapping {
             return virtual_memory::validate(address, size, write, Some(self.device));
@@ -140,7 +140,9 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Mapping => "virtual memory",
         AllocationKind::Internal => "memory of the device heap",
     };
-    let freed = info.state == AllocationState::Freed;
+    // A graph's memory may not have been allocated yet.
+    let freed = info.state == AllocationState::Freed
+        && (detail.kind != AllocationKind::Graph || detail.freed_by.is_some());
     let mut what = format!("{kind} of {}", detail.made_by);
     if let Some(by) = detail.freed_by {
         what.push_str(&format!(", freed by {by}"));

@@ -44,10 +44,11 @@ impl Memory {
     pub(super) fn why_not_held(&self, address: usize) -> String {
         match self.detail(address) {
             Some((info, detail)) if info.is_graph => match (info.state, detail.freed_by) {
-                (AllocationState::Live, _) => {
-                    "is memory of a graph whose allocation or free no edge orders with this node"
+                _ if !graph_memory::allows(info.base) => {
+                    "is memory of a graph, and no edges of the graph order this node between its allocation and its free"
                         .into()
                 }
+                (AllocationState::Live, _) => "is memory of a graph that is shorter".into(),
                 (AllocationState::Freed, None) => {
                     "is memory of a graph that is not allocated yet".into()
                 }
