@@ -66,11 +66,18 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// The driver cannot make it ready; the error says why (a condition that no node uses, for example).
+    /// The driver cannot make it ready; the error says why (a condition that no node uses, for example). Of a graph that allocates
+    /// memory there is one executable graph at a time.
     // covers: GRAPH-23, COND-01
     pub fn instantiate(&self) -> Result<GraphExec> {
         let gpu = &self.gpu;
         gpu.bind()?;
+        let allocates = self.contents.allocates();
+        if allocates {
+            self.free_memory()?;
+            // An executable graph that was dropped may still have to be destroyed.
+            gpu.reclaim();
+        }
         let mut panics = None;
         let functions = self.report_to(&mut panics)?;
         let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS::default();
@@ -89,6 +96,9 @@ impl Graph {
                 3 => "a node cannot be part of such a graph",
                 4 => "nodes belong to different devices",
                 5 => "a condition is not used by any node",
+                _ if allocates => {
+                    "the graph allocates memory, so one executable graph of it exists at a time: drop the other one and wait for its launches"
+                }
                 _ => "the driver gives no reason",
             };
             return Err(error.while_doing(|| reason.into()));
@@ -158,8 +168,7 @@ impl GraphExec {
         let guard = gpu.lock_order();
         let open = self
             .contents
-            .memory
-            .iter()
+            .ordered()
             .any(|used| used.memory.history().is_open_to_host());
         if open || gpu.order().launch_gate.state().has_host_accesses() {
             return Err(Error::Busy(Box::new(Busy {
@@ -188,7 +197,7 @@ impl GraphExec {
         launch: &NewLaunch<'_>,
         number: GraphNumber,
     ) -> Result<()> {
-        for used in &self.contents.memory {
+        for used in self.contents.ordered() {
             used.memory.order_use(
                 guard,
                 &stream.handle,
@@ -219,14 +228,40 @@ impl GraphExec {
         unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) }
     }
 
+    /// Prepares launches in this stream: maps the memory that the graph allocates, so that the first launch does not have to. A launch in
+    /// another stream maps again.
+    ///
+    /// # Errors
+    ///
+    /// The device has not so much memory, or the stream is being captured.
+    // covers: GMEM-20
+    pub fn upload(&mut self, stream: &Stream) -> Result<()> {
+        const CALL: &str = "cuGraphUpload";
+        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        stream.handle.refuse_capture(CALL)?;
+        self.gpu.bind()?;
+        // SAFETY: `self` owns the executable graph, `stream` the stream.
+        unsafe { call!(cuGraphUpload(self.raw, stream.handle.raw())) }
+    }
+
     /// Gives the nodes the parameters of `graph`, which must have the same shape. Launches that are under way keep theirs.
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`] with the reason where the shapes differ or a parameter cannot change; then instantiate `graph`.
+    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, or one of the graphs allocates memory;
+    /// then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
+        if self.contents.allocates() || graph.contents.allocates() {
+            return Err(Error::GraphUpdate(Box::new(GraphUpdateError {
+                code: Code::GRAPH_EXEC_UPDATE_FAILURE,
+                // `CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED`
+                result: 6,
+                reason: "a graph that allocates memory cannot be updated: instantiate the other one",
+                node: None,
+            })));
+        }
         self.gpu.bind()?;
         let functions = graph.report_to(&mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();

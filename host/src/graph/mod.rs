@@ -14,6 +14,7 @@ mod description;
 mod exec;
 mod kernel;
 mod last_handle;
+mod memory;
 mod new_node;
 
 pub use self::builder::GraphBuilder;

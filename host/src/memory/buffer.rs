@@ -75,8 +75,22 @@ impl<T: Pod> DeviceBuffer<T> {
         })
     }
 
+    /// A buffer of `len` elements that take no bytes together.
+    pub(crate) fn without_memory(len: usize) -> DeviceBuffer<T> {
+        DeviceBuffer {
+            allocation: None,
+            len,
+            of: PhantomData,
+        }
+    }
+
+    /// What the buffer is, if it has memory.
+    pub(crate) fn into_allocation(self) -> Option<Arc<Allocation>> {
+        self.allocation
+    }
+
     /// A buffer of `len` elements at the start of an allocation that is large enough.
-    pub(super) fn of_allocation(allocation: Arc<Allocation>, len: usize) -> DeviceBuffer<T> {
+    pub(crate) fn of_allocation(allocation: Arc<Allocation>, len: usize) -> DeviceBuffer<T> {
         DeviceBuffer {
             allocation: Some(allocation),
             len,
