@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 use warpsmith_driver::raw;
 
@@ -26,6 +26,8 @@ pub struct GraphBuilder<'body> {
     pub(crate) number: u64,
     /// The number of the graph whose memory the nodes may use: this one, or that of which this is a body.
     pub(super) memory_of: u64,
+    /// Held by the executable graph that was made of this last, until the driver has destroyed it.
+    pub(super) instance: Mutex<Weak<Instance>>,
     pub(crate) contents: Contents,
     /// The uses of memory. The contents keep the memory, so no id is used twice.
     uses: HashMap<MemoryId, Entries<Node>>,
@@ -38,6 +40,9 @@ pub struct GraphBuilder<'body> {
     brand: PhantomData<fn(&'body ()) -> &'body ()>,
     pub(super) unused_conditions: Vec<u64>,
 }
+
+/// An executable graph, for the graph that it was made of.
+pub(super) struct Instance;
 
 /// What a builder adds nodes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +61,7 @@ impl<'body> GraphBuilder<'body> {
             raw,
             number,
             memory_of: number,
+            instance: Mutex::default(),
             contents: Contents::default(),
             uses: HashMap::new(),
             before_all: Vec::new(),

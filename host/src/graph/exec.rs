@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use warpsmith_driver::raw;
 
+use super::builder::Instance;
 use super::contents::{Contents, HostNode};
 use super::description::Graph;
 use super::last_handle::LastHandle;
@@ -20,6 +21,7 @@ use crate::panics::timeline::NewLaunch;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
 use crate::stream::host_function::{Repeated, run_repeated};
+use crate::sync::lock;
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
 ///
@@ -46,6 +48,7 @@ use crate::stream::host_function::{Repeated, run_repeated};
 pub struct GraphExec {
     gpu: Arc<OpenDevice>,
     raw: raw::CUgraphExec,
+    instance: Arc<Instance>,
     contents: Contents,
     /// Where its launches tell of panics, if anything in it can panic.
     panics: Option<Arc<PanicSource>>,
@@ -75,8 +78,7 @@ impl Graph {
         let allocates = self.contents.allocates();
         if allocates {
             self.free_memory()?;
-            // An executable graph that was dropped may still have to be destroyed.
-            gpu.reclaim();
+            self.refuse_second_instance()?;
         }
         let mut panics = None;
         let functions = self.report_to(&mut panics)?;
@@ -96,21 +98,38 @@ impl Graph {
                 3 => "a node cannot be part of such a graph",
                 4 => "nodes belong to different devices",
                 5 => "a condition is not used by any node",
-                _ if allocates => {
-                    "the graph allocates memory, so one executable graph of it exists at a time: drop the other one and wait for its launches"
-                }
                 _ => "the driver gives no reason",
             };
             return Err(error.while_doing(|| reason.into()));
         }
+        let instance = Arc::new(Instance);
+        *lock(&self.instance) = Arc::downgrade(&instance);
         Ok(GraphExec {
             gpu: gpu.clone(),
             raw: handle,
+            instance,
             contents: self.contents.clone(),
             panics,
             functions,
             last_stream: Weak::new(),
         })
+    }
+
+    /// Two executable graphs with the same memory could run at the same time.
+    fn refuse_second_instance(&self) -> Result<()> {
+        let exists = || lock(&self.instance).strong_count() > 0;
+        if exists() {
+            // One that was dropped may still have to be destroyed.
+            self.gpu.reclaim();
+        }
+        if exists() {
+            return Err(Error::Busy(Box::new(Busy {
+                call: "cuGraphInstantiate",
+                reason: "the graph allocates memory, and an executable graph of it exists".into(),
+                hint: "drop that one, and wait for its launches: `gpu.synchronize()`",
+            })));
+        }
+        Ok(())
     }
 
     /// Has the nodes tell of panics where an executable graph does, which may still have to be made; gives what the host nodes point to
@@ -295,6 +314,7 @@ impl GraphExec {
         if !functions.is_empty() {
             self.release(Released {
                 graph: None,
+                instance: None,
                 functions,
                 panics: None,
             });
@@ -326,6 +346,7 @@ impl GraphExec {
 /// where it is destroyed.
 struct Released {
     graph: Option<LastHandle<raw::CUgraphExec>>,
+    instance: Option<Arc<Instance>>,
     // Kept for their drops.
     #[allow(dead_code)]
     functions: Vec<Arc<Repeated>>,
@@ -342,11 +363,14 @@ impl Reclaim for Released {
     }
 
     fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        match self.graph {
+        let destroyed = match self.graph {
             // SAFETY: the `GraphExec` that owned the graph was dropped, and this is called once.
             Some(graph) => unsafe { call!(cuGraphExecDestroy(graph.raw())) },
             None => Ok(()),
-        }
+        };
+        // From here on another one may be made.
+        drop(self.instance);
+        destroyed
     }
 }
 
@@ -360,6 +384,7 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         let released = Released {
             graph: Some(LastHandle::new(self.raw)),
+            instance: Some(self.instance.clone()),
             functions: std::mem::take(&mut self.functions),
             panics: self.panics.take(),
         };

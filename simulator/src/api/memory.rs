@@ -55,9 +55,13 @@ driver_calls! {
         }
         capture::refuse_unsafe_call()?;
         if let Some(allocation) = graph_memory::find(dptr as usize) {
-            allocation.begin_free()?;
+            let backing = allocation.begin_free()?;
             // At once: the program has waited for what uses it, or the use is found to be wrong.
-            return allocation.end("cuMemFree").map_err(|_| code::INVALID_VALUE);
+            return allocation.end("cuMemFree").map_err(|_| {
+                // The launch has not come to the allocation yet.
+                allocation.begin(backing);
+                code::INVALID_VALUE
+            });
         }
         let wanted = |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_));
         context.free(dptr as usize, wanted, "cuMemFree")?;
