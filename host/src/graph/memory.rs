@@ -55,7 +55,7 @@ impl GraphBuilder<'_> {
     /// stream, a capture or another graph is refused there.
     // covers: GMEM-02, GMEM-05
     pub fn zeroed<T: Pod>(&mut self, len: usize) -> Result<DeviceBuffer<T>> {
-        self.filled(len, T::zeroed())
+        self.filled(len, bytemuck::Zeroable::zeroed())
     }
 
     /// As [`zeroed`](Self::zeroed), filled with `value`.
