@@ -825,6 +825,32 @@ fn memory_outside_of_its_lifetime_is_found() {
 }
 
 #[test]
+fn a_free_that_nothing_orders_after_the_allocation_is_found() {
+    // covers: GMEM-07, GMEM-16
+    let _turn = turn();
+    if gpu() == Backend::Cuda {
+        println!("skipped: only the simulator finds it");
+        return;
+    }
+    let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let (one, two) = (stream(), stream());
+    let (source, memory) = producer(&Kernels::load());
+    let gate = Gate::new();
+    gate.block(one);
+    ok!(cuGraphLaunch(instantiate(source), one));
+    ok!(cuMemFreeAsync(memory, two));
+    fails!(700, cuStreamSynchronize(two));
+    gate.open();
+    let text = fault(context).expect("a fault").to_string();
+    assert!(
+        text.contains("was freed while it was not allocated"),
+        "{text}"
+    );
+    ok!(cuCtxDestroy_v2(context));
+    ok!(cuGraphDestroy(source));
+}
+
+#[test]
 fn contents_end_with_the_free() {
     // covers: GMEM-05
     let _turn = turn();

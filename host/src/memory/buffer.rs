@@ -17,7 +17,8 @@ use crate::stream::Stream;
 ///
 /// It is made in a stream ([`Stream::upload`], [`Stream::zeroed`]) and may be used in any: uses in different streams that conflict
 /// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
-/// streams that used it, without waiting. An empty one has no memory and is fine everywhere.
+/// streams that used it, without waiting. An empty one has no memory and is fine everywhere. One that a graph allocates
+/// ([`GraphBuilder::zeroed`](crate::GraphBuilder::zeroed)) is for nodes of that graph: streams refuse it.
 ///
 /// There is no safe way to read uninitialised memory. The elements are plain values, whose bytes mean the same everywhere:
 ///
