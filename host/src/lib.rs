@@ -69,7 +69,7 @@ pub use error::{
     set_drop_error_hook,
 };
 pub use gpu::Gpu;
-pub use gpu::info::{CudaVersion, MemoryInfo};
+pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use graph::{Capture, Condition, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
     Argument, Arguments, ClusterSizes, Dim3, FunctionAttributes, Grid, Occupancy, SuggestedBlock,

@@ -63,11 +63,6 @@ impl<T> Registry<T> {
             .ok_or(code::INVALID_HANDLE)
     }
 
-    /// Whether `wanted` holds for one of the objects.
-    pub(crate) fn any(&self, wanted: impl Fn(&T) -> bool) -> bool {
-        read(&self.objects).values().any(|object| wanted(object))
-    }
-
     /// Takes out all objects for which `wanted` holds.
     pub(crate) fn drain(&self, wanted: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         write(&self.objects)

@@ -11,6 +11,19 @@ pub struct MemoryInfo {
     pub total: usize,
 }
 
+/// What a device's graphs have of its memory, in bytes: [`Gpu::graph_memory`](crate::Gpu::graph_memory).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GraphMemoryUsage {
+    /// What they hold, in use or not.
+    pub reserved: u64,
+    /// What at least one graph is mapped to.
+    pub used: u64,
+    /// The most that was reserved.
+    pub reserved_peak: u64,
+    /// The most that was used.
+    pub used_peak: u64,
+}
+
 /// A version of CUDA: [`Gpu::driver_version`](crate::Gpu::driver_version).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CudaVersion {

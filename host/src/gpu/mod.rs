@@ -4,6 +4,7 @@
 //! made from it and given back when the last of them is gone, so objects can be dropped in any order. Each call makes it current
 //! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
 
+mod graph_memory;
 pub(crate) mod info;
 mod observe;
 pub(crate) mod open_device;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 use warpsmith_driver::raw;
 
@@ -24,16 +24,25 @@ pub struct GraphBuilder<'body> {
     pub(crate) gpu: Arc<OpenDevice>,
     pub(crate) raw: raw::CUgraph,
     pub(crate) number: u64,
+    /// The number of the graph whose memory the nodes may use: this one, or that of which this is a body.
+    pub(super) memory_of: u64,
+    /// Held by the executable graph that was made of this last, until the driver has destroyed it.
+    pub(super) instance: Mutex<Weak<Instance>>,
     pub(crate) contents: Contents,
     /// The uses of memory. The contents keep the memory, so no id is used twice.
     uses: HashMap<MemoryId, Entries<Node>>,
     /// Nodes of which it is not known what they use: every new node follows them.
     pub(super) before_all: Vec<Node>,
+    /// The nodes that free memory so far.
+    pub(super) frees: Vec<Node>,
     position: BuilderPosition,
     /// Invariant: builders of different bodies have different types, so that safe code cannot swap them.
     brand: PhantomData<fn(&'body ()) -> &'body ()>,
     pub(super) unused_conditions: Vec<u64>,
 }
+
+/// An executable graph, for the graph that it was made of.
+pub(super) struct Instance;
 
 /// What a builder adds nodes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,13 +55,17 @@ pub(super) enum BuilderPosition {
 
 impl<'body> GraphBuilder<'body> {
     pub(crate) fn new(gpu: &Arc<OpenDevice>, raw: raw::CUgraph) -> GraphBuilder<'body> {
+        let number = next_number();
         GraphBuilder {
             gpu: gpu.clone(),
             raw,
-            number: next_number(),
+            number,
+            memory_of: number,
+            instance: Mutex::default(),
             contents: Contents::default(),
             uses: HashMap::new(),
             before_all: Vec::new(),
+            frees: Vec::new(),
             position: BuilderPosition::Graph,
             brand: PhantomData,
             unused_conditions: Vec::new(),
@@ -163,11 +176,30 @@ impl<'body> GraphBuilder<'body> {
         uses: &[MemoryUse],
         make: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
+        let node = self.make(uses, make)?;
+        for used in uses {
+            self.note_use(node, used);
+        }
+        for used in uses {
+            self.contents.add_use(used);
+        }
+        Ok(node)
+    }
+
+    /// Makes a node after all that it must follow, and notes nothing.
+    pub(super) fn make(
+        &self,
+        uses: &[MemoryUse],
+        make: impl FnOnce(NewNode<'_>) -> Result<()>,
+    ) -> Result<Node> {
         self.gpu.bind()?;
         // The node has no name yet; none of the earlier ones has this.
         let new = Node::new(null_node(), self.number);
         let mut before = self.before_all.clone();
         for used in uses {
+            if let Some(memory) = used.memory.graph_memory() {
+                memory.check_node_of(self.memory_of)?;
+            }
             if let Some(entries) = self.uses.get(&MemoryId::of(&*used.memory)) {
                 for node in entries.before(&new, &used.access) {
                     if !before.contains(&node) {
@@ -183,14 +215,7 @@ impl<'body> GraphBuilder<'body> {
             graph: self.raw,
             before: &before,
         })?;
-        let node = Node::new(node, self.number);
-        for used in uses {
-            self.note_use(node, used);
-        }
-        for used in uses {
-            self.contents.add_use(used);
-        }
-        Ok(node)
+        Ok(Node::new(node, self.number))
     }
 
     /// Notes a node's use; gives the nodes that it must follow.

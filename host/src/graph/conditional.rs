@@ -160,6 +160,7 @@ impl GraphBuilder<'_> {
         let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
         let mut builder = GraphBuilder::new(&self.gpu, inner);
         builder.set_position(BuilderPosition::Body);
+        builder.memory_of = self.memory_of;
         let result = catch_unwind(AssertUnwindSafe(|| body(&mut builder)));
         // Whatever the closure did: nodes that were added will run, and use what they use.
         let contents = std::mem::take(&mut builder.contents);

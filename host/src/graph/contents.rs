@@ -54,6 +54,18 @@ pub(crate) struct HostNode {
 }
 
 impl Contents {
+    /// What launches put in order with other work: all memory but the graph's own, which nobody else uses.
+    pub(crate) fn ordered(&self) -> impl Iterator<Item = &MemoryUse> {
+        self.memory
+            .iter()
+            .filter(|used| used.memory.graph_memory().is_none())
+    }
+
+    /// Whether nodes allocate memory.
+    pub(crate) fn allocates(&self) -> bool {
+        self.ordered().count() < self.memory.len()
+    }
+
     /// Notes a use.
     pub(crate) fn add_use(&mut self, added: &MemoryUse) {
         let id = MemoryId::of(&*added.memory);

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use warpsmith_driver::raw;
 
+use super::builder::Instance;
 use super::contents::{Contents, HostNode};
 use super::description::Graph;
 use super::last_handle::LastHandle;
@@ -20,6 +21,7 @@ use crate::panics::timeline::NewLaunch;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
 use crate::stream::host_function::{Repeated, run_repeated};
+use crate::sync::lock;
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
 ///
@@ -46,6 +48,7 @@ use crate::stream::host_function::{Repeated, run_repeated};
 pub struct GraphExec {
     gpu: Arc<OpenDevice>,
     raw: raw::CUgraphExec,
+    instance: Arc<Instance>,
     contents: Contents,
     /// Where its launches tell of panics, if anything in it can panic.
     panics: Option<Arc<PanicSource>>,
@@ -66,11 +69,17 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// The driver cannot make it ready; the error says why (a condition that no node uses, for example).
+    /// The driver cannot make it ready; the error says why (a condition that no node uses, for example). Of a graph that allocates
+    /// memory there is one executable graph at a time.
     // covers: GRAPH-23, COND-01
     pub fn instantiate(&self) -> Result<GraphExec> {
         let gpu = &self.gpu;
         gpu.bind()?;
+        let allocates = self.contents.allocates();
+        if allocates {
+            self.free_memory()?;
+            self.refuse_second_instance()?;
+        }
         let mut panics = None;
         let functions = self.report_to(&mut panics)?;
         let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS::default();
@@ -93,14 +102,34 @@ impl Graph {
             };
             return Err(error.while_doing(|| reason.into()));
         }
+        let instance = Arc::new(Instance);
+        *lock(&self.instance) = Arc::downgrade(&instance);
         Ok(GraphExec {
             gpu: gpu.clone(),
             raw: handle,
+            instance,
             contents: self.contents.clone(),
             panics,
             functions,
             last_stream: Weak::new(),
         })
+    }
+
+    /// Two executable graphs with the same memory could run at the same time.
+    fn refuse_second_instance(&self) -> Result<()> {
+        let exists = || lock(&self.instance).strong_count() > 0;
+        if exists() {
+            // One that was dropped may still have to be destroyed.
+            self.gpu.reclaim();
+        }
+        if exists() {
+            return Err(Error::Busy(Box::new(Busy {
+                call: "cuGraphInstantiate",
+                reason: "the graph allocates memory, and an executable graph of it exists".into(),
+                hint: "drop that one, and wait for its launches: `gpu.synchronize()`",
+            })));
+        }
+        Ok(())
     }
 
     /// Has the nodes tell of panics where an executable graph does, which may still have to be made; gives what the host nodes point to
@@ -158,8 +187,7 @@ impl GraphExec {
         let guard = gpu.lock_order();
         let open = self
             .contents
-            .memory
-            .iter()
+            .ordered()
             .any(|used| used.memory.history().is_open_to_host());
         if open || gpu.order().launch_gate.state().has_host_accesses() {
             return Err(Error::Busy(Box::new(Busy {
@@ -188,7 +216,7 @@ impl GraphExec {
         launch: &NewLaunch<'_>,
         number: GraphNumber,
     ) -> Result<()> {
-        for used in &self.contents.memory {
+        for used in self.contents.ordered() {
             used.memory.order_use(
                 guard,
                 &stream.handle,
@@ -219,14 +247,40 @@ impl GraphExec {
         unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) }
     }
 
+    /// Prepares launches in this stream: maps the memory that the graph allocates, so that the first launch does not have to. A launch in
+    /// another stream maps again.
+    ///
+    /// # Errors
+    ///
+    /// The device has not so much memory, or the stream is being captured.
+    // covers: GMEM-20
+    pub fn upload(&mut self, stream: &Stream) -> Result<()> {
+        const CALL: &str = "cuGraphUpload";
+        check_same_device(CALL, &self.gpu, &stream.gpu)?;
+        stream.handle.refuse_capture(CALL)?;
+        self.gpu.bind()?;
+        // SAFETY: `self` owns the executable graph, `stream` the stream.
+        unsafe { call!(cuGraphUpload(self.raw, stream.handle.raw())) }
+    }
+
     /// Gives the nodes the parameters of `graph`, which must have the same shape. Launches that are under way keep theirs.
     ///
     /// # Errors
     ///
-    /// [`Error::GraphUpdate`] with the reason where the shapes differ or a parameter cannot change; then instantiate `graph`.
+    /// [`Error::GraphUpdate`] with the reason where the shapes differ, a parameter cannot change, or one of the graphs allocates memory;
+    /// then instantiate `graph`.
     // covers: GRAPH-51, GRAPH-54
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         check_same_device("cuGraphExecUpdate", &self.gpu, &graph.gpu)?;
+        if self.contents.allocates() || graph.contents.allocates() {
+            return Err(Error::GraphUpdate(Box::new(GraphUpdateError {
+                code: Code::GRAPH_EXEC_UPDATE_FAILURE,
+                // `CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED`
+                result: 6,
+                reason: "a graph that allocates memory cannot be updated: instantiate the other one",
+                node: None,
+            })));
+        }
         self.gpu.bind()?;
         let functions = graph.report_to(&mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();
@@ -260,6 +314,7 @@ impl GraphExec {
         if !functions.is_empty() {
             self.release(Released {
                 graph: None,
+                instance: None,
                 functions,
                 panics: None,
             });
@@ -291,6 +346,7 @@ impl GraphExec {
 /// where it is destroyed.
 struct Released {
     graph: Option<LastHandle<raw::CUgraphExec>>,
+    instance: Option<Arc<Instance>>,
     // Kept for their drops.
     #[allow(dead_code)]
     functions: Vec<Arc<Repeated>>,
@@ -307,11 +363,14 @@ impl Reclaim for Released {
     }
 
     fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        match self.graph {
+        let destroyed = match self.graph {
             // SAFETY: the `GraphExec` that owned the graph was dropped, and this is called once.
             Some(graph) => unsafe { call!(cuGraphExecDestroy(graph.raw())) },
             None => Ok(()),
-        }
+        };
+        // From here on another one may be made.
+        drop(self.instance);
+        destroyed
     }
 }
 
@@ -325,6 +384,7 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         let released = Released {
             graph: Some(LastHandle::new(self.raw)),
+            instance: Some(self.instance.clone()),
             functions: std::mem::take(&mut self.functions),
             panics: self.panics.take(),
         };

@@ -3,7 +3,8 @@
 //! A [`Graph`] is the description, built node by node or captured from streams; a [`GraphExec`] is ready to launch. Both keep what
 //! their nodes use (memory, modules, functions) alive, and launching one is a use of that memory as a kernel launch is: it is put
 //! in order with everything else. Within a graph the order is an edge between nodes; nodes that conflict on memory get theirs by
-//! themselves, in the order in which they were added, so that a graph has no races.
+//! themselves, in the order in which they were added, so that a graph has no races. Memory that a graph allocates for itself (`memory`)
+//! is its nodes' alone, from one of its nodes to another.
 
 mod builder;
 mod capture;
@@ -14,6 +15,7 @@ mod description;
 mod exec;
 mod kernel;
 mod last_handle;
+mod memory;
 mod new_node;
 
 pub use self::builder::GraphBuilder;

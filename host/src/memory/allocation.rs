@@ -13,6 +13,7 @@ use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::graph_memory::GraphMemory;
 use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
@@ -171,6 +172,17 @@ impl Allocation {
         }
     }
 
+    /// Memory of this graph, `bytes` at the address that its allocation node has.
+    pub(crate) fn of_graph(
+        gpu: &Arc<OpenDevice>,
+        base: u64,
+        bytes: usize,
+        graph: u64,
+    ) -> Arc<Allocation> {
+        let memory = Arc::new(GraphMemory::of(graph, base));
+        Allocation::new(gpu, base, bytes, MemoryKind::Graph(memory))
+    }
+
     fn new(gpu: &Arc<OpenDevice>, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
         Arc::new(Allocation {
             gpu: gpu.clone(),
@@ -203,6 +215,9 @@ impl Allocation {
         access: Access,
         scope: ViewScope,
     ) -> Result<()> {
+        if let Some(memory) = self.graph_memory() {
+            return Err(memory.refuse_stream());
+        }
         match self.gpu.order().capture_of(guard, stream) {
             Some(capture) => capture.order_use(guard, self.clone(), stream, access),
             None => self.order_use(guard, stream, launch, access, scope),
@@ -279,6 +294,13 @@ impl OrderedMemory for Allocation {
         &self.history
     }
 
+    fn graph_memory(&self) -> Option<&GraphMemory> {
+        match &self.kind {
+            MemoryKind::Graph(memory) => Some(memory),
+            _ => None,
+        }
+    }
+
     fn order_use(
         &self,
         guard: &OrderGuard<'_>,
@@ -291,7 +313,7 @@ impl OrderedMemory for Allocation {
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
-            MemoryKind::Pool | MemoryKind::Virtual(_) => scope,
+            MemoryKind::Pool | MemoryKind::Virtual(_) | MemoryKind::Graph(_) => scope,
             MemoryKind::Pinned(_) | MemoryKind::Managed => ViewScope::Shared,
         };
         self.history.order_use(guard, stream, launch, access, scope)

@@ -17,7 +17,8 @@ use crate::stream::Stream;
 ///
 /// It is made in a stream ([`Stream::upload`], [`Stream::zeroed`]) and may be used in any: uses in different streams that conflict
 /// are put in order, by events that the streams wait for and the host does not. Dropping it frees the memory in the order of the
-/// streams that used it, without waiting. An empty one has no memory and is fine everywhere.
+/// streams that used it, without waiting. An empty one has no memory and is fine everywhere. One that a graph allocates
+/// ([`GraphBuilder::zeroed`](crate::GraphBuilder::zeroed)) is for nodes of that graph: streams refuse it.
 ///
 /// There is no safe way to read uninitialised memory. The elements are plain values, whose bytes mean the same everywhere:
 ///
@@ -75,8 +76,22 @@ impl<T: Pod> DeviceBuffer<T> {
         })
     }
 
+    /// A buffer of `len` elements that take no bytes together.
+    pub(crate) fn without_memory(len: usize) -> DeviceBuffer<T> {
+        DeviceBuffer {
+            allocation: None,
+            len,
+            of: PhantomData,
+        }
+    }
+
+    /// What the buffer is, if it has memory.
+    pub(crate) fn into_allocation(self) -> Option<Arc<Allocation>> {
+        self.allocation
+    }
+
     /// A buffer of `len` elements at the start of an allocation that is large enough.
-    pub(super) fn of_allocation(allocation: Arc<Allocation>, len: usize) -> DeviceBuffer<T> {
+    pub(crate) fn of_allocation(allocation: Arc<Allocation>, len: usize) -> DeviceBuffer<T> {
         DeviceBuffer {
             allocation: Some(allocation),
             len,

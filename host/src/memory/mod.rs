@@ -47,5 +47,6 @@ pub use pool::{
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Advice, Attach, Location, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
+pub(crate) use virtual_memory::device_location;
 pub use virtual_memory::{GrowableBuffer, MappingAccess, PhysicalMemory, PhysicalOptions};
 pub use volume::VolumeMut;

@@ -10,6 +10,7 @@ use crate::context::primary::Context;
 use crate::driver_call::call;
 use crate::error::Result;
 use crate::gpu::open_device::DeviceState;
+use crate::order::graph_memory::GraphMemory;
 use crate::order::position::StreamPosition;
 use crate::reclaim::{FreeCost, Reclaim};
 
@@ -24,6 +25,8 @@ pub(crate) enum MemoryKind {
     Managed,
     /// Reserved addresses with what is mapped there.
     Virtual(Arc<AddressRange>),
+    /// Allocated and freed by nodes of a graph.
+    Graph(Arc<GraphMemory>),
 }
 
 /// What is left of an allocation.
@@ -44,6 +47,8 @@ impl ReleasedMemory {
                 gpu.retire(Box::new(UnusedRange(range.clone())), &self.positions);
             }
             &MemoryKind::Pinned(block) => gpu.retire(Box::new(block), &self.positions),
+            // Its nodes free it.
+            MemoryKind::Graph(_) => {}
             MemoryKind::Managed => {
                 let block = ManagedBlock {
                     base: self.base,

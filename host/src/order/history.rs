@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use super::access::{Access, AccessKind, ViewScope};
 use super::entries::Entries;
+use super::graph_memory::GraphMemory;
 use super::order_lock::OrderGuard;
 use super::position::StreamPosition;
 use super::stream_handle::StreamHandle;
@@ -35,6 +36,11 @@ const MOST_ENTRIES: usize = 24;
 pub(crate) trait OrderedMemory: Send + Sync {
     /// Its uses.
     fn history(&self) -> &UseHistory;
+
+    /// The graph whose nodes alone use the memory, if it is a graph's.
+    fn graph_memory(&self) -> Option<&GraphMemory> {
+        None
+    }
 
     /// Puts a use by work that is about to be enqueued in `stream` as `launch` after all that it conflicts with. `stream` is not captured.
     ///

@@ -11,6 +11,7 @@ pub(crate) mod access;
 pub(crate) mod capture;
 pub(crate) mod device_order;
 pub(crate) mod entries;
+pub(crate) mod graph_memory;
 pub(crate) mod history;
 pub(crate) mod launch_gate;
 pub(crate) mod order_lock;

@@ -20,7 +20,7 @@ driver_calls! {
 
     Ready fn cuGraphDestroy(hGraph: CUgraph) {
         let graph = GRAPHS.get(hGraph)?;
-        if graph.owned {
+        if graph.is_owned() {
             // Child graphs and conditional bodies end with their node.
             return Err(code::INVALID_VALUE);
         }
@@ -33,6 +33,7 @@ driver_calls! {
         if phGraphClone.is_null() {
             return Err(code::INVALID_VALUE);
         }
+        graph::refuse_memory_nodes(&original)?;
         phGraphClone.write(graph::clone_graph(&original).handle as CUgraph);
     }
 
@@ -44,7 +45,9 @@ driver_calls! {
 
     Ready fn cuGraphDestroyNode(hNode: CUgraphNode) {
         let node = NODES.get(hNode)?;
-        GRAPHS.get(node.graph as CUgraph)?.remove(&node);
+        let graph = GRAPHS.get(node.graph as CUgraph)?;
+        graph::refuse_memory_nodes(&graph)?;
+        graph.remove(&node);
     }
 
     Ready fn cuGraphNodeGetType(hNode: CUgraphNode, r#type: *mut CUgraphNodeType) {
@@ -65,14 +68,14 @@ driver_calls! {
     Ready fn cuGraphRemoveDependencies(
         hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, numDependencies: usize,
     ) {
-        GRAPHS.get(hGraph)?.disconnect(&edges(from, to, core::ptr::null(), numDependencies)?)?;
+        disconnect(hGraph, &edges(from, to, core::ptr::null(), numDependencies)?)?;
     }
 
     Ready fn cuGraphRemoveDependencies_v2(
         hGraph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edgeData: *const CUgraphEdgeData,
         numDependencies: usize,
     ) {
-        GRAPHS.get(hGraph)?.disconnect(&edges(from, to, edgeData, numDependencies)?)?;
+        disconnect(hGraph, &edges(from, to, edgeData, numDependencies)?)?;
     }
 
     Ready fn cuGraphGetNodes(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize) {
@@ -258,6 +261,13 @@ unsafe fn edges(
         }
     };
     Ok((0..count).map(entry).collect())
+}
+
+/// Takes edges out of a graph.
+fn disconnect(graph: CUgraph, edges: &[Edge]) -> Result {
+    let graph = GRAPHS.get(graph)?;
+    graph::refuse_memory_nodes(&graph)?;
+    graph.disconnect(edges)
 }
 
 fn edges_at(node: CUgraphNode, end: fn(&Edge) -> usize) -> Result<Vec<Edge>> {

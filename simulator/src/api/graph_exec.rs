@@ -55,8 +55,9 @@ driver_calls! {
     }
 
     Ready fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) {
-        EXECS.get(hGraph)?;
-        graph::perform(&*streams::find(hStream)?, Operation::Empty)?;
+        let (exec, stream) = (EXECS.get(hGraph)?, streams::find(hStream)?);
+        stream.capture.refuse_if_capturing()?;
+        exec.upload(&stream)?;
     }
 
     Ready fn cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream) {
@@ -182,7 +183,7 @@ unsafe fn instantiate(
 ) -> Result<core::result::Result<(), Problem>> {
     let context = current()?;
     let graph = GRAPHS.get(graph)?;
-    if to.is_null() || flags & !KNOWN_FLAGS != 0 || graph.owned {
+    if to.is_null() || flags & !KNOWN_FLAGS != 0 || graph.is_owned() {
         return Err(code::INVALID_VALUE);
     }
     if flags & DEVICE_LAUNCH != 0 {
@@ -192,12 +193,13 @@ unsafe fn instantiate(
             code::NOT_SUPPORTED
         });
     }
+    let instance = graph::instance_of(&graph)?;
     let plan = match graph::compile(&graph) {
         Ok(plan) => plan,
         Err(problem) => return Ok(Err(problem)),
     };
     let exec = context.add_to(&EXECS, |handle| {
-        Exec::new(handle, context.id(), flags, plan, graph.objects())
+        Exec::new(handle, context.id(), flags, plan, graph.objects(), instance)
     });
     // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };

@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
-    init, launch, managed, memory, memory_operation, module, nodes, pointer, pool, stream,
-    unsupported, virtual_memory,
+    graph_memory, init, launch, managed, memory, memory_operation, module, nodes, pointer, pool,
+    stream, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -146,12 +146,14 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         function::find,
         graph::find,
         graph_exec::find,
+        graph_memory::find,
         init::find,
         launch::find,
         managed::find,
         memory::find,
         memory_operation::find,
         module::find,
+        nodes::allocation::find,
         nodes::any::find,
         nodes::batch::find,
         nodes::host::find,

@@ -2,6 +2,7 @@
 
 use super::entry::*;
 use crate::context::{Context, current};
+use crate::memory::graph_memory;
 use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo, RegisteredRange};
 use crate::streams::capture;
 
@@ -53,6 +54,15 @@ driver_calls! {
             return Ok(());
         }
         capture::refuse_unsafe_call()?;
+        if let Some(allocation) = graph_memory::find(dptr as usize) {
+            let backing = allocation.begin_free()?;
+            // At once: the program has waited for what uses it, or the use is found to be wrong.
+            return allocation.end("cuMemFree").map_err(|_| {
+                // The launch has not come to the allocation yet.
+                allocation.begin(backing);
+                code::INVALID_VALUE
+            });
+        }
         let wanted = |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_));
         context.free(dptr as usize, wanted, "cuMemFree")?;
     }

@@ -18,6 +18,7 @@ mod fill;
 mod function;
 mod graph;
 mod graph_exec;
+mod graph_memory;
 mod init;
 mod launch;
 mod lookup;

@@ -74,7 +74,9 @@ unsafe fn write_attribute(
             Pointer::CU_POINTER_ATTRIBUTE_CONTEXT => {
                 // Stream-ordered memory belongs to no context, and neither do mappings.
                 let context = known
-                    .filter(|known| !matches!(known.kind, AllocationKind::Pool(_)))
+                    .filter(|known| {
+                        !matches!(known.kind, AllocationKind::Pool(_) | AllocationKind::Graph)
+                    })
                     .map_or(0, |known| known.context);
                 data.cast::<usize>().write(context as usize);
             }

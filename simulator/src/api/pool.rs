@@ -1,12 +1,14 @@
 //! Stream-ordered allocation and memory pools.
 
 use std::os::fd::{IntoRawFd, RawFd};
+use std::sync::Arc;
 
 use super::descriptor::{in_place_of_pointer, is_descriptor};
 use super::device::index;
 use super::entry::*;
 use crate::context::current;
 use crate::graph;
+use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::streams::{self, Operation, Stream};
@@ -27,6 +29,15 @@ driver_calls! {
     Ready fn cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) {
         let stream = streams::find(hStream)?;
         if dptr == 0 {
+            return Ok(());
+        }
+        if let Some(allocation) = graph_memory::find(dptr as usize) {
+            if !stream.capture.is_capturing() {
+                stream.context()?;
+                stream.capture.refuse_implicit_dependency()?;
+                allocation.begin_free()?;
+            }
+            graph::perform(&stream, Operation::GraphFree(allocation, "cuMemFreeAsync"))?;
             return Ok(());
         }
         let (info, detail) = Memory::global().detail(dptr as usize).ok_or(code::INVALID_VALUE)?;
@@ -191,12 +202,20 @@ fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Resu
     if bytes == 0 {
         return Ok(0);
     }
+    if stream.capture.is_capturing() {
+        let placement = Placement {
+            bytes,
+            device: pool.device,
+            context: context.id(),
+            access: Arc::default(),
+            made_by: "a captured cuMemAllocAsync",
+        };
+        let made = graph::capture_allocation(stream, placement)?;
+        return Ok(made.map_or(0, |allocation| allocation.address()));
+    }
     let (address, waits) = pool.allocate(context.id(), bytes, &stream.end())?;
     for point in waits {
         stream.wait_for(point)?;
-    }
-    if stream.capture.is_capturing() {
-        graph::perform(stream, Operation::Allocate { address, bytes })?;
     }
     Ok(address)
 }

@@ -38,6 +38,10 @@ pub enum AccessError {
     OutOfBounds,
     /// The allocation was freed.
     Freed,
+    /// It is memory of a graph that is not allocated (yet).
+    NotAllocated,
+    /// It is memory of a graph, and by the edges the node that uses it does not come after the allocation and before the free.
+    Unordered,
     /// The allocation may only be read.
     ReadOnly,
     /// The addresses are reserved, but nothing is mapped there (any more).

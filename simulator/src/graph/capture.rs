@@ -3,8 +3,10 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
+use super::memory_nodes;
 use super::template::{Graph, NODES, NodeOperation};
 use crate::error::{Result, code};
+use crate::memory::graph_memory::{GraphAllocation, Placement};
 use crate::streams::capture::{
     CaptureInformation, CaptureSession, Dependency, DependencyUpdate, Frontier,
 };
@@ -77,9 +79,24 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
 fn append(stream: &Stream, operation: &Operation) -> Result<bool> {
     stream.capture.append(|session, after| {
         let graph = graph_of(session).ok_or(code::STREAM_CAPTURE_INVALIDATED)?;
-        let node = graph.add(after, NodeOperation::Single(operation.clone()))?;
+        let node = memory_nodes::add(&graph, after, NodeOperation::Single(operation.clone()))?;
         Ok(Dependency::plain(node.handle))
     })
+}
+
+/// Appends an allocation to the graph of a captured stream; `None` if the stream is not being captured.
+pub(crate) fn allocate(
+    stream: &Stream,
+    placement: Placement,
+) -> Result<Option<Arc<GraphAllocation>>> {
+    let mut made = None;
+    stream.capture.append(|session, after| {
+        let graph = graph_of(session).ok_or(code::STREAM_CAPTURE_INVALIDATED)?;
+        let (node, allocation) = memory_nodes::allocate(&graph, after, placement)?;
+        made = Some(allocation);
+        Ok(Dependency::plain(node.handle))
+    })?;
+    Ok(made)
 }
 
 /// Executes an operation in the stream's order, or appends it to the graph that the stream captures. `None` in the latter case.

@@ -77,8 +77,10 @@ fn label(node: &Node, verbose: bool) -> String {
         Operation::Host(_) => "HOST".to_owned(),
         Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
         Operation::EventWait(_) => "EVENT_WAIT".to_owned(),
-        Operation::Allocate { bytes, .. } => format!("MEM_ALLOC\\n{bytes} bytes"),
-        Operation::Free(_) => "MEM_FREE".to_owned(),
+        Operation::GraphAllocate(allocation) => {
+            format!("MEM_ALLOC\\n{} bytes", allocation.placement.bytes)
+        }
+        Operation::Free(_) | Operation::GraphFree(..) => "MEM_FREE".to_owned(),
     };
     match &operation {
         Operation::Kernel(launch) if verbose => {

@@ -2,18 +2,24 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::launch_memory::LaunchMemory;
+use super::lifetimes::set_scopes;
 use super::merge::{Refusal, forbidden, merge};
 use super::objects::UserObject;
 use super::plan::{Action, Plan, Step, compile};
 use super::run::{EventRecords, run};
-use super::template::{Graph, node_type_of};
+use super::template::{Graph, Instance, node_type_of};
 use crate::device_runtime::conditions;
 use crate::error::{Result, code};
+use crate::memory::graph_memory;
 use crate::registry::{ContextBound, Registry};
 use crate::streams::{Operation, Stream};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
 use warpsmith_abi::CUgraphExecUpdateResult;
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`
+const AUTO_FREE_ON_LAUNCH: u64 = 1;
 
 /// All executable graphs.
 pub(crate) static EXECS: Registry<Exec> = Registry::new();
@@ -29,7 +35,19 @@ pub(crate) struct Exec {
     pub(crate) handle: usize,
     pub(crate) context: u64,
     pub(crate) flags: u64,
+    /// What launches do to the memory of graphs; no update changes it.
+    memory: LaunchMemory,
+    /// Held as long as this lives.
+    _instance: Arc<Instance>,
     state: Mutex<ExecState>,
+}
+
+impl Drop for Exec {
+    fn drop(&mut self) {
+        if self.memory.is_any() {
+            graph_memory::forget_exec(self.handle);
+        }
+    }
 }
 
 struct ExecState {
@@ -45,9 +63,12 @@ impl Exec {
         handle: usize,
         context: u64,
         flags: u64,
-        plan: Plan,
+        mut plan: Plan,
         objects: Vec<Arc<UserObject>>,
+        instance: Arc<Instance>,
     ) -> Self {
+        set_scopes(&mut plan);
+        let memory = LaunchMemory::of(&plan);
         let state = ExecState {
             plan: Arc::new(plan),
             objects: Arc::new(objects),
@@ -57,6 +78,8 @@ impl Exec {
             handle,
             context,
             flags,
+            memory,
+            _instance: instance,
             state: Mutex::new(state),
         }
     }
@@ -69,7 +92,9 @@ impl Exec {
             compared_with: 0,
         })?;
         let mut state = lock(&self.state);
-        state.plan = Arc::new(merge(&state.plan, fresh)?);
+        let mut plan = merge(&state.plan, fresh)?;
+        set_scopes(&mut plan);
+        state.plan = Arc::new(plan);
         state.objects = Arc::new(graph.objects());
         Ok(())
     }
@@ -80,6 +105,7 @@ impl Exec {
         // On a copy, so that a refused change leaves everything as it was.
         let mut plan = Plan::clone(&state.plan);
         let answer = edit(find(&mut plan, origin).ok_or(code::INVALID_VALUE)?)?;
+        set_scopes(&mut plan);
         state.plan = Arc::new(plan);
         Ok(answer)
     }
@@ -133,18 +159,42 @@ impl Exec {
         })
     }
 
+    /// Maps the memory that the graph allocates, for launches in this stream.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub(crate) fn upload(&self, stream: &Stream) -> Result {
+        let context = stream.context()?;
+        self.memory.map(self.handle, stream)?;
+        stream.enqueue(&context, Operation::Empty).map(drop)
+    }
+
     /// Launches the graph in a stream, after its launch before: an executable graph never overlaps itself.
+    ///
+    /// # Errors
+    ///
+    /// Invalid value if what it allocated at its last launch is not freed, unless it frees that by itself, or if what it frees is not
+    /// allocated; out of memory.
     pub(crate) fn launch(&self, stream: &Stream) -> Result {
         let context = stream.context()?;
         // Before the lock, and before events are promised for which the stream itself may wait.
         let room = stream.room();
         let mut state = lock(&self.state);
         let (plan, objects) = (Arc::clone(&state.plan), Arc::clone(&state.objects));
+        let auto_free = self.flags & AUTO_FREE_ON_LAUNCH != 0;
+        let memory = self.memory.begin(self.handle, stream, auto_free)?;
+        let leftovers = memory.leftovers;
         let records = EventRecords::promise(&plan);
         let worker = Arc::clone(&context);
         let after = state.last.take().into_iter().collect();
         let work = Box::new(move || {
             worker.execute(|| {
+                for leftover in &leftovers {
+                    let ended =
+                        Operation::GraphFree(Arc::clone(leftover), "its graph's next launch");
+                    ended.execute(&worker);
+                }
                 for &(handle, default) in &plan.defaults {
                     conditions::set(handle, default);
                 }
@@ -154,7 +204,11 @@ impl Exec {
             records.complete_all();
             drop(objects);
         });
-        state.last = Some(stream.submit(&context, room, after, work));
+        let point = stream.submit(&context, room, after, work);
+        if let Some(backing) = memory.backing {
+            backing.launched(point.clone());
+        }
+        state.last = Some(point);
         Ok(())
     }
 }

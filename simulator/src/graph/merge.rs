@@ -1,5 +1,7 @@
 //! Updating a plan from one of the same shape: what may change, and why it is refused.
 
+use std::sync::Arc;
+
 use super::plan::{Action, Plan, Step};
 use crate::streams::Operation;
 use warpsmith_abi::CUgraphExecUpdateResult as Outcome;
@@ -94,6 +96,10 @@ pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
         }
         (Operation::Memory(old), Operation::Memory(new)) => {
             (!old.may_become(new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+        }
+        (Operation::GraphAllocate(old), Operation::GraphAllocate(new))
+        | (Operation::GraphFree(old, _), Operation::GraphFree(new, _)) => {
+            (!Arc::ptr_eq(old, new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
         }
         _ => None,
     }

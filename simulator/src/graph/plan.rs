@@ -7,6 +7,7 @@ use super::template::{ConditionalKind, Graph, NodeOperation, node_type_of};
 use crate::device_runtime::conditions;
 use crate::error::code;
 use crate::memory::EndMemory;
+use crate::memory::graph_memory::NodeScope;
 use crate::streams::Operation;
 use warpsmith_abi::{CUgraphInstantiateResult, CUgraphNodeType, CUresult};
 
@@ -26,6 +27,8 @@ pub(crate) struct Step {
     pub(crate) action: Action,
     /// The steps that come before.
     pub(crate) after: Vec<usize>,
+    /// Which allocations of graphs it may use; `None` if the graph has none. See [`super::lifetimes`].
+    pub(crate) scope: Option<Arc<NodeScope>>,
     /// A disabled step does nothing, but steps after it still wait for those before it.
     pub(crate) enabled: bool,
 }
@@ -111,6 +114,7 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
             origin: node.handle,
             action,
             after: Vec::new(),
+            scope: None,
             enabled: true,
         });
     }

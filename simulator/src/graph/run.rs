@@ -8,6 +8,7 @@ use super::plan::{Action, Plan, Step};
 use super::template::ConditionalKind;
 use crate::context::Context;
 use crate::device_runtime::conditions;
+use crate::memory::graph_memory;
 use crate::settings;
 use crate::streams::{EventPoint, Operation, Recording};
 use crate::sync::lock;
@@ -200,7 +201,9 @@ impl<'a> Run<'a> {
                     recorded.point.wait();
                 }
             }
-            Action::Single(operation) => operation.execute(self.context),
+            Action::Single(operation) => {
+                graph_memory::within(step.scope.as_ref(), || operation.execute(self.context));
+            }
             Action::Child(plan) => run(plan, self.context, self.records),
             Action::Conditional {
                 handle,

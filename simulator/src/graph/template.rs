@@ -1,7 +1,8 @@
 //! The editable graph: nodes, what they do, and the edges between them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::edge::{Edge, reaches};
 use super::objects::UserObject;
@@ -19,11 +20,16 @@ pub(crate) static GRAPHS: Registry<Graph> = Registry::new();
 /// All nodes of all graphs.
 pub(crate) static NODES: Registry<Node> = Registry::new();
 
+/// Kept by an executable graph, known to the graph that it was made of.
+pub(crate) struct Instance;
+
 /// A graph.
 pub(crate) struct Graph {
     pub(crate) handle: usize,
     /// It belongs to a node (a child graph or a conditional body) and ends with it.
-    pub(crate) owned: bool,
+    owned: AtomicBool,
+    /// Lives as long as the executable graph that was made of it last.
+    pub(super) instance: Mutex<Weak<Instance>>,
     body: Mutex<GraphBody>,
 }
 
@@ -130,8 +136,10 @@ pub(crate) fn node_type_of(operation: &Operation) -> CUgraphNodeType {
         Operation::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
         Operation::EventWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
         Operation::EventRecord(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-        Operation::Allocate { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
-        Operation::Free(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
+        Operation::GraphAllocate(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+        Operation::Free(_) | Operation::GraphFree(..) => {
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE
+        }
     }
 }
 
@@ -140,7 +148,8 @@ impl Graph {
     pub(crate) fn create(owned: bool) -> Arc<Self> {
         GRAPHS.add(|handle| Self {
             handle,
-            owned,
+            owned: AtomicBool::new(owned),
+            instance: Mutex::default(),
             body: Mutex::default(),
         })
     }
@@ -199,14 +208,11 @@ impl Graph {
     }
 
     /// Adds a node after others.
-    pub(crate) fn add(
+    pub(super) fn add(
         &self,
         dependencies: &[Dependency],
         operation: NodeOperation,
     ) -> Result<Arc<Node>> {
-        if let NodeOperation::Single(Operation::Free(address)) = operation {
-            self.check_free(address)?;
-        }
         let mut body = lock(&self.body);
         let mut seen = HashSet::new();
         for dependency in dependencies {
@@ -229,22 +235,6 @@ impl Graph {
             }));
         body.nodes.push(Arc::clone(&node));
         Ok(node)
-    }
-
-    /// What a node of a graph frees was allocated by one, and is freed once in a graph.
-    fn check_free(&self, address: usize) -> Result {
-        let allocates = |node: &Node| match node.single_operation() {
-            Some(Operation::Allocate { address: made, .. }) => made == address,
-            _ => false,
-        };
-        let frees = |node: &Arc<Node>| match node.single_operation() {
-            Some(Operation::Free(freed)) => freed == address,
-            _ => false,
-        };
-        if self.nodes().iter().any(frees) || !NODES.any(allocates) {
-            return Err(code::INVALID_VALUE);
-        }
-        Ok(())
     }
 
     /// Whether a conditional handle was made for this graph.
@@ -303,6 +293,19 @@ impl Graph {
     /// Whether `from` is `to` or comes before it.
     pub(crate) fn is_before(&self, from: usize, to: usize) -> bool {
         from == to || reaches(&lock(&self.body).edges, from, to)
+    }
+
+    /// Makes the graph a node's, if it is nobody's yet.
+    pub(crate) fn give_to_node(&self) -> Result {
+        match self.owned.swap(true, Ordering::AcqRel) {
+            true => Err(code::INVALID_VALUE),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the graph belongs to a node.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.owned.load(Ordering::Acquire)
     }
 
     /// A copy with new handles, and which new node stands for which old one.

@@ -1,8 +1,10 @@
-//! Allocations with the device memory that they take: plain ones count against their device, stream-ordered ones against their pool.
+//! Allocations with the device memory that they take: plain ones count against their device, stream-ordered ones against their pool, those
+//! of graphs against what `graph_memory` has.
 
 use std::borrow::Cow;
 
 use super::allocation::{AllocationKind, AllocationState};
+use super::graph_memory;
 use super::pool;
 use super::space::Memory;
 use crate::device;
@@ -48,6 +50,7 @@ pub(crate) fn release_context(context: u64) {
     for (info, _) in memory.of_context(context) {
         release(info.base, "the end of its context");
     }
+    graph_memory::release_context(context);
     memory.unregister_context(context);
 }
 
@@ -62,30 +65,8 @@ pub(crate) fn free_in_stream_order(address: usize) {
     }
 }
 
-/// Makes an allocation of a graph, which was freed at the graph's last launch, live again at its address. The error says what is wrong.
-pub(crate) fn revive_for_graph(address: usize) -> core::result::Result<(), String> {
-    let memory = Memory::global();
-    let gone = || format!("the graph's allocation at {address:#x} is not known any more");
-    let (info, detail) = memory.detail(address).ok_or_else(gone)?;
-    if info.state == AllocationState::Live {
-        // The first launch: the address came from the capture.
-        return Ok(());
-    }
-    let AllocationKind::Pool(pool) = detail.kind else {
-        return Err(gone());
-    };
-    let pool = pool::find(pool).ok_or_else(gone)?;
-    if !pool.take(info.len) {
-        return Err(format!(
-            "no memory for the graph's allocation of {} bytes",
-            info.len
-        ));
-    }
-    memory.revive(address);
-    Ok(())
-}
-
-/// Whether a kind takes memory of the device by itself: managed memory may exceed the device's, and pools count for themselves.
+/// Whether a kind takes memory of the device by itself: managed memory may exceed the device's, and pools and graphs count for
+/// themselves.
 fn counts(kind: AllocationKind) -> bool {
     matches!(kind, AllocationKind::Device | AllocationKind::Global)
 }

@@ -13,6 +13,8 @@ pub enum AllocationKind {
     Pinned(u32),
     /// Stream-ordered memory from the pool with this identity.
     Pool(u64),
+    /// Memory of a graph, whose address a node has (`cuGraphAddMemAllocNode`).
+    Graph,
     /// A global or constant variable of a loaded module.
     Global,
     /// Physical memory at an address (`cuMemMap`), freed when it is unmapped.
@@ -48,6 +50,8 @@ pub struct AllocationInfo {
     pub state: AllocationState,
     /// Whether it is physical memory at an address, where each device's access is granted apart.
     pub is_mapping: bool,
+    /// Whether the address is a graph's: its memory comes and goes with launches.
+    pub is_graph: bool,
 }
 
 impl AllocationInfo {

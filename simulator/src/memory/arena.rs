@@ -126,17 +126,15 @@ impl Arena {
         }
     }
 
-    /// Takes memory back. The page table still names the freed allocation.
-    pub(super) fn give_back(&self, base: usize, len: usize) {
+    /// Gives pages back to the system. The page table still names the freed allocation.
+    pub(super) fn discard(&self, base: usize, len: usize) {
         // SAFETY: the pages lie in the arena, and there is no reference to memory of the simulated device (`guest`): kernels and
         // copies use raw pointers, and read zeros from now on.
         unsafe { pages::discard(base, len.next_multiple_of(PAGE)) };
-        if let Some(span) = span(len) {
-            lock(&self.free).freed.push_back((base, span));
-        }
     }
 
-    /// Takes back addresses of a reservation, into which nothing is mapped. The page table still names what was.
+    /// Takes back addresses without memory: of a reservation, into which nothing is mapped, or whose pages were given back. The page
+    /// table still names what was.
     pub(super) fn give_addresses_back(&self, base: usize, len: usize) {
         if let Some(span) = span(len) {
             lock(&self.free).freed.push_back((base, span));
@@ -161,11 +159,6 @@ impl Arena {
         // SAFETY: the pages lie in the arena, in a range that `map_file` filled, and there is no reference to memory of the simulated
         // device (`guest`).
         unsafe { pages::unmap_file(base, len.next_multiple_of(PAGE)) };
-    }
-
-    /// Takes a freed span out of what may be handed out again.
-    pub(super) fn keep(&self, base: usize) {
-        lock(&self.free).freed.retain(|&(start, _)| start != base);
     }
 
     fn range(&self, base: usize, len: usize) -> &[AtomicU32] {

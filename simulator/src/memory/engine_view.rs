@@ -1,8 +1,10 @@
 //! The address space as the engine sees it: from one device.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
+use super::graph_memory::{self, NodeScope};
 use super::space::Memory;
 use super::virtual_memory;
 use crate::engine::{self, AccessError, DeviceMemory, Extent};
@@ -11,18 +13,21 @@ use crate::engine::{self, AccessError, DeviceMemory, Extent};
 const READ_ONLY: u32 = 8;
 
 /// The address space as one device reaches it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct DeviceView<'a> {
     memory: &'a Memory,
     device: usize,
+    /// Of the graph's node that is executed.
+    scope: Option<Arc<NodeScope>>,
 }
 
 impl Memory {
-    /// The address space as a device reaches it.
+    /// The address space as a device reaches it, in the node of a graph that this thread executes.
     pub fn seen_by(&self, device: usize) -> DeviceView<'_> {
         DeviceView {
             memory: self,
             device,
+            scope: graph_memory::current(),
         }
     }
 }
@@ -43,9 +48,20 @@ impl DeviceMemory for DeviceView<'_> {
                     Some(_) => AccessError::Unmapped,
                     None => AccessError::OutOfBounds,
                 })?;
+        if info.is_graph
+            && let Some(scope) = &self.scope
+            && !scope.allows(info.base)
+        {
+            return Err(AccessError::Unordered);
+        }
         if info.state == AllocationState::Freed {
+            let was_freed = || {
+                let detail = memory.detail(address);
+                detail.is_some_and(|(_, detail)| detail.freed_by.is_some())
+            };
             return Err(match info.is_mapping {
                 true => AccessError::Unmapped,
+                false if info.is_graph && !was_freed() => AccessError::NotAllocated,
                 false => AccessError::Freed,
             });
         }
@@ -119,11 +135,14 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Managed => "managed memory",
         AllocationKind::Pinned(_) => "pinned host memory",
         AllocationKind::Pool(_) => "stream-ordered device memory",
+        AllocationKind::Graph => "graph memory",
         AllocationKind::Global => "module variable",
         AllocationKind::Mapping => "virtual memory",
         AllocationKind::Internal => "memory of the device heap",
     };
-    let freed = info.state == AllocationState::Freed;
+    // A graph's memory may not have been allocated yet.
+    let freed = info.state == AllocationState::Freed
+        && (detail.kind != AllocationKind::Graph || detail.freed_by.is_some());
     let mut what = format!("{kind} of {}", detail.made_by);
     if let Some(by) = detail.freed_by {
         what.push_str(&format!(", freed by {by}"));

@@ -87,8 +87,9 @@ impl CheckedFill {
         }
         let span = self.layout.span();
         let Some(_held) = Memory::global().hold(address, span, Use::Write) else {
+            let why = Memory::global().why_not_held(address);
             return Err(format!(
-                "a memset of {span} bytes started after {address:#x} had been freed or unmapped"
+                "a memset of {span} bytes cannot start: {address:#x} {why}"
             ));
         };
         let value = match element {

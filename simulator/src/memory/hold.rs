@@ -5,7 +5,8 @@
 //! by nobody: before, the rest of the copy would make pages resident that nobody gives back again, or go into the allocation that got the
 //! addresses next.
 
-use super::allocation::Use;
+use super::allocation::{AllocationState, Use};
+use super::graph_memory;
 use super::space::Memory;
 
 /// Holds an allocation, or nothing where the memory is the program's own. It may be freed meanwhile.
@@ -18,7 +19,11 @@ impl Memory {
     /// Holds what `size` bytes at `address` lie in, if that is one live allocation or registered range that may be used so. Mappings of
     /// virtual memory are looked at and not held: their addresses stay reserved, and their bytes are the physical memory's.
     pub(super) fn hold(&self, address: usize, size: usize, how: Use) -> Option<Hold<'_>> {
-        let is_mapping = self.find(address)?.is_mapping;
+        let info = self.find(address)?;
+        if info.is_graph && !graph_memory::allows(info.base) {
+            return None;
+        }
+        let is_mapping = info.is_mapping;
         let slot = self.arena.slot(address).filter(|_| !is_mapping);
         if let Some(slot) = slot
             && !self.slots.hold(slot)
@@ -34,6 +39,28 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Why memory could not be held that was there when its use was issued.
+    pub(super) fn why_not_held(&self, address: usize) -> String {
+        match self.detail(address) {
+            Some((info, detail)) if info.is_graph => match (info.state, detail.freed_by) {
+                _ if !graph_memory::allows(info.base) => {
+                    "is memory of a graph, and no edges of the graph order this node between its allocation and its free"
+                        .into()
+                }
+                (AllocationState::Live, _) => "is memory of a graph that is shorter".into(),
+                (AllocationState::Freed, None) => {
+                    "is memory of a graph that is not allocated yet".into()
+                }
+                (AllocationState::Freed, Some(by)) => {
+                    format!("is memory of a graph that was freed by {by}")
+                }
+            },
+            _ => "had been freed or unmapped".into(),
+        }
+    }
+}
+
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot
@@ -46,7 +73,7 @@ impl Drop for Hold<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::allocation::{AllocationKind, AllocationState, Use};
+    use super::super::allocation::AllocationKind;
     use super::super::guest::{self, Source};
     use super::*;
 
@@ -121,15 +148,40 @@ mod tests {
     /// A graph's allocation, freed at its last launch, is made again while a copy still goes into it.
     #[test]
     fn what_lives_again_stays_when_an_earlier_holder_lets_go() {
-        let (memory, base) = (Memory::global(), allocate());
+        let memory = Memory::global();
+        let base = memory.keep_for_graph(BYTES, 1, 0, "a test");
+        let base = base.expect("there is room");
+        assert!(memory.hold(base, BYTES, Use::Write).is_none());
+        assert!(memory.revive(base));
         let hold = memory.hold(base, BYTES, Use::Write);
         assert!(hold.is_some());
         assert!(memory.free(base, "a test").is_some());
-        memory.revive(base);
+        assert!(memory.revive(base) && !memory.revive(base));
         write_all(base);
         drop(hold);
         assert_eq!(last_byte(base), 7);
         assert!(memory.free(base, "a test").is_some());
         assert_eq!(last_byte(base), 0);
+        memory.end_graph(base);
+    }
+
+    /// The last use of a graph's memory may end after its graph.
+    #[test]
+    fn a_graphs_addresses_are_given_back_once() {
+        let memory = Memory::global();
+        let base = memory.keep_for_graph(BYTES, 1, 0, "a test");
+        let base = base.expect("there is room");
+        assert!(memory.revive(base));
+        let hold = memory.hold(base, BYTES, Use::Write);
+        write_all(base);
+        memory.end_graph(base);
+        assert_eq!(last_byte(base), 7, "somebody still uses it");
+        drop(hold);
+        assert_eq!(last_byte(base), 0);
+        write_all(base);
+        memory.end_graph(base);
+        let slot = memory.arena.slot(base).expect("the address stays known");
+        memory.give_back(slot);
+        assert_eq!(last_byte(base), 7, "it was given back again");
     }
 }

@@ -18,6 +18,7 @@
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
+//! | `graph_memory` | memory that lives in the order in which graphs run |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
 mod accounting;
@@ -26,6 +27,7 @@ mod arena;
 mod engine_view;
 mod extent;
 mod fill;
+pub(crate) mod graph_memory;
 pub(crate) mod guest;
 pub(crate) mod hints;
 mod hold;
@@ -39,9 +41,7 @@ mod transfer;
 pub(crate) mod virtual_memory;
 mod word;
 
-pub(crate) use accounting::{
-    allocate, free_in_stream_order, release, release_context, revive_for_graph,
-};
+pub(crate) use accounting::{allocate, free_in_stream_order, release, release_context};
 pub use allocation::{
     AllocationDetail, AllocationInfo, AllocationKind, AllocationState, RegisteredRange,
 };

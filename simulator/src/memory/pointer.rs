@@ -21,11 +21,13 @@ pub(crate) struct PointerInfo {
 }
 
 impl PointerInfo {
-    /// What is known about an address; `None` if it lies in no live allocation and no registered range.
+    /// What is known about an address; `None` if it lies in no live allocation, no memory of a graph and no
+    /// registered range.
     pub(crate) fn of(address: usize) -> Option<Self> {
         let memory = Memory::global();
         if let Some((info, detail)) = memory.detail(address) {
-            let live = info.state == AllocationState::Live && info.holds(address, 1);
+            let known = info.state == AllocationState::Live || info.is_graph;
+            let live = known && info.holds(address, 1);
             let AllocationDetail {
                 kind,
                 context,
@@ -52,6 +54,7 @@ impl PointerInfo {
                 len: range.len,
                 state: AllocationState::Live,
                 is_mapping: false,
+                is_graph: false,
             },
             kind: AllocationKind::Pinned(range.flags),
             context: range.context,

@@ -28,6 +28,8 @@ struct AllocationSlot {
     is_mapping: AtomicBool,
     /// Its pages are a file's, as those of a pool that can be exported.
     is_file: AtomicBool,
+    /// Its address is a graph's: it stays taken while the memory is free.
+    is_graph: AtomicBool,
     /// How often it is held, and whether it is [`FREED`] and [`GIVEN_BACK`]. The last changes under the lock of `detail`.
     state: AtomicU32,
     detail: Mutex<Option<AllocationDetail>>,
@@ -81,6 +83,7 @@ impl AllocationTable {
                 _ => AllocationState::Freed,
             },
             is_mapping: slot.is_mapping.load(Ordering::Relaxed),
+            is_graph: slot.is_graph.load(Ordering::Acquire),
         })
     }
 
@@ -133,10 +136,13 @@ impl AllocationTable {
 
     /// Has the pages and addresses of a freed allocation given back, unless somebody holds it or they are.
     pub(super) fn give_back(&self, number: u32, give_back: impl FnOnce(AllocationInfo)) {
-        let (Some(slot), Some(info)) = (self.slot(number), self.info(number)) else {
+        let Some(slot) = self.slot(number) else {
             return;
         };
         let _nobody_revives_it = lock(&slot.detail);
+        let Some(info) = self.info(number) else {
+            return;
+        };
         let (unused, done) = (FREED, FREED | GIVEN_BACK);
         let given = slot
             .state
@@ -146,16 +152,38 @@ impl AllocationTable {
         }
     }
 
-    /// Takes a free back; `keep` takes back what was given back.
-    pub(super) fn revive(&self, number: u32, keep: impl FnOnce()) {
+    /// Makes an allocation that nobody knows yet one of a graph: free until [`revive`](Self::revive), with its address kept.
+    pub(super) fn keep_for_graph(&self, number: u32) {
         if let Some(slot) = self.slot(number) {
-            let mut detail = lock(&slot.detail);
-            if let Some(detail) = detail.as_mut() {
-                detail.freed_by = None;
-            }
-            keep();
-            slot.state
-                .fetch_and(!(FREED | GIVEN_BACK), Ordering::AcqRel);
+            slot.is_graph.store(true, Ordering::Release);
+            slot.state.store(FREED | GIVEN_BACK, Ordering::Release);
+        }
+    }
+
+    /// Makes a graph's allocation live again; `false` if it is.
+    pub(super) fn revive(&self, number: u32) -> bool {
+        let Some(slot) = self.slot(number) else {
+            return false;
+        };
+        let mut detail = lock(&slot.detail);
+        if let Some(detail) = detail.as_mut() {
+            detail.freed_by = None;
+        }
+        let before = slot
+            .state
+            .fetch_and(!(FREED | GIVEN_BACK), Ordering::AcqRel);
+        before & FREED != 0
+    }
+
+    /// Ends that the address of a freed allocation is a graph's. Has it given back, unless its pages still have to be: then with them.
+    pub(super) fn end_graph(&self, number: u32, give_back: impl FnOnce(AllocationInfo)) {
+        let (Some(slot), Some(info)) = (self.slot(number), self.info(number)) else {
+            return;
+        };
+        let _nobody_gives_back = lock(&slot.detail);
+        let was_graph = slot.is_graph.swap(false, Ordering::AcqRel);
+        if was_graph && slot.state.load(Ordering::Acquire) & GIVEN_BACK != 0 {
+            give_back(info);
         }
     }
 

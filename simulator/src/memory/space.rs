@@ -137,7 +137,10 @@ impl Memory {
             if self.slots.is_file(slot) {
                 self.arena.unmap_file(info.base, info.len);
             }
-            self.arena.give_back(info.base, info.len);
+            self.arena.discard(info.base, info.len);
+            if !info.is_graph {
+                self.arena.give_addresses_back(info.base, info.len);
+            }
         };
         self.slots.give_back(slot, give_back);
     }
@@ -156,11 +159,38 @@ impl Memory {
         Some(())
     }
 
-    /// Makes a freed allocation usable again, at its address and of its size.
-    pub(crate) fn revive(&self, base: usize) {
+    /// Takes an address for memory of a graph, which is not live yet.
+    pub(super) fn keep_for_graph(
+        &self,
+        len: usize,
+        context: u64,
+        device: usize,
+        made_by: &'static str,
+    ) -> Option<usize> {
+        let base = self.allocate(len, AllocationKind::Graph, context, device, made_by)?;
+        self.slots.keep_for_graph(self.arena.slot(base)?);
+        self.changed();
+        Some(base)
+    }
+
+    /// Makes the memory of a graph that is free live; `false` if it is.
+    pub(super) fn revive(&self, base: usize) -> bool {
+        let revived = self
+            .arena
+            .slot(base)
+            .is_some_and(|slot| self.slots.revive(slot));
+        self.changed();
+        revived
+    }
+
+    /// Gives the address of a graph's memory back, and the memory if it is live.
+    pub(super) fn end_graph(&self, base: usize) {
+        self.free(base, "the end of its graph");
         if let Some(slot) = self.arena.slot(base) {
-            self.slots.revive(slot, || self.arena.keep(base));
-            self.changed();
+            let give_back = |info: AllocationInfo| {
+                self.arena.give_addresses_back(info.base, info.len);
+            };
+            self.slots.end_graph(slot, give_back);
         }
     }
 
@@ -182,6 +212,7 @@ impl Memory {
             len: range.len,
             state: AllocationState::Live,
             is_mapping: false,
+            is_graph: false,
         })
     }
 
@@ -206,10 +237,11 @@ impl Memory {
         self.allows(address, size, Use::Read)
     }
 
-    /// Whether `size` bytes at `address` are live and may be used so.
+    /// Whether `size` bytes at `address` are live and may be used so. The memory of a graph may be live only when the work is executed for
+    /// which this is asked.
     pub(super) fn allows(&self, address: usize, size: usize, how: Use) -> bool {
         self.find(address).is_some_and(|info| {
-            info.state == AllocationState::Live
+            (info.state == AllocationState::Live || info.is_graph)
                 && match info.is_mapping {
                     true => {
                         let writes = how == Use::Write;

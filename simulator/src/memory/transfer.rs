@@ -210,9 +210,10 @@ impl Transfer {
         }
         match Memory::global().hold(end.address(), end.layout.span(), how) {
             None => Err(format!(
-                "a copy of {} bytes started after its {name} at {:#x} had been freed or unmapped",
+                "a copy of {} bytes cannot start: its {name} at {:#x} {}",
                 self.bytes(),
-                end.address()
+                end.address(),
+                Memory::global().why_not_held(end.address())
             )),
             held => Ok(held),
         }

@@ -7,6 +7,7 @@ use super::host_call::HostCall;
 use super::launch::Launch;
 use super::memory_operation::MemoryBatch;
 use crate::context::Context;
+use crate::memory::graph_memory::GraphAllocation;
 use crate::memory::{self, CheckedFill, Transfer};
 use warpsmith_abi::fault::{Fault, FaultKind};
 
@@ -25,12 +26,12 @@ pub(crate) enum Operation {
     Host(HostCall),
     EventRecord(Arc<Event>),
     EventWait(Arc<Event>),
-    /// Stream-ordered memory, whose address is known already.
-    Allocate {
-        address: usize,
-        bytes: usize,
-    },
+    /// Frees stream-ordered memory, or plain device memory.
     Free(usize),
+    /// Allocates memory of a graph.
+    GraphAllocate(Arc<GraphAllocation>),
+    /// Frees memory of a graph, with the call that did it.
+    GraphFree(Arc<GraphAllocation>, &'static str),
 }
 
 impl Operation {
@@ -38,7 +39,6 @@ impl Operation {
     pub(crate) fn execute(&self, context: &Context) {
         let outcome = match self {
             Self::Empty => Ok(()),
-            Self::Allocate { address, .. } => memory::revive_for_graph(*address),
             Self::Kernel(launch) => return launch.execute(context),
             // SAFETY: the program has promised with the driver call that pageable ends stay valid until the stream has passed the copy.
             Self::Copy(transfer) => unsafe { transfer.execute() },
@@ -57,6 +57,8 @@ impl Operation {
                 memory::free_in_stream_order(*address);
                 Ok(())
             }
+            Self::GraphAllocate(allocation) => allocation.make_live(),
+            Self::GraphFree(allocation, by) => allocation.end(by),
             Self::EventRecord(event) => {
                 let now = EventPoint::pending();
                 now.complete();

@@ -8,6 +8,7 @@ use super::event::{Event, EventPoint, Recording};
 use super::operation::Operation;
 use crate::context::Context;
 use crate::error::{Result, code};
+use crate::memory::graph_memory::StreamIdentity;
 use crate::registry::{ContextBound, Registry};
 use crate::settings;
 use crate::work::{CompletionPoint, QueueRole, Room, Work, WorkQueue};
@@ -63,6 +64,11 @@ impl Stream {
         let context = self.context.upgrade().ok_or(code::CONTEXT_IS_DESTROYED)?;
         context.check()?;
         Ok(context)
+    }
+
+    /// What tells it from other streams, for the physical memory of graphs.
+    pub(crate) fn identity(&self) -> StreamIdentity {
+        (self.context_id, self.handle)
     }
 
     /// Whether the context still exists.

@@ -13,6 +13,6 @@ mod physical;
 pub(crate) mod range;
 
 pub use access::MappingAccess;
-pub(super) use access::device_location;
+pub(crate) use access::device_location;
 pub use growable::GrowableBuffer;
 pub use physical::{PhysicalMemory, PhysicalOptions};

@@ -3,7 +3,7 @@
 use crate::api::entry::*;
 use crate::api::graph::dependency_list;
 use crate::context::{Context, current};
-use crate::graph::{GRAPHS, Node, NodeOperation};
+use crate::graph::{GRAPHS, Node, NodeOperation, add_node};
 use crate::streams::Operation;
 
 /// The context of a node's parameters is fit for use; null means the current one.
@@ -46,7 +46,7 @@ pub(super) unsafe fn add(
     // SAFETY: `after` has `count` entries and `to`, which is not null, is valid for writing by the caller's contract.
     unsafe {
         let after = dependency_list(after, core::ptr::null(), count)?;
-        to.write(graph.add(&after, operation.into())?.handle as CUgraphNode);
+        to.write(add_node(&graph, &after, operation.into())?.handle as CUgraphNode);
     }
     Ok(())
 }

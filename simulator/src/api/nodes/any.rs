@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::add::{add, check_context, replace};
+use super::allocation::{add_allocation_node, free};
 use super::batch::batch;
 use super::host::host;
 use super::kernel::kernel;
@@ -10,7 +11,10 @@ use super::memory::memset;
 use crate::api::entry::*;
 use crate::api::graph::dependency_list;
 use crate::device_runtime::conditions;
-use crate::graph::{Conditional, ConditionalKind, GRAPHS, Graph, NODES, NodeOperation};
+use crate::graph::{
+    Conditional, ConditionalKind, GRAPHS, Graph, NODES, NodeOperation, add_node, move_into_node,
+    refuse_memory_nodes,
+};
 use crate::memory::Transfer;
 use crate::streams::{EVENTS, Operation};
 use crate::sync::lock;
@@ -76,7 +80,7 @@ unsafe fn add_any(
                 let conditional = &mut given.__bindgen_anon_1.conditional;
                 let made = new_conditional(&found, conditional)?;
                 let bodies = made.bodies.clone();
-                let added = found.add(&after, NodeOperation::Conditional(made));
+                let added = add_node(&found, &after, NodeOperation::Conditional(made));
                 if added.is_err() {
                     for body in &bodies {
                         let _ = GRAPHS.remove(body.handle as CUgraph);
@@ -89,11 +93,28 @@ unsafe fn add_any(
                 return Ok(());
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH => {
-                child(given.__bindgen_anon_1.graph.graph, Some(graph))?
+                let given = &given.__bindgen_anon_1.graph;
+                match given.ownership {
+                    CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => {
+                        child(given.graph, Some(graph))?
+                    }
+                    CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => {
+                        let moved = GRAPHS.get(given.graph)?;
+                        to.write(move_into_node(&found, &after, moved)?.handle as CUgraphNode);
+                        return Ok(());
+                    }
+                    _ => return Err(code::INVALID_VALUE),
+                }
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+                let wish = &mut *(&raw mut given.__bindgen_anon_1.alloc)
+                    .cast::<CUDA_MEM_ALLOC_NODE_PARAMS>();
+                to.write(add_allocation_node(&found, &after, wish)?);
+                return Ok(());
             }
             _ => NodeOperation::Single(from_any(given, None)?),
         };
-        to.write(found.add(&after, operation)?.handle as CUgraphNode);
+        to.write(add_node(&found, &after, operation)?.handle as CUgraphNode);
     }
     Ok(())
 }
@@ -138,9 +159,8 @@ pub(in crate::api) unsafe fn from_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT => {
                 Operation::EventWait(EVENTS.get(union.eventWait.event)?)
             }
-            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE => {
-                Operation::Free(union.free.dptr as usize)
-            }
+            // What a node frees is never changed.
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE if old.is_none() => free(union.free.dptr)?,
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH
             | CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL => return Err(code::INVALID_VALUE),
             _ => return Err(code::NOT_SUPPORTED),
@@ -151,6 +171,7 @@ pub(in crate::api) unsafe fn from_any(
 /// A copy of a graph as one node. A graph cannot become part of itself.
 fn child(graph: CUgraph, parent: Option<CUgraph>) -> Result<NodeOperation> {
     let child = GRAPHS.get(graph)?;
+    refuse_memory_nodes(&child)?;
     if parent.is_some_and(|parent| parent == graph) {
         return Err(code::INVALID_VALUE);
     }

@@ -1,4 +1,4 @@
-//! Nodes that copy, fill and free memory.
+//! Nodes that copy and fill memory.
 
 use super::add::{add, check_context, replace};
 use crate::api::entry::*;
@@ -23,13 +23,6 @@ driver_calls! {
         check_context(ctx)?;
         let operation = memset(parameters(memsetParams)?)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
-    }
-
-    Ready fn cuGraphAddMemFreeNode(
-        phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
-        dptr: CUdeviceptr,
-    ) {
-        add(phGraphNode, hGraph, dependencies, numDependencies, Operation::Free(dptr as usize))?;
     }
 
     Ready fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D) {

@@ -1,6 +1,7 @@
 //! Nodes of graphs: one file a family of node types.
 
 mod add;
+pub(super) mod allocation;
 pub(super) mod any;
 pub(super) mod batch;
 pub(super) mod host;

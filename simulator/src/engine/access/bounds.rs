@@ -159,6 +159,14 @@ impl Refused {
         let (kind, why) = match error {
             AccessError::OutOfBounds => (FaultKind::IllegalAddress, "out of bounds"),
             AccessError::Freed => (FaultKind::UseAfterFree, "the memory was freed"),
+            AccessError::NotAllocated => (
+                FaultKind::IllegalAddress,
+                "the memory of the graph is not allocated",
+            ),
+            AccessError::Unordered => (
+                FaultKind::IllegalAddress,
+                "no edges of the graph order this node between the allocation and the free of the memory",
+            ),
             AccessError::ReadOnly => (FaultKind::IllegalAddress, "the memory is read-only"),
             AccessError::Unmapped => (FaultKind::IllegalAddress, "nothing is mapped there"),
             AccessError::NotGranted => (

@@ -90,7 +90,7 @@ pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
 }
 
 /// The pool of an identity, unless it has been destroyed.
-pub(in crate::memory) fn find(pool: u64) -> Option<Arc<Pool>> {
+fn find(pool: u64) -> Option<Arc<Pool>> {
     POOLS.get(pool as usize as *mut ()).ok()
 }
 

@@ -23,11 +23,11 @@ use std::sync::{Mutex, MutexGuard};
 
 use self::account::Account;
 pub(crate) use self::attributes::is_int;
+pub(super) use self::directory::give_back;
 pub(crate) use self::directory::{
     POOLS, after_synchronisation, current_of, default_of, destroy, import, of_allocation,
     set_current,
 };
-pub(super) use self::directory::{find, give_back};
 pub(super) use self::reservation::take_from_device;
 use self::shared::SharedMemory;
 use super::allocation::AllocationKind;

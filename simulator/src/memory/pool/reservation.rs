@@ -19,9 +19,7 @@ impl Pool {
         bytes: usize,
         point: &CompletionPoint,
     ) -> Result<(usize, Vec<CompletionPoint>)> {
-        let waits = self
-            .reserve(bytes, Some(point))
-            .ok_or(code::OUT_OF_MEMORY)?;
+        let waits = self.reserve(bytes, point).ok_or(code::OUT_OF_MEMORY)?;
         let kind = AllocationKind::Pool(self.handle as u64);
         let base = Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync");
         let shown = |base: &usize| match &self.shared {
@@ -38,11 +36,7 @@ impl Pool {
 
     /// Counts bytes as used: freed ones that may serve this allocation first, then the device's; where it has none left, what other pools
     /// hold and do not use.
-    fn reserve(
-        &self,
-        bytes: usize,
-        point: Option<&CompletionPoint>,
-    ) -> Option<Vec<CompletionPoint>> {
+    fn reserve(&self, bytes: usize, point: &CompletionPoint) -> Option<Vec<CompletionPoint>> {
         if device::exceeds_host(bytes) {
             return None;
         }
@@ -54,11 +48,11 @@ impl Pool {
     fn reserve_from_device(
         &self,
         bytes: usize,
-        point: Option<&CompletionPoint>,
+        point: &CompletionPoint,
     ) -> Option<Vec<CompletionPoint>> {
-        let relation = |free: &CompletionPoint| match point {
-            Some(point) if point.is_in_queue_of(free) => Relation::SameStream,
-            Some(point) if point.is_after(free) => Relation::After,
+        let relation = |free: &CompletionPoint| match free {
+            free if point.is_in_queue_of(free) => Relation::SameStream,
+            free if point.is_after(free) => Relation::After,
             _ => Relation::Unknown,
         };
         let mut state = lock(&self.state);
@@ -76,11 +70,6 @@ impl Pool {
         state.account.allocate(bytes, relation, |more| {
             more <= room && device::take_memory(self.device, more)
         })
-    }
-
-    /// Takes bytes for memory that has its address already.
-    pub(in crate::memory) fn take(&self, bytes: usize) -> bool {
-        self.reserve(bytes, None).is_some()
     }
 }
 
