@@ -192,6 +192,26 @@ impl WorkQueue {
         work: Work,
     ) -> CompletionPoint {
         let mut state = lock(&self.state);
+        self.append(&mut state, after, work);
+        self.end_of(&state)
+    }
+
+    /// As [`submit`](Self::submit), if the point before is this one; else nothing is appended.
+    pub(crate) fn submit_directly_after(
+        self: &Arc<Self>,
+        before: &CompletionPoint,
+        after: Vec<CompletionPoint>,
+        work: Work,
+    ) -> Option<CompletionPoint> {
+        let mut state = lock(&self.state);
+        if !Arc::ptr_eq(self, &before.queue) || state.submitted != before.ticket {
+            return None;
+        }
+        self.append(&mut state, after, work);
+        Some(self.end_of(&state))
+    }
+
+    fn append(self: &Arc<Self>, state: &mut QueueState, after: Vec<CompletionPoint>, work: Work) {
         if state.has_thread {
             self.changed.notify_all();
         } else {
@@ -205,7 +225,6 @@ impl WorkQueue {
         state.follow(&after);
         state.pending.push_back((after, work));
         state.submitted += 1;
-        self.end_of(&state)
     }
 
     /// Appends work and waits for it; executes it on the calling thread where nothing is before it.
