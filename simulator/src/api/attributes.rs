@@ -2,7 +2,9 @@
 
 use super::entry::*;
 use crate::graph::{NODES, Node, NodeOperation};
-use crate::streams::{self, Attribute, EVENTS, Event, Holder, Launch, LaunchRequest, Operation, Window};
+use crate::streams::{
+    self, Attribute, EVENTS, Event, Holder, Launch, LaunchRequest, Operation, Window,
+};
 
 driver_calls! {
     Ready fn cuStreamSetAttribute(hStream: CUstream, attr: CUstreamAttrID, param: *const CUstreamAttrValue) {
@@ -106,7 +108,13 @@ pub(super) unsafe fn read(
         Ok(match id {
             Id::CU_LAUNCH_ATTRIBUTE_IGNORE => Attribute::Ignored,
             Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => {
-                let CUaccessPolicyWindow { base_ptr, num_bytes, hitRatio, hitProp, missProp } = value.accessPolicyWindow;
+                let CUaccessPolicyWindow {
+                    base_ptr,
+                    num_bytes,
+                    hitRatio,
+                    hitProp,
+                    missProp,
+                } = value.accessPolicyWindow;
                 Attribute::Window(Window {
                     base: base_ptr as usize,
                     bytes: num_bytes,
@@ -116,7 +124,9 @@ pub(super) unsafe fn read(
                 })
             }
             Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => Attribute::Cooperative(value.cooperative != 0),
-            Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => Attribute::SynchronizationPolicy(value.syncPolicy),
+            Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => {
+                Attribute::SynchronizationPolicy(value.syncPolicy)
+            }
             Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
                 let CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z } = value.clusterDim;
                 Attribute::Cluster([x, y, z])
@@ -135,17 +145,22 @@ pub(super) unsafe fn read(
                 }
             }
             Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => Attribute::Priority(value.priority),
-            Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => Attribute::DomainMap(value.memSyncDomainMap),
+            Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => {
+                Attribute::DomainMap(value.memSyncDomainMap)
+            }
             Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => Attribute::Domain(value.memSyncDomain),
             Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION => {
-                let CUlaunchAttributeValue_union__bindgen_ty_4 { x, y, z } = value.preferredClusterDim;
+                let CUlaunchAttributeValue_union__bindgen_ty_4 { x, y, z } =
+                    value.preferredClusterDim;
                 Attribute::PreferredCluster([x, y, z])
             }
             Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
                 let given = value.launchCompletionEvent;
                 Attribute::CompletionEvent(event(given.event, given.flags)?)
             }
-            Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => Attribute::Carveout(value.sharedMemCarveout),
+            Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {
+                Attribute::Carveout(value.sharedMemCarveout)
+            }
             _ => return Err(code::INVALID_VALUE),
         })
     }

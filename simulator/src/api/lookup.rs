@@ -4,9 +4,9 @@ use core::ffi::{CStr, c_void};
 
 use super::entry::*;
 use super::{
-    attributes, capture, context, copy, device, error, event, extension, fill, function, graph, graph_exec,
-    init, launch, managed, memory, memory_operation, module, nodes, pointer, pool, stream,
-    unsupported, virtual_memory,
+    attributes, capture, context, copy, device, error, event, extension, fill, function, graph,
+    graph_exec, init, launch, managed, memory, memory_operation, module, nodes, pointer, pool,
+    stream, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 

@@ -104,17 +104,27 @@ pub(crate) fn perform_launch(stream: &Stream, launch: Launch, signals: &Signals)
                 false => dependency,
             })
             .collect();
-        let node = graph.add(&after, NodeOperation::Single(Operation::Kernel(launch.clone())))?;
+        let node = graph.add(
+            &after,
+            NodeOperation::Single(Operation::Kernel(launch.clone())),
+        )?;
         Ok(Dependency::plain(node.handle))
     })?;
     if !appended {
         return stream.launch(&context, launch, signals);
     }
     let events = [
-        signals.programmatic.as_ref().map(|(event, at_block_start)| {
-            let edge = if *at_block_start { PROGRAMMATIC_AT_START } else { PROGRAMMATIC_EDGE };
-            (event, edge)
-        }),
+        signals
+            .programmatic
+            .as_ref()
+            .map(|(event, at_block_start)| {
+                let edge = if *at_block_start {
+                    PROGRAMMATIC_AT_START
+                } else {
+                    PROGRAMMATIC_EDGE
+                };
+                (event, edge)
+            }),
         signals.started.as_ref().map(|event| (event, STARTED_EDGE)),
     ];
     for (event, edge) in events.into_iter().flatten() {

@@ -9,9 +9,8 @@ use super::programmatic::Signals;
 use crate::device;
 use crate::error::{Result, code};
 use warpsmith_abi::{
-    CUaccessProperty, CUclusterSchedulingPolicy, CUdevice_attribute,
-    CUlaunchAttributeID as Id, CUlaunchMemSyncDomain, CUlaunchMemSyncDomainMap,
-    CUsynchronizationPolicy,
+    CUaccessProperty, CUclusterSchedulingPolicy, CUdevice_attribute, CUlaunchAttributeID as Id,
+    CUlaunchMemSyncDomain, CUlaunchMemSyncDomainMap, CUsynchronizationPolicy,
 };
 
 /// What an attribute belongs to.
@@ -146,8 +145,7 @@ impl Attribute {
             }
             Self::SynchronizationPolicy(policy) => matches!(policy.0, 1..=4),
             Self::ClusterScheduling(policy) => {
-                policy.0
-                    <= CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0
+                policy.0 <= CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0
             }
             Self::DomainMap(map) => {
                 let domains =

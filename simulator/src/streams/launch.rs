@@ -144,11 +144,7 @@ impl Launch {
     }
 
     /// Runs the grid to its end; `order` is its place among grids that overlap.
-    pub(super) fn execute_among(
-        &self,
-        context: &Context,
-        order: Option<&dyn engine::GridOrder>,
-    ) {
+    pub(super) fn execute_among(&self, context: &Context, order: Option<&dyn engine::GridOrder>) {
         let launch = engine::Launch {
             kernel: &self.function.kernel,
             grid: self.shape.grid,

@@ -99,7 +99,9 @@ impl engine::GridOrder for Place<'_> {
     }
 
     fn wait_for_prerequisites(&self) -> bool {
-        self.prerequisite.into_iter().for_each(CompletionPoint::wait);
+        self.prerequisite
+            .into_iter()
+            .for_each(CompletionPoint::wait);
         self.context.check().is_ok()
     }
 }

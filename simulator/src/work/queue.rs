@@ -385,6 +385,21 @@ mod tests {
     }
 
     #[test]
+    fn an_item_follows_a_point_directly_or_not_at_all() {
+        let [queue, other] = [(); 2].map(|()| WorkQueue::new());
+        let nothing = || -> Work { Box::new(|| ()) };
+        let first = queue.submit(Vec::new(), nothing());
+        let second = queue.submit_directly_after(&first, Vec::new(), nothing());
+        assert!(second.is_some_and(|second| second.is_after(&first)));
+        let late = queue.submit_directly_after(&first, Vec::new(), nothing());
+        assert!(late.is_none(), "another item came between");
+        let elsewhere = other.submit_directly_after(&first, Vec::new(), nothing());
+        assert!(elsewhere.is_none(), "it is a point of another queue");
+        assert_eq!(lock(&queue.state).submitted, 2);
+        queue.end().wait();
+    }
+
+    #[test]
     fn waits_for_an_item_that_panics_end() {
         let queue = WorkQueue::new();
         let failed = queue.submit(Vec::new(), Box::new(|| panic!("a panic on purpose")));
