@@ -409,11 +409,10 @@ fn a_stream_keeps_its_attributes_and_hands_them_on() {
         assert_eq!(got, (memory as usize, 4096, 0.5, 2, 1));
         assert_eq!(map_of(&stream_value(stream, DOMAIN_MAP)), (2, 3));
         assert_eq!(domain_of(&stream_value(stream, DOMAIN)), REMOTE.0);
+        let value = stream_value(stream, SYNC_POLICY);
         // SAFETY: the driver has written a policy.
-        assert_eq!(
-            unsafe { stream_value(stream, SYNC_POLICY).syncPolicy },
-            policy
-        );
+        let got = unsafe { value.syncPolicy };
+        assert_eq!(got, policy);
     }
     // No bytes: no window.
     set_stream(one, &window_attribute(window(memory, 0, 0.5)));

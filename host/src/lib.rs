@@ -70,21 +70,23 @@ pub use error::{
 };
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, MemoryInfo};
+pub use gpu::limits::ContextLimit;
 pub use graph::{Capture, Condition, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
-    Argument, Arguments, ClusterSizes, Dim3, FunctionAttributes, Grid, Occupancy, SuggestedBlock,
-    TypedKernel, UntypedKernel,
+    Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, FunctionAttributes, Grid,
+    LaunchOptions, Occupancy, SuggestedBlock, Trigger, TypedKernel, UntypedKernel,
 };
 pub use memory::{
-    Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite, ImportedPool, Location,
-    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, PhysicalMemory, PhysicalOptions,
-    PinnedBuffer, PitchedBuffer, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
-    StreamFlag, UnifiedBuffer, VolumeMut, Wait,
+    AccessPolicyWindow, AccessProperty, Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead,
+    DeviceSlice, DeviceSliceMut, DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite,
+    ImportedPool, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
+    MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer, PoolAllocator,
+    PoolOptions, PoolPointer, PoolUsage, ReusePolicy, StreamFlag, UnifiedBuffer, VolumeMut, Wait,
 };
 pub use module::Module;
 pub use module::global::Global;
 pub use module::options::ModuleOptions;
+pub use stream::attributes::{MemSyncDomain, MemSyncDomainMap, SynchronizationPolicy};
 pub use stream::completion::Completion;
 pub use stream::default::PerThreadStream;
 pub use stream::event::Event;

@@ -5,6 +5,7 @@
 //! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
 
 pub(crate) mod info;
+pub(crate) mod limits;
 mod observe;
 pub(crate) mod open_device;
 
@@ -20,6 +21,7 @@ use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::sync::lock;
 use info::{CudaVersion, MemoryInfo};
+use limits::ContextLimit;
 use open_device::OpenDevice;
 
 /// A device, opened. Cheap to clone; usable from any thread.
@@ -182,21 +184,12 @@ impl Gpu {
 
     /// Bytes of stack that each thread has. Applies to later launches.
     pub fn stack_size(&self) -> Result<usize> {
-        self.inner.bind()?;
-        let mut bytes = 0;
-        // SAFETY: the driver writes one number to `bytes`, which outlives the call.
-        unsafe { call!(cuCtxGetLimit(&mut bytes, raw::CUlimit::CU_LIMIT_STACK_SIZE)) }?;
-        Ok(bytes)
+        self.limit(ContextLimit::Stack)
     }
 
     /// Sets the stack of each thread, for deep recursion. The driver may round up.
-    // covers: ERROR-06
     pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
-        self.inner.bind()?;
-        // SAFETY: the call takes two numbers, and refuses what it cannot do.
-        unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }.map_err(|error| {
-            error.while_doing(|| format!("{bytes} bytes of stack for each thread"))
-        })
+        self.set_limit(ContextLimit::Stack, bytes).map(drop)
     }
 
     /// Waits until the device has done everything that was ever enqueued, in all streams.

@@ -12,6 +12,7 @@ mod graph_launch;
 mod grid;
 mod kernel;
 mod lookup;
+mod options;
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::ViewScope;
 use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
-use crate::panics::timeline::NewLaunch;
+use crate::panics::timeline::{NewLaunch, Reach};
 use crate::stream::Stream;
 
 pub use self::arguments::{Argument, Arguments};
@@ -38,6 +39,7 @@ pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedB
 pub(crate) use self::graph_launch::GraphLaunch;
 pub use self::grid::{Dim3, Grid};
 pub use self::kernel::{TypedKernel, UntypedKernel};
+pub use self::options::{ClusterScheduling, LaunchOptions, Trigger};
 
 impl Stream {
     /// Launches a safe kernel and returns; it runs after everything that this stream holds already, and after whatever other streams
@@ -81,6 +83,7 @@ impl Stream {
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
+            None,
             &mut packer,
         )
     }
@@ -108,6 +111,7 @@ impl Stream {
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
+            None,
             &mut packer,
         )
     }
@@ -131,7 +135,83 @@ impl Stream {
         let mut words = Words::new();
         let mut packer = Packer::new(self.handle.current_number(), &mut words);
         arguments.pack(&mut packer);
-        self.enqueue(&kernel.function, &UNKNOWN, &grid, &mut packer)
+        self.enqueue(&kernel.function, &UNKNOWN, &grid, None, &mut packer)
+    }
+
+    /// As [`launch`](Self::launch), with options: priority, cache, domains, events.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`launch`](Self::launch); [`Error::Limit`] and [`Error::Invalid`] where an option is beyond what the device has, an event
+    /// measures time, or the stream is being captured and an event is to be recorded.
+    pub fn launch_with<K, A>(
+        &self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        A: Arguments<K::Parameters>,
+    {
+        // SAFETY: the kernel is a safe function.
+        unsafe { self.launch_unchecked_with(kernel, grid, options, arguments) }
+    }
+
+    /// As [`launch_unchecked`](Self::launch_unchecked), with options.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold, as its documentation gives them.
+    pub unsafe fn launch_unchecked_with<K, A>(
+        &self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: Kernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
+        arguments.pack(&mut packer);
+        self.enqueue(
+            &kernel.function,
+            const { &K::ATTRIBUTES },
+            &grid,
+            Some(options),
+            &mut packer,
+        )
+    }
+
+    /// As [`launch_untyped`](Self::launch_untyped), with options.
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch_untyped`](Self::launch_untyped).
+    pub unsafe fn launch_untyped_with<P, A>(
+        &self,
+        kernel: &UntypedKernel<P>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        A: Arguments<P>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
+        arguments.pack(&mut packer);
+        self.enqueue(
+            &kernel.function,
+            &UNKNOWN,
+            &grid,
+            Some(options),
+            &mut packer,
+        )
     }
 
     fn enqueue(
@@ -139,6 +219,7 @@ impl Stream {
         kernel: &Arc<Function>,
         attributes: &KernelAttributes,
         grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         let gpu = &self.gpu;
@@ -169,9 +250,9 @@ impl Stream {
                     used.allocation.note_write(launch);
                 }
             }
-            return self.call_driver(kernel, grid, packer, launch);
+            return self.call_driver(kernel, grid, options, packer, launch);
         }
-        let gate = self.enqueue_slowly(kernel, grid, packer)?;
+        let gate = self.enqueue_slowly(kernel, grid, options, packer)?;
         drop(launching);
         if gate.mode() == LaunchMode::Blocking && !self.handle.is_captured() {
             return self.synchronize().map_err(|error| {
@@ -187,6 +268,7 @@ impl Stream {
         &self,
         kernel: &Arc<Function>,
         grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
     ) -> Result<GateState> {
         let guard = self.gpu.lock_order();
@@ -229,7 +311,7 @@ impl Stream {
             }
         }
         let parameters = packer.parameters();
-        self.call_driver(kernel, grid, packer, launch.number)?;
+        self.call_driver(kernel, grid, options, packer, launch.number)?;
         if let Some(capture) = capture {
             let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
             capture.keep_launch(&guard, &self.handle, launch)?;
@@ -255,6 +337,7 @@ impl Stream {
         &self,
         kernel: &Function,
         grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
         launch: u64,
     ) -> Result<()> {
@@ -267,7 +350,48 @@ impl Stream {
             };
             packer.launch(log, launch, kernel.number);
         }
-        let mut attributes = LaunchAttributes::new(grid);
+        match options {
+            None => {
+                let mut attributes: LaunchAttributes = LaunchAttributes::new(grid);
+                self.call_driver_with(kernel, grid, &mut attributes, packer)
+            }
+            Some(options) => self.call_driver_for(kernel, grid, options, packer),
+        }
+    }
+
+    /// As [`call_driver_with`](Self::call_driver_with), with the attributes of the options, whose events stand for the launch.
+    #[cold]
+    fn call_driver_for(
+        &self,
+        kernel: &Function,
+        grid: &Grid,
+        options: &LaunchOptions<'_>,
+        packer: &mut Packer<'_>,
+    ) -> Result<()> {
+        let mut attributes = options.attributes(grid, &self.gpu)?;
+        if options.events().next().is_some() {
+            self.handle.refuse_capture(CALL)?;
+        }
+        // The events may be complete before the launch is, but after all that is before it. Until that is noted they say nothing.
+        let reach = self.handle.timeline().end();
+        for event in options.events() {
+            event.set_position(None, Reach::default());
+        }
+        self.call_driver_with(kernel, grid, &mut attributes, packer)?;
+        for event in options.events() {
+            event.set_position(None, reach.clone());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn call_driver_with<const MOST: usize>(
+        &self,
+        kernel: &Function,
+        grid: &Grid,
+        attributes: &mut LaunchAttributes<MOST>,
+        packer: &mut Packer<'_>,
+    ) -> Result<()> {
         let config = raw::CUlaunchConfig {
             hStream: self.handle.raw(),
             attrs: attributes.list.as_mut_ptr(),

@@ -1,8 +1,8 @@
 //! A stream as the ordering rule sees it: the driver's handle, a number, its launches, and whether it is captured.
 
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
@@ -16,6 +16,7 @@ use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, Result};
 use crate::panics::reports::{PanicSource, Panics};
 use crate::panics::timeline::{Reach, Timeline};
+use crate::sync::lock;
 
 /// The driver's stream, which it owns unless it is the legacy default stream, with the events by which other streams follow it.
 pub(crate) struct StreamHandle {
@@ -32,6 +33,8 @@ pub(crate) struct StreamHandle {
     timeline: Arc<Timeline>,
     /// Where its kernels tell of panics.
     panics: Arc<PanicSource>,
+    /// Whether the last launch that could overlap with what is before it may do so; held while such a launch is enqueued.
+    overlap: Mutex<Overlap>,
     /// How it stands to the legacy default stream.
     pub(crate) role: StreamRole,
 }
@@ -45,6 +48,15 @@ pub(crate) enum StreamRole {
     Blocking,
     /// Has nothing to do with it.
     NonBlocking,
+}
+
+/// Whether a launch that could overlap with the work before it in its stream does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Overlap {
+    /// It comes after all of it.
+    #[default]
+    No,
+    Yes,
 }
 
 /// What is destroyed with a stream.
@@ -135,6 +147,7 @@ impl StreamHandle {
             capture_number: AtomicU64::new(0),
             timeline,
             panics,
+            overlap: Mutex::default(),
             role,
         }))
     }
@@ -154,6 +167,21 @@ impl StreamHandle {
     /// The stream's number, which no other stream of this process ever has.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Enqueues a launch that may overlap with the work before it. A launch waits for the end of the one before alone, which may have
+    /// waited for nothing; so of two such launches in a row the second comes after everything.
+    pub(crate) fn overlapping<R>(&self, enqueue: impl FnOnce(Overlap) -> R) -> R {
+        let mut last = lock(&self.overlap);
+        let this = match *last {
+            // The nodes of a graph do not come after what is before the node before them.
+            _ if self.is_captured() => Overlap::No,
+            Overlap::Yes => Overlap::No,
+            Overlap::No => Overlap::Yes,
+        };
+        let done = enqueue(this);
+        *last = this;
+        done
     }
 
     /// Its launches.
