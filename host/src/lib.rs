@@ -73,8 +73,9 @@ pub use gpu::info::{CudaVersion, MemoryInfo};
 pub use gpu::limits::ContextLimit;
 pub use graph::{Capture, Condition, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
-    Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, FunctionAttributes, Grid,
-    LaunchOptions, Occupancy, SuggestedBlock, Trigger, TypedKernel, UntypedKernel,
+    Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, EarlyParameters,
+    FunctionAttributes, Grid, LaunchOptions, Occupancy, SuggestedBlock, Trigger, TypedKernel,
+    UntypedKernel,
 };
 pub use memory::{
     AccessPolicyWindow, AccessProperty, Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead,

@@ -8,7 +8,9 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
+use warpsmith_device::launch::{
+    Awaited, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value,
+};
 use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
@@ -306,6 +308,35 @@ impl<T: Pod> Argument<OutMatrix<T>> for MatrixMut<'_, T> {
     }
 }
 
+impl<M, A: Argument<M>> Argument<Awaited<M>> for A {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        Argument::<M>::pack(self, packer);
+    }
+}
+
+mod early {
+    //! Parameters of which none leads to memory before the grids are awaited that a launch depends on.
+
+    use warpsmith_device::launch::{Awaited, Value};
+
+    /// Such a parameter.
+    pub trait Early {}
+    impl<T> Early for Value<T> {}
+    impl<M> Early for Awaited<M> {}
+
+    /// A tuple of such parameters.
+    #[diagnostic::on_unimplemented(
+        message = "this kernel cannot begin before the kernels before it have ended",
+        label = "some of the parameters `{Self}` lead to memory from the beginning",
+        note = "wrap them in the kernel: `AfterPrimary<&[T]>`, `AfterPrimary<PerThread<[T]>>`; or say why it is sound by \
+                `LaunchOptions::programmatic_serialization`, which is `unsafe`"
+    )]
+    pub trait EarlyParameters {}
+}
+use early::Early;
+pub use early::EarlyParameters;
+
 macro_rules! tuples {
     ($($argument:ident $marker:ident $index:tt),*) => {
         impl<$($argument: Argument<$marker>, $marker),*> Arguments<($($marker,)*)> for ($($argument,)*) {
@@ -315,6 +346,8 @@ macro_rules! tuples {
                 $(self.$index.pack(packer);)*
             }
         }
+
+        impl<$($marker: Early),*> EarlyParameters for ($($marker,)*) {}
     };
 }
 

@@ -27,10 +27,11 @@ use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::ViewScope;
 use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
+use crate::order::stream_handle::Overlap;
 use crate::panics::timeline::{NewLaunch, Reach};
 use crate::stream::Stream;
 
-pub use self::arguments::{Argument, Arguments};
+pub use self::arguments::{Argument, Arguments, EarlyParameters};
 pub(crate) use self::arguments::{Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
 pub(crate) use self::check::check;
@@ -157,6 +158,69 @@ impl Stream {
     {
         // SAFETY: the kernel is a safe function.
         unsafe { self.launch_unchecked_with(kernel, grid, options, arguments) }
+    }
+
+    /// Launches a kernel that may begin before the kernel before it in this stream has ended: as soon as each block of that has signalled
+    /// (`dependent::launch_dependents` of the device library) or exited. All memory that it is passed is an
+    /// [`AfterPrimary`](warpsmith_device::dependent::AfterPrimary) parameter, which it reaches when everything before it has ended.
+    ///
+    /// Whether it does begin early is up to the device. It does not where something other than a kernel is before it, where the stream is
+    /// being captured, and right after another launch of this kind: a kernel waits for the one before alone, and that need not have waited
+    /// for the one before itself.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::prelude::*;
+    /// # use warpsmith_device::dependent::{self, AfterPrimary};
+    /// # const PTX: &str = "";
+    /// use warpsmith_host::LaunchOptions;
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn primary(mut x: PerThread<[f32]>) {
+    ///     dependent::launch_dependents();
+    ///     if let Some(x) = x.mine() {
+    ///         *x = 1.0;
+    ///     }
+    /// }
+    ///
+    /// #[kernel]
+    /// pub fn secondary(x: AfterPrimary<&[f32]>, y: AfterPrimary<PerThread<[f32]>>) {
+    ///     let (x, mut y) = (x.wait(), y.wait());
+    ///     if let (Some(x), Some(y)) = (x.get(thread::index()), y.mine()) {
+    ///         *y = *x;
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open_default()?;
+    /// # let module = gpu.load(PTX)?;
+    /// let (first, second) = (module.kernel(primary)?, module.kernel(secondary)?);
+    /// let stream = gpu.stream()?;
+    /// let (mut x, mut y) = (stream.zeroed::<f32>(1024)?, stream.zeroed::<f32>(1024)?);
+    /// let grid = Grid::cover(1024, 128);
+    /// stream.launch(&first, grid, (&mut x,))?;
+    /// stream.launch_early(&second, grid, &LaunchOptions::new(), (&x, &mut y))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`launch_with`](Self::launch_with).
+    // covers: PDL-02, PDL-03
+    pub fn launch_early<K, A>(
+        &self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        K::Parameters: EarlyParameters,
+        A: Arguments<K::Parameters>,
+    {
+        self.launch_with(kernel, grid, &options.early(Overlap::Unawaited), arguments)
     }
 
     /// As [`launch_unchecked`](Self::launch_unchecked), with options.
@@ -368,20 +432,22 @@ impl Stream {
         options: &LaunchOptions<'_>,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
-        let mut attributes = options.attributes(grid, &self.gpu)?;
         if options.events().next().is_some() {
             self.handle.refuse_capture(CALL)?;
         }
-        // The events may be complete before the launch is, but after all that is before it. Until that is noted they say nothing.
-        let reach = self.handle.timeline().end();
-        for event in options.events() {
-            event.set_position(None, Reach::default());
-        }
-        self.call_driver_with(kernel, grid, &mut attributes, packer)?;
-        for event in options.events() {
-            event.set_position(None, reach.clone());
-        }
-        Ok(())
+        self.handle.overlapping(options.overlap(), |may_overlap| {
+            let mut attributes = options.attributes(grid, may_overlap, &self.gpu)?;
+            // The events may be complete before the launch is, but after all that is before it. Until that is noted they say nothing.
+            let reach = self.handle.timeline().end();
+            for event in options.events() {
+                event.set_position(None, Reach::default());
+            }
+            self.call_driver_with(kernel, grid, &mut attributes, packer)?;
+            for event in options.events() {
+                event.set_position(None, reach.clone());
+            }
+            Ok(())
+        })
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use super::grid::{Dim3, Grid};
 use crate::error::{Code, Error, LimitError, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::memory::AccessPolicyWindow;
+use crate::order::stream_handle::Overlap;
 use crate::stream::attributes::{MemSyncDomain, MemSyncDomainMap};
 use crate::stream::event::Event;
 
@@ -66,7 +67,7 @@ pub struct LaunchOptions<'a> {
     scheduling: Option<ClusterScheduling>,
     preferred_cluster: Option<Dim3>,
     carveout: Option<u32>,
-    early: bool,
+    overlap: Overlap,
     programmatic_event: Option<(&'a Event, Trigger)>,
     completion_event: Option<&'a Event>,
 }
@@ -167,18 +168,21 @@ impl<'a> LaunchOptions<'a> {
     ///
     /// # Safety
     ///
-    /// The kernel executes `griddepcontrol.wait` before it touches memory that work before it in the stream uses, unless both only read; and
-    /// at least one of its threads executes it in any case, so that what comes after this kernel comes after those before it, too.
+    /// Of every kernel that is launched with these options: it executes `griddepcontrol.wait` before it touches memory that work before it in
+    /// the stream uses, unless both only read; and at least one of its threads executes it in any case, so that what comes after this
+    /// kernel comes after those before it, too.
     // covers: PDL-03
     pub unsafe fn programmatic_serialization(self) -> Self {
-        self.early()
+        self.early(Overlap::Awaited)
     }
 
-    pub(super) fn early(self) -> Self {
-        LaunchOptions {
-            early: true,
-            ..self
-        }
+    pub(super) fn early(self, overlap: Overlap) -> Self {
+        LaunchOptions { overlap, ..self }
+    }
+
+    /// Whether the launch may begin before the one before it has ended.
+    pub(super) fn overlap(&self) -> Overlap {
+        self.overlap
     }
 
     /// The events that the launch records.
@@ -187,10 +191,11 @@ impl<'a> LaunchOptions<'a> {
         programmatic.into_iter().chain(self.completion_event)
     }
 
-    /// The attributes in the driver's form.
+    /// The attributes in the driver's form. `may_overlap`: the launch may begin before the one before it has ended.
     pub(super) fn attributes(
         &self,
         grid: &Grid,
+        may_overlap: bool,
         gpu: &Arc<OpenDevice>,
     ) -> Result<LaunchAttributes<MOST>> {
         let mut attributes = LaunchAttributes::new(grid);
@@ -247,7 +252,7 @@ impl<'a> LaunchOptions<'a> {
             let id = Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
             add(id, &|value| value.sharedMemCarveout = percent);
         }
-        if self.early {
+        if may_overlap {
             let id = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
             add(id, &|value| {
                 value.programmaticStreamSerializationAllowed = 1

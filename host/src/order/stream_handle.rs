@@ -33,7 +33,7 @@ pub(crate) struct StreamHandle {
     timeline: Arc<Timeline>,
     /// Where its kernels tell of panics.
     panics: Arc<PanicSource>,
-    /// Whether the last launch that could overlap with what is before it may do so; held while such a launch is enqueued.
+    /// How the last launch that wished to overlap with the one before it does so; held while such a launch is enqueued.
     overlap: Mutex<Overlap>,
     /// How it stands to the legacy default stream.
     pub(crate) role: StreamRole,
@@ -50,13 +50,16 @@ pub(crate) enum StreamRole {
     NonBlocking,
 }
 
-/// Whether a launch that could overlap with the work before it in its stream does.
+/// Whether a launch may begin before the one before it in its stream has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Overlap {
-    /// It comes after all of it.
+    /// It comes after all that is before it.
     #[default]
     No,
-    Yes,
+    /// It may, and waits for the end of the one before in any case: what comes after it comes after that, too.
+    Awaited,
+    /// It may, and may end without having waited.
+    Unawaited,
 }
 
 /// What is destroyed with a stream.
@@ -169,18 +172,18 @@ impl StreamHandle {
         self.number
     }
 
-    /// Enqueues a launch that may overlap with the work before it. A launch waits for the end of the one before alone, which may have
-    /// waited for nothing; so of two such launches in a row the second comes after everything.
-    pub(crate) fn overlapping<R>(&self, enqueue: impl FnOnce(Overlap) -> R) -> R {
+    /// Enqueues a launch; `enqueue` is told whether it may overlap with the one before it. A launch waits for the end of the one before
+    /// alone. So behind one that need not have waited for anything itself, it comes after everything.
+    pub(crate) fn overlapping<R>(&self, wish: Overlap, enqueue: impl FnOnce(bool) -> R) -> R {
+        if wish == Overlap::No {
+            return enqueue(false);
+        }
         let mut last = lock(&self.overlap);
-        let this = match *last {
-            // The nodes of a graph do not come after what is before the node before them.
-            _ if self.is_captured() => Overlap::No,
-            Overlap::Yes => Overlap::No,
-            Overlap::No => Overlap::Yes,
-        };
-        let done = enqueue(this);
-        *last = this;
+        // In a graph, what comes after a node comes after nothing that is before that.
+        let stays_open = wish == Overlap::Unawaited && self.is_captured();
+        let may = *last != Overlap::Unawaited && !stays_open;
+        let done = enqueue(may);
+        *last = if may { wish } else { Overlap::No };
         done
     }
 
