@@ -263,13 +263,13 @@ unsafe impl<T: 'static> KernelParameter for for<'a> fn(AfterPrimary<&'a [T]>) {
     type Form = Flat<T, usize, { kind::RAW }, { form::SLICE + form::AFTER_PRIMARY }>;
 
     #[inline(always)]
-    unsafe fn rebuild<'launch>(
+    unsafe fn rebuild(
         first: *const T,
         second: usize,
         (): (),
         (): (),
-        _: &'launch Launch,
-    ) -> AfterPrimary<&'launch [T]> {
+        _: &Launch,
+    ) -> AfterPrimary<&[T]> {
         // SAFETY: pointer and length are a slice's that other grids do not write any more when they have ended, by the function's condition.
         unsafe { AfterPrimary::new((first, second)) }
     }
@@ -287,13 +287,7 @@ unsafe impl<T: 'static> KernelParameter for for<'a> fn(AfterPrimary<&'a T>) {
     type Form = Flat<T, (), { kind::RAW }, { form::REFERENCE + form::AFTER_PRIMARY }>;
 
     #[inline(always)]
-    unsafe fn rebuild<'launch>(
-        first: *const T,
-        (): (),
-        (): (),
-        (): (),
-        _: &'launch Launch,
-    ) -> AfterPrimary<&'launch T> {
+    unsafe fn rebuild(first: *const T, (): (), (): (), (): (), _: &Launch) -> AfterPrimary<&T> {
         // SAFETY: the pointer is that of a value that other grids do not write any more when they have ended, by the function's condition.
         unsafe { AfterPrimary::new(first) }
     }

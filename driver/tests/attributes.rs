@@ -44,7 +44,7 @@ mod expected {
 }
 
 /// `add` adds a number to a word. `primary` lets dependents begin, then spends time and writes 1 to each word; `dependent` waits for it
-/// and writes the sum of both. `meet` lets dependents begin and waits for a word; `greet` writes that word before it waits.
+/// and writes the sum of both. `meet` lets dependents begin and waits for a word; `greet` writes that word before it waits. `fail` writes to address 64.
 const PTX: &str = ptx!(
     "7.8",
     "sm_90",
@@ -112,6 +112,14 @@ ld.param.u64 %a, [word];
 mov.u32 %r, 1;
 st.volatile.global.u32 [%a], %r;
 griddepcontrol.wait;
+ret;
+}
+.visible .entry fail()
+{
+.reg .b64 %a;
+griddepcontrol.launch_dependents;
+mov.u64 %a, 64;
+st.global.u32 [%a], 1;
 ret;
 }
 .visible .entry hold(.param .u64 word)
@@ -686,6 +694,29 @@ fn the_simulator_finds_grids_that_count_on_overlap() {
     // SAFETY: the stream is alive.
     let answer = unsafe { cuStreamSynchronize(stream) };
     assert_ne!(answer.0, 0, "the deadlock is reported");
+}
+
+#[test]
+fn a_dependent_of_a_grid_that_fails_ends_with_it() {
+    // covers: PDL-02
+    if let Side::Parent(_) = own_process(&[]) {
+        return;
+    }
+    gpu();
+    let (fail, dependent) = (function(c"fail"), function(c"dependent"));
+    let stream = stream();
+    let (words, sums) = (upload(&[1_u32; 8]), upload(&[0_u32; 8]));
+    launch(fail, 1, stream, &mut [], &mut []);
+    // The fault may be known already.
+    let answer = try_launch(
+        dependent,
+        BLOCKS,
+        stream,
+        &mut [words, sums],
+        &mut [early()],
+    );
+    assert!(matches!(answer, 0 | 700), "{answer}");
+    fails!(700, cuStreamSynchronize(stream));
 }
 
 #[test]

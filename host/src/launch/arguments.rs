@@ -321,20 +321,22 @@ mod early {
     use warpsmith_device::launch::{Awaited, Value};
 
     /// Such a parameter.
+    #[diagnostic::on_unimplemented(
+        message = "this kernel cannot begin before the kernels before it have ended",
+        label = "its parameter `{Self}` leads to memory from the beginning",
+        note = "wrap it in the kernel: `AfterPrimary<&[T]>`, `AfterPrimary<PerThread<[T]>>`; or say why it is sound by \
+                `LaunchOptions::programmatic_serialization`, which is `unsafe`"
+    )]
     pub trait Early {}
     impl<T> Early for Value<T> {}
     impl<M> Early for Awaited<M> {}
 
-    /// A tuple of such parameters.
-    #[diagnostic::on_unimplemented(
-        message = "this kernel cannot begin before the kernels before it have ended",
-        label = "some of the parameters `{Self}` lead to memory from the beginning",
-        note = "wrap them in the kernel: `AfterPrimary<&[T]>`, `AfterPrimary<PerThread<[T]>>`; or say why it is sound by \
-                `LaunchOptions::programmatic_serialization`, which is `unsafe`"
-    )]
+    /// A tuple of parameters of which none leads to memory before the wait: numbers, structs by value, and
+    /// [`AfterPrimary`](warpsmith_device::dependent::AfterPrimary). For [`Stream::launch_early`](crate::Stream::launch_early).
     pub trait EarlyParameters {}
 }
 use early::Early;
+pub use early::EarlyParameters;
 pub use early::EarlyParameters;
 
 macro_rules! tuples {

@@ -7,7 +7,9 @@ use warpsmith_host::LaunchOptions;
 use warpsmith_host::prelude::*;
 
 #[kernel]
-pub fn consume(x: &[f32], y: AfterPrimary<PerThread<[f32]>>) {}
+pub fn consume(x: &[f32], y: AfterPrimary<PerThread<[f32]>>) {
+    let _ = (x, y.wait());
+}
 
 fn main() -> Result<()> {
     let gpu = Gpu::open(DeviceChoice::Simulator)?;
