@@ -337,7 +337,6 @@ mod early {
 }
 use early::Early;
 pub use early::EarlyParameters;
-pub use early::EarlyParameters;
 
 macro_rules! tuples {
     ($($argument:ident $marker:ident $index:tt),*) => {
