@@ -88,6 +88,16 @@ impl Gpu {
         self.limit(limit)
     }
 
+    /// Bytes of stack that each thread has. Applies to later launches.
+    pub fn stack_size(&self) -> Result<usize> {
+        self.limit(ContextLimit::Stack)
+    }
+
+    /// Sets the stack of each thread, for deep recursion. The driver may round up.
+    pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
+        self.set_limit(ContextLimit::Stack, bytes).map(drop)
+    }
+
     fn check_set_aside(&self, value: u64) -> Result<()> {
         let most = u64::from(self.inner.limits().persisting_l2);
         if most == 0 {

@@ -21,7 +21,6 @@ use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::sync::lock;
 use info::{CudaVersion, MemoryInfo};
-use limits::ContextLimit;
 use open_device::OpenDevice;
 
 /// A device, opened. Cheap to clone; usable from any thread.
@@ -180,16 +179,6 @@ impl Gpu {
             major: version / 1000,
             minor: version % 1000 / 10,
         }
-    }
-
-    /// Bytes of stack that each thread has. Applies to later launches.
-    pub fn stack_size(&self) -> Result<usize> {
-        self.limit(ContextLimit::Stack)
-    }
-
-    /// Sets the stack of each thread, for deep recursion. The driver may round up.
-    pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
-        self.set_limit(ContextLimit::Stack, bytes).map(drop)
     }
 
     /// Waits until the device has done everything that was ever enqueued, in all streams.

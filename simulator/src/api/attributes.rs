@@ -79,7 +79,7 @@ fn request_of(launch: &Launch) -> LaunchRequest {
 /// Changes what a node launches, if its kernel can be launched so.
 fn set(node: &Node, old: Launch, request: LaunchRequest) -> Result {
     let shape = request.shape.check(&old.function)?;
-    request.hints.check(&shape)?;
+    request.hints.check(shape.cluster)?;
     let launch = Launch {
         shape,
         hints: request.hints,

@@ -183,7 +183,7 @@ pub(super) unsafe fn prepare(
     extra: *mut *mut c_void,
 ) -> Result<Launch> {
     let shape = request.shape.check(&function)?;
-    request.hints.check(&shape)?;
+    request.hints.check(shape.cluster)?;
     // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let parameters = unsafe { parameters(&function, params, extra) }?;
     Ok(Launch {

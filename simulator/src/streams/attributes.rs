@@ -4,8 +4,6 @@
 use std::sync::Arc;
 
 use super::event::Event;
-use super::launch::LaunchShape;
-use super::programmatic::Signals;
 use crate::device;
 use crate::error::{Result, code};
 use warpsmith_abi::{
@@ -126,17 +124,9 @@ pub(crate) struct StreamAttributes {
     pub(crate) synchronization: CUsynchronizationPolicy,
 }
 
-/// What a program asks of a launch besides its parameters.
-#[derive(Clone, Default)]
-pub(crate) struct LaunchRequest {
-    pub(crate) shape: LaunchShape,
-    pub(crate) hints: Hints,
-    pub(crate) signals: Signals,
-}
-
 impl Attribute {
     /// Refuses values that the driver refuses; gives a priority within its range.
-    fn check(self, device: usize) -> Result<Self> {
+    pub(super) fn check(self, device: usize) -> Result<Self> {
         let profile = device::profile(device);
         let holds = match &self {
             Self::Window(window) => {
@@ -186,7 +176,7 @@ impl Window {
 
 impl Hints {
     /// Takes an attribute over; gives back one that is no hint.
-    fn take(&mut self, attribute: Attribute) -> Option<Attribute> {
+    pub(super) fn take(&mut self, attribute: Attribute) -> Option<Attribute> {
         match attribute {
             Attribute::Window(window) => self.window = window,
             Attribute::Domain(domain) => self.domain = domain,
@@ -215,12 +205,12 @@ impl Hints {
     }
 
     /// A preferred cluster consists of whole clusters of the size that the grid is a multiple of.
-    pub(crate) fn check(&self, shape: &LaunchShape) -> Result {
+    pub(crate) fn check(&self, cluster: [u32; 3]) -> Result {
         let preferred = self.preferred_cluster;
         let fits = preferred == [0; 3]
             || preferred
                 .iter()
-                .zip(shape.cluster)
+                .zip(cluster)
                 .all(|(&preferred, least)| preferred != 0 && preferred % least == 0);
         if fits {
             Ok(())
@@ -266,42 +256,5 @@ impl StreamAttributes {
             _ if Holder::Stream.may_have(id) => self.hints.get(id),
             _ => None,
         }
-    }
-}
-
-impl LaunchRequest {
-    /// A launch of this shape, which takes the rest from its stream.
-    pub(crate) fn of_stream(shape: LaunchShape, stream: &StreamAttributes) -> Self {
-        let shape = LaunchShape {
-            priority: Some(stream.priority),
-            ..shape
-        };
-        Self {
-            shape,
-            hints: stream.hints,
-            signals: Signals::default(),
-        }
-    }
-
-    /// Sets one attribute.
-    pub(crate) fn set(&mut self, attribute: Attribute, device: usize) -> Result {
-        let Some(other) = self.hints.take(attribute.check(device)?) else {
-            return Ok(());
-        };
-        match other {
-            Attribute::Cooperative(cooperative) => self.shape.cooperative = cooperative,
-            Attribute::Cluster(size) => self.shape.cluster = size,
-            Attribute::Priority(priority) => self.shape.priority = Some(priority),
-            Attribute::EarlyStart(allowed) => self.signals.early = allowed,
-            Attribute::ProgrammaticEvent {
-                event,
-                at_block_start,
-            } => self.signals.programmatic = Some((event, at_block_start)),
-            Attribute::CompletionEvent(event) => self.signals.started = Some(event),
-            // The simulator has no L1 cache.
-            Attribute::Carveout(_) | Attribute::Ignored => {}
-            _ => return Err(code::INVALID_VALUE),
-        }
-        Ok(())
     }
 }
