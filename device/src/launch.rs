@@ -123,4 +123,6 @@ markers! {
     OutVolume;
     /// `*const T` or `*mut T` of an unsafe kernel. Flat: pointer.
     RawPtr;
+    /// [`AfterPrimary`](crate::dependent::AfterPrimary) of what the marker `T` stands for. Flat: as that.
+    Awaited;
 }

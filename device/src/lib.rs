@@ -59,6 +59,7 @@ pub mod block;
 pub mod clock;
 pub mod cluster;
 mod cooperative;
+pub mod dependent;
 pub mod fence;
 pub mod float;
 pub mod graph;
@@ -101,6 +102,7 @@ pub mod __private;
 /// | `&T` | one such value |
 /// | [`PerThread<[T]>`](view::PerThread), [`PerBlock<[T]>`](view::PerBlock), [`MatrixOut<T>`](view::MatrixOut), ... | device memory of which each thread writes its own part |
 /// | [`Matrix<T>`](view::Matrix) | a read-only matrix with a row stride |
+/// | [`AfterPrimary<&[T]>`](dependent::AfterPrimary), ... | memory that the kernel reaches when the grids before it have ended |
 /// | `*const T`, `*mut T` | device memory, unchecked: the kernel must be an `unsafe fn` |
 ///
 /// # Arguments

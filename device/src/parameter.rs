@@ -12,7 +12,8 @@
 use core::marker::PhantomData;
 
 use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
-use crate::launch::{In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
+use crate::dependent::AfterPrimary;
+use crate::launch::{Awaited, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
 use crate::vector::Lanes;
 use crate::view::{
     Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,
@@ -45,7 +46,7 @@ impl<T: bytemuck::Pod> Passable for T {}
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
             `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
             `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, each with \
-            the lifetime that the launch gives it"
+            the lifetime that the launch gives it, and `AfterPrimary` of one of these"
 )]
 pub unsafe trait KernelParameter {
     /// What the launcher knows it by.
@@ -110,6 +111,8 @@ mod form {
     pub const MATRIX_OUT: u32 = 8;
     pub const RAW: u32 = 9;
     pub const VOLUME_OUT: u32 = 10;
+    /// Added where the parameter is an `AfterPrimary` of the form's.
+    pub const AFTER_PRIMARY: u32 = 16;
 }
 
 /// What is told of a parameter's flat parameters.
@@ -248,6 +251,48 @@ unsafe impl<T: 'static> KernelParameter for fn(Reference<[T]>) {
     }
 }
 
+// SAFETY: pointer and length without promises: other grids may still write the memory.
+unsafe impl<T: 'static> KernelParameter for for<'a> fn(AfterPrimary<&'a [T]>) {
+    type Marker = Awaited<In<T>>;
+    type Element = T;
+    type First = *const T;
+    type Second = usize;
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = AfterPrimary<&'launch [T]>;
+    type Form = Flat<T, usize, { kind::RAW }, { form::SLICE + form::AFTER_PRIMARY }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(
+        first: *const T,
+        second: usize,
+        (): (),
+        (): (),
+        _: &Launch,
+    ) -> AfterPrimary<&[T]> {
+        // SAFETY: pointer and length are a slice's that other grids do not write any more when they have ended, by the function's condition.
+        unsafe { AfterPrimary::new((first, second)) }
+    }
+}
+
+// SAFETY: a pointer without promises: other grids may still write the value.
+unsafe impl<T: 'static> KernelParameter for for<'a> fn(AfterPrimary<&'a T>) {
+    type Marker = Awaited<InRef<T>>;
+    type Element = T;
+    type First = *const T;
+    type Second = ();
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = AfterPrimary<&'launch T>;
+    type Form = Flat<T, (), { kind::RAW }, { form::REFERENCE + form::AFTER_PRIMARY }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: *const T, (): (), (): (), (): (), _: &Launch) -> AfterPrimary<&T> {
+        // SAFETY: the pointer is that of a value that other grids do not write any more when they have ended, by the function's condition.
+        unsafe { AfterPrimary::new(first) }
+    }
+}
+
 // SAFETY: a pointer to a value that is only read.
 unsafe impl<T: 'static> KernelParameter for fn(Reference<T>) {
     type Marker = InRef<T>;
@@ -316,6 +361,34 @@ macro_rules! outputs {
                 unsafe { $view::from_raw_parts(first, second) }
             }
         }
+
+        // SAFETY: as above, from the end of other grids; until then pointer and length are without promises.
+        unsafe impl<T: 'static $(+ $bound)* $(, $scope: $scopes + 'static)?> KernelParameter
+            for for<'a> fn(AfterPrimary<$view<'a, $argument $(, $scope)?>>)
+        {
+            type Marker = Awaited<Out<T>>;
+            type Element = T;
+            type First = *mut T;
+            type Second = usize;
+            type Third = ();
+            type Fourth = ();
+            type Argument<'launch> = AfterPrimary<$view<'launch, $argument $(, $scope)?>>;
+            type Form = outputs!(
+                @form Flat<T, usize, { kind::RAW }, { form::OUTPUT + form::AFTER_PRIMARY }, $dimensions> $(, $form)?
+            );
+
+            #[inline(always)]
+            unsafe fn rebuild<'launch>(
+                first: *mut T,
+                second: usize,
+                (): (),
+                (): (),
+                _: &'launch Launch,
+            ) -> Self::Argument<'launch> {
+                // SAFETY: when other grids have ended, pointer and length are of memory for the view alone, by the function's condition.
+                unsafe { AfterPrimary::new((first, second)) }
+            }
+        }
     )*};
     (@form $form:ty) => { $form };
     (@form $form:ty, $checked:ident) => { $checked<T, $form> };
@@ -354,6 +427,32 @@ macro_rules! matrices {
             ) -> Self::Argument<'launch> {
                 // SAFETY: pointer and shape are a matrix's or a volume's, for the view alone if it writes, by the function's condition.
                 unsafe { $view::from_raw_parts(first, rows, columns, stride) }
+            }
+        }
+
+        // SAFETY: as above, from the end of other grids; until then pointer and shape are without promises.
+        unsafe impl<T: 'static $($(, const $size: usize)*)?> KernelParameter
+            for for<'a> fn(AfterPrimary<$view<'a, T $($(, $size)*)?>>)
+        {
+            type Marker = Awaited<$marker<T>>;
+            type Element = T;
+            type First = *$pointer T;
+            type Second = u32;
+            type Third = u32;
+            type Fourth = u32;
+            type Argument<'launch> = AfterPrimary<$view<'launch, T $($(, $size)*)?>>;
+            type Form = Flat<T, [u32; 3], { kind::RAW }, { form::$form + form::AFTER_PRIMARY }, $dimensions>;
+
+            #[inline(always)]
+            unsafe fn rebuild<'launch>(
+                first: *$pointer T,
+                rows: u32,
+                columns: u32,
+                stride: u32,
+                _: &'launch Launch,
+            ) -> Self::Argument<'launch> {
+                // SAFETY: when other grids have ended, pointer and shape are a matrix's or a volume's, by the function's condition.
+                unsafe { AfterPrimary::new((first, [rows, columns, stride])) }
             }
         }
     )*};

@@ -70,21 +70,24 @@ pub use error::{
 };
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
+pub use gpu::limits::ContextLimit;
 pub use graph::{Capture, Condition, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
-    Argument, Arguments, ClusterSizes, Dim3, FunctionAttributes, Grid, Occupancy, SuggestedBlock,
-    TypedKernel, UntypedKernel,
+    Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, EarlyParameters,
+    FunctionAttributes, Grid, LaunchOptions, Occupancy, SuggestedBlock, Trigger, TypedKernel,
+    UntypedKernel,
 };
 pub use memory::{
-    Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite, ImportedPool, Location,
-    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, PhysicalMemory, PhysicalOptions,
-    PinnedBuffer, PitchedBuffer, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
-    StreamFlag, UnifiedBuffer, VolumeMut, Wait,
+    AccessPolicyWindow, AccessProperty, Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead,
+    DeviceSlice, DeviceSliceMut, DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite,
+    ImportedPool, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
+    MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer, PoolAllocator,
+    PoolOptions, PoolPointer, PoolUsage, ReusePolicy, StreamFlag, UnifiedBuffer, VolumeMut, Wait,
 };
 pub use module::Module;
 pub use module::global::Global;
 pub use module::options::ModuleOptions;
+pub use stream::attributes::{MemSyncDomain, MemSyncDomainMap, SynchronizationPolicy};
 pub use stream::completion::Completion;
 pub use stream::default::PerThreadStream;
 pub use stream::event::Event;
@@ -117,6 +120,7 @@ pub mod prelude {
 /// The book's pages on this crate and on the simulator: their examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/src/howto/host.md")]
+#[doc = include_str!("../../docs/src/howto/launch-attributes.md")]
 #[doc = include_str!("../../docs/src/howto/simulator.md")]
 struct HowTo;
 

@@ -78,6 +78,16 @@ fn atomics_of_sm_70() {
     ));
 }
 
+// covers: PDL-01, PDL-02
+#[test]
+fn dependent_launch() {
+    insta::assert_snapshot!(report_in_order(
+        SM_90,
+        &["primary", "secondary", "secondary_matrix"],
+        &["griddepcontrol", "ld.global", "st.global"],
+    ));
+}
+
 // covers: MODEL-08, DSMEM-01, DSMEM-02
 #[test]
 fn clusters() {

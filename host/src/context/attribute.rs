@@ -91,6 +91,8 @@ attributes! {
     101 DIRECT_MANAGED_MEM_ACCESS_FROM_HOST "Whether the host reaches unified memory on the device directly.";
     102 VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED "Whether address ranges can be reserved and mapped.";
     106 MAX_BLOCKS_PER_MULTIPROCESSOR "Blocks resident on a multiprocessor, at most.";
+    108 MAX_PERSISTING_L2_CACHE_SIZE "Bytes of L2 cache that can be set aside for accesses that persist.";
+    109 MAX_ACCESS_POLICY_WINDOW_SIZE "Bytes of an access policy window, at most.";
     111 RESERVED_SHARED_MEMORY_PER_BLOCK "Bytes of a block's shared memory that the driver keeps.";
     115 MEMORY_POOLS_SUPPORTED "Whether memory can be allocated in stream order.";
     120 CLUSTER_LAUNCH "Whether blocks can form clusters.";

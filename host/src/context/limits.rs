@@ -31,6 +31,12 @@ pub(crate) struct Limits {
     pub(crate) managed: bool,
     /// Whether the host may touch unified memory while kernels run.
     pub(crate) concurrent_managed: bool,
+    /// Bytes of L2 cache that can be set aside; 0 where none can.
+    pub(crate) persisting_l2: u32,
+    /// Bytes of an access policy window; 0 where there are none.
+    pub(crate) access_window: u32,
+    /// Physical memory synchronisation domains.
+    pub(crate) domains: u32,
 }
 
 impl Limits {
@@ -41,6 +47,7 @@ impl Limits {
         let get = |attribute: Attribute| attribute.of(device).map(|value| value.max(0) as u32);
         // An attribute that an old driver does not know means that it lacks the feature.
         let has = |attribute: Attribute| attribute.of(device).is_ok_and(|value| value != 0);
+        let or_none = |attribute: Attribute| get(attribute).unwrap_or(0);
         Ok(Limits {
             threads: get(Attribute::MAX_THREADS_PER_BLOCK)?,
             block: [
@@ -64,6 +71,9 @@ impl Limits {
             virtual_memory: has(Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
             managed: has(Attribute::MANAGED_MEMORY),
             concurrent_managed: has(Attribute::CONCURRENT_MANAGED_ACCESS),
+            persisting_l2: or_none(Attribute::MAX_PERSISTING_L2_CACHE_SIZE),
+            access_window: or_none(Attribute::MAX_ACCESS_POLICY_WINDOW_SIZE),
+            domains: or_none(Attribute::MEM_SYNC_DOMAIN_COUNT),
         })
     }
 

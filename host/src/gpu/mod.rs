@@ -6,6 +6,7 @@
 
 mod graph_memory;
 pub(crate) mod info;
+pub(crate) mod limits;
 mod observe;
 pub(crate) mod open_device;
 
@@ -179,25 +180,6 @@ impl Gpu {
             major: version / 1000,
             minor: version % 1000 / 10,
         }
-    }
-
-    /// Bytes of stack that each thread has. Applies to later launches.
-    pub fn stack_size(&self) -> Result<usize> {
-        self.inner.bind()?;
-        let mut bytes = 0;
-        // SAFETY: the driver writes one number to `bytes`, which outlives the call.
-        unsafe { call!(cuCtxGetLimit(&mut bytes, raw::CUlimit::CU_LIMIT_STACK_SIZE)) }?;
-        Ok(bytes)
-    }
-
-    /// Sets the stack of each thread, for deep recursion. The driver may round up.
-    // covers: ERROR-06
-    pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
-        self.inner.bind()?;
-        // SAFETY: the call takes two numbers, and refuses what it cannot do.
-        unsafe { call!(cuCtxSetLimit(raw::CUlimit::CU_LIMIT_STACK_SIZE, bytes)) }.map_err(|error| {
-            error.while_doing(|| format!("{bytes} bytes of stack for each thread"))
-        })
     }
 
     /// Waits until the device has done everything that was ever enqueued, in all streams.

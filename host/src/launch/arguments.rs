@@ -8,7 +8,9 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use warpsmith_device::launch::{In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
+use warpsmith_device::launch::{
+    Awaited, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value,
+};
 use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
@@ -306,6 +308,36 @@ impl<T: Pod> Argument<OutMatrix<T>> for MatrixMut<'_, T> {
     }
 }
 
+impl<M, A: Argument<M>> Argument<Awaited<M>> for A {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        Argument::<M>::pack(self, packer);
+    }
+}
+
+mod early {
+    //! Parameters of which none leads to memory before the grids are awaited that a launch depends on.
+
+    use warpsmith_device::launch::{Awaited, Value};
+
+    /// Such a parameter.
+    #[diagnostic::on_unimplemented(
+        message = "this kernel cannot begin before the kernels before it have ended",
+        label = "its parameter `{Self}` leads to memory from the beginning",
+        note = "wrap it in the kernel: `AfterPrimary<&[T]>`, `AfterPrimary<PerThread<[T]>>`; or say why it is sound by \
+                `LaunchOptions::programmatic_serialization`, which is `unsafe`"
+    )]
+    pub trait Early {}
+    impl<T> Early for Value<T> {}
+    impl<M> Early for Awaited<M> {}
+
+    /// A tuple of parameters of which none leads to memory before the wait: numbers, structs by value, and
+    /// [`AfterPrimary`](warpsmith_device::dependent::AfterPrimary). For [`Stream::launch_early`](crate::Stream::launch_early).
+    pub trait EarlyParameters {}
+}
+use early::Early;
+pub use early::EarlyParameters;
+
 macro_rules! tuples {
     ($($argument:ident $marker:ident $index:tt),*) => {
         impl<$($argument: Argument<$marker>, $marker),*> Arguments<($($marker,)*)> for ($($argument,)*) {
@@ -315,6 +347,8 @@ macro_rules! tuples {
                 $(self.$index.pack(packer);)*
             }
         }
+
+        impl<$($marker: Early),*> EarlyParameters for ($($marker,)*) {}
     };
 }
 

@@ -18,16 +18,21 @@ pub(crate) static UNKNOWN: KernelAttributes = KernelAttributes {
 
 /// The launch's attributes in the driver's form.
 // covers: MODEL-07, MODEL-25
-pub(crate) struct LaunchAttributes {
-    pub(crate) list: [raw::CUlaunchAttribute; 2],
+pub(crate) struct LaunchAttributes<const MOST: usize = GRID_ATTRIBUTES> {
+    pub(crate) list: [raw::CUlaunchAttribute; MOST],
     pub(crate) count: u32,
 }
 
-impl LaunchAttributes {
+/// As many attributes as a [`Grid`] stands for.
+pub(crate) const GRID_ATTRIBUTES: usize = 2;
+
+impl<const MOST: usize> LaunchAttributes<MOST> {
+    /// Those of a grid, in a list with room for `MOST`, at least [`GRID_ATTRIBUTES`].
     #[inline]
-    pub(crate) fn new(grid: &Grid) -> LaunchAttributes {
+    pub(crate) fn new(grid: &Grid) -> LaunchAttributes<MOST> {
+        const { assert!(MOST >= GRID_ATTRIBUTES) };
         let mut attributes = LaunchAttributes {
-            list: [EMPTY, EMPTY],
+            list: [EMPTY; MOST],
             count: 0,
         };
         if let Some(cluster) = grid.cluster {
@@ -49,7 +54,12 @@ impl LaunchAttributes {
         attributes
     }
 
-    fn add(&mut self, id: raw::CUlaunchAttributeID, value: raw::CUlaunchAttributeValue) {
+    /// Adds one.
+    ///
+    /// # Panics
+    ///
+    /// The list is full.
+    pub(super) fn add(&mut self, id: raw::CUlaunchAttributeID, value: raw::CUlaunchAttributeValue) {
         self.list[self.count as usize] = raw::CUlaunchAttribute { id, value, ..EMPTY };
         self.count += 1;
     }

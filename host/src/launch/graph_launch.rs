@@ -61,7 +61,7 @@ impl RecordedLaunch for GraphLaunch {
 impl GraphLaunch {
     /// Gives a node what the shape has beyond blocks and threads.
     pub(crate) fn set_attributes(&self, node: raw::CUgraphNode) -> Result<()> {
-        let launch = LaunchAttributes::new(&self.grid);
+        let launch: LaunchAttributes = LaunchAttributes::new(&self.grid);
         for attribute in &launch.list[..launch.count as usize] {
             // SAFETY: the callers say that the node is alive and a kernel's; the driver copies the value, which outlives the call.
             unsafe {

@@ -12,6 +12,7 @@ mod graph_launch;
 mod grid;
 mod kernel;
 mod lookup;
+mod options;
 
 use std::sync::Arc;
 
@@ -26,10 +27,11 @@ use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::ViewScope;
 use crate::order::history::OrderedMemory;
 use crate::order::launch_gate::{GateState, LaunchMode};
-use crate::panics::timeline::NewLaunch;
+use crate::order::stream_handle::Overlap;
+use crate::panics::timeline::{NewLaunch, Reach};
 use crate::stream::Stream;
 
-pub use self::arguments::{Argument, Arguments};
+pub use self::arguments::{Argument, Arguments, EarlyParameters};
 pub(crate) use self::arguments::{Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
 pub(crate) use self::check::check;
@@ -38,6 +40,7 @@ pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedB
 pub(crate) use self::graph_launch::GraphLaunch;
 pub use self::grid::{Dim3, Grid};
 pub use self::kernel::{TypedKernel, UntypedKernel};
+pub use self::options::{ClusterScheduling, LaunchOptions, Trigger};
 
 impl Stream {
     /// Launches a safe kernel and returns; it runs after everything that this stream holds already, and after whatever other streams
@@ -81,6 +84,7 @@ impl Stream {
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
+            None,
             &mut packer,
         )
     }
@@ -108,6 +112,7 @@ impl Stream {
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
+            None,
             &mut packer,
         )
     }
@@ -131,7 +136,146 @@ impl Stream {
         let mut words = Words::new();
         let mut packer = Packer::new(self.handle.current_number(), &mut words);
         arguments.pack(&mut packer);
-        self.enqueue(&kernel.function, &UNKNOWN, &grid, &mut packer)
+        self.enqueue(&kernel.function, &UNKNOWN, &grid, None, &mut packer)
+    }
+
+    /// As [`launch`](Self::launch), with options: priority, cache, domains, events.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`launch`](Self::launch); [`Error::Limit`] and [`Error::Invalid`] where an option is beyond what the device has, an event
+    /// measures time, or the stream is being captured and an event is to be recorded.
+    pub fn launch_with<K, A>(
+        &self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        A: Arguments<K::Parameters>,
+    {
+        // SAFETY: the kernel is a safe function.
+        unsafe { self.launch_unchecked_with(kernel, grid, options, arguments) }
+    }
+
+    /// Launches a kernel that may begin before the kernel before it in this stream has ended: as soon as each block of that has signalled
+    /// (`dependent::launch_dependents` of the device library) or exited. All memory that it is passed is an
+    /// [`AfterPrimary`](warpsmith_device::dependent::AfterPrimary) parameter, which it reaches when everything before it has ended.
+    ///
+    /// Whether it does begin early is up to the device. It does not where something other than a kernel is before it, where the stream is
+    /// being captured, and right after another launch of this kind: a kernel waits for the one before alone, and that need not have waited
+    /// for the one before itself.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::prelude::*;
+    /// # use warpsmith_device::dependent::{self, AfterPrimary};
+    /// # const PTX: &str = "";
+    /// use warpsmith_host::LaunchOptions;
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn primary(mut x: PerThread<[f32]>) {
+    ///     dependent::launch_dependents();
+    ///     if let Some(x) = x.mine() {
+    ///         *x = 1.0;
+    ///     }
+    /// }
+    ///
+    /// #[kernel]
+    /// pub fn secondary(x: AfterPrimary<&[f32]>, y: AfterPrimary<PerThread<[f32]>>) {
+    ///     let (x, mut y) = (x.wait(), y.wait());
+    ///     if let (Some(x), Some(y)) = (x.get(thread::index()), y.mine()) {
+    ///         *y = *x;
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open_default()?;
+    /// # let module = gpu.load(PTX)?;
+    /// let (first, second) = (module.kernel(primary)?, module.kernel(secondary)?);
+    /// let stream = gpu.stream()?;
+    /// let (mut x, mut y) = (stream.zeroed::<f32>(1024)?, stream.zeroed::<f32>(1024)?);
+    /// let grid = Grid::cover(1024, 128);
+    /// stream.launch(&first, grid, (&mut x,))?;
+    /// stream.launch_early(&second, grid, &LaunchOptions::new(), (&x, &mut y))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`launch_with`](Self::launch_with).
+    // covers: PDL-02, PDL-03
+    pub fn launch_early<K, A>(
+        &self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        K::Parameters: EarlyParameters,
+        A: Arguments<K::Parameters>,
+    {
+        self.launch_with(kernel, grid, &options.early(Overlap::Unawaited), arguments)
+    }
+
+    /// As [`launch_unchecked`](Self::launch_unchecked), with options.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold, as its documentation gives them.
+    pub unsafe fn launch_unchecked_with<K, A>(
+        &self,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: Kernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
+        arguments.pack(&mut packer);
+        self.enqueue(
+            &kernel.function,
+            const { &K::ATTRIBUTES },
+            &grid,
+            Some(options),
+            &mut packer,
+        )
+    }
+
+    /// As [`launch_untyped`](Self::launch_untyped), with options.
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch_untyped`](Self::launch_untyped).
+    pub unsafe fn launch_untyped_with<P, A>(
+        &self,
+        kernel: &UntypedKernel<P>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        arguments: A,
+    ) -> Result<()>
+    where
+        A: Arguments<P>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(self.handle.current_number(), &mut words);
+        arguments.pack(&mut packer);
+        self.enqueue(
+            &kernel.function,
+            &UNKNOWN,
+            &grid,
+            Some(options),
+            &mut packer,
+        )
     }
 
     fn enqueue(
@@ -139,6 +283,7 @@ impl Stream {
         kernel: &Arc<Function>,
         attributes: &KernelAttributes,
         grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         let gpu = &self.gpu;
@@ -169,9 +314,9 @@ impl Stream {
                     used.allocation.note_write(launch);
                 }
             }
-            return self.call_driver(kernel, grid, packer, launch);
+            return self.call_driver(kernel, grid, options, packer, launch);
         }
-        let gate = self.enqueue_slowly(kernel, grid, packer)?;
+        let gate = self.enqueue_slowly(kernel, grid, options, packer)?;
         drop(launching);
         if gate.mode() == LaunchMode::Blocking && !self.handle.is_captured() {
             return self.synchronize().map_err(|error| {
@@ -187,6 +332,7 @@ impl Stream {
         &self,
         kernel: &Arc<Function>,
         grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
     ) -> Result<GateState> {
         let guard = self.gpu.lock_order();
@@ -229,7 +375,7 @@ impl Stream {
             }
         }
         let parameters = packer.parameters();
-        self.call_driver(kernel, grid, packer, launch.number)?;
+        self.call_driver(kernel, grid, options, packer, launch.number)?;
         if let Some(capture) = capture {
             let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
             capture.keep_launch(&guard, &self.handle, launch)?;
@@ -255,6 +401,7 @@ impl Stream {
         &self,
         kernel: &Function,
         grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
         launch: u64,
     ) -> Result<()> {
@@ -267,7 +414,50 @@ impl Stream {
             };
             packer.launch(log, launch, kernel.number);
         }
-        let mut attributes = LaunchAttributes::new(grid);
+        match options {
+            None => {
+                let mut attributes: LaunchAttributes = LaunchAttributes::new(grid);
+                self.call_driver_with(kernel, grid, &mut attributes, packer)
+            }
+            Some(options) => self.call_driver_for(kernel, grid, options, packer),
+        }
+    }
+
+    /// As [`call_driver_with`](Self::call_driver_with), with the attributes of the options, whose events stand for the launch.
+    #[cold]
+    fn call_driver_for(
+        &self,
+        kernel: &Function,
+        grid: &Grid,
+        options: &LaunchOptions<'_>,
+        packer: &mut Packer<'_>,
+    ) -> Result<()> {
+        if options.events().next().is_some() {
+            self.handle.refuse_capture(CALL)?;
+        }
+        self.handle.overlapping(options.overlap(), |may_overlap| {
+            let mut attributes = options.attributes(grid, may_overlap, &self.gpu)?;
+            // The events may be complete before the launch is, but after all that is before it. Until that is noted they say nothing.
+            let reach = self.handle.timeline().end();
+            for event in options.events() {
+                event.set_position(None, Reach::default());
+            }
+            self.call_driver_with(kernel, grid, &mut attributes, packer)?;
+            for event in options.events() {
+                event.set_position(None, reach.clone());
+            }
+            Ok(())
+        })
+    }
+
+    #[inline]
+    fn call_driver_with<const MOST: usize>(
+        &self,
+        kernel: &Function,
+        grid: &Grid,
+        attributes: &mut LaunchAttributes<MOST>,
+        packer: &mut Packer<'_>,
+    ) -> Result<()> {
         let config = raw::CUlaunchConfig {
             hStream: self.handle.raw(),
             attrs: attributes.list.as_mut_ptr(),

@@ -13,6 +13,7 @@
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
 //! kept out while the device is in. None of that depends on a destructor being run: a forgotten guard or buffer leaks.
 
+mod access_policy;
 pub(crate) mod allocation;
 mod buffer;
 pub(crate) mod copy;
@@ -34,6 +35,7 @@ mod virtual_memory;
 mod volume;
 mod whole_buffer;
 
+pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
 pub use buffer::DeviceBuffer;
 pub use flag::{FlagWord, StreamFlag, Wait};
 pub use host_memory::{HostRead, HostWrite};

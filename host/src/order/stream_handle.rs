@@ -1,8 +1,8 @@
 //! A stream as the ordering rule sees it: the driver's handle, a number, its launches, and whether it is captured.
 
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
@@ -16,6 +16,7 @@ use crate::driver_call::{self, adopt, call};
 use crate::error::{Code, Error, Result};
 use crate::panics::reports::{PanicSource, Panics};
 use crate::panics::timeline::{Reach, Timeline};
+use crate::sync::lock;
 
 /// The driver's stream, which it owns unless it is the legacy default stream, with the events by which other streams follow it.
 pub(crate) struct StreamHandle {
@@ -32,6 +33,8 @@ pub(crate) struct StreamHandle {
     timeline: Arc<Timeline>,
     /// Where its kernels tell of panics.
     panics: Arc<PanicSource>,
+    /// How the last launch that wished to overlap with the one before it does so; held while such a launch is enqueued.
+    overlap: Mutex<Overlap>,
     /// How it stands to the legacy default stream.
     pub(crate) role: StreamRole,
 }
@@ -45,6 +48,18 @@ pub(crate) enum StreamRole {
     Blocking,
     /// Has nothing to do with it.
     NonBlocking,
+}
+
+/// Whether a launch may begin before the one before it in its stream has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Overlap {
+    /// It comes after all that is before it.
+    #[default]
+    No,
+    /// It may, and waits for the end of the one before in any case: what comes after it comes after that, too.
+    Awaited,
+    /// It may, and may end without having waited.
+    Unawaited,
 }
 
 /// What is destroyed with a stream.
@@ -135,6 +150,7 @@ impl StreamHandle {
             capture_number: AtomicU64::new(0),
             timeline,
             panics,
+            overlap: Mutex::default(),
             role,
         }))
     }
@@ -154,6 +170,21 @@ impl StreamHandle {
     /// The stream's number, which no other stream of this process ever has.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Enqueues a launch; `enqueue` is told whether it may overlap with the one before it. A launch waits for the end of the one before
+    /// alone. So behind one that need not have waited for anything itself, it comes after everything.
+    pub(crate) fn overlapping<R>(&self, wish: Overlap, enqueue: impl FnOnce(bool) -> R) -> R {
+        if wish == Overlap::No {
+            return enqueue(false);
+        }
+        let mut last = lock(&self.overlap);
+        // In a graph, what comes after a node comes after nothing that is before that.
+        let stays_open = wish == Overlap::Unawaited && self.is_captured();
+        let may = *last != Overlap::Unawaited && !stays_open;
+        let done = enqueue(may);
+        *last = if may { wish } else { Overlap::No };
+        done
     }
 
     /// Its launches.

@@ -181,6 +181,11 @@ impl Event {
         adopt::event_handle(&self.inner)
     }
 
+    /// Whether it measures time.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timing == EventTiming::Enabled
+    }
+
     pub(crate) fn gpu(&self) -> &Arc<OpenDevice> {
         &self.gpu
     }

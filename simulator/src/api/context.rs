@@ -132,8 +132,7 @@ driver_calls! {
             CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE => limits.persisting_l2,
             CUlimit::CU_LIMIT_SHMEM_SIZE => device::profile(context.device).shared_memory_limit,
             CUlimit::CU_LIMIT_CIG_ENABLED => 0,
-            limit if limit.0 > CUlimit::CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED.0 => return Err(code::INVALID_VALUE),
-            _ => return Err(code::UNSUPPORTED_LIMIT),
+            limit => return Err(refusal_of(limit)),
         };
         put(pvalue, value)?;
     }
@@ -153,7 +152,7 @@ driver_calls! {
                 let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE;
                 limits.persisting_l2 = value.min(device::profile(context.device).limit(most) as usize);
             }
-            _ => return Err(code::UNSUPPORTED_LIMIT),
+            limit => return Err(refusal_of(limit)),
         }
     }
 
@@ -191,6 +190,15 @@ driver_calls! {
 
     Ready fn cuCtxResetPersistingL2Cache() {
         current()?;
+    }
+}
+
+/// The answer to a limit that the device has not, or that is none.
+fn refusal_of(limit: CUlimit) -> CUresult {
+    if limit.0 > CUlimit::CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED.0 {
+        code::INVALID_VALUE
+    } else {
+        code::UNSUPPORTED_LIMIT
     }
 }
 

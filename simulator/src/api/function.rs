@@ -128,7 +128,7 @@ driver_calls! {
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let shape = launch::shape_of(&*config)?;
+        let shape = launch::request_of(&*config, function.device)?.shape;
         let size = module::volume(shape.cluster);
         let per_processor = module::resident_blocks(&function, module::volume(shape.block), shape.dynamic_shared as usize);
         let processors = device::profile(function.device).limit(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

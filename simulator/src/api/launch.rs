@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::attributes;
 use super::entry::*;
 use crate::graph;
 use crate::module::{FUNCTIONS, Function};
-use crate::streams::{self, HostCall, Launch, LaunchShape, Operation};
+use crate::streams::{self, Holder, HostCall, Launch, LaunchRequest, LaunchShape, Operation};
 
 driver_calls! {
     Ready fn cuLaunchKernel(
@@ -19,7 +20,7 @@ driver_calls! {
             dynamic_shared: sharedMemBytes,
             ..LaunchShape::default()
         };
-        launch(f, shape, hStream, kernelParams, extra)?;
+        launch(f, shape, None, hStream, kernelParams, extra)?;
     }
 
     Ready fn cuLaunchCooperativeKernel(
@@ -33,17 +34,14 @@ driver_calls! {
             cooperative: true,
             ..LaunchShape::default()
         };
-        launch(f, shape, hStream, kernelParams, core::ptr::null_mut())?;
+        launch(f, shape, None, hStream, kernelParams, core::ptr::null_mut())?;
     }
 
     Ready fn cuLaunchKernelEx(
         config: *const CUlaunchConfig, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void,
     ) {
-        if config.is_null() {
-            return Err(code::INVALID_VALUE);
-        }
-        let shape = shape_of(&*config)?;
-        launch(f, shape, (*config).hStream, kernelParams, extra)?;
+        let config = config.as_ref().ok_or(code::INVALID_VALUE)?;
+        launch(f, shape_of(config), Some(config), config.hStream, kernelParams, extra)?;
     }
 
     Ready fn cuLaunchHostFunc(hStream: CUstream, r#fn: CUhostFn, userData: *mut c_void) {
@@ -54,63 +52,53 @@ driver_calls! {
     }
 }
 
-/// The shape that a launch configuration with attributes describes.
-///
-/// # Safety
-///
-/// The attribute array is valid.
-pub(super) unsafe fn shape_of(config: &CUlaunchConfig) -> Result<LaunchShape> {
-    let mut shape = LaunchShape {
+/// The shape of a launch without its attributes.
+fn shape_of(config: &CUlaunchConfig) -> LaunchShape {
+    LaunchShape {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
         dynamic_shared: config.sharedMemBytes,
         ..LaunchShape::default()
-    };
+    }
+}
+
+/// Adds a configuration's attributes to the launch that it describes.
+///
+/// # Safety
+///
+/// The attribute array is null or valid, and each value is one of its attribute's type.
+unsafe fn add_attributes(
+    request: &mut LaunchRequest,
+    config: &CUlaunchConfig,
+    device: usize,
+) -> Result {
     if config.numAttrs > 0 && config.attrs.is_null() {
         return Err(code::INVALID_VALUE);
     }
     for index in 0..config.numAttrs as usize {
         // SAFETY: the array is not null, so valid for `numAttrs` entries by the caller's contract, with values of the attributes' types.
-        unsafe { apply(&mut shape, &*config.attrs.add(index)) }?;
+        let attribute = unsafe {
+            let given = &*config.attrs.add(index);
+            attributes::read(Holder::Launch, given.id, &given.value)?
+        };
+        request.set(attribute, device)?;
     }
-    Ok(shape)
+    Ok(())
 }
 
-/// Puts one attribute into a shape.
+/// The launch that a configuration describes, for questions about it.
 ///
 /// # Safety
 ///
-/// The value is one of the attribute's type.
-pub(super) unsafe fn apply(shape: &mut LaunchShape, attribute: &CUlaunchAttribute) -> Result {
-    match attribute.id {
-        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-            // SAFETY: the value is one of this attribute's type by the caller's contract.
-            let size = unsafe { attribute.value.clusterDim };
-            shape.cluster = [size.x, size.y, size.z];
-            if shape.cluster.contains(&0) {
-                return Err(code::INVALID_CLUSTER_SIZE);
-            }
-        }
-        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-            // SAFETY: the value is one of this attribute's type by the caller's contract.
-            shape.cooperative = unsafe { attribute.value.cooperative } != 0;
-        }
-        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
-            // SAFETY: the value is one of this attribute's type by the caller's contract.
-            shape.priority = Some(unsafe { attribute.value.priority });
-        }
-        // Hints, and permissions to overlap that need not be used.
-        CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
-        | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
-        _ => return Err(code::NOT_SUPPORTED),
-    }
-    Ok(())
+/// As for [`add_attributes`].
+pub(super) unsafe fn request_of(config: &CUlaunchConfig, device: usize) -> Result<LaunchRequest> {
+    let mut request = LaunchRequest {
+        shape: shape_of(config),
+        ..LaunchRequest::default()
+    };
+    // SAFETY: the array is as it is asked for by the caller's contract.
+    unsafe { add_attributes(&mut request, config, device) }?;
+    Ok(request)
 }
 
 /// Copies the parameters out of the caller's hands.
@@ -190,26 +178,29 @@ unsafe fn packed(extra: *mut *mut c_void) -> Result<(*const u8, usize)> {
 /// As for [`parameters`].
 pub(super) unsafe fn prepare(
     function: Arc<Function>,
-    shape: LaunchShape,
+    request: &LaunchRequest,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result<Launch> {
-    let shape = shape.check(&function)?;
+    let shape = request.shape.check(&function)?;
+    request.hints.check(shape.cluster)?;
     // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
     let parameters = unsafe { parameters(&function, params, extra) }?;
     Ok(Launch {
         function,
         shape,
+        hints: request.hints,
         parameters,
     })
 }
 
 /// # Safety
 ///
-/// As for [`parameters`].
+/// As for [`parameters`] and [`add_attributes`].
 unsafe fn launch(
     f: CUfunction,
-    mut shape: LaunchShape,
+    shape: LaunchShape,
+    config: Option<&CUlaunchConfig>,
     stream: CUstream,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
@@ -219,9 +210,12 @@ unsafe fn launch(
     if function.context != stream.context_id {
         return Err(code::INVALID_HANDLE);
     }
-    shape.priority.get_or_insert(stream.priority);
+    let mut request = LaunchRequest::of_stream(shape, &stream.attributes());
+    if let Some(config) = config {
+        // SAFETY: the attributes are what is asked for by the caller's contract.
+        unsafe { add_attributes(&mut request, config, function.device) }?;
+    }
     // SAFETY: `params` and `extra` are what `parameters` asks for by the caller's contract.
-    let launch = unsafe { prepare(function, shape, params, extra) }?;
-    graph::perform(&stream, Operation::Kernel(launch))?;
-    Ok(())
+    let launch = unsafe { prepare(function, &request, params, extra) }?;
+    graph::perform_launch(&stream, launch, &request.signals)
 }

@@ -6,6 +6,7 @@
 
 mod entry;
 
+mod attributes;
 mod capture;
 mod context;
 mod copy;

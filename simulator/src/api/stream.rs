@@ -38,7 +38,7 @@ driver_calls! {
     }
 
     Ready fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int) {
-        put(priority, streams::find(hStream)?.priority)?;
+        put(priority, streams::find(hStream)?.attributes().priority)?;
     }
 
     Ready fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint) {
@@ -63,11 +63,6 @@ driver_calls! {
 
     Ready fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) {
         put(device, streams::find(hStream)?.context()?.device as CUdevice)?;
-    }
-
-    Ready fn cuStreamCopyAttributes(dst: CUstream, src: CUstream) {
-        streams::find(dst)?;
-        streams::find(src)?;
     }
 
     Ready fn cuStreamAddCallback(hStream: CUstream, callback: CUstreamCallback, userData: *mut c_void, flags: c_uint) {

@@ -83,6 +83,18 @@ pub trait Runtime: Sync {
     fn call(&self, name: &str, arguments: &[u64]) -> Option<u64>;
 }
 
+/// A grid's place among grids that may run at the same time as it (programmatic dependent launch). Called from several threads at once.
+pub trait GridOrder: Sync {
+    /// All blocks have begun.
+    fn all_blocks_started(&self);
+
+    /// Each block has executed `griddepcontrol.launch_dependents` or exited.
+    fn all_blocks_signalled(&self);
+
+    /// `griddepcontrol.wait`: returns when the grids that this one depends on have ended; false if this one is to end, too.
+    fn wait_for_prerequisites(&self) -> bool;
+}
+
 /// Takes the notes of a grid, from several threads at once.
 pub trait NoteSink: Sync {
     /// A note: for each kernel and instruction the first of its kind, in all launches since its module was loaded.
@@ -148,6 +160,8 @@ pub struct Environment<'a> {
     pub observer: Option<&'a dyn Observer>,
     /// Set by the host to end the grid early (a killed context); polled by the workers.
     pub cancel: Option<&'a std::sync::atomic::AtomicBool>,
+    /// The grid's place among others; `None` where all it depends on is done and nobody waits for less than its end.
+    pub order: Option<&'a dyn GridOrder>,
 }
 
 impl<'a> Environment<'a> {
@@ -168,6 +182,7 @@ impl<'a> Environment<'a> {
             notes: None,
             observer: None,
             cancel: None,
+            order: None,
         }
     }
 }

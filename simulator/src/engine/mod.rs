@@ -28,7 +28,8 @@ mod source;
 mod statistics;
 
 pub use environment::{
-    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, NoteSink, Runtime,
+    AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, GridOrder, NoteSink,
+    Runtime,
 };
 pub use exec::level::VectorLevel;
 pub use fault::{Fault, FaultKind, Note, NoteKind, SourceLocation};

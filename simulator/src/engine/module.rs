@@ -107,6 +107,11 @@ impl Kernel {
     pub fn parameter_bytes(&self) -> u32 {
         self.parameters.last().map_or(0, |p| p.offset + p.size)
     }
+
+    /// Whether it can come to an instruction that orders it among grids that overlap (`griddepcontrol`).
+    pub fn orders_grids(&self) -> bool {
+        self.uses.grid_order
+    }
 }
 
 /// A loaded module.

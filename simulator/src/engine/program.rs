@@ -25,19 +25,22 @@ pub(crate) struct CallSite {
     pub results: Vec<Passed>,
 }
 
-/// What instructions do that the checks prepare for.
+/// What instructions do that a launch prepares for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     /// They access memory by the asynchronous proxy.
     pub async_proxy: bool,
     /// They initialise mbarriers.
     pub mbarriers: bool,
+    /// They order grids that overlap.
+    pub grid_order: bool,
 }
 
 impl std::ops::BitOrAssign for Uses {
     fn bitor_assign(&mut self, other: Uses) {
         self.async_proxy |= other.async_proxy;
         self.mbarriers |= other.mbarriers;
+        self.grid_order |= other.grid_order;
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::access::finding;
 use super::exec::grid::Grid;
 use super::exec::notes::Notes;
+use super::exec::progress::Progress;
 use super::exec::resident::{Resident, Turn};
 use super::exec::shared_map::SharedMap;
 use super::exec::warp::RawFault;
@@ -143,6 +144,10 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         number: LAUNCHES.fetch_add(1, Ordering::Relaxed),
         seed: environment.seed,
         workspace: 0,
+        progress: environment.order.map(|order| {
+            let blocks = launch.grid.iter().map(|&axis| u64::from(axis)).product();
+            Progress::new(order, blocks)
+        }),
         uses: kernel.uses,
     })
 }

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
+use super::edge::{PLAIN_EDGE, PROGRAMMATIC_AT_START, PROGRAMMATIC_EDGE, STARTED_EDGE};
 use super::memory_nodes;
 use super::template::{Graph, NODES, NodeOperation};
 use crate::error::{Result, code};
@@ -10,7 +11,7 @@ use crate::memory::graph_memory::{GraphAllocation, Placement};
 use crate::streams::capture::{
     CaptureInformation, CaptureSession, Dependency, DependencyUpdate, Frontier,
 };
-use crate::streams::{Event, Operation, Recording, Stream};
+use crate::streams::{Event, Launch, Operation, Recording, Signals, Stream};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
 use warpsmith_abi::CUstreamCaptureMode;
@@ -106,6 +107,64 @@ pub(crate) fn perform(stream: &Stream, operation: Operation) -> Result<Option<Co
         return Ok(None);
     }
     stream.enqueue(&context, operation).map(Some)
+}
+
+/// Launches a kernel in the stream's order, or appends it to the graph that the stream captures.
+pub(crate) fn perform_launch(stream: &Stream, launch: Launch, signals: &Signals) -> Result {
+    let context = stream.context()?;
+    let appended = stream.capture.append(|session, after| {
+        let graph = graph_of(session).ok_or(code::STREAM_CAPTURE_INVALIDATED)?;
+        let after: Vec<Dependency> = after
+            .iter()
+            .map(|&dependency| match signals.early {
+                true => overlapping(dependency),
+                false => dependency,
+            })
+            .collect();
+        let node = graph.add(
+            &after,
+            NodeOperation::Single(Operation::Kernel(launch.clone())),
+        )?;
+        Ok(Dependency::plain(node.handle))
+    })?;
+    if !appended {
+        return stream.launch(&context, launch, signals);
+    }
+    let events = [
+        signals
+            .programmatic
+            .as_ref()
+            .map(|(event, at_block_start)| {
+                let edge = if *at_block_start {
+                    PROGRAMMATIC_AT_START
+                } else {
+                    PROGRAMMATIC_EDGE
+                };
+                (event, edge)
+            }),
+        signals.started.as_ref().map(|event| (event, STARTED_EDGE)),
+    ];
+    for (event, edge) in events.into_iter().flatten() {
+        if let Some(captured) = stream.capture.captured_event()? {
+            event.record(Recording::Captured(captured.with_edge(edge)));
+        }
+    }
+    Ok(())
+}
+
+/// The dependency of a launch with programmatic stream serialisation: a full one on a kernel becomes a programmatic one.
+fn overlapping(dependency: Dependency) -> Dependency {
+    let node = NODES.get(dependency.node as *mut ());
+    let is_kernel =
+        node.is_ok_and(|node| matches!(node.single_operation(), Some(Operation::Kernel(_))));
+    if is_kernel && dependency.edge.type_ == PLAIN_EDGE.type_ && dependency.edge.from_port == 0 {
+        Dependency {
+            edge: PROGRAMMATIC_EDGE,
+            ..dependency
+        }
+    } else {
+        dependency
+    }
 }
 
 /// Whether an event is recorded or waited for as a node of the graph, or only orders the items of a capture.

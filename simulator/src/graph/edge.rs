@@ -13,6 +13,25 @@ pub(crate) const PLAIN_EDGE: CUgraphEdgeData = CUgraphEdgeData {
     reserved: [0; 5],
 };
 
+/// The downstream kernel may begin when all blocks of the upstream one have signalled, and its `griddepcontrol.wait` waits for the end.
+pub(crate) const PROGRAMMATIC_EDGE: CUgraphEdgeData = CUgraphEdgeData {
+    from_port: 1,
+    type_: 1,
+    ..PLAIN_EDGE
+};
+
+/// As [`PROGRAMMATIC_EDGE`], when all blocks have begun.
+pub(crate) const PROGRAMMATIC_AT_START: CUgraphEdgeData = CUgraphEdgeData {
+    from_port: 2,
+    ..PROGRAMMATIC_EDGE
+};
+
+/// What follows may begin when all blocks of the upstream kernel have begun, and is told nothing of its end.
+pub(crate) const STARTED_EDGE: CUgraphEdgeData = CUgraphEdgeData {
+    from_port: 2,
+    ..PLAIN_EDGE
+};
+
 /// An edge between two nodes, by their handles.
 #[derive(Clone, Copy)]
 pub(crate) struct Edge {

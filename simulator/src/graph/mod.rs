@@ -30,8 +30,8 @@ mod run;
 mod template;
 
 pub(crate) use capture::{
-    EventUse, allocate as capture_allocation, begin, end, information, perform, record_event,
-    update_dependencies, wait_event,
+    EventUse, allocate as capture_allocation, begin, end, information, perform, perform_launch,
+    record_event, update_dependencies, wait_event,
 };
 pub(crate) use clones::{clone_graph, find_in_clone};
 pub(crate) use dot::print as print_dot;

@@ -400,6 +400,8 @@ fn check_edge(body: &GraphBody, from: usize, to: &NodeOperation, data: CUgraphEd
     match (data.type_, data.from_port) {
         (0, 0) => Ok(()),
         (1, 1 | 2) if from_kernel && is_kernel(to) => Ok(()),
+        // Without a promise of memory, so to any node.
+        (0, 2) if from_kernel => Ok(()),
         _ => Err(code::INVALID_VALUE),
     }
 }

@@ -77,6 +77,10 @@ impl Event {
         self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
     }
 
+    pub(crate) fn is_interprocess(&self) -> bool {
+        self.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0
+    }
+
     pub(crate) fn recording(&self) -> Recording {
         lock(&self.last).clone()
     }

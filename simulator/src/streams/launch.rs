@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::attributes::Hints;
 use super::resident_grids::ResidentGrids;
 use crate::context::Context;
 use crate::device;
@@ -39,6 +40,7 @@ pub(crate) struct LaunchShape {
 pub(crate) struct Launch {
     pub(crate) function: Arc<Function>,
     pub(crate) shape: LaunchShape,
+    pub(crate) hints: Hints,
     pub(crate) parameters: Arc<[u8]>,
 }
 
@@ -136,8 +138,13 @@ impl LaunchShape {
 }
 
 impl Launch {
-    /// Runs the grid to its end.
+    /// Runs the grid to its end, after everything that it depends on.
     pub(super) fn execute(&self, context: &Context) {
+        self.execute_among(context, None);
+    }
+
+    /// Runs the grid to its end; `order` is its place among grids that overlap.
+    pub(super) fn execute_among(&self, context: &Context, order: Option<&dyn engine::GridOrder>) {
         let launch = engine::Launch {
             kernel: &self.function.kernel,
             grid: self.shape.grid,
@@ -167,6 +174,7 @@ impl Launch {
             notes: Some(&PrintedNotes),
             observer: observers.as_one(),
             cancel: Some(cancel),
+            order,
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.
         if let Err(fault) = engine::run(&launch, &environment)

@@ -1,16 +1,20 @@
 //! A stream: a queue, the context it belongs to, and its part in captures.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
+use super::attributes::{Attribute, StreamAttributes};
 use super::capture::CaptureSlot;
 use super::event::{Event, EventPoint, Recording};
+use super::launch::Launch;
 use super::operation::Operation;
+use super::programmatic::{GridPoints, OpenGrid, Signals};
 use crate::context::Context;
 use crate::error::{Result, code};
 use crate::memory::graph_memory::StreamIdentity;
 use crate::registry::{ContextBound, Registry};
 use crate::settings;
+use crate::sync::lock;
 use crate::work::{CompletionPoint, QueueRole, Room, Work, WorkQueue};
 use warpsmith_abi::{CU_STREAM_LEGACY, CUstream_flags};
 
@@ -25,7 +29,9 @@ pub(crate) struct Stream {
     queue: Arc<WorkQueue>,
     role: QueueRole,
     pub(crate) flags: u32,
-    pub(crate) priority: i32,
+    attributes: Mutex<StreamAttributes>,
+    /// The last item of the queue, if it is a grid that others may begin before the end of.
+    last_grid: Mutex<Option<OpenGrid>>,
     /// Its part in captures.
     pub(crate) capture: Arc<CaptureSlot>,
 }
@@ -54,7 +60,8 @@ impl Stream {
             queue: context.queues.add(role),
             role,
             flags,
-            priority,
+            attributes: Mutex::new(StreamAttributes::new(priority)),
+            last_grid: Mutex::default(),
             capture: CaptureSlot::new(context.id(), role == QueueRole::Legacy, is_blocking),
         }
     }
@@ -76,6 +83,22 @@ impl Stream {
         self.context.strong_count() > 0
     }
 
+    pub(crate) fn attributes(&self) -> StreamAttributes {
+        *lock(&self.attributes)
+    }
+
+    /// Sets an attribute for the launches that follow.
+    pub(crate) fn set_attribute(&self, attribute: Attribute) -> Result {
+        let device = self.context()?.device;
+        lock(&self.attributes).set(attribute, device)
+    }
+
+    /// Takes all attributes over from another stream.
+    pub(crate) fn copy_attributes(&self, from: &Stream) {
+        let attributes = from.attributes();
+        *lock(&self.attributes) = attributes;
+    }
+
     /// Whether this is the legacy default stream.
     pub(crate) fn is_legacy(&self) -> bool {
         self.role == QueueRole::Legacy
@@ -88,15 +111,80 @@ impl Stream {
         operation: Operation,
     ) -> Result<CompletionPoint> {
         self.capture.refuse_implicit_dependency()?;
-        let kernel = matches!(operation, Operation::Kernel(_));
         let worker = Arc::clone(context);
         let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
-        let point = self.submit(context, self.room(), Vec::new(), work);
-        if kernel && settings::get().launch_blocking {
+        Ok(self.submit(context, self.room(), Vec::new(), work))
+    }
+
+    /// Launches a kernel in the stream's order, or, where it may and can, as soon as the grid before it allows; `context` is the stream's.
+    pub(crate) fn launch(
+        &self,
+        context: &Arc<Context>,
+        launch: Launch,
+        signals: &Signals,
+    ) -> Result {
+        self.capture.refuse_implicit_dependency()?;
+        let room = self.room();
+        let mut last = lock(&self.last_grid);
+        let before = last
+            .take()
+            // Where the legacy stream is waited for, it is simpler to wait for everything.
+            .filter(|_| signals.early && self.role == QueueRole::NonBlocking);
+        let points = GridPoints::new(&launch, signals);
+        let point = match before {
+            Some(before) => self.launch_early(context, launch, &points, &before, room),
+            None => self.launch_in_order(context, launch, &points, room),
+        };
+        *last = points.open_grid(&point);
+        drop(last);
+        signals.record(&points, &point);
+        if settings::get().launch_blocking {
             point.wait();
             context.check()?;
         }
-        Ok(point)
+        Ok(())
+    }
+
+    fn launch_in_order(
+        &self,
+        context: &Arc<Context>,
+        launch: Launch,
+        points: &GridPoints,
+        room: Room,
+    ) -> CompletionPoint {
+        let work = launch.into_work(context, points, None);
+        self.submit(context, room, Vec::new(), work)
+    }
+
+    /// Lets a grid begin when all blocks of the one before have signalled. Only the grid before is overtaken, and only if nothing else
+    /// was submitted since.
+    fn launch_early(
+        &self,
+        context: &Arc<Context>,
+        launch: Launch,
+        points: &GridPoints,
+        before: &OpenGrid,
+        room: Room,
+    ) -> CompletionPoint {
+        let done = CompletionPoint::pending();
+        // The queue's item stands for the grid, which runs on a thread of its own.
+        let item: Work = Box::new(|| ());
+        let after = vec![done.clone()];
+        let Some(point) = self.queue.submit_directly_after(&before.end, after, item) else {
+            return self.launch_in_order(context, launch, points, room);
+        };
+        let work = launch.into_work(context, points, Some(before.end.clone()));
+        let signalled = before.signalled.clone();
+        let run = move || {
+            signalled.wait();
+            work();
+            done.complete();
+        };
+        std::thread::Builder::new()
+            .name("warpsmith early grid".to_owned())
+            .spawn(run)
+            .expect("the system refuses a thread for a grid");
+        point
     }
 
     /// Executes an operation in the stream's order and waits for it.

@@ -192,6 +192,26 @@ impl WorkQueue {
         work: Work,
     ) -> CompletionPoint {
         let mut state = lock(&self.state);
+        self.append(&mut state, after, work);
+        self.end_of(&state)
+    }
+
+    /// As [`submit`](Self::submit), if the point before is this one; else nothing is appended.
+    pub(crate) fn submit_directly_after(
+        self: &Arc<Self>,
+        before: &CompletionPoint,
+        after: Vec<CompletionPoint>,
+        work: Work,
+    ) -> Option<CompletionPoint> {
+        let mut state = lock(&self.state);
+        if !Arc::ptr_eq(self, &before.queue) || state.submitted != before.ticket {
+            return None;
+        }
+        self.append(&mut state, after, work);
+        Some(self.end_of(&state))
+    }
+
+    fn append(self: &Arc<Self>, state: &mut QueueState, after: Vec<CompletionPoint>, work: Work) {
         if state.has_thread {
             self.changed.notify_all();
         } else {
@@ -205,7 +225,6 @@ impl WorkQueue {
         state.follow(&after);
         state.pending.push_back((after, work));
         state.submitted += 1;
-        self.end_of(&state)
     }
 
     /// Appends work and waits for it; executes it on the calling thread where nothing is before it.
@@ -363,6 +382,21 @@ mod tests {
         for queue in [first, second, third] {
             queue.end().wait();
         }
+    }
+
+    #[test]
+    fn an_item_follows_a_point_directly_or_not_at_all() {
+        let [queue, other] = [(); 2].map(|()| WorkQueue::new());
+        let nothing = || -> Work { Box::new(|| ()) };
+        let first = queue.submit(Vec::new(), nothing());
+        let second = queue.submit_directly_after(&first, Vec::new(), nothing());
+        assert!(second.is_some_and(|second| second.is_after(&first)));
+        let late = queue.submit_directly_after(&first, Vec::new(), nothing());
+        assert!(late.is_none(), "another item came between");
+        let elsewhere = other.submit_directly_after(&first, Vec::new(), nothing());
+        assert!(elsewhere.is_none(), "it is a point of another queue");
+        assert_eq!(lock(&queue.state).submitted, 2);
+        queue.end().wait();
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub mod basics;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod clusters;
 pub mod cooperative;
+#[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
+pub mod dependent;
 pub mod faults;
 pub mod floats;
 pub mod half;

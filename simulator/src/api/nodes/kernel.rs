@@ -1,11 +1,11 @@
-//! Kernel nodes: their parameters and attributes.
+//! Kernel nodes and their parameters.
 
 use super::add::{add, replace};
 use crate::api::entry::*;
-use crate::api::launch::{self, prepare};
-use crate::graph::{NODES, NodeOperation};
+use crate::api::launch::prepare;
+use crate::graph::NODES;
 use crate::module::FUNCTIONS;
-use crate::streams::{Launch, LaunchShape, Operation};
+use crate::streams::{Hints, Launch, LaunchRequest, LaunchShape, Operation, Signals};
 
 driver_calls! {
     Ready fn cuGraphAddKernelNode(
@@ -56,51 +56,6 @@ driver_calls! {
         let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
         replace(&node, kernel(parameters, node.single_operation().as_ref())?)?;
     }
-
-    Ready fn cuGraphKernelNodeSetAttribute(
-        hNode: CUgraphNode, attr: CUkernelNodeAttrID, value: *const CUkernelNodeAttrValue,
-    ) {
-        let node = NODES.get(hNode)?;
-        let Some(Operation::Kernel(launch)) = node.single_operation() else { return Err(code::INVALID_VALUE) };
-        let value = parameters(value)?;
-        let attribute = CUlaunchAttribute { id: attr, value: *value, ..Default::default() };
-        let mut shape = launch.shape;
-        launch::apply(&mut shape, &attribute)?;
-        let shape = shape.check(&launch.function)?;
-        node.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..launch })));
-    }
-
-    Ready fn cuGraphKernelNodeGetAttribute(
-        hNode: CUgraphNode, attr: CUkernelNodeAttrID, value_out: *mut CUkernelNodeAttrValue,
-    ) {
-        let Some(Operation::Kernel(launch)) = NODES.get(hNode)?.single_operation() else {
-            return Err(code::INVALID_VALUE);
-        };
-        let mut value = CUkernelNodeAttrValue::default();
-        match attr {
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => value.cooperative = c_int::from(launch.shape.cooperative),
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                let [x, y, z] = launch.shape.cluster;
-                value.clusterDim = CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
-            }
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
-                value.priority = launch.shape.priority.unwrap_or(0);
-            }
-            _ => return Err(code::NOT_SUPPORTED),
-        }
-        put(value_out, value)?;
-    }
-
-    Ready fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) {
-        let (to, from) = (NODES.get(dst)?, NODES.get(src)?);
-        let (Some(Operation::Kernel(old)), Some(Operation::Kernel(model))) = (to.single_operation(), from.single_operation()) else {
-            return Err(code::INVALID_VALUE);
-        };
-        let LaunchShape { cluster, cooperative, priority, .. } = model.shape;
-        let shape = LaunchShape { cluster, cooperative, priority, ..old.shape };
-        let shape = shape.check(&old.function)?;
-        to.set_operation(NodeOperation::Single(Operation::Kernel(Launch { shape, ..old })));
-    }
 }
 
 /// The operation that parameters describe. `old` is what the node did before.
@@ -120,9 +75,9 @@ pub(in crate::api) unsafe fn kernel(
         }
         _ => ([0; 3], false),
     };
-    let priority = match old {
-        Some(Operation::Kernel(old)) => old.shape.priority,
-        _ => None,
+    let (priority, hints) = match old {
+        Some(Operation::Kernel(old)) => (old.shape.priority, old.hints),
+        _ => (None, Hints::default()),
     };
     let shape = LaunchShape {
         grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
@@ -132,9 +87,14 @@ pub(in crate::api) unsafe fn kernel(
         cooperative,
         priority,
     };
+    let request = LaunchRequest {
+        shape,
+        hints,
+        signals: Signals::default(),
+    };
     // SAFETY: the parameter pointers are valid by the caller's contract.
     Ok(Operation::Kernel(unsafe {
-        prepare(function, shape, given.kernelParams, given.extra)
+        prepare(function, &request, given.kernelParams, given.extra)
     }?))
 }
 

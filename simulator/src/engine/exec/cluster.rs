@@ -21,6 +21,8 @@ pub(crate) struct Block {
     pub shared: *mut u8,
     /// Its full warpgroups.
     pub warpgroups: Vec<Warpgroup>,
+    /// It has let dependent grids begin.
+    pub signalled: bool,
 }
 
 /// Lanes of a warp that arrive at a barrier of their block.
@@ -124,6 +126,7 @@ impl<'g> Cluster<'g> {
             live: 0,
             shared: memory.as_ptr().wrapping_add(stride * rank),
             warpgroups: Vec::new(),
+            signalled: false,
         });
         Cluster {
             grid,
@@ -160,11 +163,15 @@ impl<'g> Cluster<'g> {
                 std::array::from_fn(|axis| self.index[axis] * [cx, cy, cz][axis] + inside[axis]);
             block.barriers = [Barrier::NEW; 16];
             block.live = grid.threads;
+            block.signalled = false;
             block.warpgroups.clear();
             let warpgroups = grid.warps / warpgroup::WARPS;
             block
                 .warpgroups
                 .resize_with(warpgroups as usize, Warpgroup::default);
+        }
+        if let Some(progress) = &grid.progress {
+            progress.start(grid.cluster_blocks);
         }
         if grid.checks.uninitialised && grid.shared_bytes > 0 {
             // A pattern that stands out, rather than the last block's data.
@@ -243,6 +250,18 @@ impl<'g> Cluster<'g> {
         }
         self.live -= gone.count_ones();
         self.complete_barrier();
+        if self.blocks[exit.block as usize].live == 0 {
+            self.signal_dependents(exit.block);
+        }
+    }
+
+    /// A block lets dependent grids begin: by the instruction, or as its threads have exited. Once counts.
+    pub fn signal_dependents(&mut self, block: u32) {
+        if let Some(progress) = &self.grid.progress
+            && !std::mem::replace(&mut self.blocks[block as usize].signalled, true)
+        {
+            progress.signal();
+        }
     }
 
     /// Completes the cluster's barrier if all threads have arrived.

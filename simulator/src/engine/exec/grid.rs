@@ -1,6 +1,7 @@
 //! A grid while it runs: what all its clusters share and nobody changes.
 
 use super::notes::Notes;
+use super::progress::Progress;
 use super::shared_map::SharedMap;
 use crate::engine::environment::{Checks, DeviceMemory, Runtime};
 use crate::engine::observe::Observer;
@@ -50,6 +51,8 @@ pub(crate) struct Grid<'a> {
     pub seed: u64,
     /// The address of a cooperative launch's workspace, whose second word is the grid's barrier; 0 in other launches.
     pub workspace: u64,
+    /// How far it is, for the grids that may overlap with it.
+    pub progress: Option<Progress<'a>>,
     /// What the instructions do that the kernel can come to.
     pub uses: Uses,
 }

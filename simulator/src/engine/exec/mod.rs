@@ -22,6 +22,7 @@ pub(crate) mod notes;
 pub(crate) mod op;
 pub(crate) mod operand;
 pub(crate) mod product;
+pub(crate) mod progress;
 pub(crate) mod resident;
 pub(crate) mod schedule;
 pub(crate) mod shared_map;

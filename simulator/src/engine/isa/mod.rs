@@ -24,6 +24,7 @@ mod family;
 pub(crate) mod fence;
 pub(crate) mod float;
 pub(crate) mod fragment;
+mod grid_dependency;
 mod groups;
 pub(crate) mod half;
 pub(crate) mod integer;
@@ -183,6 +184,7 @@ const FAMILIES: &[Family] = &[
     atomic::FAMILY,
     barrier::FAMILY,
     fence::FAMILY,
+    grid_dependency::FAMILY,
     shuffle::FAMILY,
     vote::FAMILY,
     match_lanes::FAMILY,

@@ -1,4 +1,4 @@
-//! `alloca stacksave stackrestore`, and instructions that only tune a device: `setmaxnreg`, `griddepcontrol`, `createpolicy`.
+//! `alloca stacksave stackrestore`, and instructions that only tune a device: `setmaxnreg`, `createpolicy`.
 
 use super::control::nothing;
 use super::family::Family;
@@ -25,7 +25,6 @@ pub(super) const FAMILY: Family = Family {
         "stacksave",
         "stackrestore",
         "setmaxnreg",
-        "griddepcontrol",
         "createpolicy",
     ],
     read,
@@ -124,7 +123,7 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
                 Ok(())
             }))
         }
-        "setmaxnreg" | "griddepcontrol" => Some(nothing(form)),
+        "setmaxnreg" => Some(nothing(form)),
         opcode => {
             let ty = form.ty().filter(|ty| ty.width() == 64)?;
             Some(match opcode {

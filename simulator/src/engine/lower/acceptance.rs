@@ -81,7 +81,10 @@ fn forms(
         })
         .map(|form| {
             let number = std::mem::replace(next, *next + 1);
-            let mut uses = Uses::default();
+            let mut uses = Uses {
+                grid_order: name.0 == "griddepcontrol",
+                ..Uses::default()
+            };
             for found in form.effects() {
                 uses.async_proxy |= found.effect.proxy == Proxy::Async;
                 uses.mbarriers |= found.effect.object == ObjectUse::MbarrierInit;

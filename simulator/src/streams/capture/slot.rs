@@ -7,7 +7,7 @@ use super::rules::{forbids_legacy_stream, refuse_legacy_stream};
 use super::session::{CaptureSession, Participant, SessionEnd};
 use crate::error::{Result, code};
 use crate::sync::lock;
-use warpsmith_abi::{CUresult, CUstreamCaptureMode, CUstreamCaptureStatus};
+use warpsmith_abi::{CUgraphEdgeData, CUresult, CUstreamCaptureMode, CUstreamCaptureStatus};
 
 /// A stream's part in a capture.
 struct Participation {
@@ -66,6 +66,14 @@ impl Participant for CaptureSlot {
 }
 
 impl CapturedEvent {
+    /// The same nodes; what waits for the event depends on them by edges of this kind.
+    pub(crate) fn with_edge(mut self, edge: CUgraphEdgeData) -> Self {
+        for dependency in &mut self.frontier {
+            dependency.edge = edge;
+        }
+        self
+    }
+
     /// The error of a use of the event as if it had been recorded in a stream that executes; the capture is invalid from now on.
     pub(crate) fn refuse_use(&self) -> CUresult {
         self.session.invalidate();
