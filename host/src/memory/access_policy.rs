@@ -154,7 +154,7 @@ impl AccessPolicyWindow {
     /// The driver's window; `None` where it has no bytes.
     fn of_driver(window: &raw::CUaccessPolicyWindow) -> Option<AccessPolicyWindow> {
         use raw::CUaccessProperty as P;
-        (window.num_bytes > 0).then(|| AccessPolicyWindow {
+        (window.num_bytes > 0).then_some(AccessPolicyWindow {
             base: window.base_ptr as u64,
             bytes: window.num_bytes,
             hit_ratio: window.hitRatio,
