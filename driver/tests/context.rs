@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 mod common;
 use common::*;
+use warpsmith_testkit::{Side, own_process};
 
 #[test]
 fn contexts_form_a_stack_for_each_thread() {
@@ -178,4 +179,82 @@ fn handles_of_nothing_are_found_out() {
             null_mut()
         )
     );
+}
+
+#[test]
+fn what_belongs_to_one_context_is_refused_in_another() {
+    // covers: DRV-09
+    gpu();
+    let text = c".version 7.0 .target sm_70 .address_size 64 .visible .entry k() { ret; }";
+    let own: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let module: CUmodule = get!(cuModuleLoadData(text.as_ptr().cast()));
+    let kernel: CUfunction = get!(cuModuleGetFunction(module, c"k".as_ptr()));
+    let (own_stream, event): (CUstream, CUevent) =
+        (get!(cuStreamCreate(1)), get!(cuEventCreate(2)));
+    let other: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let other_stream: CUstream = get!(cuStreamCreate(1));
+    let launch = |stream| {
+        // SAFETY: the kernel has no parameters.
+        unsafe { cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, null_mut(), null_mut()) }.0
+    };
+    assert_eq!(launch(other_stream), 400);
+    fails!(400, cuEventRecord(event, other_stream));
+    // Nothing was harmed: in its own stream all of it works.
+    ok!(cuCtxSetCurrent(own));
+    assert_eq!(launch(own_stream), 0);
+    ok!(cuEventRecord(event, own_stream));
+    ok!(cuEventSynchronize(event));
+    ok!(cuCtxDestroy_v2(other));
+    ok!(cuCtxDestroy_v2(own));
+}
+
+/// The nanoseconds that the processor has worked for the calling thread.
+fn processor_time() -> u128 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux has it");
+    let first = text.split_whitespace().next().expect("three numbers");
+    first.parse().expect("a number")
+}
+
+#[test]
+fn a_context_has_the_way_of_waiting_that_it_was_made_with() {
+    // covers: EVENT-05
+    const SPIN: u32 = 1;
+    const BLOCKING: u32 = 4;
+    let Side::Child = own_process(&[]) else {
+        return;
+    };
+    let backend = gpu();
+    ok!(cuDevicePrimaryCtxSetFlags_v2(0, BLOCKING));
+    let (mut flags, mut active) = (0, 0);
+    ok!(cuDevicePrimaryCtxGetState(0, &mut flags, &mut active));
+    assert_eq!(flags & 7, BLOCKING);
+    // Two ways at once.
+    fails!(1, cuCtxCreate_v2(&mut null_mut(), SPIN | BLOCKING, 0));
+    for way in [0, SPIN, 2, BLOCKING] {
+        let context: CUcontext = get!(cuCtxCreate_v2(way, 0));
+        let flags: u32 = get!(cuCtxGetFlags());
+        assert_eq!(flags & 7, way);
+        let (stream, gate) = (stream(), Gate::new());
+        gate.block(stream);
+        let opener = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            gate.open();
+        });
+        let (start, worked) = (std::time::Instant::now(), processor_time());
+        ok!(cuStreamSynchronize(stream));
+        let (waited, worked) = (start.elapsed().as_nanos(), processor_time() - worked);
+        opener.join().unwrap();
+        // The call returns when the work is done, however it waits.
+        assert!(waited > 300_000_000, "{waited} ns");
+        ok!(cuStreamQuery(stream));
+        match way {
+            BLOCKING => assert!(worked < waited / 4, "{worked} of {waited} ns"),
+            // The simulator never spins.
+            SPIN if backend == Backend::Cuda => {
+                assert!(worked > waited / 2, "{worked} of {waited} ns");
+            }
+            _ => {}
+        }
+        ok!(cuCtxDestroy_v2(context));
+    }
 }

@@ -94,6 +94,33 @@ LOOP:
     ret;
 }
 
+// Each thread adds 1 to the word, so many times.
+.visible .entry count_in_system(.param .u64 word, .param .u64 times)
+{
+    .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [word];
+    ld.param.u32 %r1, [times];
+AGAIN:
+    atom.relaxed.sys.global.add.u32 %r2, [%rd1], 1;
+    sub.u32 %r1, %r1, 1;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra AGAIN;
+    ret;
+}
+
+// Waits until the first word is 1, then writes 2 to the second.
+.visible .entry answer(.param .u64 words)
+{
+    .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [words];
+LOOK:
+    ld.acquire.sys.global.u32 %r1, [%rd1];
+    setp.ne.u32 %p1, %r1, 1;
+    @%p1 bra LOOK;
+    st.release.sys.global.u32 [%rd1+4], 2;
+    ret;
+}
+
 .visible .entry double(.param .u64 words)
 {
     .reg .b32 %r<5>; .reg .b64 %rd<4>;
@@ -268,6 +295,84 @@ fn a_waiting_kernel_stops_no_other_stream() {
     for stream in [one, two] {
         ok!(cuStreamDestroy_v2(stream));
     }
+}
+
+#[test]
+fn allocating_in_a_stream_waits_for_no_other_and_a_plain_free_for_all() {
+    // covers: POOL-08
+    let _turn = turn();
+    gpu();
+    let (one, two) = (stream(), stream());
+    let words = pinned::<u32>(2);
+    // What the first use of a pool needs is there before the kernel.
+    let first: CUdeviceptr = get!(cuMemAllocAsync(4096, two));
+    ok!(cuMemFreeAsync(first, two));
+    ok!(cuStreamSynchronize(two));
+    let plain: CUdeviceptr = get!(cuMemAlloc_v2(4096));
+    launch(kernel("wait"), 1, one, &mut [words as u64]);
+    for _ in 0..100 {
+        let memory: CUdeviceptr = get!(cuMemAllocAsync(4096, two));
+        ok!(cuMemsetD32Async(memory, 1, 1024, two));
+        ok!(cuMemFreeAsync(memory, two));
+    }
+    ok!(cuStreamSynchronize(two));
+    // SAFETY: two page-locked words, aligned, which live until the end of the test; the kernel accesses them at the same time, with
+    // volatile instructions, which are atomic too.
+    let [go, done] = unsafe { &*words.cast::<[AtomicU32; 2]>() };
+    fails!(600, cuStreamQuery(one));
+    assert_eq!(done.load(Ordering::Acquire), 0);
+    let free = std::thread::spawn(move || {
+        gpu();
+        ok!(cuMemFree_v2(plain));
+    });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(!free.is_finished(), "the kernel might use the memory");
+    go.store(1, Ordering::Release);
+    free.join().unwrap();
+    assert_eq!(done.load(Ordering::Acquire), 1);
+    ok!(cuMemFreeHost(words.cast()));
+    for stream in [one, two] {
+        ok!(cuStreamDestroy_v2(stream));
+    }
+}
+
+#[test]
+fn host_and_kernel_count_in_one_managed_word() {
+    // covers: UM-07
+    let _turn = turn();
+    gpu();
+    let concurrent = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
+    let concurrent: c_int = get!(cuDeviceGetAttribute(concurrent, 0));
+    if concurrent == 0 {
+        println!("skipped: the device does not share managed memory with the host");
+        return;
+    }
+    let stream = stream();
+    let memory: CUdeviceptr = get!(cuMemAllocManaged(4096, 1));
+    ok!(cuMemsetD32Async(memory, 0, 2, stream));
+    ok!(cuStreamSynchronize(stream));
+    // SAFETY: two words of managed memory, aligned, which live until the end of the test; the kernels access them at the same time, with
+    // instructions that are atomic for the whole system.
+    let words = unsafe { &*(memory as *const [AtomicU32; 2]) };
+    launch(kernel("count_in_system"), 32, stream, &mut [memory, 1000]);
+    for _ in 0..1000 {
+        words[0].fetch_add(1, Ordering::Relaxed);
+    }
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(words[0].load(Ordering::Relaxed), 1000 + 32 * 1000);
+    // The kernel waits for the host's word, the host for the kernel's.
+    words[0].store(0, Ordering::Relaxed);
+    launch(kernel("answer"), 1, stream, &mut [memory]);
+    words[0].store(1, Ordering::Release);
+    let start = std::time::Instant::now();
+    while words[1].load(Ordering::Acquire) == 0 {
+        assert!(start.elapsed().as_secs() < 20, "no answer");
+        std::thread::yield_now();
+    }
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(words[1].load(Ordering::Relaxed), 2);
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(stream));
 }
 
 #[test]

@@ -81,6 +81,54 @@ fn the_size_of_a_simulated_device_can_be_set() {
     assert_eq!(info(), (all, all));
 }
 
+#[test]
+fn portable_page_locked_memory_is_for_all_devices() {
+    // covers: PINNED-03
+    const PORTABLE: u32 = 1;
+    if !in_child(&[("WARPSMITH_SIMULATOR_DEVICES", "2")]) {
+        return;
+    }
+    gpu();
+    let words: *mut c_void = get!(cuMemHostAlloc(16, PORTABLE));
+    let (mut plain, mut portable) = (0, 0);
+    ok!(cuMemHostGetFlags(&mut portable, words));
+    ok!(cuMemHostGetFlags(&mut plain, pinned::<u32>(4).cast()));
+    assert_eq!((plain & PORTABLE, portable & PORTABLE), (0, PORTABLE));
+    // SAFETY: page-locked memory of four words.
+    unsafe { words.cast::<[u32; 4]>().write([1, 2, 3, 4]) };
+    for device in [1, 0] {
+        let context: CUcontext = get!(cuDevicePrimaryCtxRetain(device));
+        ok!(cuCtxSetCurrent(context));
+        let (stream, memory) = (stream(), upload(&[0u32; 4]));
+        // Asynchronously, for which memory must be page-locked.
+        ok!(cuMemcpyHtoDAsync_v2(memory, words, 16, stream));
+        ok!(cuStreamSynchronize(stream));
+        assert_eq!(download::<u32>(memory, 4), [1, 2, 3, 4]);
+        ok!(cuMemFree_v2(memory));
+        ok!(cuStreamDestroy_v2(stream));
+    }
+    ok!(cuMemFreeHost(words));
+}
+
+/// On the simulator alone: a GPU would need more than it has.
+#[test]
+fn managed_memory_may_be_more_than_the_device_has() {
+    // covers: UM-13
+    if !in_child(&[("WARPSMITH_SIMULATOR_MEMORY", "64M")]) {
+        return;
+    }
+    gpu();
+    const BYTES: usize = 256 << 20;
+    let memory: CUdeviceptr = get!(cuMemAllocManaged(BYTES, 1));
+    fails!(2, cuMemAlloc_v2(&mut 0, BYTES));
+    ok!(cuMemsetD32_v2(memory, 0x0102_0304, BYTES / 4));
+    ok!(cuCtxSynchronize());
+    // SAFETY: managed memory of this size, with nothing running.
+    let words = unsafe { core::slice::from_raw_parts(memory as *const u32, BYTES / 4) };
+    assert!(words.iter().all(|&word| word == 0x0102_0304));
+    ok!(cuMemFree_v2(memory));
+}
+
 /// A device's address on the PCI bus, in text.
 fn bus_address(device: CUdevice) -> String {
     let mut text: [c_char; 13] = [0; 13];

@@ -6,6 +6,7 @@ use common::*;
 use warpsmith_abi::fault::{AccessKind, Fault, FaultKind, MemorySpace};
 use warpsmith_driver::fault;
 use warpsmith_testkit::process::{is_child, run_in_child};
+use warpsmith_testkit::{Side, own_process};
 
 const PTX: &core::ffi::CStr = c"
 .version 7.8
@@ -22,6 +23,37 @@ const PTX: &core::ffi::CStr = c"
     ld.param.u64 %rd1, [out];
     mov.u32 %r1, 1;
     st.global.u32 [%rd1+16], %r1;
+    ret;
+}
+.func (.param .b32 sum) endless(.param .b32 depth)
+{
+    .local .align 4 .b8 kept[64];
+    .reg .b32 %r<5>;
+    ld.param.b32 %r1, [depth];
+    st.local.u32 [kept], %r1;
+    add.u32 %r2, %r1, 1;
+    {
+        .param .b32 a; .param .b32 b;
+        st.param.b32 [a], %r2;
+        call.uni (b), endless, (a);
+        ld.param.b32 %r3, [b];
+    }
+    ld.local.u32 %r4, [kept];
+    add.u32 %r3, %r3, %r4;
+    st.param.b32 [sum], %r3;
+    ret;
+}
+.visible .entry deep(.param .u64 out)
+{
+    .reg .b32 %r<2>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    {
+        .param .b32 a; .param .b32 b;
+        st.param.b32 [a], 0;
+        call.uni (b), endless, (a);
+        ld.param.b32 %r1, [b];
+    }
+    st.global.u32 [%rd1], %r1;
     ret;
 }
 .visible .entry collide(.param .u64 out)
@@ -144,5 +176,49 @@ fn a_note_is_printed_once_and_fails_nothing() {
             null_mut()
         ));
         ok!(cuCtxSynchronize());
+    }
+}
+
+/// In a process of its own: the context is lost.
+#[test]
+fn a_recursion_without_end_is_a_fault() {
+    // covers: ERROR-07
+    let Side::Child = own_process(&[("WARPSMITH_REPORT", "0")]) else {
+        return;
+    };
+    let backend = gpu();
+    let module: CUmodule = get!(cuModuleLoadData(PTX.as_ptr().cast()));
+    let function: CUfunction = get!(cuModuleGetFunction(module, c"deep".as_ptr()));
+    let mut out: CUdeviceptr = get!(cuMemAlloc_v2(4));
+    let mut parameters: [*mut c_void; 1] = [(&raw mut out).cast()];
+    ok!(cuLaunchKernel(
+        function,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        0,
+        null_mut(),
+        parameters.as_mut_ptr(),
+        null_mut()
+    ));
+    // SAFETY: waiting has no arguments.
+    let result = unsafe { cuCtxSynchronize() };
+    // Which of the codes of a failed kernel it is, is not documented.
+    assert!((700..=719).contains(&result.0), "{}", result.0);
+    fails!(result.0, cuMemAlloc_v2(&mut 0, 16));
+    if backend == Backend::Simulator {
+        let report = warpsmith_driver::simulator_report().expect("a report");
+        assert!(
+            report.contains("stack overflow in the call of endless"),
+            "{report}"
+        );
+        assert!(
+            report.matches("called from endless").count() > 1,
+            "{report}"
+        );
+        assert!(report.contains("in kernel deep"), "{report}");
     }
 }

@@ -4,6 +4,7 @@ mod common;
 use std::ffi::CString;
 
 use common::*;
+use warpsmith_testkit::process::{is_child, run_in_child};
 use warpsmith_testkit::{Side, own_process, ptx};
 
 const HEAD: &str = ptx!("7.8", "sm_90", "");
@@ -422,6 +423,49 @@ fn broken_ptx_says_where_in_the_log() {
     ))
     .unwrap();
     fails!(218, cuModuleLoadData(&mut module, other.as_ptr().cast()));
+}
+
+#[test]
+fn when_kernels_are_loaded_is_asked_for_by_a_variable() {
+    // covers: LAZY-01, LAZY-02, ENV-09
+    const VARIABLE: &str = "CUDA_MODULE_LOADING";
+    if !is_child() {
+        for mode in ["DEFAULT", "LAZY", "EAGER"] {
+            run_in_child(
+                "when_kernels_are_loaded_is_asked_for_by_a_variable",
+                &[(VARIABLE, mode)],
+            );
+        }
+        return;
+    }
+    gpu();
+    let eager = std::env::var(VARIABLE).is_ok_and(|mode| mode == "EAGER");
+    let mode: CUmoduleLoadingMode = get!(cuModuleGetLoadingMode());
+    assert_eq!(
+        mode,
+        if eager {
+            CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING
+        } else {
+            CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING
+        }
+    );
+    // In either mode PTX is compiled as a whole when the module is loaded: one bad kernel spoils the others there, not at its lookup.
+    let text = CString::new(format!(
+        "{HEAD}{KERNELS}.visible .entry bad() {{ frobnicate.u32 %r1; ret; }}"
+    ))
+    .unwrap();
+    fails!(218, cuModuleLoadData(&mut null_mut(), text.as_ptr().cast()));
+    // A kernel that has been looked up is loaded, and runs.
+    let kernel = function(module(), "store");
+    let state: CUfunctionLoadingState = get!(cuFuncIsLoaded(kernel));
+    assert_eq!(
+        state,
+        CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED
+    );
+    let memory = upload(&[0u32; 4]);
+    assert_eq!(store(kernel, null_mut(), memory, 4, 1).0, 0);
+    ok!(cuCtxSynchronize());
+    assert_eq!(download::<u32>(memory, 4), [1, 2, 3, 4]);
 }
 
 #[test]

@@ -15,6 +15,8 @@ fn nothing_works_before_initialisation() {
     let (mut count, mut memory) = (0, 0);
     fails!(3, cuDeviceGetCount(&mut count));
     fails!(3, cuMemAlloc_v2(&mut memory, 16));
+    let mut mode = CUmoduleLoadingMode(0);
+    fails!(3, cuModuleGetLoadingMode(&mut mode));
     fails!(1, cuInit(1));
     ok!(cuInit(0));
     ok!(cuInit(0));

@@ -274,6 +274,57 @@ fn a_loop_on_the_device() -> Result<()> {
     Ok(())
 }
 
+/// A condition's first value counts once for a launch of the graph, so the loop inside needs a kernel that begins it anew.
+// covers: COND-07
+#[test]
+fn a_loop_in_a_loop() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = add(&module);
+    let count_down = module.untyped_kernel::<(Out<u32>, Value<u64>)>("count_down")?;
+    let stream = gpu.stream()?;
+    let mut outer_left = stream.zeroed::<u32>(1)?;
+    let mut inner_left = stream.zeroed::<u32>(1)?;
+    for (begun_anew, expected) in [(true, 12), (false, 4)] {
+        let mut passes = stream.zeroed::<u32>(1)?;
+        let mut graph = gpu.graph()?;
+        graph.fill(&mut outer_left, 3)?;
+        let outer = graph.condition(1)?;
+        graph.while_loop(outer, |body| {
+            body.fill(&mut inner_left, if begun_anew { 5 } else { 4 })?;
+            let inner = body.condition(1)?;
+            if begun_anew {
+                // From 5 to 4, which is the condition's value.
+                // SAFETY: the entry writes one word and sets the condition.
+                unsafe {
+                    body.kernel_untyped(&count_down, Grid::new(1, 1), (&mut inner_left, inner))?
+                };
+            }
+            body.while_loop(inner, |body| {
+                add_node(body, &add, &mut passes, 1);
+                // SAFETY: as above.
+                unsafe {
+                    body.kernel_untyped(&count_down, Grid::new(1, 1), (&mut inner_left, inner))?
+                };
+                Ok(())
+            })?;
+            // SAFETY: as above.
+            unsafe { body.kernel_untyped(&count_down, Grid::new(1, 1), (&mut outer_left, outer))? };
+            Ok(())
+        })?;
+        let mut ready = graph.instantiate()?;
+        for launch in 1..=2 {
+            ready.launch(&stream)?;
+            assert_eq!(
+                stream.download(&passes)?,
+                [launch * expected],
+                "begun anew: {begun_anew}"
+            );
+        }
+    }
+    Ok(())
+}
+
 // covers: COND-05, COND-X01
 #[test]
 fn a_branch_on_the_device() -> Result<()> {

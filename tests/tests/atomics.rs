@@ -259,7 +259,7 @@ fn both_halves_of_a_word_counted_by_16_bit_compare_and_swap() -> Result<()> {
     Ok(())
 }
 
-// covers: ATOM-10
+// covers: ATOM-10, CC-04
 #[test]
 fn words_of_128_bits() -> Result<()> {
     let f = fixture();
@@ -274,7 +274,7 @@ fn words_of_128_bits() -> Result<()> {
     Ok(())
 }
 
-// covers: ATOM-07
+// covers: ATOM-07, CC-04
 #[test]
 fn vectors_of_floats() -> Result<()> {
     let f = fixture();

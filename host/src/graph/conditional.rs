@@ -28,7 +28,8 @@ impl Argument<Value<u64>> for Condition {
 
 impl GraphBuilder<'_> {
     /// A condition, to be used by one [`while_loop`](Self::while_loop) or [`if_then`](Self::if_then) of this same graph or body.
-    /// Each launch begins with the value `start`.
+    /// Each launch of the whole graph begins with the value `start`; a body that runs again does not. A loop inside of a loop needs a
+    /// kernel before it that sets its condition.
     // covers: COND-02
     pub fn condition(&mut self, start: u32) -> Result<Condition> {
         self.gpu.bind()?;

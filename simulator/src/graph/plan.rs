@@ -15,7 +15,7 @@ use warpsmith_abi::{CUgraphInstantiateResult, CUgraphNodeType, CUresult};
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Step>,
-    /// Conditional handles with the value that a launch starts with.
+    /// Conditional handles, also those of child graphs and bodies, with the value that a launch starts with.
     pub(crate) defaults: Vec<(u64, u32)>,
 }
 
@@ -121,7 +121,10 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
     for edge in graph.edges() {
         steps[numbers[&edge.to]].after.push(numbers[&edge.from]);
     }
-    let mut defaults = Vec::new();
+    let mut defaults: Vec<_> = steps
+        .iter()
+        .flat_map(|step| inner_defaults(&step.action))
+        .collect();
     for handle in graph.conditions() {
         if !conditions::has_node(handle) {
             let result = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
@@ -135,6 +138,19 @@ fn compile_as(graph: &Graph, conditional_body: bool) -> Result<Plan, Problem> {
         nodes: steps,
         defaults,
     })
+}
+
+/// The defaults of the graphs inside a step: a launch of the outermost graph starts with all of them, a pass of a loop with none.
+fn inner_defaults(action: &Action) -> Vec<(u64, u32)> {
+    let plans = match action {
+        Action::Single(_) => &[][..],
+        Action::Child(plan) => std::slice::from_ref(plan),
+        Action::Conditional { bodies, .. } => bodies,
+    };
+    plans
+        .iter()
+        .flat_map(|plan| plan.defaults.iter().copied())
+        .collect()
 }
 
 /// A conditional body runs without the host: no host functions, events or allocations, and copies only where the device reaches.

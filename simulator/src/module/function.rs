@@ -11,8 +11,9 @@ use crate::sync::lock;
 /// All functions that have been handed out.
 pub(crate) static FUNCTIONS: Registry<Function> = Registry::new();
 
-/// Bytes of shared memory, static and dynamic, that a block may have until the program asks for more.
-const SHARED_MEMORY_WITHOUT_OPT_IN: u32 = 48 << 10;
+/// Bytes of shared memory, static and dynamic, that a block may have until the program asks for more dynamic memory. Static memory can
+/// never be more.
+pub(super) const SHARED_MEMORY_WITHOUT_OPT_IN: u32 = 48 << 10;
 
 /// A kernel with what the program has set for it.
 pub(crate) struct Function {

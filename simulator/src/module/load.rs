@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::function::SHARED_MEMORY_WITHOUT_OPT_IN;
 use super::loaded::Module;
 use super::target::{NEWEST_PTX, version_directive, wrong_target};
 use crate::context::Context;
@@ -83,6 +84,16 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
         }
     };
     if let Some(text) = wrong_target(loaded.target, context.device) {
+        return fail(failure(code::INVALID_PTX, text));
+    }
+    if let Some(kernel) = loaded
+        .kernels()
+        .find(|kernel| kernel.static_shared > SHARED_MEMORY_WITHOUT_OPT_IN)
+    {
+        let text = format!(
+            "ptxas error   : Entry function '{}' uses too much shared data ({:#x} bytes, {SHARED_MEMORY_WITHOUT_OPT_IN:#x} max)",
+            kernel.name, kernel.static_shared
+        );
         return fail(failure(code::INVALID_PTX, text));
     }
     for variable in loaded.globals() {
