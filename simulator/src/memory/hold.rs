@@ -66,9 +66,9 @@ mod tests {
         byte
     }
 
-    fn write_all(base: usize) {
+    fn write_last_byte(base: usize) {
         // SAFETY: pages of the arena stay mapped.
-        unsafe { guest::write(base, &[7; BYTES]) };
+        unsafe { guest::write(base + BYTES - 1, &[7]) };
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let state = memory.find(base).map(|info| info.state);
         assert_eq!(state, Some(AllocationState::Freed));
         assert!(hold().is_none() && memory.free(base, "a test").is_none());
-        write_all(base);
+        write_last_byte(base);
         drop(first);
         assert_eq!(last_byte(base), 7);
         drop(second);
@@ -96,7 +96,7 @@ mod tests {
         assert!(hold.is_some());
         assert!(memory.free(base, "a test").is_some());
         drop(hold);
-        write_all(base);
+        write_last_byte(base);
         let slot = memory.arena.slot(base).expect("the address stays known");
         memory.give_back(slot);
         assert_eq!(last_byte(base), 7, "it was given back again");
@@ -107,7 +107,7 @@ mod tests {
         let (memory, base) = (Memory::global(), allocate());
         let hold = memory.hold(base + 1, BYTES - 1, Use::Write);
         assert!(hold.is_some());
-        write_all(base);
+        write_last_byte(base);
         assert!(
             memory.hold(base + 1, BYTES, Use::Write).is_none(),
             "too long"
@@ -126,7 +126,7 @@ mod tests {
         assert!(hold.is_some());
         assert!(memory.free(base, "a test").is_some());
         memory.revive(base);
-        write_all(base);
+        write_last_byte(base);
         drop(hold);
         assert_eq!(last_byte(base), 7);
         assert!(memory.free(base, "a test").is_some());
