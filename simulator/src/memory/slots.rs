@@ -18,7 +18,10 @@ const CHUNKS: usize = 20;
 fn place(number: u32) -> (usize, usize) {
     let past_first = number as usize / FIRST_CHUNK + 1;
     let chunk = past_first.ilog2() as usize;
-    (chunk, number as usize - (FIRST_CHUNK << chunk) + FIRST_CHUNK)
+    (
+        chunk,
+        number as usize - (FIRST_CHUNK << chunk) + FIRST_CHUNK,
+    )
 }
 
 /// The bit of a slot's state that says that the allocation was freed.

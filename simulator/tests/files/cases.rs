@@ -24,12 +24,7 @@ pub fn those(is_wanted: impl Fn(&str) -> bool) -> Vec<Case> {
     cases
 }
 
-fn collect(
-    folder: &Path,
-    prefix: &str,
-    is_wanted: &impl Fn(&str) -> bool,
-    cases: &mut Vec<Case>,
-) {
+fn collect(folder: &Path, prefix: &str, is_wanted: &impl Fn(&str) -> bool, cases: &mut Vec<Case>) {
     for entry in std::fs::read_dir(folder).expect("the folder of cases") {
         let entry = entry.expect("an entry of the folder");
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());

@@ -9,7 +9,7 @@ use warpsmith_simulator::engine::{
 
 /// Less where it is interpreted, word by word.
 const BYTES: usize = if cfg!(miri) { 1 << 19 } else { 4 << 20 };
-const HEAP: u64 = 64 << 10;
+const HEAP: u64 = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
 
 /// The memory: allocations one after the other, with gaps between them.
 pub struct Arena {
