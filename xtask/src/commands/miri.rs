@@ -113,11 +113,11 @@ const USUAL: &[Part] = &[
         FILES,
         &[
             "checks/warp.ptx",
+            "engine/matrix_rows.ptx",
             "engine/partial_warp.ptx",
             "engine/register_places.ptx",
             "engine/warpgroup_product.ptx",
             "isa/control.ptx",
-            "numerics/mma.ptx",
             "numerics/printf.ptx",
         ],
     ),
@@ -168,6 +168,7 @@ const REST: &[Part] = &[
             "engine/calls.ptx",
             "engine/memory.ptx",
             "isa/half.ptx",
+            "numerics/mma.ptx",
         ],
     ),
     part(

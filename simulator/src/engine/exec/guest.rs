@@ -4,7 +4,8 @@
 //! of the guest which the simulator reports or survives; it must not be undefined behaviour of the simulator. So no Rust reference
 //! to guest bytes exists anywhere, and they are touched by the functions of this module only, in one of two ways:
 //!
-//! * word by word with relaxed atomics, which may race;
+//! * word by word with relaxed atomics, which may race (in different widths they are defined by LLVM's rules alone, not by Rust's: see the
+//!   book's decisions);
 //! * as a row of 32 consecutive elements in inline assembly. To the compiler such a block may do whatever some sequence of relaxed
 //!   atomic accesses of the same elements could do, and the processor does no less: an aligned vector access never tears an
 //!   aligned element of 8 bytes or fewer. LLVM makes no vector code of atomics, which is why this is not left to it.
