@@ -16,12 +16,10 @@ const CHUNKS: usize = 20;
 /// The chunk of a number, and its place there.
 #[inline]
 fn place(number: u32) -> (usize, usize) {
-    let past_first = number as usize / FIRST_CHUNK + 1;
-    let chunk = past_first.ilog2() as usize;
-    (
-        chunk,
-        number as usize - (FIRST_CHUNK << chunk) + FIRST_CHUNK,
-    )
+    // The chunks before one have together as many slots as it has, less the first chunk's.
+    let number = number as usize + FIRST_CHUNK;
+    let chunk = (number / FIRST_CHUNK).ilog2() as usize;
+    (chunk, number - (FIRST_CHUNK << chunk))
 }
 
 /// The bit of a slot's state that says that the allocation was freed.
