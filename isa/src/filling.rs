@@ -28,6 +28,23 @@ pub(crate) fn fill<'t, 'm>(
     form: &'static Form,
     modifiers: &'m Modifiers<'t, 'm>,
 ) -> Filled<'t, 'm> {
+    try_fill(form, modifiers, false).expect("it goes on with slots that are empty")
+}
+
+/// The same; `None` as soon as a slot is empty that must not be.
+pub(crate) fn fill_all<'t, 'm>(
+    form: &'static Form,
+    modifiers: &'m Modifiers<'t, 'm>,
+) -> Option<Filled<'t, 'm>> {
+    try_fill(form, modifiers, true)
+}
+
+#[inline]
+fn try_fill<'t, 'm>(
+    form: &'static Form,
+    modifiers: &'m Modifiers<'t, 'm>,
+    all: bool,
+) -> Option<Filled<'t, 'm>> {
     let words = modifiers.words;
     let mut chosen = [""; MAX_SLOTS];
     let mut in_name = words[..modifiers.in_name].iter().peekable();
@@ -58,6 +75,7 @@ pub(crate) fn fill<'t, 'm>(
                 *chosen = word;
                 next[modifiers.list(at)] = at + 1;
             }
+            None if !slot.optional && all => return None,
             None if !slot.optional => {
                 empty = empty.or(Some(slot));
                 missing += 1;
@@ -66,7 +84,7 @@ pub(crate) fn fill<'t, 'm>(
             None => {}
         }
     }
-    Filled {
+    Some(Filled {
         form,
         modifiers,
         chosen,
@@ -74,7 +92,7 @@ pub(crate) fn fill<'t, 'm>(
         missing,
         empty,
         type_missing,
-    }
+    })
 }
 
 impl<'t, 'm> Filled<'t, 'm> {

@@ -1,6 +1,6 @@
 //! Finding the form of an instruction, or why there is none.
 
-use crate::filling::{fill, of_types};
+use crate::filling::{fill, fill_all, of_types};
 use crate::form::Form;
 use crate::index::forms_of;
 use crate::matched::Match;
@@ -19,7 +19,7 @@ fn may_fit(form: &Form, modifiers: &Modifiers<'_, '_>) -> bool {
 
 /// The form with these modifiers, if it has a place for all of them.
 fn try_form(form: &'static Form, modifiers: &Modifiers<'_, '_>) -> Option<Match> {
-    let filled = fill(form, modifiers);
+    let filled = fill_all(form, modifiers)?;
     filled.is_whole().then(|| filled.found())
 }
 

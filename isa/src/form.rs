@@ -64,9 +64,13 @@ impl Slot {
             text[start..].starts_with(wanted)
                 && matches!(text.get(start + wanted.len()), None | Some(b' ' | b'@'))
         };
-        let spaces = (0..text.len()).filter(|&at| text[at] == b' ');
-        let mut starts = core::iter::once(0).chain(spaces.map(|at| at + 1));
-        let start = starts.find(|&start| is_at(start))?;
+        let mut start = 0;
+        while !is_at(start) {
+            while *text.get(start)? != b' ' {
+                start += 1;
+            }
+            start += 1;
+        }
         let (text, _) = self.alternatives[start..]
             .split_once(' ')
             .unwrap_or((&self.alternatives[start..], ""));

@@ -115,7 +115,8 @@ impl<'t, 'm> Modifiers<'t, 'm> {
             let passed_over = if repeated {
                 is_repeatable(word)
             } else {
-                !modifiers.forms(opcode).any(|form| has_word(form, word)) && name.passes_over(word)
+                // Few words are passed over at all.
+                name.passes_over(word) && !modifiers.forms(opcode).any(|form| has_word(form, word))
             };
             modifiers.passed_over |= u32::from(passed_over) << number;
         }

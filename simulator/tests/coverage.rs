@@ -107,7 +107,7 @@ fn instructions<'t, 'a>(statements: &'t [Statement<'a>], all: &mut Vec<&'t Instr
 
 /// Notes which files that run a kernel hold which forms.
 fn scan(all: &mut BTreeMap<Key, Support>) {
-    for cases::Case { name, path } in cases::all() {
+    for cases::Case { name, path } in cases::those(|_| true) {
         let text = std::fs::read_to_string(&path).expect("a case can be read");
         if !text.lines().any(|line| line.starts_with("//! run")) {
             continue;

@@ -28,19 +28,29 @@ fn vector_levels() -> impl Iterator<Item = VectorLevel> {
     std::iter::once(highest).chain(lower)
 }
 
-/// Runs a section with vector instructions up to a level; the lines that it should have.
-fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<String>, String> {
-    let mut arena = Arena::new();
-    let mut globals = Vec::new();
-    let module = Module::load_for(level, ptx, &mut |global| {
-        let address = arena.allocate(
-            global.size,
-            global.align,
-            &format!("global variable {}", global.name),
-        );
-        globals.push(address);
-        Some(address)
-    });
+/// A file's module, loaded for a level of vector instructions, and the memory that it and its kernels use.
+struct Loaded {
+    arena: Arena,
+    /// The module, or why it is refused.
+    module: Result<Module, String>,
+}
+
+impl Loaded {
+    fn new(ptx: &str, level: VectorLevel) -> Loaded {
+        let mut arena = Arena::new();
+        let module = Module::load_for(level, ptx, &mut |global| {
+            let what = format!("global variable {}", global.name);
+            Some(arena.allocate(global.size, global.align, &what))
+        });
+        arena.keep();
+        let module = module.map_err(|error| error.to_string());
+        Loaded { arena, module }
+    }
+}
+
+/// Runs a section; the lines that it should have.
+fn perform(loaded: &mut Loaded, section: &Section) -> Result<Vec<String>, String> {
+    let Loaded { arena, module } = loaded;
     let mut lines = Vec::new();
     let module = match module {
         Ok(module) => module,
@@ -53,6 +63,8 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
         lines.push("ok".into());
         return Ok(lines);
     };
+    // As new, whatever the section before has done.
+    arena.forget();
     for global in module.globals() {
         arena.write(global.address, &global.image);
     }
@@ -104,7 +116,7 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
         seed: how.seed,
         threads: 2,
         notes: Some(&output),
-        ..Environment::new(&arena, &output)
+        ..Environment::new(&*arena, &output)
     };
     let launch = Launch {
         kernel,
@@ -134,9 +146,6 @@ fn perform(ptx: &str, section: &Section, level: VectorLevel) -> Result<Vec<Strin
     Ok(lines)
 }
 
-/// How many sections of a file are run. Miri gets the first two: each loads the whole file, at a second for three lines.
-const SECTIONS: usize = if cfg!(miri) { 2 } else { usize::MAX };
-
 /// Runs a file; what is wrong with it, and its text with the expectations that would be right.
 fn check(path: &Path) -> Result<(Vec<String>, String), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
@@ -145,12 +154,15 @@ fn check(path: &Path) -> Result<(Vec<String>, String), String> {
     if sections.is_empty() {
         return Err("no `//! run` or `//! load` in this file".into());
     }
+    let mut loaded: Vec<(VectorLevel, Loaded)> = vector_levels()
+        .map(|level| (level, Loaded::new(&text, level)))
+        .collect();
     let (mut wrong, mut blessed, mut done) = (Vec::new(), String::new(), 0);
-    for section in sections.iter().take(SECTIONS) {
+    for section in &sections {
         // The first level's lines are those that would be right.
         let mut right = None;
-        for level in vector_levels() {
-            let found = perform(&text, section, level)
+        for (level, loaded) in &mut loaded {
+            let found = perform(loaded, section)
                 .map_err(|error| format!("line {}: {error}", section.line + 1))?;
             let found: Vec<String> = found
                 .iter()
@@ -191,7 +203,7 @@ fn files() {
     let mut failures = String::new();
     let mut count = 0;
     let is_wanted = |name: &str| wanted.split(',').any(|part| name.contains(part));
-    for case in cases::all().iter().filter(|case| is_wanted(&case.name)) {
+    for case in &cases::those(is_wanted) {
         let (name, path) = (&case.name, &case.path);
         count += 1;
         let start = Instant::now();

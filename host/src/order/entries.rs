@@ -162,7 +162,7 @@ mod tests {
             state ^= state << 17;
             state % n
         };
-        for _ in 0..200 {
+        for _ in 0..warpsmith_testkit::cases(200) {
             let mut entries = Entries::default();
             let mut all: Vec<(u64, Access)> = Vec::new();
             // reached[i]: the accesses (by number) that are ordered before access i.

@@ -27,6 +27,18 @@ impl Default for Aligned {
 }
 
 impl Aligned {
+    /// A copy of these bytes.
+    pub fn copied(bytes: &[u8]) -> Self {
+        let mut copy = Aligned::default();
+        copy.ensure(bytes.len());
+        // SAFETY: the new block is as long as the source.
+        unsafe {
+            copy.pointer
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        };
+        copy
+    }
+
     /// Makes it at least this long; the contents are zero if it grows.
     pub fn ensure(&mut self, len: usize) {
         if len <= self.len {

@@ -15,6 +15,7 @@ use super::exec::resident::{Resident, Turn};
 use super::exec::shared_map::SharedMap;
 use super::exec::warp::RawFault;
 use super::fault::{FaultDetails, FaultOrigin};
+use super::memory::Aligned;
 use super::observe::LaunchEvent;
 use super::report;
 use super::statistics::Statistics;
@@ -128,7 +129,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
             dynamic => kernel.packed_shared_base.saturating_add(dynamic),
         },
         shared_map,
-        params: launch.params,
+        params: Aligned::copied(launch.params),
         memory: environment.memory,
         runtime: environment.runtime,
         checks: environment.checks,

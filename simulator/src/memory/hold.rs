@@ -93,9 +93,9 @@ mod tests {
         byte
     }
 
-    fn write_all(base: usize) {
+    fn write_last_byte(base: usize) {
         // SAFETY: pages of the arena stay mapped.
-        unsafe { guest::write(base, &[7; BYTES]) };
+        unsafe { guest::write(base + BYTES - 1, &[7]) };
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         let state = memory.find(base).map(|info| info.state);
         assert_eq!(state, Some(AllocationState::Freed));
         assert!(hold().is_none() && memory.free(base, "a test").is_none());
-        write_all(base);
+        write_last_byte(base);
         drop(first);
         assert_eq!(last_byte(base), 7);
         drop(second);
@@ -123,7 +123,7 @@ mod tests {
         assert!(hold.is_some());
         assert!(memory.free(base, "a test").is_some());
         drop(hold);
-        write_all(base);
+        write_last_byte(base);
         let slot = memory.arena.slot(base).expect("the address stays known");
         memory.give_back(slot);
         assert_eq!(last_byte(base), 7, "it was given back again");
@@ -134,7 +134,7 @@ mod tests {
         let (memory, base) = (Memory::global(), allocate());
         let hold = memory.hold(base + 1, BYTES - 1, Use::Write);
         assert!(hold.is_some());
-        write_all(base);
+        write_last_byte(base);
         assert!(
             memory.hold(base + 1, BYTES, Use::Write).is_none(),
             "too long"
@@ -157,7 +157,7 @@ mod tests {
         assert!(hold.is_some());
         assert!(memory.free(base, "a test").is_some());
         assert!(memory.revive(base) && !memory.revive(base));
-        write_all(base);
+        write_last_byte(base);
         drop(hold);
         assert_eq!(last_byte(base), 7);
         assert!(memory.free(base, "a test").is_some());
@@ -173,12 +173,12 @@ mod tests {
         let base = base.expect("there is room");
         assert!(memory.revive(base));
         let hold = memory.hold(base, BYTES, Use::Write);
-        write_all(base);
+        write_last_byte(base);
         memory.end_graph(base);
         assert_eq!(last_byte(base), 7, "somebody still uses it");
         drop(hold);
         assert_eq!(last_byte(base), 0);
-        write_all(base);
+        write_last_byte(base);
         memory.end_graph(base);
         let slot = memory.arena.slot(base).expect("the address stays known");
         memory.give_back(slot);

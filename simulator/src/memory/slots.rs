@@ -1,4 +1,6 @@
 //! The records of all allocations ever made, found by number without a lock.
+//!
+//! They are in chunks, each twice as large as the one before, which are made when they are needed: a record never moves.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -6,8 +8,19 @@ use std::sync::{Mutex, OnceLock};
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use crate::sync::lock;
 
-const CHUNK: usize = 4096;
-const CHUNKS: usize = 16384;
+/// The slots of the first chunk.
+const FIRST_CHUNK: usize = 64;
+/// Together they have room for 64 million allocations.
+const CHUNKS: usize = 20;
+
+/// The chunk of a number, and its place there.
+#[inline]
+fn place(number: u32) -> (usize, usize) {
+    // The chunks before one have together as many slots as it has, less the first chunk's.
+    let number = number as usize + FIRST_CHUNK;
+    let chunk = (number / FIRST_CHUNK).ilog2() as usize;
+    (chunk, number - (FIRST_CHUNK << chunk))
+}
 
 /// The bit of a slot's state that says that the allocation was freed.
 const FREED: u32 = 1 << 31;
@@ -15,7 +28,7 @@ const FREED: u32 = 1 << 31;
 const GIVEN_BACK: u32 = 1 << 30;
 
 pub(super) struct AllocationTable {
-    chunks: Box<[OnceLock<Box<[AllocationSlot]>>]>,
+    chunks: [OnceLock<Box<[AllocationSlot]>>; CHUNKS],
     /// The number of slots in use; slot 0 stands for "none".
     count: AtomicU32,
     adding: Mutex<()>,
@@ -38,7 +51,7 @@ struct AllocationSlot {
 impl Default for AllocationTable {
     fn default() -> Self {
         Self {
-            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            chunks: [const { OnceLock::new() }; CHUNKS],
             count: AtomicU32::new(1),
             adding: Mutex::new(()),
         }
@@ -49,9 +62,11 @@ impl AllocationTable {
     pub(super) fn add(&self, base: usize, len: usize, detail: AllocationDetail) -> Option<u32> {
         let _adding = lock(&self.adding);
         let number = self.count.load(Ordering::Relaxed);
-        let chunk = self.chunks.get(number as usize / CHUNK)?;
-        let slots = chunk.get_or_init(|| (0..CHUNK).map(|_| AllocationSlot::default()).collect());
-        let slot = &slots[number as usize % CHUNK];
+        let (chunk, at) = place(number);
+        let length = FIRST_CHUNK << chunk;
+        let slots = self.chunks.get(chunk)?;
+        let slots = slots.get_or_init(|| (0..length).map(|_| AllocationSlot::default()).collect());
+        let slot = &slots[at];
         slot.base.store(base, Ordering::Relaxed);
         slot.len.store(len, Ordering::Relaxed);
         slot.is_mapping
@@ -66,10 +81,8 @@ impl AllocationTable {
 
     #[inline]
     fn slot(&self, number: u32) -> Option<&AllocationSlot> {
-        self.chunks
-            .get(number as usize / CHUNK)?
-            .get()?
-            .get(number as usize % CHUNK)
+        let (chunk, at) = place(number);
+        self.chunks.get(chunk)?.get()?.get(at)
     }
 
     #[inline]
@@ -201,5 +214,26 @@ impl AllocationTable {
             })
             .filter_map(|n| Some((self.info(n)?, self.detail(n)?)))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each number has a place of its own, right behind that of the number before.
+    #[test]
+    fn chunks_follow_each_other_without_a_gap() {
+        let mut expected = (0, 0);
+        for number in 0..16 * FIRST_CHUNK as u32 {
+            assert_eq!(place(number), expected, "{number}");
+            expected.1 += 1;
+            if expected.1 == FIRST_CHUNK << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+        let last = (FIRST_CHUNK << CHUNKS) - FIRST_CHUNK - 1;
+        let last_place = (FIRST_CHUNK << (CHUNKS - 1)) - 1;
+        assert_eq!(place(last as u32), (CHUNKS - 1, last_place));
     }
 }

@@ -9,13 +9,15 @@ use warpsmith_simulator::engine::{
 
 /// Less where it is interpreted, word by word.
 const BYTES: usize = if cfg!(miri) { 1 << 19 } else { 4 << 20 };
-const HEAP: u64 = 64 << 10;
+const HEAP: u64 = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
 
 /// The memory: allocations one after the other, with gaps between them.
 pub struct Arena {
     memory: Box<[AtomicU64]>,
     allocations: Vec<AllocationInfo>,
     next: u64,
+    /// How many allocations are kept, and where the next one would be.
+    kept: (usize, u64),
     generation: AtomicU64,
 }
 
@@ -28,10 +30,28 @@ impl Arena {
             memory,
             allocations: Vec::new(),
             next,
+            kept: (0, next),
             generation: AtomicU64::new(0),
         };
         arena.allocate(HEAP, 256, "device heap");
+        arena.keep();
         arena
+    }
+
+    /// Keeps what is allocated now when the arena forgets.
+    pub fn keep(&mut self) {
+        self.kept = (self.allocations.len(), self.next);
+    }
+
+    /// Frees what is not kept, and makes all bytes zero.
+    pub fn forget(&mut self) {
+        let used = (self.next - self.memory.as_ptr() as u64) as usize / 8;
+        for word in &mut self.memory[..used] {
+            *word.get_mut() = 0;
+        }
+        self.allocations.truncate(self.kept.0);
+        self.next = self.kept.1;
+        *self.generation.get_mut() += 1;
     }
 
     /// The device runtime of kernels in this memory.

@@ -2,12 +2,13 @@
 
 use crate::cargo;
 use crate::progress::Step;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::num::NonZero;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The toolchain that has Miri: it exists for nightly compilers only.
 const TOOLCHAIN: &str = "nightly";
@@ -46,93 +47,171 @@ const SIMULATOR: Harness = units("warpsmith-simulator");
 const FILES: Harness = tests("warpsmith-simulator", "files");
 /// A program of driver calls: the whole way from a call to the kernel's bytes.
 const DRIVER_CALLS: Harness = tests("warpsmith-simulator", "driver_calls");
-/// The host library's unit tests.
-const HOST: Harness = units("warpsmith-host");
 
-/// Some tests of a harness, which one process interprets.
+/// Some tests, which one process interprets.
 struct Part {
+    /// What they are of.
+    what: &'static str,
     harness: Harness,
-    /// Parts of their names; all where there is none.
+    /// Parts of their names, or of the paths of file tests; all where there is none.
     names: &'static [&'static str],
     /// Parts of the names of those that are left out.
     without: &'static [&'static str],
 }
 
-/// What is interpreted by default beside file tests, the longest first.
+const fn part(what: &'static str, harness: Harness, names: &'static [&'static str]) -> Part {
+    let without: &[&str] = &[];
+    Part {
+        what,
+        harness,
+        names,
+        without,
+    }
+}
+
+/// What is interpreted by default, the longest first.
 const USUAL: &[Part] = &[
+    part(
+        "file tests of synchronisation",
+        FILES,
+        &[
+            "checks/barriers.ptx",
+            "checks/cluster.ptx",
+            "checks/mbarrier_tests.ptx",
+            "checks/missing_barrier.ptx",
+            "isa/async_store_wide.ptx",
+            "isa/bulk_weak.ptx",
+            "isa/copy.ptx",
+            "isa/fences_restricted.ptx",
+        ],
+    ),
+    part(
+        "file tests of memory",
+        FILES,
+        &[
+            "checks/bounds.ptx",
+            "checks/uninitialised.ptx",
+            "engine/byte_parts.ptx",
+            "engine/extern_shared.ptx",
+            "isa/memory.ptx",
+            "isa/variables.ptx",
+        ],
+    ),
+    part(
+        "file tests of atomic operations and several workers",
+        FILES,
+        &[
+            "checks/histogram.ptx",
+            "engine/atomics.ptx",
+            "engine/workers.ptx",
+            "isa/atomic.ptx",
+            "numerics/atomic_vectors.ptx",
+        ],
+    ),
+    part(
+        "file tests of warps, calls and matrices",
+        FILES,
+        &[
+            "checks/warp.ptx",
+            "engine/matrix_rows.ptx",
+            "engine/partial_warp.ptx",
+            "engine/register_places.ptx",
+            "engine/warpgroup_product.ptx",
+            "isa/control.ptx",
+            "numerics/printf.ptx",
+        ],
+    ),
+    part("the engine's unit tests", SIMULATOR, &["engine::"]),
+    part("a program of driver calls", DRIVER_CALLS, &[]),
+    part(
+        "unit tests of memory, queues, streams and contexts",
+        SIMULATOR,
+        &["memory::", "work::", "streams::", "context::"],
+    ),
     Part {
-        harness: SIMULATOR,
-        names: &["check::"],
-        without: &[],
-    },
-    Part {
-        harness: SIMULATOR,
-        names: &["engine::"],
-        without: &[],
-    },
-    Part {
-        harness: DRIVER_CALLS,
-        names: &[],
-        without: &[],
-    },
-    Part {
-        harness: SIMULATOR,
-        names: &["memory::", "work::", "streams::", "context::"],
-        without: &[],
-    },
-    Part {
-        harness: HOST,
+        what: "the host library's unit tests",
+        harness: units("warpsmith-host"),
         names: &[],
         without: WITH_A_DEVICE,
     },
-    Part {
-        harness: units("warpsmith-signature"),
-        names: &[],
-        without: &[],
-    },
-    Part {
-        harness: units("warpsmith-abi"),
-        names: &[],
-        without: &[],
-    },
+    part(
+        "the signature's unit tests",
+        units("warpsmith-signature"),
+        &[],
+    ),
+    part("the interface's unit tests", units("warpsmith-abi"), &[]),
 ];
 
-/// What `--all` adds: the rest of the simulator, but its arithmetic, which has no unsafe code, and much of which takes Miri long.
-const REST: &[Part] = &[Part {
-    harness: SIMULATOR,
-    names: &[],
-    without: &[
-        "check::",
-        "engine::",
-        "memory::",
-        "work::",
-        "streams::",
-        "context::",
-        "numerics::",
-    ],
-}];
+/// What `--all` adds: safe code, and larger files.
+const REST: &[Part] = &[
+    part("the checks' unit tests", SIMULATOR, &["check::"]),
+    Part {
+        what: "the simulator's other unit tests, without arithmetic",
+        harness: SIMULATOR,
+        names: &[],
+        without: &[
+            "check::",
+            "context::",
+            "engine::",
+            "memory::",
+            "numerics::",
+            "streams::",
+            "work::",
+        ],
+    },
+    part(
+        "larger file tests of memory and calls",
+        FILES,
+        &[
+            "checks/shared_variables.ptx",
+            "engine/blocks.ptx",
+            "engine/calls.ptx",
+            "engine/memory.ptx",
+            "isa/half.ptx",
+            "numerics/mma.ptx",
+        ],
+    ),
+    part(
+        "larger file tests of synchronisation",
+        FILES,
+        &[
+            "checks/bulk.ptx",
+            "engine/asynchronous.ptx",
+            "engine/progress.ptx",
+            "isa/async_store.ptx",
+            "isa/barrier.ptx",
+            "isa/mbarrier.ptx",
+        ],
+    ),
+];
 
 /// Unit tests of the host library that open a device. How the program's simulator is found is made by the linker, which Miri has none of.
 const WITH_A_DEVICE: &[&str] = &["a_record_that_is_being_filled_stays"];
 
-/// The file tests that are interpreted by default.
-const FEW_FILES: &[&str] = &["isa/control", "isa/copy", "checks/uninitialised"];
-
-/// Those that `--all` adds: families whose operations touch memory in a way of their own.
-const MORE_FILES: &[&str] = &["isa/atomic", "isa/barrier", "isa/half", "isa/mbarrier"];
+/// What the help says of the rest.
+const NOT_INTERPRETED: &str = "\
+Not interpreted:
+  the simulator's arithmetic, and its checks without --all: safe code
+  other file tests: what they execute touches memory in ways that these do, and Miri needs some seconds for each ten lines of PTX
+  vector instructions and calls of the system's memory: Miri has none (`cargo xtask sanitize` runs them)
+  tests that open a device through the host library: the linker, which Miri does without, brings the simulator";
 
 /// The options of `cargo xtask miri`.
 #[derive(clap::Args)]
+#[command(after_help = NOT_INTERPRETED)]
 pub struct Options {
     /// Tree Borrows in place of Stacked Borrows.
     #[arg(long)]
     tree_borrows: bool,
-    /// More of the simulator's unit tests, and a file test of each family of instructions that touches memory in a way of its own.
+    /// The unit tests of safe code, and larger file tests, too.
     #[arg(long, conflicts_with = "files")]
     all: bool,
     /// So many processes at a time; as many as there are cores where it is left out.
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
+    /// The minutes of processor time that a process may take: one that needs more fails.
+    #[arg(long, default_value = "30")]
+    minutes: NonZero<u32>,
     /// File tests of the simulator by a part of their path, in place of all else.
     files: Vec<String>,
 }
@@ -149,56 +228,63 @@ struct Interpretation {
 
 impl Interpretation {
     fn of_part(part: &Part) -> Self {
-        let mut what = part.harness.package.to_owned();
-        if let Some(file) = part.harness.file {
-            what += &format!(", {file}");
-        }
-        for (word, names) in [("", part.names), ("without ", part.without)] {
-            if !names.is_empty() {
-                what += &format!(", {word}{}", names.join(" "));
-            }
+        if part.harness == FILES {
+            let what = format!("{}: {}", part.what, part.names.join(" "));
+            return Self::of_files(what, &part.names.join(","));
         }
         let mut arguments: Vec<String> = part.names.iter().map(|&name| name.into()).collect();
         for &name in part.without {
             arguments.extend(["--skip".into(), name.into()]);
         }
         Self {
-            what,
+            what: part.what.into(),
             harness: part.harness,
             arguments,
             flags: String::new(),
         }
     }
 
-    /// The file tests whose paths have this part.
-    fn of_files(part: &str) -> Self {
+    /// The file tests whose paths have one of these parts, which commas separate.
+    fn of_files(what: String, parts: &str) -> Self {
         Self {
-            what: format!("file tests: {part}"),
+            what,
             harness: FILES,
             arguments: vec!["--nocapture".into()],
             // Variables of the environment are those of the time when the test was built.
-            flags: format!(" -Zmiri-env-set=WARPSMITH_FILES={part}"),
+            flags: format!(" -Zmiri-env-set=WARPSMITH_FILES={parts}"),
         }
     }
 
-    /// Whether it succeeds.
-    fn run(&self, common: &str) -> Result<bool> {
+    /// Why it fails, if it does.
+    fn run(&self, common: &str, limit: Duration) -> Result<Option<String>> {
+        let what = &self.what;
+        eprintln!("  ... {what}");
         let start = Instant::now();
         let output = test_command(self.harness)
-            .arg("--quiet")
             .arg("--")
             .args(&self.arguments)
             .env("MIRIFLAGS", format!("{common}{}", self.flags))
+            // A backtrace takes a second, and some tests panic on purpose.
+            .env("RUST_BACKTRACE", "0")
             .output()?;
-        let (what, seconds) = (&self.what, start.elapsed().as_secs());
+        let took = start.elapsed();
+        let seconds = took.as_secs();
         if output.status.success() {
             eprintln!("   ok {what}: {seconds} s");
-        } else {
-            // At once, so that processes do not talk at the same time.
-            let [out, error] = [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b));
-            eprintln!("{out}{error}  !!! {what}: {seconds} s, {}", output.status);
+            return Ok(None);
         }
-        Ok(output.status.success())
+        // At once, so that processes do not talk at the same time.
+        let [out, error] = [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b));
+        let reason = if error.contains("SIGXCPU") {
+            let minutes = limit.as_secs() / 60;
+            format!(
+                "stopped after {minutes} minutes of processor time, in the last test named above (`--minutes` allows more)"
+            )
+        } else {
+            output.status.to_string()
+        };
+        eprintln!("{error}{out}  !!! {what}: {seconds} s, {reason}");
+        Ok(Some(format!("{what} ({reason})")))
     }
 }
 
@@ -215,27 +301,42 @@ fn test_command(harness: Harness) -> Command {
 fn interpretations(options: &Options) -> Vec<Interpretation> {
     if !options.files.is_empty() {
         let files = options.files.iter();
-        return files.map(|file| Interpretation::of_files(file)).collect();
+        let of_file = |file: &String| Interpretation::of_files(format!("file tests: {file}"), file);
+        return files.map(of_file).collect();
     }
-    let (parts, files): (Vec<&[Part]>, Vec<&[&str]>) = match options.all {
-        true => (vec![USUAL, REST], vec![MORE_FILES, FEW_FILES]),
-        false => (vec![USUAL], vec![FEW_FILES]),
+    let parts: &[&[Part]] = if options.all {
+        &[REST, USUAL]
+    } else {
+        &[USUAL]
     };
-    let parts = parts.into_iter().flatten().map(Interpretation::of_part);
-    let files = files.into_iter().flatten();
-    let files = files.map(|file| Interpretation::of_files(file));
-    parts.chain(files).collect()
+    let parts = parts.iter().copied().flatten();
+    parts.map(Interpretation::of_part).collect()
+}
+
+/// Has the system end each process that is started from now on when it has taken so much processor time: Miri itself, whoever started it.
+fn limit_processes(limit: Duration) -> Result<()> {
+    for (resource, most) in [(Resource::Cpu, limit.as_secs()), (Resource::Core, 0)] {
+        let maximum = getrlimit(resource).maximum;
+        let most = maximum.map_or(most, |maximum| most.min(maximum));
+        let current = Some(most);
+        setrlimit(resource, Rlimit { current, maximum })
+            .context("the system does not limit processes")?;
+    }
+    Ok(())
 }
 
 /// Interprets tests, several processes at a time: each interprets one thread at a time, whatever it is told.
 pub fn run(options: &Options) -> Result<ExitCode> {
     prepare()?;
+    let start = Instant::now();
     let mut flags = FLAGS.to_owned();
     if options.tree_borrows {
         flags.push_str(" -Zmiri-tree-borrows");
     }
     let all = interpretations(options);
     build(&all)?;
+    let limit = Duration::from_secs(60 * u64::from(options.minutes.get()));
+    limit_processes(limit)?;
     let jobs = match options.jobs {
         Some(jobs) => jobs.get(),
         None => std::thread::available_parallelism().map_or(1, NonZero::get),
@@ -243,9 +344,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || -> Result<()> {
         while let Some(interpretation) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if !interpretation.run(&flags)? {
+            if let Some(reason) = interpretation.run(&flags, limit)? {
                 let mut failed = failed.lock().expect("nobody panics with it");
-                failed.push(interpretation.what.as_str());
+                failed.push(reason);
             }
         }
         Ok(())
@@ -257,7 +358,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     })?;
     let failed = failed.into_inner().expect("nobody panicked with it");
     if failed.is_empty() {
-        eprintln!("   ok no undefined behaviour");
+        let (minutes, parts) = (start.elapsed().as_secs_f64() / 60.0, all.len());
+        eprintln!("   ok no undefined behaviour in {parts} parts, {minutes:.1} minutes");
         Ok(ExitCode::SUCCESS)
     } else {
         bail!(

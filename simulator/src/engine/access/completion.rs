@@ -182,7 +182,7 @@ fn write(warp: &mut Warp, cluster: &mut Cluster<'_>, copy: &mut BulkCopy) {
     unsafe {
         match copy.combine {
             Some(combine) => combine(copy.to, &bytes, !cluster.holds(copy.to)),
-            None => guest::copy(bytes.as_ptr(), copy.to, bytes.len()),
+            None => guest::write(bytes.as_ptr(), copy.to, bytes.len()),
         }
     }
     check::finish(cluster, copy.destination.as_ref());

@@ -63,7 +63,7 @@ fn parts(
 fn local_place(warp: &Warp, lane: usize, pointer: *mut u8) -> Option<u64> {
     let offset = pointer.addr().wrapping_sub(warp.local.as_ptr().addr());
     let start = lane * warp.local_stride as usize;
-    (offset < warp.local.len()).then(|| offset.wrapping_sub(start) as u64)
+    (offset < size_of_val(&*warp.local)).then(|| offset.wrapping_sub(start) as u64)
 }
 
 /// Marks the registers that are loaded.

@@ -89,11 +89,11 @@ fn local(warp: &mut Warp, refused: Refused) -> Option<*mut u8> {
         return None;
     }
     let at = refused.lane * warp.local_stride as usize + refused.offset as usize;
-    Some(warp.local.as_mut_ptr().wrapping_add(at))
+    Some(warp.local.as_mut_ptr().cast::<u8>().wrapping_add(at))
 }
 
 fn parameter(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option<*mut u8> {
-    let params = cluster.grid.params;
+    let params = &cluster.grid.params;
     let len = params.len() as u64;
     let end = refused.offset.checked_add(u64::from(refused.size));
     if refused.kind.writes() || end.is_none_or(|end| end > len) {
@@ -104,12 +104,7 @@ fn parameter(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option
         refused.outside(warp, note);
         return None;
     }
-    Some(
-        params
-            .as_ptr()
-            .wrapping_add(refused.offset as usize)
-            .cast_mut(),
-    )
+    Some(params.as_ptr().wrapping_add(refused.offset as usize))
 }
 
 fn shared(warp: &mut Warp, cluster: &Cluster<'_>, refused: Refused) -> Option<*mut u8> {

@@ -125,11 +125,16 @@ impl Warp {
             .next_power_of_two()
             .max(256)
             .min(limit.next_multiple_of(16));
-        let mut local = vec![0u8; stride as usize * 32];
-        for lane in 0..32 {
-            let (from, to) = (lane * self.local_stride as usize, lane * stride as usize);
-            let old = self.local_stride as usize;
-            local[to..to + old].copy_from_slice(&self.local[from..from + old]);
+        // Strides are multiples of 16 bytes.
+        let [old, new] = [self.local_stride, stride].map(|bytes| bytes as usize / 16);
+        let mut local = vec![0; new * 32];
+        if old > 0 {
+            for (to, from) in local
+                .chunks_exact_mut(new)
+                .zip(self.local.chunks_exact(old))
+            {
+                to[..old].copy_from_slice(from);
+            }
         }
         self.local = local;
         self.local_stride = stride;

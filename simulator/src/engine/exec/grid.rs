@@ -4,6 +4,7 @@ use super::notes::Notes;
 use super::progress::Progress;
 use super::shared_map::SharedMap;
 use crate::engine::environment::{Checks, DeviceMemory, Runtime};
+use crate::engine::memory::Aligned;
 use crate::engine::observe::Observer;
 use crate::engine::program::{Program, Uses};
 
@@ -31,7 +32,8 @@ pub(crate) struct Grid<'a> {
     pub shared_total: u32,
     /// The variables in it.
     pub shared_map: SharedMap,
-    pub params: &'a [u8],
+    /// A copy of the parameters: kernels also read them by generic addresses, as words of guest memory.
+    pub params: Aligned,
     pub memory: &'a dyn DeviceMemory,
     pub runtime: &'a dyn Runtime,
     pub checks: Checks,

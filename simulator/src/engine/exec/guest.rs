@@ -4,7 +4,8 @@
 //! of the guest which the simulator reports or survives; it must not be undefined behaviour of the simulator. So no Rust reference
 //! to guest bytes exists anywhere, and they are touched by the functions of this module only, in one of two ways:
 //!
-//! * word by word with relaxed atomics, which may race;
+//! * word by word with relaxed atomics, which may race (in different widths they are defined by LLVM's rules alone, not by Rust's: see the
+//!   book's decisions);
 //! * as a row of 32 consecutive elements in inline assembly. To the compiler such a block may do whatever some sequence of relaxed
 //!   atomic accesses of the same elements could do, and the processor does no less: an aligned vector access never tears an
 //!   aligned element of 8 bytes or fewer. LLVM makes no vector code of atomics, which is why this is not left to it.
@@ -176,10 +177,33 @@ mod vector {
     }
 }
 
-/// Copies bytes, of which either side may be guest memory.
+/// Writes bytes of the simulator's own, of which there may be shared references: no atomic is made of them.
 ///
 /// # Safety
-/// Both ranges are valid.
+/// `from` is valid for reads of so many bytes, which nobody changes meanwhile; `to` is valid for as many bytes of guest memory.
+pub(crate) unsafe fn write(from: *const u8, to: *mut u8, bytes: usize) {
+    let words = if to.addr().is_multiple_of(8) {
+        bytes / 8
+    } else {
+        0
+    };
+    for word in 0..words {
+        // SAFETY: the word lies inside both ranges, and the guest's is aligned to 8 bytes.
+        unsafe {
+            let value = from.cast::<u64>().add(word).read_unaligned();
+            u64::store(to.cast::<u64>().add(word), value);
+        }
+    }
+    for at in words * 8..bytes {
+        // SAFETY: the byte lies inside both ranges.
+        unsafe { u8::store(to.add(at), from.add(at).read()) };
+    }
+}
+
+/// Copies bytes, of which either side may be guest memory. What the program has shared references to is written by [`write`].
+///
+/// # Safety
+/// Both ranges are valid, and writable: atomics are made of both.
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     let words = if (from.addr() | to.addr()).is_multiple_of(8) {
         bytes / 8
@@ -218,5 +242,47 @@ pub(crate) unsafe fn fill(to: *mut u8, value: u8, bytes: usize) {
     for at in words * 8..bytes {
         // SAFETY: the byte lies inside the range.
         unsafe { u8::store(to.add(at), value) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that may only be read, to every offset in a word.
+    #[test]
+    fn own_bytes_are_written() {
+        const BYTES: usize = 19;
+        static OWN: [u8; BYTES] = *b"bytes of the source";
+        for offset in 0..8 {
+            let mut guest = [0u64; 4];
+            let to = guest.as_mut_ptr().cast::<u8>();
+            // SAFETY: the source has as many bytes, and the guest's has 32, of which at most 7 precede them.
+            unsafe { write(OWN.as_ptr(), to.add(offset), BYTES) };
+            let found = guest.map(u64::to_ne_bytes).concat();
+            assert_eq!(found[offset..][..BYTES], OWN);
+            assert_eq!(found.iter().filter(|&&byte| byte == 0).count(), 32 - BYTES);
+        }
+    }
+
+    /// Copied and filled ranges begin and end anywhere in a word.
+    #[test]
+    fn copies_and_fills_touch_their_bytes_alone() {
+        let mut from: Vec<u8> = (1..=32).collect();
+        for (start, bytes) in [(0, 24), (0, 3), (1, 17), (8, 9), (5, 0)] {
+            let mut guest = [0u64; 4];
+            let to = guest.as_mut_ptr().cast::<u8>();
+            // SAFETY: both have 32 bytes.
+            unsafe { copy(from.as_mut_ptr().add(start), to.add(start), bytes) };
+            let found = guest.map(u64::to_ne_bytes).concat();
+            assert_eq!(found[start..][..bytes], from[start..][..bytes]);
+            assert_eq!(found.iter().filter(|&&byte| byte == 0).count(), 32 - bytes);
+            let to = guest.as_mut_ptr().cast::<u8>();
+            // SAFETY: there are 32 bytes.
+            unsafe { fill(to.add(start), 0xff, bytes) };
+            let found = guest.map(u64::to_ne_bytes).concat();
+            assert_eq!(found.iter().filter(|&&byte| byte == 0xff).count(), bytes);
+            assert!(found[start..][..bytes].iter().all(|&byte| byte == 0xff));
+        }
     }
 }

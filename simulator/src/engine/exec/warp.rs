@@ -152,8 +152,8 @@ pub(crate) struct Warp {
     pub watches_reads: bool,
     /// Whether an observer is.
     pub observed: bool,
-    /// Local memory: `local_stride` bytes for each lane.
-    pub local: Vec<u8>,
+    /// Local memory: `local_stride` bytes for each lane, aligned to the widest access.
+    pub local: Vec<u128>,
     pub local_stride: u32,
     /// Bytes of local memory a thread may use.
     pub local_limit: u32,

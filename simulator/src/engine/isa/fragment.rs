@@ -128,7 +128,7 @@ impl<F: FragmentWord> Op for StoreTile<F> {
         let found = pieces(warp, cluster, matrix, tile, |piece| {
             let source = &packed[piece.packed..][..piece.bytes];
             // SAFETY: the access path found the piece's bytes, to be written; the source is as long.
-            unsafe { guest::copy(source.as_ptr(), piece.memory, piece.bytes) };
+            unsafe { guest::write(source.as_ptr(), piece.memory, piece.bytes) };
         });
         let pieces = match found {
             Ok(pieces) => pieces,

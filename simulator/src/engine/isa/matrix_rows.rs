@@ -142,7 +142,7 @@ impl Op for StoreRows {
                 for (index, row) in tile.iter().enumerate() {
                     let to = pointers[exchange::row_lane(matrix, index)];
                     // SAFETY: the access path found the row's 16 bytes, to be written.
-                    unsafe { guest::copy(row.as_ptr().cast(), to, 16) };
+                    unsafe { guest::write(row.as_ptr().cast(), to, 16) };
                 }
             }
             if warp.poison.is_some() {

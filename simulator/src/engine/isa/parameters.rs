@@ -39,7 +39,7 @@ impl<M: GuestWord + Widen<R>, R: Value> Op for LoadParameter<M, R> {
 
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let (params, at) = (cluster.grid.params, o.at as usize);
+        let (params, at) = (&cluster.grid.params, o.at as usize);
         debug_assert!(at + size_of::<M>() <= params.len());
         // SAFETY: the lowering checked the offset against the parameters' size (`lower`), the launch that the buffer is not
         // smaller (`launch::prepare`). The buffer belongs to the launch, and nobody changes it.

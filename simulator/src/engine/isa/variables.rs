@@ -75,11 +75,18 @@ impl Op for Spill {
         let start = o.area.start(warp);
         for lane in lanes_of(warp.mask) {
             let base = bases[lane] as usize + o.offset as usize;
-            let local = &mut warp.local[lane * stride + base..][..size];
+            let place = lane * stride + base;
+            assert!(
+                place + size <= size_of_val(&*warp.local),
+                "the frame's memory was made"
+            );
             let from = start.wrapping_add(lane * size);
             // SAFETY: an area has `size` bytes for each of 32 lanes in the frame (`spill_area` gives its own size), which does
-            // not overlap local memory.
-            unsafe { from.copy_to_nonoverlapping(local.as_mut_ptr(), size) };
+            // not overlap local memory; that has as many bytes at `place`, by the assertion.
+            unsafe {
+                let to = warp.local.as_mut_ptr().cast::<u8>().add(place);
+                from.copy_to_nonoverlapping(to, size);
+            }
         }
         Flow::Next
     }
