@@ -150,7 +150,10 @@ driver_calls! {
             CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY => limits.max_l2_fetch = value.min(128),
             CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE => {
                 let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE;
-                limits.persisting_l2 = value.min(device::profile(context.device).limit(most) as usize);
+                if value > device::profile(context.device).limit(most) as usize {
+                    return Err(code::INVALID_VALUE);
+                }
+                limits.persisting_l2 = value;
             }
             limit => return Err(refusal_of(limit)),
         }

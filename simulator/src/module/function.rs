@@ -4,6 +4,9 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, AtomicU32};
 use std::sync::{Arc, Mutex};
 
+use warpsmith_abi::CUdevice_attribute;
+
+use crate::device;
 use crate::engine;
 use crate::registry::{ContextBound, Registry};
 use crate::sync::lock;
@@ -11,9 +14,15 @@ use crate::sync::lock;
 /// All functions that have been handed out.
 pub(crate) static FUNCTIONS: Registry<Function> = Registry::new();
 
-/// Bytes of shared memory, static and dynamic, that a block may have until the program asks for more dynamic memory. Static memory can
-/// never be more.
-pub(super) const SHARED_MEMORY_WITHOUT_OPT_IN: u32 = 48 << 10;
+/// Bytes of shared memory, static and dynamic, that a block may have until the program asks for more dynamic memory. A kernel whose static
+/// memory is more may have all that there is (H200, driver 580.159.04).
+const SHARED_MEMORY_WITHOUT_OPT_IN: u32 = 48 << 10;
+
+/// Bytes of shared memory that a block of the device can have.
+pub(super) fn most_shared_memory(device: usize) -> u32 {
+    let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    device::profile(device).limit(most) as u32
+}
 
 /// A kernel with what the program has set for it.
 pub(crate) struct Function {
@@ -52,7 +61,11 @@ impl Function {
         target: u32,
         kernel: Arc<engine::Kernel>,
     ) -> Self {
-        let dynamic = SHARED_MEMORY_WITHOUT_OPT_IN.saturating_sub(kernel.static_shared);
+        let most = match kernel.static_shared <= SHARED_MEMORY_WITHOUT_OPT_IN {
+            true => SHARED_MEMORY_WITHOUT_OPT_IN,
+            false => most_shared_memory(device),
+        };
+        let dynamic = most.saturating_sub(kernel.static_shared);
         Self {
             handle,
             module,

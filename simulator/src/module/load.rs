@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::function::SHARED_MEMORY_WITHOUT_OPT_IN;
+use super::function::most_shared_memory;
 use super::loaded::Module;
 use super::target::{NEWEST_PTX, version_directive, wrong_target};
 use crate::context::Context;
@@ -86,12 +86,11 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
     if let Some(text) = wrong_target(loaded.target, context.device) {
         return fail(failure(code::INVALID_PTX, text));
     }
-    if let Some(kernel) = loaded
-        .kernels()
-        .find(|kernel| kernel.static_shared > SHARED_MEMORY_WITHOUT_OPT_IN)
-    {
+    // What the driver's compiler takes; ptxas on its own has a limit of 48 KiB.
+    let most = most_shared_memory(context.device);
+    if let Some(kernel) = loaded.kernels().find(|kernel| kernel.static_shared > most) {
         let text = format!(
-            "ptxas error   : Entry function '{}' uses too much shared data ({:#x} bytes, {SHARED_MEMORY_WITHOUT_OPT_IN:#x} max)",
+            "ptxas error   : Entry function '{}' uses too much shared data ({:#x} bytes, {most:#x} max)",
             kernel.name, kernel.static_shared
         );
         return fail(failure(code::INVALID_PTX, text));

@@ -147,8 +147,10 @@ impl Attribute {
             }
             // A percentage, or -1 for no preference.
             Self::Carveout(percent) => *percent <= 100 || *percent == u32::MAX,
-            Self::ProgrammaticEvent { event, .. } | Self::CompletionEvent(event) => {
-                !event.is_timed() && !event.is_interprocess()
+            Self::ProgrammaticEvent { event, .. } | Self::CompletionEvent(event)
+                if event.is_timed() || event.is_interprocess() =>
+            {
+                return Err(code::NOT_SUPPORTED);
             }
             Self::Cluster(size) if size.contains(&0) => return Err(code::INVALID_CLUSTER_SIZE),
             _ => true,
@@ -165,12 +167,12 @@ impl Attribute {
 }
 
 impl Window {
-    /// Whether it has at most `most` bytes, a ratio that is one, and properties of which that for misses is not to persist.
+    /// Whether it has at most `most` bytes, a ratio that is one, and properties of which that for misses is not to persist. A driver (580)
+    /// does not look whether the properties are any.
     fn is_valid(&self, most: usize) -> bool {
         self.bytes <= most
             && (0.0..=1.0).contains(&self.hit_ratio)
-            && self.hit.0 <= CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING.0
-            && self.miss.0 <= CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING.0
+            && self.miss != CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING
     }
 }
 
