@@ -484,8 +484,11 @@ fn values_that_cannot_be_are_refused() {
     });
     let answer = try_launch(add, 1, stream, &mut [memory, 1], &mut [bad]);
     assert_eq!(answer, expected::BAD_POLICY);
-    fails!(1, cuStreamSetAttribute(stream, WINDOW, null()));
-    fails!(1, cuStreamGetAttribute(stream, WINDOW, null_mut()));
+    // A real driver (580) reads and writes what it is given.
+    if gpu() == Backend::Simulator {
+        fails!(1, cuStreamSetAttribute(stream, WINDOW, null()));
+        fails!(1, cuStreamGetAttribute(stream, WINDOW, null_mut()));
+    }
     // The stream is as it was, and nothing ran.
     assert_eq!(window_of(&stream_value(stream, WINDOW)).1, 0);
     ok!(cuStreamSynchronize(stream));
