@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::device_runtime::conditions;
 use crate::memory::graph_memory;
 use crate::settings;
-use crate::streams::{EventPoint, Operation, Recording};
+use crate::streams::{Event, EventPoint, Operation, Recording};
 use crate::sync::lock;
 use warpsmith_abi::fault::{Fault, FaultKind};
 
@@ -22,12 +22,13 @@ const BRANCHES: usize = 8;
 pub(super) struct EventRecords {
     /// For each event record node, the point that this launch's recording stands for.
     points: HashMap<usize, EventPoint>,
-    /// What each of these events stood for before the launch: a wait node of the same graph means that.
+    /// What each of these events, and of those that nodes wait for, stood for before the launch: a wait node means that, whatever is
+    /// recorded later (H200, driver 580.159.04).
     before: HashMap<usize, Recording>,
 }
 
 impl EventRecords {
-    /// Records all events of a plan as points that are still to be reached.
+    /// Records all events of a plan as points that are still to be reached, and notes what those stand for that it waits for.
     pub(super) fn promise(plan: &Plan) -> Self {
         let mut records = Self::default();
         records.add(plan);
@@ -37,11 +38,10 @@ impl EventRecords {
     fn add(&mut self, plan: &Plan) {
         for step in &plan.nodes {
             match &step.action {
+                Action::Single(Operation::EventWait(event)) => self.note(event),
                 Action::Single(Operation::EventRecord(event)) => {
                     let point = EventPoint::pending();
-                    self.before
-                        .entry(event.handle)
-                        .or_insert_with(|| event.recording());
+                    self.note(event);
                     event.record(Recording::Recorded(point.clone()));
                     self.points.insert(step.origin, point);
                 }
@@ -49,6 +49,12 @@ impl EventRecords {
                 _ => {}
             }
         }
+    }
+
+    fn note(&mut self, event: &Event) {
+        self.before
+            .entry(event.handle)
+            .or_insert_with(|| event.recording());
     }
 
     /// Completes all points that have not been reached.
@@ -195,9 +201,8 @@ impl<'a> Run<'a> {
                 }
             }
             Action::Single(Operation::EventWait(event)) => {
-                let before = self.records.before.get(&event.handle).cloned();
-                let recording = before.unwrap_or_else(|| event.recording());
-                if let Recording::Recorded(recorded) = recording {
+                if let Some(Recording::Recorded(recorded)) = self.records.before.get(&event.handle)
+                {
                     recorded.point.wait();
                 }
             }
