@@ -21,7 +21,7 @@ const SHARED_MEMORY_WITHOUT_OPT_IN: u32 = 48 << 10;
 /// Bytes of shared memory that a block of the device can have.
 pub(super) fn most_shared_memory(device: usize) -> u32 {
     let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    device::profile(device).limit(most) as u32
+    device::profile(device).limit(most)
 }
 
 /// A kernel with what the program has set for it.
