@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::backing::Backing;
+use super::backing::{self, Backing};
 use crate::error::{Result, code};
 use crate::memory::space::Memory;
 use crate::sync::lock;
@@ -60,7 +60,7 @@ pub(crate) fn find(address: usize) -> Option<Arc<GraphAllocation>> {
     lock(&KNOWN).get(&address)?.upgrade()
 }
 
-/// Has everything that a context's graphs have left count as freed.
+/// Has everything that a context's graphs have left count as freed, and gives their memory back to the devices.
 pub(in crate::memory) fn release_context(context: u64) {
     let left: Vec<_> = lock(&UNFREED)
         .extract_if(.., |_, allocation| allocation.placement.context == context)
@@ -70,6 +70,7 @@ pub(in crate::memory) fn release_context(context: u64) {
             backing.let_go();
         }
     }
+    backing::release_context(context);
 }
 
 impl GraphAllocation {

@@ -84,6 +84,14 @@ impl Account {
         unused.map(|block| block.bytes).sum()
     }
 
+    /// Gives back what graphs had that were launched in a context's streams; says how many bytes.
+    fn release_context(&mut self, context: u64) -> usize {
+        let ended = self
+            .blocks
+            .extract_if(.., |block| block.stream.0 == context && block.held == 0);
+        ended.map(|block| block.bytes).sum()
+    }
+
     /// The block that serves a launch in a stream: the graph's own, one of the same stream, or one that another stream has done with.
     fn choose(&self, stream: StreamIdentity, exec: usize, bytes: usize) -> Option<u64> {
         let free = || self.blocks.iter().filter(|block| block.held == 0);
@@ -186,6 +194,19 @@ pub(crate) fn forget_exec(exec: usize) {
     for account in lock(&DEVICES).values_mut() {
         for block in &mut account.blocks {
             block.mapped.retain(|&mapped| mapped != exec);
+        }
+    }
+}
+
+/// Gives the memory back to the devices that graphs had in the streams of a context, which ends with all its work done.
+pub(super) fn release_context(context: u64) {
+    let released: Vec<_> = lock(&DEVICES)
+        .iter_mut()
+        .map(|(&device, account)| (device, account.release_context(context)))
+        .collect();
+    for (device, bytes) in released {
+        if bytes > 0 {
+            device::give_memory(device, bytes);
         }
     }
 }
