@@ -1,13 +1,12 @@
 //! A graph of the library beside one of the driver's calls.
 
-use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 use warpsmith_driver::raw;
 use warpsmith_host::prelude::*;
 
 use crate::compare::{Row, expect};
-use crate::{Nothing, PTX};
+use crate::{Nothing, PTX, PlainArguments};
 
 /// Launch and end of a graph whose kernels come one after the other.
 pub fn chain(gpu: &Gpu) -> Result<Row> {
@@ -52,15 +51,9 @@ pub fn chain(gpu: &Gpu) -> Result<Row> {
 }
 
 /// The same graph by the driver's calls.
-fn plain(kernel: &Nothing, nodes: u32, [mut x, mut y]: [u64; 2]) -> raw::CUgraphExec {
-    let (mut a, mut nx, mut ny) = (2.0_f32, 256_u64, 256_u64);
-    let mut values: [*mut c_void; 5] = [
-        (&raw mut a).cast(),
-        (&raw mut x).cast(),
-        (&raw mut nx).cast(),
-        (&raw mut y).cast(),
-        (&raw mut ny).cast(),
-    ];
+fn plain(kernel: &Nothing, nodes: u32, slices: [u64; 2]) -> raw::CUgraphExec {
+    let mut arguments = PlainArguments::new(2.0, slices);
+    let mut values = arguments.pointers();
     let parameters = raw::CUDA_KERNEL_NODE_PARAMS {
         func: kernel.as_raw().cast(),
         gridDimX: 1,

@@ -1,13 +1,12 @@
 //! A typed launch beside `cuLaunchKernelEx`.
 
-use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use warpsmith_driver::raw;
 use warpsmith_host::prelude::*;
 
 use crate::compare::{Row, expect};
-use crate::{Nothing, PTX, heap};
+use crate::{Nothing, PTX, PlainArguments, heap};
 
 /// Fewer than the driver queues without waiting.
 const LAUNCHES: u32 = 500;
@@ -49,15 +48,9 @@ pub fn typed(gpu: &Gpu, allocations: &mut u64) -> Result<Row> {
 }
 
 #[inline(never)]
-fn plain(stream: &Stream, kernel: &Nothing, mut a: f32, [mut x, mut y]: [u64; 2]) {
-    let (mut nx, mut ny) = (256_u64, 256_u64);
-    let mut parameters: [*mut c_void; 5] = [
-        (&raw mut a).cast(),
-        (&raw mut x).cast(),
-        (&raw mut nx).cast(),
-        (&raw mut y).cast(),
-        (&raw mut ny).cast(),
-    ];
+fn plain(stream: &Stream, kernel: &Nothing, a: f32, slices: [u64; 2]) {
+    let mut values = PlainArguments::new(a, slices);
+    let mut parameters = values.pointers();
     let config = raw::CUlaunchConfig {
         gridDimX: 1,
         gridDimY: 1,

@@ -10,6 +10,8 @@ mod heap;
 mod launches;
 mod pools;
 
+use std::ffi::c_void;
+
 use compare::Row;
 use warpsmith_host::prelude::*;
 
@@ -26,6 +28,34 @@ const PTX: &str = "
 
 /// The kernel's parameters.
 type Nothing = UntypedKernel<(Value<f32>, In<f32>, Out<f32>)>;
+
+/// Arguments of the kernel for plain calls: a number, and two slices of 256 elements at these addresses.
+struct PlainArguments {
+    a: f32,
+    x: (u64, u64),
+    y: (u64, u64),
+}
+
+impl PlainArguments {
+    fn new(a: f32, [x, y]: [u64; 2]) -> PlainArguments {
+        PlainArguments {
+            a,
+            x: (x, 256),
+            y: (y, 256),
+        }
+    }
+
+    /// What the driver takes, as long as this lives.
+    fn pointers(&mut self) -> [*mut c_void; 5] {
+        [
+            (&raw mut self.a).cast(),
+            (&raw mut self.x.0).cast(),
+            (&raw mut self.x.1).cast(),
+            (&raw mut self.y.0).cast(),
+            (&raw mut self.y.1).cast(),
+        ]
+    }
+}
 
 fn main() -> Result<()> {
     let gpu = Gpu::open_default()?;
