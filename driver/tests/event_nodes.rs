@@ -2,37 +2,26 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use common::*;
 
-/// A word of page-locked memory that streams wait for.
-struct Gate(*mut u32);
+/// A word that streams wait for.
+struct Gate(Word);
 
 impl Gate {
     fn new() -> Gate {
-        Gate(pinned::<u32>(1))
+        Gate(Word::new())
     }
 
     fn block(&self, stream: CUstream) {
-        self.word().store(0, Ordering::SeqCst);
+        self.0.store(0);
         let equal = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_EQ.0;
-        ok!(cuStreamWaitValue32_v2(
-            stream,
-            self.0 as CUdeviceptr,
-            1,
-            equal
-        ));
+        ok!(cuStreamWaitValue32_v2(stream, self.0.address(), 1, equal));
     }
 
     fn open(&self) {
-        self.word().store(1, Ordering::SeqCst);
-    }
-
-    fn word(&self) -> &AtomicU32 {
-        // SAFETY: page-locked memory of this size, aligned, which lives for the test.
-        unsafe { AtomicU32::from_ptr(self.0) }
+        self.0.store(1);
     }
 }
 
@@ -44,15 +33,11 @@ fn a_wait_means_the_recording_before_the_launch() {
     gpu();
     let [launched, held, idle] = [stream(), stream(), stream()];
     let event: CUevent = get!(cuEventCreate(2));
-    let result = pinned::<u32>(1);
-    let read = || {
-        // SAFETY: page-locked memory of this size, aligned, which lives for the test.
-        unsafe { AtomicU32::from_ptr(result) }.swap(0, Ordering::SeqCst)
-    };
+    let result = Word::new();
     let graph: CUgraph = get!(cuGraphCreate(0));
     let wait: CUgraphNode = get!(cuGraphAddEventWaitNode(graph, null(), 0, event));
     let fill = CUDA_MEMSET_NODE_PARAMS {
-        dst: result as CUdeviceptr,
+        dst: result.address(),
         pitch: 0,
         value: 7,
         elementSize: 4,
@@ -73,10 +58,11 @@ fn a_wait_means_the_recording_before_the_launch() {
     of_launch.open();
     std::thread::sleep(Duration::from_millis(20));
     fails!(600, cuStreamQuery(launched));
-    assert_eq!(read(), 0);
+    assert_eq!(result.load(), 0);
     of_event.open();
     ok!(cuStreamSynchronize(launched));
-    assert_eq!(read(), 7);
+    assert_eq!(result.load(), 7);
+    result.store(0);
 
     // Complete at the launch; later recorded as one that is not.
     ok!(cuEventRecord(event, idle));
@@ -87,7 +73,7 @@ fn a_wait_means_the_recording_before_the_launch() {
     ok!(cuEventRecord(event, held));
     of_launch.open();
     ok!(cuStreamSynchronize(launched));
-    assert_eq!(read(), 7);
+    assert_eq!(result.load(), 7);
     of_event.open();
     ok!(cuStreamSynchronize(held));
 

@@ -3,7 +3,6 @@
 //! What a real driver answers to wrong arguments was not measured: there a test asks only that it refuses them.
 
 mod common;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::*;
@@ -41,34 +40,6 @@ fn in_child(variables: &[(&str, &str)]) -> Option<String> {
 fn has(attribute: CUdevice_attribute) -> bool {
     let value: c_int = get!(cuDeviceGetAttribute(attribute, 0));
     value != 0
-}
-
-/// A word of page-locked memory, zero.
-struct Word(*mut u32);
-
-impl Word {
-    fn new() -> Self {
-        Self(pinned::<u32>(2))
-    }
-
-    fn address(&self) -> CUdeviceptr {
-        self.0 as CUdeviceptr
-    }
-
-    fn store(&self, value: u32) {
-        // SAFETY: page-locked memory of this size, aligned, which lives for the test.
-        unsafe { AtomicU32::from_ptr(self.0) }.store(value, Ordering::SeqCst);
-    }
-
-    fn load(&self) -> u32 {
-        // SAFETY: page-locked memory of this size, aligned, which lives for the test.
-        unsafe { AtomicU32::from_ptr(self.0) }.load(Ordering::SeqCst)
-    }
-
-    fn store_64(&self, value: u64) {
-        // SAFETY: page-locked memory of two words, aligned to a page, which lives for the test.
-        unsafe { AtomicU64::from_ptr(self.0.cast()) }.store(value, Ordering::SeqCst);
-    }
 }
 
 /// Whether what stands behind a wait has not run after a while.

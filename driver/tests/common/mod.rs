@@ -1,6 +1,7 @@
 //! What the tests of the driver's C interface share. They run on whatever `WARPSMITH_DEVICE` names, else on the simulator.
 #![allow(dead_code, unused_macros, unused_imports)]
 
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 pub use core::ffi::{c_char, c_int, c_uint, c_void};
@@ -178,5 +179,33 @@ impl Flag {
         // SAFETY: page-locked memory of this size, aligned, which lives for the test; the device writes it at the same time.
         unsafe { &*self.0.cast::<std::sync::atomic::AtomicU32>() }
             .load(std::sync::atomic::Ordering::Acquire)
+    }
+}
+
+/// A word of page-locked memory, zero.
+pub struct Word(*mut u32);
+
+impl Word {
+    pub fn new() -> Self {
+        Self(pinned::<u32>(2))
+    }
+
+    pub fn address(&self) -> CUdeviceptr {
+        self.0 as CUdeviceptr
+    }
+
+    pub fn store(&self, value: u32) {
+        // SAFETY: page-locked memory of this size, aligned, which lives for the test.
+        unsafe { AtomicU32::from_ptr(self.0) }.store(value, Ordering::SeqCst);
+    }
+
+    pub fn load(&self) -> u32 {
+        // SAFETY: page-locked memory of this size, aligned, which lives for the test.
+        unsafe { AtomicU32::from_ptr(self.0) }.load(Ordering::SeqCst)
+    }
+
+    pub fn store_64(&self, value: u64) {
+        // SAFETY: page-locked memory of two words, aligned to a page, which lives for the test.
+        unsafe { AtomicU64::from_ptr(self.0.cast()) }.store(value, Ordering::SeqCst);
     }
 }
