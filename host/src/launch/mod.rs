@@ -77,15 +77,12 @@ impl Stream {
         K: SafeKernel,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(self.handle.current_number(), &mut words);
-        arguments.pack(&mut packer);
-        self.enqueue(
+        self.pack_and_enqueue(
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
             None,
-            &mut packer,
+            &arguments,
         )
     }
 
@@ -105,15 +102,12 @@ impl Stream {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(self.handle.current_number(), &mut words);
-        arguments.pack(&mut packer);
-        self.enqueue(
+        self.pack_and_enqueue(
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
             None,
-            &mut packer,
+            &arguments,
         )
     }
 
@@ -133,10 +127,7 @@ impl Stream {
     where
         A: Arguments<P>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(self.handle.current_number(), &mut words);
-        arguments.pack(&mut packer);
-        self.enqueue(&kernel.function, &UNKNOWN, &grid, None, &mut packer)
+        self.pack_and_enqueue(&kernel.function, &UNKNOWN, &grid, None, &arguments)
     }
 
     /// As [`launch`](Self::launch), with options: priority, cache, domains, events.
@@ -239,15 +230,12 @@ impl Stream {
         K: Kernel,
         A: Arguments<K::Parameters>,
     {
-        let mut words = Words::new();
-        let mut packer = Packer::new(self.handle.current_number(), &mut words);
-        arguments.pack(&mut packer);
-        self.enqueue(
+        self.pack_and_enqueue(
             &kernel.function,
             const { &K::ATTRIBUTES },
             &grid,
             Some(options),
-            &mut packer,
+            &arguments,
         )
     }
 
@@ -266,16 +254,26 @@ impl Stream {
     where
         A: Arguments<P>,
     {
+        self.pack_and_enqueue(&kernel.function, &UNKNOWN, &grid, Some(options), &arguments)
+    }
+
+    /// A part of each launch: that it is inlined leaves the arguments where they are.
+    #[inline(always)]
+    fn pack_and_enqueue<P, A>(
+        &self,
+        kernel: &Arc<Function>,
+        attributes: &KernelAttributes,
+        grid: &Grid,
+        options: Option<&LaunchOptions<'_>>,
+        arguments: &A,
+    ) -> Result<()>
+    where
+        A: Arguments<P>,
+    {
         let mut words = Words::new();
         let mut packer = Packer::new(self.handle.current_number(), &mut words);
         arguments.pack(&mut packer);
-        self.enqueue(
-            &kernel.function,
-            &UNKNOWN,
-            &grid,
-            Some(options),
-            &mut packer,
-        )
+        self.enqueue(kernel, attributes, grid, options, &mut packer)
     }
 
     fn enqueue(
