@@ -2,6 +2,8 @@
 //! instructions, and the machine that runs it knows the program, so the operation's type is erased
 //! (`exec::warp` gives it back).
 
+use super::slot::Slot;
+
 /// Words of an instruction's operands that lie in the instruction itself; more lie in the function's lists.
 pub(crate) const INLINE_WORDS: usize = 5;
 
@@ -33,4 +35,16 @@ pub(crate) struct Inst {
     pub guard: u32,
     /// The operands, or where they start in the function's lists.
     pub words: [u32; INLINE_WORDS],
+}
+
+impl Inst {
+    /// The words of its operands, which are in these slots; `lists` are the function's.
+    pub fn operand_words<'w>(&'w self, slots: &[Slot], lists: &'w [u32]) -> &'w [u32] {
+        let count = slots.iter().map(|slot| slot.words()).sum();
+        if count <= INLINE_WORDS {
+            &self.words[..count]
+        } else {
+            &lists[self.words[0] as usize..][..count]
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! Exchange among the lanes of a warp that a member mask names: all that have not exited must come to the instruction, and
-//! those that are early wait.
+//! Exchange among the lanes of a warp that a member mask names: all that have not exited must come to the instruction, or to another one
+//! like it ([`rendezvous`](super::rendezvous)), and those that are early wait.
 
 use std::marker::PhantomData;
 
@@ -103,13 +103,25 @@ fn apart<E: Exchange>(warp: &mut Warp, cluster: &Cluster<'_>, o: E::Operands) ->
             .fold(0, |mask, lane| mask | 1 << lane);
         rest &= !same;
         warp.mask = same;
-        if warp.missing(wanted) == 0 {
+        let execute = |warp: &mut Warp, o: E::Operands| {
             if E::check(warp, cluster, &o, wanted) == Flow::Fault {
                 return Flow::Fault;
             }
             perform::<E>(warp, cluster, o, wanted);
-            done |= same;
+            Flow::Next
+        };
+        let program = cluster.grid.program;
+        let flow = if warp.missing(wanted) == 0 {
+            execute(warp, o)
+        } else if let Some(others) = warp.waiting_elsewhere(program, &o, E::members, wanted) {
+            warp.meet(program, &o, others, execute)
+        } else {
+            continue;
+        };
+        if flow == Flow::Fault {
+            return flow;
         }
+        done |= same;
     }
     let waiting = all & !done;
     if waiting == 0 {

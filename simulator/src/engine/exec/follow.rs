@@ -6,7 +6,7 @@ use super::operand::{CONSTANT, Operands, Registers, SINK};
 use super::warp::Warp;
 use crate::check::{Decision, DecisionKind, Marks, Poison};
 use crate::engine::dataflow::Dataflow;
-use crate::engine::instruction::{INLINE_WORDS, Inst};
+use crate::engine::instruction::Inst;
 use crate::engine::program::Program;
 use crate::engine::slot::{Slot, Width};
 
@@ -58,16 +58,6 @@ impl Named {
     }
 }
 
-/// The words of an instruction's operands.
-fn words_of<'w>(inst: &'w Inst, slots: &[Slot], lists: &'w [u32]) -> &'w [u32] {
-    let count = slots.iter().map(|slot| slot.words()).sum();
-    if count <= INLINE_WORDS {
-        &inst.words[..count]
-    } else {
-        &lists[inst.words[0] as usize..][..count]
-    }
-}
-
 /// What is poison in an operand that is read; constants never are.
 fn marks(poison: &Poison, frame: u32, word: u32) -> Marks {
     if word & CONSTANT != 0 {
@@ -99,7 +89,7 @@ impl Warp {
         };
         let function = self.function_of(cluster.grid.program);
         let (slots, dataflow) = function.declared[self.pc as usize];
-        let words = words_of(inst, slots, &function.lists);
+        let words = inst.operand_words(slots, &function.lists);
         let named = Named::of(slots, words, &function.lists);
         let guard = match inst.guard & !(1 << 31) {
             0 => Marks::NONE,
@@ -288,7 +278,7 @@ impl Warp {
     pub fn moved_registers(&self, program: &Program) -> Vec<u32> {
         let function = self.function_of(program);
         let (slots, _) = function.declared[self.pc as usize];
-        let words = words_of(&function.code[self.pc as usize], slots, &function.lists);
+        let words = function.code[self.pc as usize].operand_words(slots, &function.lists);
         let named = Named::of(slots, words, &function.lists);
         let all = named.results.iter().chain(&named.sources);
         all.map(|&(word, _)| word).collect()

@@ -1,6 +1,6 @@
 //! Execution: what a grid is ([`grid`]), warps of 32 lanes with divergence ([`warp`], [`schedule`], [`wait`], [`frame`]), blocks and
 //! clusters with their barriers and shared memory ([`cluster`], [`barrier`], [`shared_map`]), and a cluster with its warps on a worker thread ([`resident`]).
-//! Lanes that wait for each other are brought together from different calls ([`transfer`]). Operations are types ([`op::Op`]) with declared operands ([`operand`]); lanes of a warp exchange values in [`exchange`].
+//! Lanes that wait for each other are brought together from different calls ([`transfer`]), and from different instructions ([`rendezvous`]). Operations are types ([`op::Op`]) with declared operands ([`operand`]); lanes of a warp exchange values in [`exchange`].
 
 pub(crate) mod async_copy;
 pub(crate) mod barrier;
@@ -26,6 +26,7 @@ pub(crate) mod progress;
 pub(crate) mod resident;
 pub(crate) mod schedule;
 pub(crate) mod shared_map;
+mod rendezvous;
 mod transfer;
 pub(crate) mod wait;
 pub(crate) mod warp;

@@ -204,6 +204,21 @@ impl Warp {
         self.park(wait);
     }
 
+    /// With a seed, some of the current lanes may stay behind, before the current instruction: nothing but a `.sync` instruction keeps the
+    /// lanes of a path together.
+    pub fn fall_apart(&mut self, cluster: &mut Cluster<'_>) {
+        let stay = lanes_of(self.mask).filter(|_| cluster.choose(4) == 1);
+        let stay = stay.fold(0, |lanes, lane| lanes | 1 << lane);
+        if stay == 0 || stay == self.mask {
+            return;
+        }
+        self.add_ready(stay, self.pc, self.frame);
+        self.active &= !stay;
+        self.mask &= !stay;
+        // They are behind the lanes that go on.
+        self.limit = 0;
+    }
+
     /// The lanes of `members` that have not exited and are not in the current group's mask.
     #[inline(always)]
     pub fn missing(&self, members: u32) -> u32 {

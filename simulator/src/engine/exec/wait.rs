@@ -17,7 +17,7 @@ pub(crate) enum Wait {
     Cluster { phase: u64 },
     /// All warps of a warpgroup of the block to have executed the instruction of this number in its sequence.
     Warpgroup { warpgroup: u32, number: u64 },
-    /// Other lanes of the warp that are named by a member mask, at the same instruction.
+    /// Other lanes of the warp that are named by a member mask, at the same instruction or, if they exchange, at one like it.
     Lanes { members: u32 },
     /// Lanes named by a member mask, at any `bar.warp.sync`.
     WarpBarrier { members: u32 },

@@ -111,7 +111,8 @@ impl Exchange for Elect {
     }
 }
 
-/// `activemask`
+/// `activemask`: lanes of the current path, which may be any of them. Without a seed they are all that are together here; with one, some
+/// of these may come later.
 struct ActiveMask;
 
 impl Op for ActiveMask {
@@ -119,7 +120,8 @@ impl Op for ActiveMask {
     const DATAFLOW: Dataflow = Dataflow::Lanewise;
 
     #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, _: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
+        warp.fall_apart(cluster);
         let mask = warp.mask;
         o.d.put(warp, &[mask; LANES]);
         Flow::Next
