@@ -51,7 +51,7 @@ enum Command {
     Record(commands::record::Options),
     /// Look for defects with random programs, PTX, driver calls and mutants.
     Fuzz(commands::fuzz::Options),
-    /// Interpret the simulator's checks and engine with Miri.
+    /// Interpret unit and file tests with Miri, which finds undefined behaviour in unsafe code.
     Miri(commands::miri::Options),
     /// Run the simulator's tests under AddressSanitizer or ThreadSanitizer.
     Sanitize(commands::sanitize::Options),

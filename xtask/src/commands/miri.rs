@@ -116,6 +116,7 @@ const USUAL: &[Part] = &[
             "engine/matrix_rows.ptx",
             "engine/partial_warp.ptx",
             "engine/register_places.ptx",
+            "engine/rendezvous.ptx",
             "engine/warpgroup_product.ptx",
             "isa/control.ptx",
             "numerics/printf.ptx",
@@ -132,7 +133,7 @@ const USUAL: &[Part] = &[
         what: "the host library's unit tests",
         harness: units("warpsmith-host"),
         names: &[],
-        without: WITH_A_DEVICE,
+        without: HOST_LEFT_OUT,
     },
     part(
         "the signature's unit tests",
@@ -185,8 +186,12 @@ const REST: &[Part] = &[
     ),
 ];
 
-/// Unit tests of the host library that open a device. How the program's simulator is found is made by the linker, which Miri has none of.
-const WITH_A_DEVICE: &[&str] = &["a_record_that_is_being_filled_stays"];
+/// Unit tests of the host library that are left out: one opens a device (how the program's simulator is found is made by the linker, which
+/// Miri has none of), and one a pair of sockets, which Miri has not, either.
+const HOST_LEFT_OUT: &[&str] = &[
+    "a_record_that_is_being_filled_stays",
+    "other_messages_and_closed_sockets_are_errors",
+];
 
 /// What the help says of the rest.
 const NOT_INTERPRETED: &str = "\
@@ -194,7 +199,8 @@ Not interpreted:
   the simulator's arithmetic, and its checks without --all: safe code
   other file tests: what they execute touches memory in ways that these do, and Miri needs some seconds for each ten lines of PTX
   vector instructions and calls of the system's memory: Miri has none (`cargo xtask sanitize` runs them)
-  tests that open a device through the host library: the linker, which Miri does without, brings the simulator";
+  tests that open a device through the host library: the linker, which Miri does without, brings the simulator
+  tests with sockets: Miri has none";
 
 /// The options of `cargo xtask miri`.
 #[derive(clap::Args)]

@@ -82,10 +82,7 @@ impl Warp {
         wanted: u32,
     ) -> Option<Vec<Site>> {
         let missing = self.missing(wanted);
-        let (name, own) = (
-            program.instruction_name(self.function, self.pc),
-            words(o),
-        );
+        let (name, own) = (program.instruction_name(self.function, self.pc), words(o));
         let (mut sites, mut found) = (Vec::new(), 0);
         for group in &self.groups {
             let waits = matches!(group.wait, Wait::Lanes { .. });
@@ -149,7 +146,12 @@ impl Warp {
         }
         let sites = || elsewhere.iter().chain([&here]);
         for site in sites() {
-            self.exchange_operands(program, site, common, layout.iter().filter(|o| !o.is_result));
+            self.exchange_operands(
+                program,
+                site,
+                common,
+                layout.iter().filter(|o| !o.is_result),
+            );
         }
         self.mask = sites().fold(0, |all, site| all | site.lanes);
         self.enter_frame(program, common);
