@@ -54,6 +54,8 @@ pub struct Access<'a> {
     pub size: u32,
     /// The lanes' addresses in the simulator's own memory; those of lanes that do not execute mean nothing.
     pub addresses: &'a [u64; 32],
+    /// The lanes whose address is in the shared memory of a block of the cluster, whatever space the instruction names.
+    pub shared: u32,
 }
 
 /// Which barrier.

@@ -37,6 +37,12 @@ pub(super) fn access(
     bytes: &Bytes,
 ) -> Flow {
     let pointers = bytes.pointers(warp, size);
+    let shared = match declared.region() {
+        Region::Shared => warp.mask,
+        _ => lanes_of(warp.mask)
+            .filter(|&lane| cluster.holds(pointers[lane]))
+            .fold(0, |mask, lane| mask | 1 << lane),
+    };
     if warp.observed {
         let access = observe::Access {
             space: declared.space(),
@@ -44,15 +50,10 @@ pub(super) fn access(
             order: declared.order(),
             size,
             addresses: &pointers.map(|pointer| pointer.addr() as u64),
+            shared,
         };
         warp.observe(cluster, |observer, at| observer.access(at, &access));
     }
-    let shared = match declared.region() {
-        Region::Shared => warp.mask,
-        _ => lanes_of(warp.mask)
-            .filter(|&lane| cluster.holds(pointers[lane]))
-            .fold(0, |mask, lane| mask | 1 << lane),
-    };
     let mut reads_uninitialised = false;
     // An asynchronous access that is no copy of `cp.async` is told of by its operation (`issue`).
     if shared != 0 && (declared.is_synchronous() || declared.is_copy_to_shared()) {

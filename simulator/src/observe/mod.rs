@@ -46,6 +46,8 @@
 //! Where no observer is registered, a launch looks at an empty list once, and kernels run in an interpreter loop that is compiled without
 //! the calls.
 
+mod bank_conflicts;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
@@ -53,6 +55,8 @@ use warpsmith_abi::CUcontext;
 
 use crate::context::Context;
 use crate::engine::Fault;
+pub use bank_conflicts::{BankConflicts, ConflictSite};
+
 pub use crate::engine::Statistics;
 pub use crate::engine::observe::{Access, Arrival, At, Barrier, LaunchEvent, Observer};
 use crate::sync::{read, write};
