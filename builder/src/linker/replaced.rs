@@ -27,9 +27,17 @@ const FUNCTIONS: [&str; 10] = [
     "__fixunsdfti",
 ];
 
-/// The functions that the instructions of a part of the module need.
+/// Conversions of the same types but for the sign.
+const SIGNED_AND_UNSIGNED: [[&str; 2]; 4] = [
+    ["__floattisf", "__floatuntisf"],
+    ["__floattidf", "__floatuntidf"],
+    ["__fixsfti", "__fixunssfti"],
+    ["__fixdfti", "__fixunsdfti"],
+];
+
+/// The functions that the instructions of a part of the module may need.
 pub(super) fn needed_by(part: &Module<'_>) -> impl Iterator<Item = &'static str> {
-    instructions(part).map(|(_, symbol)| symbol)
+    instructions(part).flat_map(|(_, symbol)| may_need(symbol))
 }
 
 /// Those of `symbols` that the module does not define.
@@ -41,10 +49,12 @@ pub(super) fn missing(module: &Module<'_>, symbols: &BTreeSet<&'static str>) -> 
         .collect()
 }
 
-/// The functions with such instructions, and the functions that they need then.
+/// The functions with such instructions, and the functions that they may need then.
 pub(super) fn needs(module: &Module<'_>) -> impl Iterator<Item = (String, String)> {
-    instructions(module)
-        .filter_map(|(instruction, symbol)| Some((instruction.function()?.name(), symbol.into())))
+    instructions(module).flat_map(|(instruction, symbol)| {
+        let function = instruction.function().map(Value::name);
+        may_need(symbol).filter_map(move |symbol| Some((function.clone()?, symbol.to_owned())))
+    })
 }
 
 /// Keeps the functions although nothing calls them yet; gives those that were private and are to be again.
@@ -56,6 +66,16 @@ pub(super) fn keep_functions<'c>(module: &Module<'c>) -> Vec<Value<'c>> {
         .collect();
     kept.iter().for_each(|function| function.externalise());
     kept
+}
+
+/// The function for an instruction, and the one for what LLVM may have made of the instruction when it is replaced: a conversion of signed
+/// integers that are not negative becomes one of unsigned integers.
+fn may_need(symbol: &'static str) -> impl Iterator<Item = &'static str> {
+    let other = SIGNED_AND_UNSIGNED
+        .into_iter()
+        .find(|pair| pair.contains(&symbol));
+    let of_pair = other.into_iter().flatten();
+    of_pair.chain((other.is_none()).then_some(symbol))
 }
 
 /// Replaces all such instructions.

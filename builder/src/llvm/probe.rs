@@ -29,6 +29,8 @@ impl<'c> Module<'c> {
                 }
                 ValueKind::InlineAsm => {}
                 _ if operand.is_plain_constant() => {}
+                // A scope of aliasing, say: no function has a parameter of such a type.
+                _ if !operand.can_be_parameter() => return None,
                 _ => {
                     operands.push(Operand::Parameter(n));
                     types.push(operand.ty());
@@ -107,6 +109,16 @@ impl<'c> Value<'c> {
         const VOID: i32 = 0;
         // SAFETY: `raw` is live (the invariant of `Value`).
         unsafe { (self.api().LLVMGetTypeKind)(self.ty()) != VOID }
+    }
+
+    /// Whether a function may have a parameter of its type.
+    fn can_be_parameter(self) -> bool {
+        const LABEL: i32 = 7;
+        const METADATA: i32 = 14;
+        const TOKEN: i32 = 16;
+        // SAFETY: `raw` is live (the invariant of `Value`).
+        let kind = unsafe { (self.api().LLVMGetTypeKind)(self.ty()) };
+        !matches!(kind, LABEL | METADATA | TOKEN)
     }
 
     fn pointer_type(self) -> sys::TypeRef {

@@ -301,9 +301,11 @@ fn shared_memory_of_unknown_size() {
 fn what_the_gpu_has_no_instruction_for() {
     let sine = "unsafe extern \"C\" { #[link_name = \"llvm.sin.f32\"] fn sine(x: f32) -> f32; }\n";
     let wave = format!(
-        "{sine}#[inline(always)] fn wave(x: f32) -> f32 {{ unsafe {{ sine(x) }} }}\n{}{}",
+        "{sine}#[inline(always)] fn wave(x: f32) -> f32 {{ unsafe {{ sine(x) }} }}\
+         #[inline(always)] fn bump(to: &mut f32, by: &f32) {{ *to += *by; *to *= *by; }}\n{}{}",
         kernel("plain", "*x += 1.0;"),
-        kernel("k", "*x = wave(*x);")
+        // Before the sine stand declarations of what has no aliases.
+        kernel("k", "bump(&mut *x, &*x.add(1)); *x = wave(*x);")
     );
     let quadruple = format!(
         "#[inline(never)] fn sum(x: f32) -> f32 {{\n    (x as f128 + 0.1) as f32\n}}\n{}{}",
