@@ -6,6 +6,7 @@
 
 mod entry;
 
+mod array;
 mod attributes;
 mod capture;
 mod context;
