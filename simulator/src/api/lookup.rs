@@ -6,7 +6,7 @@ use super::entry::*;
 use super::{
     array, attributes, capture, context, copy, device, error, event, extension, fill, function,
     graph, graph_exec, graph_memory, init, launch, managed, memory, memory_operation, module,
-    nodes, pointer, pool, stream, unsupported, virtual_memory,
+    nodes, pointer, pool, stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -165,6 +165,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         pool::find,
         extension::find,
         stream::find,
+        texture::find,
         virtual_memory::find,
         find,
     ];

@@ -32,6 +32,7 @@ mod nodes;
 mod pointer;
 mod pool;
 mod stream;
+mod texture;
 mod unsupported;
 mod virtual_memory;
 

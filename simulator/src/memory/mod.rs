@@ -15,6 +15,7 @@
 //! | `hold` | allocations that a copy or a fill is going through |
 //! | `guest` | the only access to the bytes of guest memory outside the engine |
 //! | `array` | memory of texels, which copies, textures and surfaces reach by a handle |
+//! | `texture` | texture and surface objects |
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
@@ -39,6 +40,7 @@ pub(crate) mod pool;
 mod shared_file;
 mod slots;
 mod space;
+pub(crate) mod texture;
 mod transfer;
 pub(crate) mod virtual_memory;
 mod word;

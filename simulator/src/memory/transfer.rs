@@ -368,7 +368,7 @@ impl End {
         if side.level != 0 {
             return Err(code::INVALID_VALUE);
         }
-        let array = Array::of_copy(side.array)?;
+        let array = Array::of_use(side.array)?;
         Ok(Self {
             layout: array.layout(side.at, extent)?,
             memory: EndMemory::Array,

@@ -10,6 +10,7 @@ mod written;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use shape::ArrayShape;
+pub(super) use shape::component;
 
 use self::written::Written;
 use super::accounting;
@@ -93,8 +94,8 @@ impl NewArray {
 }
 
 impl Array {
-    /// The array of a handle that a copy was given.
-    pub(super) fn of_copy(handle: CUarray) -> Result<std::sync::Arc<Self>> {
+    /// The array of a handle that a copy or a texture was given.
+    pub(super) fn of_use(handle: CUarray) -> Result<std::sync::Arc<Self>> {
         ARRAYS.get(handle).map_err(|_| code::INVALID_VALUE)
     }
 

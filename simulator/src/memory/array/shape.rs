@@ -104,7 +104,7 @@ impl fmt::Display for ArrayShape {
 ///
 /// The format is none, or one that the simulator does not have: compressed ones, those of video, and those with a fixed number of
 /// components.
-fn component(format: Format) -> Result<usize> {
+pub(in crate::memory) fn component(format: Format) -> Result<usize> {
     match format {
         Format::CU_AD_FORMAT_UNSIGNED_INT8 | Format::CU_AD_FORMAT_SIGNED_INT8 => Ok(1),
         Format::CU_AD_FORMAT_UNSIGNED_INT16
