@@ -174,7 +174,7 @@ impl Allocation {
     }
 
     /// The texels of an array, which are used by their offsets: it has no address.
-    pub(crate) fn of_array(gpu: &Arc<OpenDevice>, block: ArrayBlock) -> Arc<Allocation> {
+    pub(crate) fn of_array(gpu: &Arc<OpenDevice>, block: Arc<ArrayBlock>) -> Arc<Allocation> {
         Allocation::new(gpu, 0, block.bytes, MemoryKind::Array(block))
     }
 
@@ -319,11 +319,9 @@ impl OrderedMemory for Allocation {
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
-            MemoryKind::Pool
-            | MemoryKind::Virtual(_)
-            | MemoryKind::Array(_)
-            | MemoryKind::Graph(_) => scope,
-            MemoryKind::Pinned(_) | MemoryKind::Managed => ViewScope::Shared,
+            MemoryKind::Pool | MemoryKind::Virtual(_) | MemoryKind::Graph(_) => scope,
+            // An array's textures and surfaces are used beside it.
+            MemoryKind::Pinned(_) | MemoryKind::Managed | MemoryKind::Array(_) => ViewScope::Shared,
         };
         self.history.order_use(guard, stream, launch, access, scope)
     }

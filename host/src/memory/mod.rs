@@ -40,7 +40,10 @@ mod volume;
 mod whole_buffer;
 
 pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
-pub use array::{Array, ArrayExtents, Extent1, Extent2, Extent3, Layered1, Layered2, Texel};
+pub use array::{
+    AddressMode, Array, ArrayExtents, Coordinates, Extent1, Extent2, Extent3, Filter, Layered1,
+    Layered2, ReadMode, Surface, Texel, Texture, TextureOptions,
+};
 pub use buffer::DeviceBuffer;
 pub use flag::{FlagWord, StreamFlag, Wait};
 pub use host_memory::{HostRead, HostWrite};

@@ -43,6 +43,15 @@ impl Stream {
     /// captured.
     // covers: SURF-01, SURF-02
     pub fn array<T: Texel, D: ArrayExtents>(&self, data: &[T], extents: D) -> Result<Array<T, D>> {
+        self.filled_array(data, extents, false)
+    }
+
+    fn filled_array<T: Texel, D: ArrayExtents>(
+        &self,
+        data: &[T],
+        extents: D,
+        for_surfaces: bool,
+    ) -> Result<Array<T, D>> {
         // Before the memory is taken.
         let wanted = extents::checked_texels(extents);
         if wanted != Some(data.len()) {
@@ -53,7 +62,7 @@ impl Stream {
                 "give one texel for each place in the array",
             ));
         }
-        let mut array = Array::raw(self, extents)?;
+        let mut array = Array::raw(self, extents, for_surfaces)?;
         self.upload_array(data, &mut array)?;
         Ok(array)
     }
@@ -64,7 +73,40 @@ impl Stream {
     ///
     /// As for [`array`](Self::array).
     pub fn array_zeroed<T: Texel, D: ArrayExtents>(&self, extents: D) -> Result<Array<T, D>> {
-        let mut array = Array::raw(self, extents)?;
+        self.cleared_array(extents, false)
+    }
+
+    /// As [`array`](Self::array), of an array that kernels can write by a [`Surface`](crate::Surface).
+    ///
+    /// # Errors
+    ///
+    /// As for [`array`](Self::array); surfaces may have smaller extents on a device than textures.
+    pub fn surface_array<T: Texel, D: ArrayExtents>(
+        &self,
+        data: &[T],
+        extents: D,
+    ) -> Result<Array<T, D>> {
+        self.filled_array(data, extents, true)
+    }
+
+    /// An array of zeros that kernels can write by a [`Surface`](crate::Surface).
+    ///
+    /// # Errors
+    ///
+    /// As for [`surface_array`](Self::surface_array).
+    pub fn surface_array_zeroed<T: Texel, D: ArrayExtents>(
+        &self,
+        extents: D,
+    ) -> Result<Array<T, D>> {
+        self.cleared_array(extents, true)
+    }
+
+    fn cleared_array<T: Texel, D: ArrayExtents>(
+        &self,
+        extents: D,
+        for_surfaces: bool,
+    ) -> Result<Array<T, D>> {
+        let mut array = Array::raw(self, extents, for_surfaces)?;
         // The driver fills no arrays.
         let zeros = self.zeroed::<T>(array.len())?;
         self.copy_to_array(&zeros, &mut array)?;

@@ -5,17 +5,25 @@
 //! | `texel` | what an array is made of |
 //! | `extents` | how many dimensions and layers it has, and which of them a device can have |
 //! | `copies` | copies between arrays, buffers and the host, as methods of the stream |
-//! | `block` | the driver's object, and how it is freed |
+//! | `sampling` | how textures are read |
+//! | `objects` | textures and surfaces |
+//! | `block` | the driver's objects, and how they are freed |
 
 pub(super) mod block;
 mod copies;
 mod extents;
+mod objects;
+mod sampling;
 mod texel;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use warpsmith_driver::raw;
+
 pub use extents::{ArrayExtents, Extent1, Extent2, Extent3, Layered1, Layered2};
+pub use objects::{Surface, Texture};
+pub use sampling::{AddressMode, Coordinates, Filter, ReadMode, TextureOptions};
 pub use texel::Texel;
 
 use self::block::ArrayBlock;
@@ -48,22 +56,27 @@ use crate::stream::Stream;
 // covers: SURF-01, MEM-08
 pub struct Array<T: Texel, D: ArrayExtents> {
     pub(super) allocation: Arc<Allocation>,
-    block: ArrayBlock,
+    block: Arc<ArrayBlock>,
+    for_surfaces: bool,
     extents: D,
     of: PhantomData<T>,
 }
 
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
     /// Of undefined contents.
-    fn raw(stream: &Stream, extents: D) -> Result<Array<T, D>> {
+    fn raw(stream: &Stream, extents: D, for_surfaces: bool) -> Result<Array<T, D>> {
         stream.handle.refuse_capture(block::CALL)?;
         let gpu = &stream.gpu;
         let bytes = extents::checked_texels(extents).unwrap_or(0) * size_of::<T>();
-        let descriptor = extents::descriptor::<T, D>(gpu, extents)?;
-        let block = ArrayBlock::new(gpu, descriptor, bytes)?;
+        let mut descriptor = extents::descriptor::<T, D>(gpu, extents)?;
+        if for_surfaces {
+            descriptor.Flags |= raw::CUDA_ARRAY3D_SURFACE_LDST;
+        }
+        let block = Arc::new(ArrayBlock::new(gpu, descriptor, bytes)?);
         Ok(Array {
-            allocation: Allocation::of_array(gpu, block),
+            allocation: Allocation::of_array(gpu, block.clone()),
             block,
+            for_surfaces,
             extents,
             of: PhantomData,
         })
@@ -88,7 +101,8 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
             address: self.allocation.base,
             bytes: self.block.bytes,
             len: self.len(),
-            scope: ViewScope::Sole,
+            // Its textures and surfaces are beside it.
+            scope: ViewScope::Shared,
         }
     }
 }
