@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use warpsmith_testkit::{Side, own_process};
+use warpsmith_testkit::{Side, own_process, ptx};
 
 const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
 const DEVICE: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_DEVICE;
@@ -157,7 +157,6 @@ fn every_format_and_extent_keeps_what_is_copied_to_it() {
 
 #[test]
 fn layers_and_faces_are_slices() {
-    // covers: TEX-14
     gpu();
     for (extents, flags) in [
         ([8, 0, 3], CUDA_ARRAY3D_LAYERED),
@@ -293,12 +292,16 @@ fn copies_must_lie_in_the_array_and_begin_with_a_texel() {
         ([4, 1, 1], [32, 0, 0]),
         ([4, 2, 1], [0, 3, 0]),
         ([4, 1, 2], [0, 0, 1]),
-        ([4, 1, 1], [usize::MAX - 3, 0, 0]),
-        ([4, 1, 1], [0, usize::MAX, 0]),
         // Within a texel.
         ([4, 1, 1], [2, 0, 0]),
     ] {
         assert_eq!(attempt(extents, at, 0), 1, "{extents:?} at {at:?}");
+    }
+    // A real driver may follow these.
+    if gpu() == Backend::Simulator {
+        assert_eq!(attempt([4, 1, 1], [usize::MAX - 3, 0, 0], 0), 1);
+        assert_eq!(attempt([4, 1, 1], [0, usize::MAX, 0], 0), 1);
+        assert_eq!(attempt([4, 1, 1], [0, 0, 0], 1), 1, "there are no levels");
     }
     ok!(cuArrayDestroy(array));
 }
@@ -340,6 +343,14 @@ fn rows_of_flat_arrays_have_functions_of_their_own() {
     ok!(cuArrayDestroy(two));
     ok!(cuStreamDestroy_v2(stream));
 }
+
+const VARIABLE: &str = ptx!(
+    "7.8",
+    "sm_90",
+    "
+.visible .global .align 16 .b8 symbol[256];
+\0"
+);
 
 /// Where the rows of a rectangle lie.
 #[derive(Clone, Copy, Debug)]
@@ -405,6 +416,15 @@ fn rectangles_go_between_all_kinds_of_memory() {
     let (mut pitched, mut pitch) = (0, 0);
     ok!(cuMemAllocPitch_v2(&mut pitched, &mut pitch, 16, 8, 4));
     let linear = upload(&[0u8; 28 * 8]);
+    let (mut symbol, mut size) = (0, 0);
+    let module: CUmodule = get!(cuModuleLoadData(VARIABLE.as_ptr().cast()));
+    ok!(cuModuleGetGlobal_v2(
+        &mut symbol,
+        &mut size,
+        module,
+        c"symbol".as_ptr()
+    ));
+    assert_eq!(size, 32 * 8);
     let (one, two) = (array([4, 8, 0], U32, 1), array([4, 8, 0], FORMATS[1].0, 2));
     for array in [one, two] {
         fill(array, [16, 8, 1], &[0; 128]);
@@ -414,6 +434,7 @@ fn rectangles_go_between_all_kinds_of_memory() {
         Place::Host(locked, 24),
         Place::Device(linear, 28),
         Place::Device(pitched, pitch),
+        Place::Device(symbol, 32),
         Place::Array(one),
         Place::Array(two),
     ];
@@ -430,7 +451,7 @@ fn rectangles_go_between_all_kinds_of_memory() {
         for (j, &to) in places.iter().enumerate().filter(|(j, _)| *j != i) {
             let mut mark: Vec<u8> = pattern(16 * 8)
                 .iter()
-                .map(|b| b ^ (6 * i + j) as u8)
+                .map(|b| b ^ (7 * i + j) as u8)
                 .collect();
             go(i + j, &rectangle(Place::Host(mark.as_mut_ptr(), 16), from));
             ok!(cuStreamSynchronize(null_mut()));
@@ -457,6 +478,7 @@ fn rectangles_go_between_all_kinds_of_memory() {
     }
     ok!(cuArrayDestroy(one));
     ok!(cuArrayDestroy(two));
+    ok!(cuModuleUnload(module));
     ok!(cuMemFree_v2(pitched));
     ok!(cuMemFree_v2(linear));
     ok!(cuMemFreeHost(locked.cast()));
@@ -578,7 +600,6 @@ fn a_graph_that_copies_to_an_array_that_is_gone_is_a_fault() {
 }
 
 /// A GPU does not tell.
-// covers: SURF-09
 #[test]
 fn texels_that_nothing_has_written_are_named_when_they_are_copied_out() {
     let Some(printed) = in_child(&[]) else {

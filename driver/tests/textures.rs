@@ -73,7 +73,6 @@ fn texture(resource: &CUDA_RESOURCE_DESC, sampling: &CUDA_TEXTURE_DESC) -> CUtex
     get!(cuTexObjectCreate(resource, sampling, null()))
 }
 
-// covers: TEX-01
 #[test]
 fn a_texture_object_says_what_it_was_made_of() {
     gpu();
@@ -165,7 +164,6 @@ fn a_view_gives_the_texels_another_format() {
     ok!(cuArrayDestroy(array));
 }
 
-// covers: TEX-11
 #[test]
 fn memory_with_an_address_must_be_aligned_for_textures() {
     gpu();

@@ -28,7 +28,6 @@ fn refusal<T: Texel>(stream: &Stream, options: TextureOptions) -> Result<Option<
     Ok(image.texture(options).err().map(|error| error.to_string()))
 }
 
-// covers: TEX-01, TEX-04, TEX-09
 #[test]
 fn only_floats_are_filtered() -> Result<()> {
     let gpu = gpu();
@@ -65,7 +64,6 @@ fn only_floats_are_filtered() -> Result<()> {
     Ok(())
 }
 
-// covers: TEX-06, TEX-07
 #[test]
 fn coordinates_wrap_only_where_they_are_normalised() -> Result<()> {
     let gpu = gpu();

@@ -32,7 +32,6 @@ use crate::order::access::ViewScope;
 /// # Ok(())
 /// # }
 /// ```
-// covers: TEX-01
 pub struct Texture<T: Texel, D: ArrayExtents> {
     allocation: Arc<Allocation>,
     object: u64,

@@ -64,7 +64,6 @@ pub enum Coordinates {
 /// assert_eq!(TextureOptions::default().address, [AddressMode::Clamp; 3]);
 /// assert_eq!(options.border, [0.0; 4]);
 /// ```
-// covers: TEX-04, TEX-05, TEX-06
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct TextureOptions {
     /// For x, y and z.
@@ -85,7 +84,6 @@ impl TextureOptions {
     /// # Errors
     ///
     /// The options contradict each other or the texels.
-    // covers: TEX-07, TEX-09
     pub(super) fn describe<T: Texel>(&self) -> Result<raw::CUDA_TEXTURE_DESC> {
         let refuse = |message: String, hint: &str| {
             Err(Error::misuse(

@@ -44,7 +44,7 @@ pub(super) use sealed::Sealed;
 /// # Ok(())
 /// # }
 /// ```
-// covers: TEX-03, TEX-13
+// covers: TEX-03
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a texel",
     note = "texels are `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f16`, `f32`, or arrays of two or four of one of them"
