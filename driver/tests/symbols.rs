@@ -152,8 +152,8 @@ fn what_the_simulator_lacks_answers_so() {
     if gpu() == Backend::Cuda {
         return;
     }
-    let mut handle = 0;
-    fails!(801, cuTexObjectCreate(&mut handle, null(), null(), null()));
+    let mut handle = null_mut();
+    fails!(801, cuMipmappedArrayCreate(&mut handle, null(), 1));
     assert!(
         warpsmith_simulator::entry_point("cuGreenCtxCreate").is_some(),
         "unknown ones of the driver are there too"

@@ -78,11 +78,13 @@ pub use launch::{
     UntypedKernel,
 };
 pub use memory::{
-    AccessPolicyWindow, AccessProperty, Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead,
-    DeviceSlice, DeviceSliceMut, DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite,
-    ImportedPool, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
-    MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer, PoolAllocator,
-    PoolOptions, PoolPointer, PoolUsage, ReusePolicy, StreamFlag, UnifiedBuffer, VolumeMut, Wait,
+    AccessPolicyWindow, AccessProperty, AddressMode, Advice, Array, ArrayExtents, Attach,
+    Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite,
+    Extent1, Extent2, Extent3, Filter, FlagWord, GrowableBuffer, HostRead, HostWrite, ImportedPool,
+    Layered1, Layered2, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
+    MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedVolume,
+    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReadMode, ReusePolicy, StreamFlag, Surface,
+    Texel, Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -149,6 +151,10 @@ mod tests {
         shared::<UnifiedBuffer<f32>>();
         shared::<GrowableBuffer<f32>>();
         shared::<PitchedBuffer<f32>>();
+        shared::<PitchedVolume<f32>>();
+        shared::<Array<f32, Extent2>>();
+        shared::<Texture<f32, Extent2>>();
+        shared::<Surface<f32, Extent2>>();
         shared::<PhysicalMemory>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();

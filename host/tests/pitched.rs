@@ -148,6 +148,47 @@ fn rectangles_go_between_all_kinds_of_memory() -> Result<()> {
     Ok(())
 }
 
+// covers: MEM-05
+#[test]
+fn volumes_are_layers_of_padded_rows() -> Result<()> {
+    const DEPTH: usize = 3;
+    const ROWS: usize = 5;
+    const COLUMNS: usize = 65;
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let values = numbers(DEPTH * ROWS * COLUMNS);
+    let mut volume = stream.pitched_volume_upload(&values, DEPTH, ROWS, COLUMNS)?;
+    assert_eq!(
+        (volume.depth(), volume.rows(), volume.columns()),
+        (DEPTH, ROWS, COLUMNS)
+    );
+    assert_eq!((volume.pitch(), volume.slice_pitch()), (512, ROWS * 512));
+    assert_eq!(stream.download_matrix(&volume.matrix())?, values);
+    for z in 0..DEPTH {
+        let layer = &values[z * ROWS * COLUMNS..][..ROWS * COLUMNS];
+        assert_eq!(stream.download_matrix(&volume.layer(z))?, layer);
+    }
+    // A layer by itself, and what lies beside it stays.
+    stream.upload_matrix(&[7; ROWS * COLUMNS], &mut volume.layer_mut(1))?;
+    let mut expected = values.clone();
+    expected[ROWS * COLUMNS..][..ROWS * COLUMNS].fill(7);
+    assert_eq!(stream.download_matrix(&volume.matrix())?, expected);
+    let mut whole = stream.zeroed::<u32>(COLUMNS * ROWS)?;
+    let mut layer = whole.matrix_mut(ROWS, COLUMNS)?;
+    stream.copy_matrix(&volume.layer(2), &mut layer)?;
+    assert_eq!(stream.download(&whole)?, expected[2 * ROWS * COLUMNS..]);
+    let empty = stream.pitched_volume_zeroed::<u32>(0, ROWS, COLUMNS)?;
+    assert_eq!(stream.download_matrix(&empty.matrix())?, [0; 0]);
+    assert!(
+        stream
+            .pitched_volume_zeroed::<u32>(usize::MAX, 2, 2)
+            .is_err()
+    );
+    let outside = || volume.layer(DEPTH).rows();
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(outside)).unwrap_err();
+    Ok(())
+}
+
 #[test]
 fn a_captured_copy_is_a_node() -> Result<()> {
     let gpu = gpu();

@@ -31,6 +31,33 @@ pub const CU_MEMHOSTREGISTER_IOMEMORY: c_uint = 4;
 /// `cuMemHostRegister`: the device only reads.
 pub const CU_MEMHOSTREGISTER_READ_ONLY: c_uint = 8;
 
+/// `cuArray3DCreate`: the depth counts layers, each a 1D or 2D array.
+pub const CUDA_ARRAY3D_LAYERED: c_uint = 1;
+
+/// `cuArray3DCreate`: kernels may write it through a surface.
+pub const CUDA_ARRAY3D_SURFACE_LDST: c_uint = 2;
+
+/// `cuArray3DCreate`: the layers are the faces of cubes.
+pub const CUDA_ARRAY3D_CUBEMAP: c_uint = 4;
+
+/// `cuArray3DCreate`: kernels may gather one component of four texels.
+pub const CUDA_ARRAY3D_TEXTURE_GATHER: c_uint = 8;
+
+/// `cuTexObjectCreate`: integers stay integers instead of becoming floats in [0, 1] or [-1, 1].
+pub const CU_TRSF_READ_AS_INTEGER: c_uint = 1;
+
+/// `cuTexObjectCreate`: coordinates go from 0 to 1 instead of to the extent.
+pub const CU_TRSF_NORMALIZED_COORDINATES: c_uint = 2;
+
+/// `cuTexObjectCreate`: sRGB becomes linear when it is read.
+pub const CU_TRSF_SRGB: c_uint = 16;
+
+/// `cuTexObjectCreate`: no optimisation of trilinear filtering.
+pub const CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION: c_uint = 32;
+
+/// `cuTexObjectCreate`: filtering goes across the edges of a cube's faces.
+pub const CU_TRSF_SEAMLESS_CUBEMAP: c_uint = 64;
+
 /// `cuLaunchKernel`'s `extra`: end of the list.
 pub const CU_LAUNCH_PARAM_END: usize = 0;
 

@@ -18,8 +18,9 @@ use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
-    DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, GrowableBuffer,
-    MappedBuffer, Matrix, MatrixMut, Shape, UnifiedBuffer, VolumeMut,
+    ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
+    GrowableBuffer, MappedBuffer, Matrix, MatrixMut, Shape, Surface, Texel, Texture, UnifiedBuffer,
+    VolumeMut,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 
@@ -282,6 +283,22 @@ macro_rules! pointers {
 }
 
 pointers!(RawPtr);
+
+impl<T: Texel, D: ArrayExtents> Argument<Value<u64>> for &Texture<T, D> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        packer.memory(self.view(), AccessKind::Read);
+        packer.word(self.object());
+    }
+}
+
+impl<T: Texel, D: ArrayExtents> Argument<Value<u64>> for &mut Surface<T, D> {
+    #[inline]
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        packer.memory(self.view(), AccessKind::Write);
+        packer.word(self.object());
+    }
+}
 
 impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
     #[inline]

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
+use super::array::block::ArrayBlock;
 use super::host_block::{HostBlock, HostMapping};
 use super::released::{MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
@@ -172,6 +173,11 @@ impl Allocation {
         }
     }
 
+    /// The texels of an array, which are used by their offsets: it has no address.
+    pub(crate) fn of_array(gpu: &Arc<OpenDevice>, block: Arc<ArrayBlock>) -> Arc<Allocation> {
+        Allocation::new(gpu, 0, block.bytes, MemoryKind::Array(block))
+    }
+
     /// Memory of this graph, `bytes` at the address that its allocation node has.
     pub(crate) fn of_graph(
         gpu: &Arc<OpenDevice>,
@@ -314,7 +320,8 @@ impl OrderedMemory for Allocation {
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
             MemoryKind::Pool | MemoryKind::Virtual(_) | MemoryKind::Graph(_) => scope,
-            MemoryKind::Pinned(_) | MemoryKind::Managed => ViewScope::Shared,
+            // An array's textures and surfaces are used beside it.
+            MemoryKind::Pinned(_) | MemoryKind::Managed | MemoryKind::Array(_) => ViewScope::Shared,
         };
         self.history.order_use(guard, stream, launch, access, scope)
     }

@@ -90,7 +90,11 @@ impl Shape {
     }
 
     /// A rectangle of the matrix, and the elements that it spans.
-    fn region(self, rows: &Range<usize>, columns: &Range<usize>) -> (Shape, Range<usize>) {
+    pub(super) fn region(
+        self,
+        rows: &Range<usize>,
+        columns: &Range<usize>,
+    ) -> (Shape, Range<usize>) {
         assert!(
             rows.start <= rows.end && rows.end <= self.rows as usize,
             "rows {rows:?} of a matrix with {} rows",

@@ -4,6 +4,8 @@
 //! | --- | --- | --- | --- |
 //! | [`DeviceBuffer`] | device, from a [`MemoryPool`] | by copies | yes |
 //! | [`PitchedBuffer`] | device, from a [`MemoryPool`]; a matrix with padded rows | by copies | yes |
+//! | [`PitchedVolume`] | the same in layers: a volume with padded rows | by copies | yes |
+//! | [`Array`] | device, in a layout that only the driver knows | by copies | by textures and surfaces |
 //! | [`PinnedBuffer`] | host, page-locked | by guards | by copies, which overlap kernels |
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
@@ -15,6 +17,7 @@
 
 mod access_policy;
 pub(crate) mod allocation;
+mod array;
 mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
@@ -25,6 +28,7 @@ mod host_memory;
 mod matrix;
 mod pinned;
 mod pitched;
+mod pitched_volume;
 mod pool;
 mod released;
 pub(crate) mod size;
@@ -36,6 +40,10 @@ mod volume;
 mod whole_buffer;
 
 pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
+pub use array::{
+    AddressMode, Array, ArrayExtents, Coordinates, Extent1, Extent2, Extent3, Filter, Layered1,
+    Layered2, ReadMode, Surface, Texel, Texture, TextureOptions,
+};
 pub use buffer::DeviceBuffer;
 pub use flag::{FlagWord, StreamFlag, Wait};
 pub use host_memory::{HostRead, HostWrite};
@@ -43,6 +51,7 @@ pub(crate) use matrix::Shape;
 pub use matrix::{Matrix, MatrixMut};
 pub use pinned::{MappedBuffer, PinnedBuffer};
 pub use pitched::PitchedBuffer;
+pub use pitched_volume::PitchedVolume;
 pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };

@@ -1,5 +1,7 @@
 //! Matrices in device memory whose rows are padded, so that each begins where the hardware likes it.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 
 use super::buffer::DeviceBuffer;
@@ -85,6 +87,19 @@ impl<T: Pod> PitchedBuffer<T> {
         MatrixMut {
             elements: self.elements.slice_mut(..),
             shape: self.shape,
+        }
+    }
+
+    /// Whole rows to write.
+    ///
+    /// # Panics
+    ///
+    /// The range is out of bounds.
+    pub(super) fn rows_mut(&mut self, rows: &Range<usize>) -> MatrixMut<'_, T> {
+        let (shape, span) = self.shape.region(rows, &(0..self.columns()));
+        MatrixMut {
+            elements: self.elements.slice_mut(span),
+            shape,
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw;
 
+use super::array::block::{ArrayBlock, UnusedArray};
 use super::host_block::HostBlock;
 use super::virtual_memory::range::{AddressRange, UnusedRange};
 use crate::context::primary::Context;
@@ -25,6 +26,8 @@ pub(crate) enum MemoryKind {
     Managed,
     /// Reserved addresses with what is mapped there.
     Virtual(Arc<AddressRange>),
+    /// The texels of a CUDA array, which has no address.
+    Array(Arc<ArrayBlock>),
     /// Allocated and freed by nodes of a graph.
     Graph(Arc<GraphMemory>),
 }
@@ -47,6 +50,9 @@ impl ReleasedMemory {
                 gpu.retire(Box::new(UnusedRange(range.clone())), &self.positions);
             }
             &MemoryKind::Pinned(block) => gpu.retire(Box::new(block), &self.positions),
+            MemoryKind::Array(block) => {
+                gpu.retire(Box::new(UnusedArray(block.clone())), &self.positions);
+            }
             // Its nodes free it.
             MemoryKind::Graph(_) => {}
             MemoryKind::Managed => {

@@ -6,6 +6,7 @@
 use super::entry::*;
 use crate::context::{Context, current};
 use crate::graph;
+use crate::memory::ArrayOrMemory::{Array, Memory};
 use crate::memory::{EndMemory, Transfer};
 use crate::streams::{self, Operation};
 
@@ -26,8 +27,7 @@ driver_calls! {
     }
 
     Ready fn cuMemcpyDtoD_v2(dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize) {
-        // Within the device even this call does not wait for the copy.
-        later(core::ptr::null_mut(), || Transfer::linear(dstDevice as usize, DEVICE, srcDevice as usize, DEVICE, ByteCount))?;
+        within_device(|| Transfer::linear(dstDevice as usize, DEVICE, srcDevice as usize, DEVICE, ByteCount))?;
     }
 
     Ready fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) {
@@ -79,6 +79,46 @@ driver_calls! {
         later(hStream, || Transfer::two_dimensional(parameters(pCopy)?))?;
     }
 
+    Ready fn cuMemcpyHtoA_v2(dstArray: CUarray, dstOffset: usize, srcHost: *const c_void, ByteCount: usize) {
+        now(|| Transfer::array_row(Array(dstArray, dstOffset), Memory(srcHost as usize, HOST), ByteCount))?;
+    }
+
+    Ready fn cuMemcpyAtoH_v2(dstHost: *mut c_void, srcArray: CUarray, srcOffset: usize, ByteCount: usize) {
+        now(|| Transfer::array_row(Memory(dstHost as usize, HOST), Array(srcArray, srcOffset), ByteCount))?;
+    }
+
+    Ready fn cuMemcpyDtoA_v2(dstArray: CUarray, dstOffset: usize, srcDevice: CUdeviceptr, ByteCount: usize) {
+        within_device(|| Transfer::array_row(Array(dstArray, dstOffset), Memory(srcDevice as usize, DEVICE), ByteCount))?;
+    }
+
+    Ready fn cuMemcpyAtoD_v2(dstDevice: CUdeviceptr, srcArray: CUarray, srcOffset: usize, ByteCount: usize) {
+        within_device(|| Transfer::array_row(Memory(dstDevice as usize, DEVICE), Array(srcArray, srcOffset), ByteCount))?;
+    }
+
+    Ready fn cuMemcpyAtoA_v2(dstArray: CUarray, dstOffset: usize, srcArray: CUarray, srcOffset: usize, ByteCount: usize) {
+        within_device(|| Transfer::array_row(Array(dstArray, dstOffset), Array(srcArray, srcOffset), ByteCount))?;
+    }
+
+    Ready fn cuMemcpyHtoAAsync_v2(
+        dstArray: CUarray, dstOffset: usize, srcHost: *const c_void, ByteCount: usize, hStream: CUstream,
+    ) {
+        later(hStream, || Transfer::array_row(Array(dstArray, dstOffset), Memory(srcHost as usize, HOST), ByteCount))?;
+    }
+
+    Ready fn cuMemcpyAtoHAsync_v2(
+        dstHost: *mut c_void, srcArray: CUarray, srcOffset: usize, ByteCount: usize, hStream: CUstream,
+    ) {
+        later(hStream, || Transfer::array_row(Memory(dstHost as usize, HOST), Array(srcArray, srcOffset), ByteCount))?;
+    }
+
+    Ready fn cuMemcpy3DPeer(pCopy: *const CUDA_MEMCPY3D_PEER) {
+        now(|| Transfer::three_dimensional(&between_contexts(parameters(pCopy)?)?))?;
+    }
+
+    Ready fn cuMemcpy3DPeerAsync(pCopy: *const CUDA_MEMCPY3D_PEER, hStream: CUstream) {
+        later(hStream, || Transfer::three_dimensional(&between_contexts(parameters(pCopy)?)?))?;
+    }
+
     Ready fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) {
         now(|| Transfer::three_dimensional(parameters(pCopy)?))?;
     }
@@ -101,6 +141,43 @@ fn now(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     Ok(())
 }
 
+/// Copies on the default stream. Within the device even the functions that are not called asynchronous do not wait for the copy.
+fn within_device(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
+    later(core::ptr::null_mut(), transfer)
+}
+
+/// A copy between contexts, which are fit for use: with unified addressing one as any other.
+fn between_contexts(copy: &CUDA_MEMCPY3D_PEER) -> Result<CUDA_MEMCPY3D> {
+    Context::of_handle(copy.srcContext)?.check()?;
+    Context::of_handle(copy.dstContext)?.check()?;
+    Ok(CUDA_MEMCPY3D {
+        srcXInBytes: copy.srcXInBytes,
+        srcY: copy.srcY,
+        srcZ: copy.srcZ,
+        srcLOD: copy.srcLOD,
+        srcMemoryType: copy.srcMemoryType,
+        srcHost: copy.srcHost,
+        srcDevice: copy.srcDevice,
+        srcArray: copy.srcArray,
+        srcPitch: copy.srcPitch,
+        srcHeight: copy.srcHeight,
+        dstXInBytes: copy.dstXInBytes,
+        dstY: copy.dstY,
+        dstZ: copy.dstZ,
+        dstLOD: copy.dstLOD,
+        dstMemoryType: copy.dstMemoryType,
+        dstHost: copy.dstHost,
+        dstDevice: copy.dstDevice,
+        dstArray: copy.dstArray,
+        dstPitch: copy.dstPitch,
+        dstHeight: copy.dstHeight,
+        WidthInBytes: copy.WidthInBytes,
+        Height: copy.Height,
+        Depth: copy.Depth,
+        ..Default::default()
+    })
+}
+
 fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     let stream = streams::find(stream)?;
     let transfer = transfer()?;
@@ -112,7 +189,7 @@ fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Resul
         graph::perform(&stream, Operation::Copy(transfer))?;
         return Ok(());
     }
-    if transfer.to.memory == EndMemory::Known && transfer.bytes() <= STAGED {
+    if transfer.to.memory != EndMemory::Pageable && transfer.bytes() <= STAGED {
         // SAFETY: the source is the caller's host memory, valid during the call.
         let staged = unsafe { transfer.stage() };
         graph::perform(&stream, Operation::StagedCopy(transfer, staged.into()))?;

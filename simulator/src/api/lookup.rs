@@ -4,9 +4,9 @@ use core::ffi::{CStr, c_void};
 
 use super::entry::*;
 use super::{
-    attributes, capture, context, copy, device, error, event, extension, fill, function, graph,
-    graph_exec, graph_memory, init, launch, managed, memory, memory_operation, module, nodes,
-    pointer, pool, stream, unsupported, virtual_memory,
+    array, attributes, capture, context, copy, device, error, event, extension, fill, function,
+    graph, graph_exec, graph_memory, init, launch, managed, memory, memory_operation, module,
+    nodes, pointer, pool, stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -136,6 +136,7 @@ fn implemented(name: &str) -> Option<*const c_void> {
 
 fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
     const TOPICS: &[fn(&str, Variant) -> Option<*const c_void>] = &[
+        array::find,
         attributes::find,
         capture::find,
         context::find,
@@ -164,6 +165,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         pool::find,
         extension::find,
         stream::find,
+        texture::find,
         virtual_memory::find,
         find,
     ];

@@ -6,6 +6,7 @@
 
 mod entry;
 
+mod array;
 mod attributes;
 mod capture;
 mod context;
@@ -31,6 +32,7 @@ mod nodes;
 mod pointer;
 mod pool;
 mod stream;
+mod texture;
 mod unsupported;
 mod virtual_memory;
 

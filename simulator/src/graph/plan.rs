@@ -162,7 +162,8 @@ fn allowed_in_body(operation: &NodeOperation) -> bool {
             true
         }
         NodeOperation::Single(Operation::Copy(copy)) => {
-            copy.memory_kinds() == (EndMemory::Known, EndMemory::Known)
+            let (to, from) = copy.memory_kinds();
+            to != EndMemory::Pageable && from != EndMemory::Pageable
         }
         NodeOperation::Single(_) => false,
     }

@@ -68,5 +68,8 @@ pub(crate) fn free_in_stream_order(address: usize) {
 /// Whether a kind takes memory of the device by itself: managed memory may exceed the device's, and pools and graphs count for
 /// themselves.
 fn counts(kind: AllocationKind) -> bool {
-    matches!(kind, AllocationKind::Device | AllocationKind::Global)
+    matches!(
+        kind,
+        AllocationKind::Device | AllocationKind::Global | AllocationKind::Array
+    )
 }

@@ -17,6 +17,8 @@ pub enum AllocationKind {
     Graph,
     /// A global or constant variable of a loaded module.
     Global,
+    /// The texels of a CUDA array, which has no address for a program.
+    Array,
     /// Physical memory at an address (`cuMemMap`), freed when it is unmapped.
     Mapping,
     /// Memory that the simulator's own device runtime uses (the device heap).

@@ -137,6 +137,7 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Pool(_) => "stream-ordered device memory",
         AllocationKind::Graph => "graph memory",
         AllocationKind::Global => "module variable",
+        AllocationKind::Array => "CUDA array",
         AllocationKind::Mapping => "virtual memory",
         AllocationKind::Internal => "memory of the device heap",
     };

@@ -134,6 +134,12 @@ impl Layout {
         // Inside of the span, which ends inside of the address space.
         self.address + z * self.slice + y * self.row
     }
+
+    /// Where each row of the box starts, slice by slice.
+    pub(super) fn rows(&self, extent: &Extent) -> impl Iterator<Item = usize> + use<> {
+        let (layout, rows, slices) = (*self, extent.height, extent.depth);
+        (0..slices).flat_map(move |z| (0..rows).map(move |y| layout.start(y, z)))
+    }
 }
 
 /// A product of sizes, if 64 bits hold it.

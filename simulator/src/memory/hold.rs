@@ -5,7 +5,7 @@
 //! by nobody: before, the rest of the copy would make pages resident that nobody gives back again, or go into the allocation that got the
 //! addresses next.
 
-use super::allocation::{AllocationState, Use};
+use super::allocation::{AllocationKind, AllocationState, Use};
 use super::graph_memory;
 use super::space::Memory;
 
@@ -56,6 +56,9 @@ impl Memory {
                     format!("is memory of a graph that was freed by {by}")
                 }
             },
+            Some((_, detail)) if detail.kind == AllocationKind::Array => {
+                "is a CUDA array that had been destroyed".into()
+            }
             _ => "had been freed or unmapped".into(),
         }
     }
@@ -73,7 +76,6 @@ impl Drop for Hold<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::allocation::AllocationKind;
     use super::super::guest::{self, Source};
     use super::*;
 

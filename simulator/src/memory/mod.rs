@@ -14,6 +14,8 @@
 //! | `engine_view` | the address space as the engine sees it |
 //! | `hold` | allocations that a copy or a fill is going through |
 //! | `guest` | the only access to the bytes of guest memory outside the engine |
+//! | `array` | memory of texels, which copies, textures and surfaces reach by a handle |
+//! | `texture` | texture and surface objects |
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
@@ -24,6 +26,7 @@
 mod accounting;
 mod allocation;
 mod arena;
+pub(crate) mod array;
 mod engine_view;
 mod extent;
 mod fill;
@@ -37,6 +40,7 @@ pub(crate) mod pool;
 mod shared_file;
 mod slots;
 mod space;
+pub(crate) mod texture;
 mod transfer;
 pub(crate) mod virtual_memory;
 mod word;
@@ -50,5 +54,5 @@ pub(crate) use fill::{CheckedFill, Fill};
 pub(crate) use guest::WordSize;
 pub(crate) use pointer::PointerInfo;
 pub use space::Memory;
-pub(crate) use transfer::{EndMemory, Transfer};
+pub(crate) use transfer::{ArrayOrMemory, EndMemory, Transfer};
 pub(crate) use word::Word;

@@ -1,18 +1,24 @@
 //! Copies of up to three dimensions, checked when they are issued and again when they run.
 
+use std::ptr::null_mut;
+use std::sync::Arc;
+
 use super::allocation::Use;
+use super::array::{ARRAYS, Array, ArrayPart};
 use super::extent::{Extent, Layout, product};
 use super::guest::{self, Source};
 use super::hold::Hold;
 use super::space::Memory;
 use crate::error::{Result, code};
-use warpsmith_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUmemorytype};
+use warpsmith_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype};
 
 /// Which memory one end of a copy lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndMemory {
     /// Memory that the driver knows and that the device reaches: device, managed, page-locked.
     Known,
+    /// A CUDA array.
+    Array,
     /// Ordinary host memory, of which the driver knows nothing.
     Pageable,
 }
@@ -22,6 +28,31 @@ pub(crate) enum EndMemory {
 pub(crate) struct End {
     layout: Layout,
     pub(crate) memory: EndMemory,
+    /// Of which array, if it is one.
+    array: Option<ArrayPart>,
+}
+
+/// One end as a program gives it.
+struct Side {
+    kind: CUmemorytype,
+    host: usize,
+    device: CUdeviceptr,
+    array: CUarray,
+    /// Bytes, rows and slices before the box.
+    at: [usize; 3],
+    /// The level of a mipmapped array, which must be 0.
+    level: usize,
+    row: usize,
+    slice: usize,
+}
+
+/// One end of a copy of bytes in a row.
+#[derive(Clone, Copy)]
+pub(crate) enum ArrayOrMemory {
+    /// The first row of an array, from a byte on.
+    Array(CUarray, usize),
+    /// Memory at an address.
+    Memory(usize, CUmemorytype),
 }
 
 /// A copy.
@@ -43,97 +74,126 @@ impl Transfer {
         from_type: CUmemorytype,
         bytes: usize,
     ) -> Result<Self> {
+        let side = |address, kind| Side::linear(address, kind, bytes);
         let extent = Extent::new(bytes, 1, 1)?;
-        let end = |how, address, kind| {
-            let layout = Layout::new(address, [0; 3], [bytes, bytes], &extent)?;
-            End::new(how, layout, kind, &extent)
+        Self::new(side(to, to_type), side(from, from_type), extent)
+    }
+
+    /// A copy of `bytes` in a row between an array, from the byte `offset` of its first row on, and other memory. `arrays` are destination
+    /// and source.
+    pub(crate) fn array_row(to: ArrayOrMemory, from: ArrayOrMemory, bytes: usize) -> Result<Self> {
+        let side = |given| match given {
+            ArrayOrMemory::Array(array, offset) => Side {
+                kind: CUmemorytype::CU_MEMORYTYPE_ARRAY,
+                array,
+                at: [offset, 0, 0],
+                ..Side::linear(0, CUmemorytype::CU_MEMORYTYPE_ARRAY, bytes)
+            },
+            ArrayOrMemory::Memory(address, kind) => Side::linear(address, kind, bytes),
         };
-        Ok(Self {
-            from: end(Use::Read, from, from_type)?,
-            to: end(Use::Write, to, to_type)?,
-            extent,
-            asked: Some((to_type, from_type)),
-        })
+        Self::new(side(to), side(from), Extent::new(bytes, 1, 1)?)
     }
 
     pub(crate) fn two_dimensional(copy: &CUDA_MEMCPY2D) -> Result<Self> {
         let extent = Extent::new(copy.WidthInBytes, copy.Height, 1)?;
-        let end = |how, kind, host, device, [x, y]: [usize; 2], pitch| {
-            let row = if pitch == 0 { copy.WidthInBytes } else { pitch };
-            let layout = Layout::new(base(kind, host, device)?, [x, y, 0], [row, 0], &extent)?;
-            End::new(how, layout, kind, &extent)
+        let row = |pitch| match pitch {
+            0 => copy.WidthInBytes,
+            pitch => pitch,
         };
-        Ok(Self {
-            from: end(
-                Use::Read,
-                copy.srcMemoryType,
-                copy.srcHost as usize,
-                copy.srcDevice,
-                [copy.srcXInBytes, copy.srcY],
-                copy.srcPitch,
-            )?,
-            to: end(
-                Use::Write,
-                copy.dstMemoryType,
-                copy.dstHost as usize,
-                copy.dstDevice,
-                [copy.dstXInBytes, copy.dstY],
-                copy.dstPitch,
-            )?,
-            extent,
-            asked: Some((copy.dstMemoryType, copy.srcMemoryType)),
-        })
+        let to = Side {
+            kind: copy.dstMemoryType,
+            host: copy.dstHost as usize,
+            device: copy.dstDevice,
+            array: copy.dstArray,
+            at: [copy.dstXInBytes, copy.dstY, 0],
+            level: 0,
+            row: row(copy.dstPitch),
+            slice: 0,
+        };
+        let from = Side {
+            kind: copy.srcMemoryType,
+            host: copy.srcHost as usize,
+            device: copy.srcDevice,
+            array: copy.srcArray,
+            at: [copy.srcXInBytes, copy.srcY, 0],
+            level: 0,
+            row: row(copy.srcPitch),
+            slice: 0,
+        };
+        Self::new(to, from, extent)
     }
 
     pub(crate) fn three_dimensional(copy: &CUDA_MEMCPY3D) -> Result<Self> {
         let extent = Extent::new(copy.WidthInBytes, copy.Height, copy.Depth)?;
-        let end = |how, kind, host, device, offset, pitch, rows| {
+        let steps = |kind, pitch, rows| {
+            // An array has its own.
+            if kind == CUmemorytype::CU_MEMORYTYPE_ARRAY {
+                return Ok((0, 0));
+            }
             let row = if pitch == 0 { copy.WidthInBytes } else { pitch };
             let rows = if rows == 0 { copy.Height } else { rows };
             let slice = product(&[row, rows]).ok_or(code::INVALID_VALUE)?;
-            let layout = Layout::new(base(kind, host, device)?, offset, [row, slice], &extent)?;
-            End::new(how, layout, kind, &extent)
+            Ok((row, slice))
         };
+        let (from_row, from_slice) = steps(copy.srcMemoryType, copy.srcPitch, copy.srcHeight)?;
+        let (to_row, to_slice) = steps(copy.dstMemoryType, copy.dstPitch, copy.dstHeight)?;
+        let to = Side {
+            kind: copy.dstMemoryType,
+            host: copy.dstHost as usize,
+            device: copy.dstDevice,
+            array: copy.dstArray,
+            at: [copy.dstXInBytes, copy.dstY, copy.dstZ],
+            level: copy.dstLOD,
+            row: to_row,
+            slice: to_slice,
+        };
+        let from = Side {
+            kind: copy.srcMemoryType,
+            host: copy.srcHost as usize,
+            device: copy.srcDevice,
+            array: copy.srcArray,
+            at: [copy.srcXInBytes, copy.srcY, copy.srcZ],
+            level: copy.srcLOD,
+            row: from_row,
+            slice: from_slice,
+        };
+        Self::new(to, from, extent)
+    }
+
+    fn new(to: Side, from: Side, extent: Extent) -> Result<Self> {
         Ok(Self {
-            from: end(
-                Use::Read,
-                copy.srcMemoryType,
-                copy.srcHost as usize,
-                copy.srcDevice,
-                [copy.srcXInBytes, copy.srcY, copy.srcZ],
-                copy.srcPitch,
-                copy.srcHeight,
-            )?,
-            to: end(
-                Use::Write,
-                copy.dstMemoryType,
-                copy.dstHost as usize,
-                copy.dstDevice,
-                [copy.dstXInBytes, copy.dstY, copy.dstZ],
-                copy.dstPitch,
-                copy.dstHeight,
-            )?,
+            from: End::new(Use::Read, &from, &extent)?,
+            to: End::new(Use::Write, &to, &extent)?,
             extent,
-            asked: Some((copy.dstMemoryType, copy.srcMemoryType)),
+            asked: Some((to.kind, from.kind)),
         })
     }
 
-    /// The copy as the driver's structure, without offsets.
+    /// The copy as the driver's structure. The offsets into arrays are there; those into other memory are in its address.
     pub(crate) fn parameters(&self) -> CUDA_MEMCPY3D {
         let (to, from) = self.asked.unwrap_or((
             CUmemorytype::CU_MEMORYTYPE_UNIFIED,
             CUmemorytype::CU_MEMORYTYPE_UNIFIED,
         ));
+        let (source, target) = (self.from.parameters(), self.to.parameters());
         CUDA_MEMCPY3D {
+            srcXInBytes: source.at[0],
+            srcY: source.at[1],
+            srcZ: source.at[2],
             srcMemoryType: from,
-            srcHost: self.from.address() as *const _,
-            srcDevice: self.from.address() as CUdeviceptr,
-            srcPitch: self.from.layout.row(),
+            srcHost: source.host as *const _,
+            srcDevice: source.device,
+            srcArray: source.array,
+            srcPitch: source.row,
             srcHeight: self.from.rows(),
+            dstXInBytes: target.at[0],
+            dstY: target.at[1],
+            dstZ: target.at[2],
             dstMemoryType: to,
-            dstHost: self.to.address() as *mut _,
-            dstDevice: self.to.address() as CUdeviceptr,
-            dstPitch: self.to.layout.row(),
+            dstHost: target.host as *mut _,
+            dstDevice: target.device,
+            dstArray: target.array,
+            dstPitch: target.row,
             dstHeight: self.to.rows(),
             WidthInBytes: self.extent.width(),
             Height: self.extent.height(),
@@ -182,6 +242,7 @@ impl Transfer {
         End {
             layout: Layout::packed(address, &self.extent),
             memory: EndMemory::Pageable,
+            array: None,
         }
     }
 
@@ -195,10 +256,22 @@ impl Transfer {
         let _destination = self.hold(&self.to, "destination", Use::Write)?;
         // SAFETY: known ends were just found live and are held, pageable ones are valid by the caller's contract.
         unsafe { self.copy() };
+        self.note_what_is_written();
         Ok(())
     }
 
-    /// Holds an end that the driver knows.
+    /// Keeps what is known of the contents of arrays.
+    fn note_what_is_written(&self) {
+        let (source, target) = (&self.from.layout, &self.to.layout);
+        match (self.from.array(), self.to.array()) {
+            (Some(from), Some(to)) => to.note_copied(target, (&from, source), &self.extent),
+            (Some(from), None) => from.check_written(source, &self.extent),
+            (None, Some(to)) => to.note_written(target, &self.extent),
+            (None, None) => {}
+        }
+    }
+
+    /// Holds an end that the driver knows, in an array's case its memory.
     fn hold(
         &self,
         end: &End,
@@ -224,7 +297,7 @@ impl Transfer {
     /// Both ends are valid.
     unsafe fn copy(&self) {
         let source = match self.from.memory {
-            EndMemory::Known => Source::Guest,
+            EndMemory::Known | EndMemory::Array => Source::Guest,
             EndMemory::Pageable => Source::Host,
         };
         for z in 0..self.extent.depth() {
@@ -237,22 +310,37 @@ impl Transfer {
     }
 }
 
-fn base(kind: CUmemorytype, host: usize, device: CUdeviceptr) -> Result<usize> {
-    match kind {
-        CUmemorytype::CU_MEMORYTYPE_HOST => Ok(host),
-        CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
-            Ok(device as usize)
+impl Side {
+    /// `bytes` in a row.
+    fn linear(address: usize, kind: CUmemorytype, bytes: usize) -> Self {
+        Self {
+            kind,
+            host: address,
+            device: address as CUdeviceptr,
+            array: null_mut(),
+            at: [0; 3],
+            level: 0,
+            row: bytes,
+            slice: bytes,
         }
-        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(code::NOT_SUPPORTED),
-        _ => Err(code::INVALID_VALUE),
     }
 }
 
 impl End {
-    fn new(how: Use, layout: Layout, kind: CUmemorytype, extent: &Extent) -> Result<Self> {
+    fn new(how: Use, side: &Side, extent: &Extent) -> Result<Self> {
+        let base = match side.kind {
+            CUmemorytype::CU_MEMORYTYPE_HOST => side.host,
+            CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
+                side.device as usize
+            }
+            CUmemorytype::CU_MEMORYTYPE_ARRAY => return Self::in_array(side, extent),
+            _ => return Err(code::INVALID_VALUE),
+        };
+        let layout = Layout::new(base, side.at, [side.row, side.slice], extent)?;
         let mut end = Self {
             layout,
             memory: EndMemory::Known,
+            array: None,
         };
         if extent.is_empty() {
             return Ok(end);
@@ -262,7 +350,7 @@ impl End {
             return Err(code::INVALID_VALUE);
         }
         let live = Memory::global().allows(address, layout.span(), how);
-        match kind {
+        match side.kind {
             CUmemorytype::CU_MEMORYTYPE_DEVICE if !live => return Err(code::INVALID_VALUE),
             CUmemorytype::CU_MEMORYTYPE_DEVICE => {}
             // An address in the arena that is no live allocation cannot be the program's own memory.
@@ -270,10 +358,52 @@ impl End {
                 return Err(code::INVALID_VALUE);
             }
             _ if !live => end.memory = EndMemory::Pageable,
-            CUmemorytype::CU_MEMORYTYPE_HOST | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {}
-            _ => return Err(code::INVALID_VALUE),
+            _ => {}
         }
         Ok(end)
+    }
+
+    /// A box of an array, whatever pitch and address are given.
+    fn in_array(side: &Side, extent: &Extent) -> Result<Self> {
+        if side.level != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        let array = Array::of_use(side.array)?;
+        Ok(Self {
+            layout: array.layout(side.at, extent)?,
+            memory: EndMemory::Array,
+            array: Some(ArrayPart {
+                handle: array.handle,
+                at: side.at,
+            }),
+        })
+    }
+
+    /// The array that the end is a part of.
+    fn array(&self) -> Option<Arc<Array>> {
+        let part = self.array?;
+        ARRAYS.get(part.handle as CUarray).ok()
+    }
+
+    /// The end as a program gives it.
+    fn parameters(&self) -> Side {
+        match self.array {
+            Some(part) => Side {
+                kind: CUmemorytype::CU_MEMORYTYPE_ARRAY,
+                host: 0,
+                device: 0,
+                array: part.handle as CUarray,
+                at: part.at,
+                level: 0,
+                row: 0,
+                slice: 0,
+            },
+            None => Side {
+                row: self.layout.row(),
+                slice: self.layout.slice(),
+                ..Side::linear(self.address(), CUmemorytype::CU_MEMORYTYPE_UNIFIED, 0)
+            },
+        }
     }
 
     /// The first byte's address.
@@ -281,8 +411,11 @@ impl End {
         self.layout.address()
     }
 
-    /// Rows from one slice to the next.
+    /// Rows from one slice to the next, as a program gives them: none of an array.
     fn rows(&self) -> usize {
+        if self.array.is_some() {
+            return 0;
+        }
         let rows = self.layout.slice().checked_div(self.layout.row());
         rows.unwrap_or(0)
     }

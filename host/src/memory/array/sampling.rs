@@ -1,0 +1,151 @@
+//! How a texture is read.
+
+use warpsmith_driver::raw::{self, CUaddress_mode as Mode, CUarray_format as Format};
+
+use super::texel::Texel;
+use crate::error::{Code, Error, Result};
+
+/// What a coordinate outside of the texture means (CUDA C++ Programming Guide, "Texture Memory"). Such coordinates are never an error.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AddressMode {
+    /// The nearest texel inside.
+    #[default]
+    Clamp,
+    /// [`TextureOptions::border`].
+    Border,
+    /// The texture repeats: the coordinate's fraction. With [`Coordinates::Normalised`] only.
+    Wrap,
+    /// The texture repeats, every second time backwards. With [`Coordinates::Normalised`] only.
+    Mirror,
+}
+
+/// How many texels a fetch reads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Filter {
+    /// The one in which the coordinates lie.
+    #[default]
+    Point,
+    /// Two in each dimension, between which it interpolates with weights of 8 bits. Where a fetch gives floats only.
+    Linear,
+}
+
+/// What a fetch gives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ReadMode {
+    /// The texel as it is: integers as integers, `f16` as `f32`.
+    #[default]
+    Element,
+    /// Integers of 8 and 16 bits as floats: unsigned ones from 0 to 1, signed ones from -1 to 1.
+    NormalisedFloat,
+}
+
+/// What a coordinate counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Coordinates {
+    /// Texels: from 0 to the extent.
+    #[default]
+    Texels,
+    /// The whole extent: from 0 to 1.
+    Normalised,
+}
+
+/// How a texture is read. The default is what is least surprising, not the zeros of the driver's structure: the texel in which the
+/// coordinates lie, as it is, the nearest one for coordinates outside, and a border of zeros where one is asked for.
+///
+/// ```
+/// use warpsmith_host::{AddressMode, Coordinates, Filter, TextureOptions};
+///
+/// let options = TextureOptions {
+///     address: [AddressMode::Wrap; 3],
+///     coordinates: Coordinates::Normalised,
+///     filter: Filter::Linear,
+///     ..Default::default()
+/// };
+/// assert_eq!(TextureOptions::default().address, [AddressMode::Clamp; 3]);
+/// assert_eq!(options.border, [0.0; 4]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct TextureOptions {
+    /// For x, y and z.
+    pub address: [AddressMode; 3],
+    /// How many texels a fetch reads.
+    pub filter: Filter,
+    /// What a fetch gives.
+    pub read: ReadMode,
+    /// What coordinates count.
+    pub coordinates: Coordinates,
+    /// What [`AddressMode::Border`] gives.
+    pub border: [f32; 4],
+}
+
+impl TextureOptions {
+    /// The driver's description.
+    ///
+    /// # Errors
+    ///
+    /// The options contradict each other or the texels.
+    pub(super) fn describe<T: Texel>(&self) -> Result<raw::CUDA_TEXTURE_DESC> {
+        let refuse = |message: String, hint: &str| {
+            Err(Error::misuse(
+                "cuTexObjectCreate",
+                Code::INVALID_VALUE,
+                message,
+                hint,
+            ))
+        };
+        let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
+        if self.coordinates == Coordinates::Texels
+            && let Some(mode) = self.address.iter().find(|mode| repeats(mode))
+        {
+            return refuse(
+                format!("`AddressMode::{mode:?}` means nothing for coordinates in texels"),
+                "set `coordinates: Coordinates::Normalised`, or clamp",
+            );
+        }
+        let texel = std::any::type_name::<T>();
+        let is_float = matches!(
+            T::FORMAT,
+            Format::CU_AD_FORMAT_HALF | Format::CU_AD_FORMAT_FLOAT
+        );
+        let is_wide = matches!(
+            T::FORMAT,
+            Format::CU_AD_FORMAT_UNSIGNED_INT32 | Format::CU_AD_FORMAT_SIGNED_INT32
+        );
+        let normalises = self.read == ReadMode::NormalisedFloat;
+        if normalises && (is_float || is_wide) {
+            return refuse(
+                format!("texels of `{texel}` cannot be read as normalised floats"),
+                "integers of 8 and 16 bits can; read others with `ReadMode::Element`",
+            );
+        }
+        if self.filter == Filter::Linear && !is_float && !normalises {
+            return refuse(
+                format!("integers are not filtered, and a fetch of `{texel}` gives integers"),
+                "fetch by `Filter::Point`, or set `read: ReadMode::NormalisedFloat` for texels of 8 and 16 bits",
+            );
+        }
+        let mut flags = 0;
+        if self.coordinates == Coordinates::Normalised {
+            flags |= raw::CU_TRSF_NORMALIZED_COORDINATES;
+        }
+        if !is_float && !normalises {
+            // Without it the driver makes small integers floats.
+            flags |= raw::CU_TRSF_READ_AS_INTEGER;
+        }
+        Ok(raw::CUDA_TEXTURE_DESC {
+            addressMode: self.address.map(|mode| match mode {
+                AddressMode::Clamp => Mode::CU_TR_ADDRESS_MODE_CLAMP,
+                AddressMode::Border => Mode::CU_TR_ADDRESS_MODE_BORDER,
+                AddressMode::Wrap => Mode::CU_TR_ADDRESS_MODE_WRAP,
+                AddressMode::Mirror => Mode::CU_TR_ADDRESS_MODE_MIRROR,
+            }),
+            filterMode: match self.filter {
+                Filter::Point => raw::CUfilter_mode::CU_TR_FILTER_MODE_POINT,
+                Filter::Linear => raw::CUfilter_mode::CU_TR_FILTER_MODE_LINEAR,
+            },
+            flags,
+            borderColor: self.border,
+            ..Default::default()
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! CUDA arrays: texels in a layout that only the driver knows (CUDA driver API, `cuArray3DCreate`).
+//!
+//! Copies reach an array by its handle, kernels by textures and surfaces, nobody by an address: that of the rows here, which lie one after
+//! the other, never leaves the simulator. A new array's contents are undefined, so it is known of each byte whether something has written
+//! it.
+
+mod shape;
+mod written;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) use shape::ArrayShape;
+pub(super) use shape::component;
+
+use self::written::Written;
+use super::accounting;
+use super::allocation::AllocationKind;
+use super::extent::{Extent, Layout};
+use crate::error::{Result, code};
+use crate::registry::{ContextBound, Registry};
+use crate::report;
+use crate::settings;
+use warpsmith_abi::CUarray;
+
+/// All arrays.
+pub(crate) static ARRAYS: Registry<Array> = Registry::new();
+
+impl ContextBound for Array {
+    fn context(&self) -> u64 {
+        self.context
+    }
+}
+
+/// An array. Its memory is its context's, too, and ends with it.
+pub(crate) struct Array {
+    pub(crate) handle: usize,
+    context: u64,
+    pub(crate) shape: ArrayShape,
+    /// The first texel's address.
+    base: usize,
+    written: Written,
+    /// Whether it was said that a copy read what nothing had written.
+    is_told: AtomicBool,
+}
+
+/// A box of bytes of an array, as one end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ArrayPart {
+    pub(super) handle: usize,
+    /// Bytes, rows and slices before the box.
+    pub(super) at: [usize; 3],
+}
+
+/// Memory for an array that is made in a context.
+pub(crate) struct NewArray {
+    context: u64,
+    shape: ArrayShape,
+    base: usize,
+}
+
+impl NewArray {
+    /// Takes the memory.
+    ///
+    /// # Errors
+    ///
+    /// The device has too little.
+    pub(crate) fn allocate(
+        context: u64,
+        device: usize,
+        shape: ArrayShape,
+        by: &'static str,
+    ) -> Result<Self> {
+        let bytes = shape.bytes().ok_or(code::OUT_OF_MEMORY)?;
+        let base = accounting::allocate(context, device, bytes, AllocationKind::Array, by)?;
+        Ok(Self {
+            context,
+            shape,
+            base,
+        })
+    }
+
+    /// The array that has this memory.
+    pub(crate) fn with_handle(self, handle: usize) -> Array {
+        Array {
+            handle,
+            context: self.context,
+            // Its bytes were counted when they were allocated.
+            written: Written::nothing_of(self.shape.bytes().unwrap_or(0)),
+            shape: self.shape,
+            base: self.base,
+            is_told: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Array {
+    /// The array of a handle that a copy or a texture was given.
+    pub(super) fn of_use(handle: CUarray) -> Result<std::sync::Arc<Self>> {
+        ARRAYS.get(handle).map_err(|_| code::INVALID_VALUE)
+    }
+
+    /// Ends an array: no copy starts with it any more.
+    pub(crate) fn destroy(handle: CUarray) -> Result {
+        let array = ARRAYS.remove(handle)?;
+        accounting::release(array.base, "cuArrayDestroy").ok_or(code::INVALID_HANDLE)
+    }
+
+    /// Where the rows of a box lie.
+    ///
+    /// # Errors
+    ///
+    /// The box begins within a texel or does not lie in the array.
+    pub(super) fn layout(&self, at: [usize; 3], extent: &Extent) -> Result<Layout> {
+        let [row, rows, slices] = self.shape.bytes_rows_slices();
+        let inside = |offset: usize, count: usize, size: usize| {
+            offset.checked_add(count).is_some_and(|end| end <= size)
+        };
+        let fits = inside(at[0], extent.width(), row)
+            && inside(at[1], extent.height(), rows)
+            && inside(at[2], extent.depth(), slices);
+        if !fits || !at[0].is_multiple_of(self.shape.texel()) {
+            return Err(code::INVALID_VALUE);
+        }
+        Layout::new(self.base, at, [row, row * rows], extent)
+    }
+
+    /// Notes that a copy has written a box.
+    pub(super) fn note_written(&self, layout: &Layout, extent: &Extent) {
+        for start in layout.rows(extent) {
+            self.written.insert(start - self.base, extent.width());
+        }
+    }
+
+    /// Notes that a copy has written a box with what another one holds, of which some may be undefined.
+    pub(super) fn note_copied(&self, to: &Layout, from: (&Array, &Layout), extent: &Extent) {
+        let (source, source_layout) = from;
+        let known: Vec<_> = source_layout
+            .rows(extent)
+            .map(|start| source.written.bits(start - source.base, extent.width()))
+            .collect();
+        for (start, row) in to.rows(extent).zip(known) {
+            self.written.assign(start - self.base, &row);
+        }
+    }
+
+    /// Says once where a copy reads what nothing has written.
+    pub(super) fn check_written(&self, layout: &Layout, extent: &Extent) {
+        if !settings::get().checks.uninitialised {
+            return;
+        }
+        let missing = layout.rows(extent).enumerate().find_map(|(row, start)| {
+            let byte = self
+                .written
+                .first_missing(start - self.base, extent.width());
+            byte.map(|byte| (row, byte))
+        });
+        if let Some((row, byte)) = missing
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            report::remark(&format!(
+                "a copy of {} bytes reads texels of a CUDA array ({}) that nothing has written: the first one is byte {} of \
+                 row {} of slice {} of what is copied",
+                extent.bytes(),
+                self.shape,
+                byte,
+                row % extent.height(),
+                row / extent.height(),
+            ));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a texture reads, and whether a device can read it there.
+
+use std::sync::Arc;
+
+use super::super::array::{Array, component};
+use super::super::space::Memory;
+use crate::device;
+use crate::error::{Result, code};
+use warpsmith_abi::{
+    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUarray_format as Format,
+    CUdevice_attribute as Attribute, CUresourceViewFormat as ViewFormat, CUresourcetype as Type,
+};
+
+/// A resource as a program gave it.
+#[derive(Clone, Copy)]
+pub(crate) struct Description(pub(crate) CUDA_RESOURCE_DESC);
+
+// SAFETY: a description is numbers, addresses and handles, which own nothing and which nobody follows as pointers.
+unsafe impl Send for Description {}
+// SAFETY: a shared reference gives copies of the description, for which the reason given for `Send` holds.
+unsafe impl Sync for Description {}
+
+/// A checked resource.
+pub(crate) enum Resource {
+    Array(Arc<Array>),
+    /// Texels in a row at an address.
+    Linear(Format),
+    /// Rows of texels at an address.
+    Pitched(Format),
+}
+
+impl Resource {
+    /// # Errors
+    ///
+    /// The description is of no resource that the device can read, or its memory is not aligned or not there.
+    pub(super) fn of(given: &CUDA_RESOURCE_DESC, device: usize) -> Result<Self> {
+        if given.flags != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        let limit = |attribute| device::profile(device).limit(attribute) as usize;
+        let base_alignment = limit(Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+        match given.resType {
+            Type::CU_RESOURCE_TYPE_ARRAY => {
+                // SAFETY: the type says which field the caller has set; any bytes are a handle.
+                Array::of_use(unsafe { given.res.array.hArray }).map(Self::Array)
+            }
+            Type::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => Err(code::NOT_SUPPORTED),
+            Type::CU_RESOURCE_TYPE_LINEAR => {
+                // SAFETY: the type says which field the caller has set; it is made of numbers.
+                let linear = unsafe { given.res.linear };
+                let texel = texel(linear.format, linear.numChannels)?;
+                let most = limit(Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
+                let texels = linear.sizeInBytes / texel;
+                let base = linear.devPtr as usize;
+                let fits = texels > 0 && texels <= most && base.is_multiple_of(base_alignment);
+                if !fits || !Memory::global().is_live(base, linear.sizeInBytes) {
+                    return Err(code::INVALID_VALUE);
+                }
+                Ok(Self::Linear(linear.format))
+            }
+            Type::CU_RESOURCE_TYPE_PITCH2D => {
+                // SAFETY: the type says which field the caller has set; it is made of numbers.
+                let rows = unsafe { given.res.pitch2D };
+                let texel = texel(rows.format, rows.numChannels)?;
+                let pitch_alignment = limit(Attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+                let within = |value: usize, most| (1..=limit(most)).contains(&value);
+                let base = rows.devPtr as usize;
+                let fits = within(
+                    rows.width,
+                    Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH,
+                ) && within(
+                    rows.height,
+                    Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT,
+                ) && within(
+                    rows.pitchInBytes,
+                    Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH,
+                ) && base.is_multiple_of(base_alignment)
+                    && rows.pitchInBytes.is_multiple_of(pitch_alignment)
+                    && rows.width * texel <= rows.pitchInBytes;
+                // Bounded by the limits above.
+                let span = || (rows.height - 1) * rows.pitchInBytes + rows.width * texel;
+                if !fits || !Memory::global().is_live(base, span()) {
+                    return Err(code::INVALID_VALUE);
+                }
+                Ok(Self::Pitched(rows.format))
+            }
+            _ => Err(code::INVALID_VALUE),
+        }
+    }
+
+    /// What a component is.
+    pub(super) fn format(&self) -> Format {
+        match self {
+            Self::Array(array) => array.shape.descriptor().Format,
+            Self::Linear(format) | Self::Pitched(format) => *format,
+        }
+    }
+
+    /// What a component is in a view.
+    ///
+    /// # Errors
+    ///
+    /// The view does not fit the resource.
+    pub(super) fn viewed_as(&self, view: &CUDA_RESOURCE_VIEW_DESC) -> Result<Format> {
+        let Self::Array(array) = self else {
+            return Err(code::INVALID_VALUE);
+        };
+        let is = array.shape.descriptor();
+        let layers = is.Depth.max(1) as u64;
+        let same_extents = [view.width, view.height, view.depth] == [is.Width, is.Height, is.Depth];
+        let (first, last) = (u64::from(view.firstLayer), u64::from(view.lastLayer));
+        if !same_extents
+            || (view.firstMipmapLevel, view.lastMipmapLevel) != (0, 0)
+            || first > last
+            || last >= layers
+        {
+            return Err(code::INVALID_VALUE);
+        }
+        if view.format == ViewFormat::CU_RES_VIEW_FORMAT_NONE {
+            return Ok(is.Format);
+        }
+        let (format, components) = described(view.format)?;
+        match component(format)? * components == array.shape.texel() {
+            true => Ok(format),
+            false => Err(code::INVALID_VALUE),
+        }
+    }
+}
+
+/// Bytes of a texel of linear memory.
+fn texel(format: Format, components: u32) -> Result<usize> {
+    match components {
+        1 | 2 | 4 => Ok(component(format)? * components as usize),
+        _ => Err(code::INVALID_VALUE),
+    }
+}
+
+/// The components of a view's texels.
+fn described(format: ViewFormat) -> Result<(Format, usize)> {
+    const FORMATS: [Format; 8] = [
+        Format::CU_AD_FORMAT_UNSIGNED_INT8,
+        Format::CU_AD_FORMAT_SIGNED_INT8,
+        Format::CU_AD_FORMAT_UNSIGNED_INT16,
+        Format::CU_AD_FORMAT_SIGNED_INT16,
+        Format::CU_AD_FORMAT_UNSIGNED_INT32,
+        Format::CU_AD_FORMAT_SIGNED_INT32,
+        Format::CU_AD_FORMAT_HALF,
+        Format::CU_AD_FORMAT_FLOAT,
+    ];
+    match format.0 {
+        // Of each format one, two and four components, in this order.
+        number @ 1..=24 => {
+            let index = number as usize - 1;
+            Ok((FORMATS[index / 3], 1 << (index % 3)))
+        }
+        // Blocks.
+        25..=34 => Err(code::NOT_SUPPORTED),
+        _ => Err(code::INVALID_VALUE),
+    }
+}
