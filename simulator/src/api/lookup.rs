@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     attributes, capture, context, copy, device, error, event, extension, fill, function, graph,
-    graph_exec, graph_memory, init, launch, managed, memory, memory_operation, module, nodes,
-    pointer, pool, stream, unsupported, virtual_memory,
+    graph_exec, graph_memory, init, interprocess, launch, managed, memory, memory_operation,
+    module, nodes, pointer, pool, stream, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -149,6 +149,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         graph_exec::find,
         graph_memory::find,
         init::find,
+        interprocess::find,
         launch::find,
         managed::find,
         memory::find,

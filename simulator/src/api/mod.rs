@@ -21,6 +21,7 @@ mod graph;
 mod graph_exec;
 mod graph_memory;
 mod init;
+mod interprocess;
 mod launch;
 mod lookup;
 mod managed;

@@ -19,6 +19,8 @@ pub enum AllocationKind {
     Global,
     /// Physical memory at an address (`cuMemMap`), freed when it is unmapped.
     Mapping,
+    /// Plain device memory of another process (`cuIpcOpenMemHandle`), which frees it.
+    Opened,
     /// Memory that the simulator's own device runtime uses (the device heap).
     Internal,
 }

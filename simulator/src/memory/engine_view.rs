@@ -138,6 +138,7 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Graph => "graph memory",
         AllocationKind::Global => "module variable",
         AllocationKind::Mapping => "virtual memory",
+        AllocationKind::Opened => "device memory of another process",
         AllocationKind::Internal => "memory of the device heap",
     };
     // A graph's memory may not have been allocated yet.
