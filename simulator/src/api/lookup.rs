@@ -6,7 +6,7 @@ use super::entry::*;
 use super::{
     attributes, capture, context, copy, device, error, event, extension, fill, function, graph,
     graph_exec, graph_memory, init, interprocess, launch, managed, memory, memory_operation,
-    module, nodes, pointer, pool, stream, unsupported, virtual_memory,
+    module, nodes, peer, pointer, pool, stream, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -161,6 +161,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         nodes::host::find,
         nodes::kernel::find,
         nodes::memory::find,
+        peer::find,
         pointer::find,
         pool::find,
         extension::find,

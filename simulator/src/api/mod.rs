@@ -29,6 +29,7 @@ mod memory;
 mod memory_operation;
 mod module;
 mod nodes;
+mod peer;
 mod pointer;
 mod pool;
 mod stream;

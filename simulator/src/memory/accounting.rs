@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::allocation::{AllocationKind, AllocationState};
 use super::graph_memory;
 use super::interprocess;
+use super::peers;
 use super::pool;
 use super::space::Memory;
 use crate::device;
@@ -55,6 +56,7 @@ pub(crate) fn release_context(context: u64) {
         release(info.base, "the end of its context");
     }
     graph_memory::release_context(context);
+    peers::release_context(context);
     memory.unregister_context(context);
 }
 

@@ -116,6 +116,27 @@ impl Stream {
         Ok(self.submit(context, self.room(), Vec::new(), work))
     }
 
+    /// Executes an operation in the stream's order, after all that was submitted to these contexts, and before what is submitted to them
+    /// later.
+    pub(crate) fn enqueue_among(
+        &self,
+        others: &[Option<Arc<Context>>],
+        operation: Operation,
+    ) -> Result<CompletionPoint> {
+        let context = self.context()?;
+        let room = self.room();
+        let others: Vec<_> = others.iter().flatten().chain([&context]).collect();
+        let after = others.iter().flat_map(|other| other.queues.all_ends());
+        let after = after.collect();
+        let worker = Arc::clone(&context);
+        let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
+        let point = self.submit(&context, room, after, work);
+        others
+            .iter()
+            .for_each(|other| other.queues.hold_back(&point));
+        Ok(point)
+    }
+
     /// Launches a kernel in the stream's order, or, where it may and can, as soon as the grid before it allows; `context` is the stream's.
     pub(crate) fn launch(
         &self,
