@@ -6,7 +6,9 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use common::{gpu, launch_add, module};
-use warpsmith_host::interprocess::{receive_descriptor, send_descriptor};
+use warpsmith_host::interprocess::{
+    EventHandle, MemoryHandle, receive_descriptor, send_descriptor,
+};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{MappingAccess, PhysicalOptions, PoolOptions, PoolPointer};
 use warpsmith_testkit::process::{is_child, run_in_child};
@@ -134,5 +136,137 @@ fn another_process_gets_a_buffer_of_the_pool() -> Result<()> {
     assert!(error.to_string().contains("shareable"), "{error}");
     let error = gpu.default_pool()?.export().unwrap_err();
     assert!(error.to_string().contains("shareable"), "{error}");
+    Ok(())
+}
+
+/// Opens the parent's buffer and events; when the parent has written, adds 1 to each word in place, and tells it so by an event.
+fn a_process_with_handles() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut socket = connect();
+    let [memory, written, added] = [(); 3].map(|()| receive_handle(&mut socket));
+    let written = gpu.open_event(EventHandle::from_bytes(written))?;
+    let added = gpu.open_event(EventHandle::from_bytes(added))?;
+    stream.wait(&written)?;
+    // SAFETY: the parent keeps the buffer, has written all of it before it recorded the event, and uses it again after the other one.
+    let mut words = unsafe { gpu.open_buffer::<u32>(MemoryHandle::from_bytes(memory), 1000)? };
+    launch_add(&stream, &common::add(&module(&gpu)), &mut words, 1);
+    stream.record(&added)?;
+    assert_eq!(stream.download(&words)?, [8; 1000]);
+    assert!(added.is_complete()? && added.export().is_err());
+    // SAFETY: they are refused, so there is nothing to read.
+    let [other, longer] = unsafe {
+        [
+            gpu.open_buffer::<u32>(MemoryHandle::from_bytes([9; 64]), 1),
+            gpu.open_buffer::<u32>(MemoryHandle::from_bytes(memory), WORDS + 1),
+        ]
+    };
+    assert!(other.is_err());
+    let error = longer.unwrap_err().to_string();
+    assert!(error.contains("2097152"), "{error}");
+    assert!(gpu.open_event(EventHandle::from_bytes([9; 64])).is_err());
+    drop(words);
+    gpu.synchronize()
+}
+
+fn receive_handle(socket: &mut UnixStream) -> [u8; 64] {
+    let mut bytes = [0; 64];
+    socket.read_exact(&mut bytes).expect("the parent sends");
+    bytes
+}
+
+// covers: IPC-01, IPC-02, IPC-03
+#[test]
+fn another_process_opens_a_buffer_and_events_by_their_handles() -> Result<()> {
+    const NAME: &str = "another_process_opens_a_buffer_and_events_by_their_handles";
+    if is_child() {
+        return a_process_with_handles();
+    }
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut words = gpu.exportable::<u32>(1000)?;
+    let beside = gpu.exportable::<u32>(1)?;
+    for buffer in [&words, &beside] {
+        let address = buffer.as_device_ptr().address();
+        assert!(address.is_multiple_of(BYTES as u64), "it shares a block");
+    }
+    assert_eq!(stream.download(&words)?, [0; 1000]);
+    let (written, added) = (gpu.event_interprocess()?, gpu.event_interprocess()?);
+    let handles = [
+        words.export_handle()?.to_bytes(),
+        written.export()?.to_bytes(),
+        added.export()?.to_bytes(),
+    ];
+    stream.fill(&mut words, 7)?;
+    stream.record(&written)?;
+    beside_another_process(NAME, |socket| {
+        for handle in handles {
+            socket.write_all(&handle).expect("the child is there");
+        }
+    });
+    stream.wait(&added)?;
+    assert_eq!(stream.download(&words)?, [8; 1000]);
+    added.synchronize()?;
+
+    let handle = MemoryHandle::from_bytes(handles[0]);
+    // SAFETY: it is refused, so there is nothing to read.
+    let error = unsafe { gpu.open_buffer::<u32>(handle, 1000) }.unwrap_err();
+    assert!(error.to_string().contains("this very process"), "{error}");
+    let error = gpu.open_event(EventHandle::from_bytes(handles[1]));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("this very process"), "{error}");
+    let error = stream.filled(10, 1_u32)?.export_handle().unwrap_err();
+    assert!(error.to_string().contains("exportable"), "{error}");
+    let error = gpu.event_untimed()?.export().unwrap_err();
+    assert!(error.to_string().contains("event_interprocess"), "{error}");
+    assert!(written.elapsed_since(&added).is_err());
+    Ok(())
+}
+
+/// Sums what the producer has made, in place.
+fn a_consumer() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut socket = connect();
+    let handle = MemoryHandle::from_bytes(receive_handle(&mut socket));
+    // SAFETY: the producer has written the batch and waited, keeps it until this process has ended, and nobody writes it any more.
+    let batch = unsafe { gpu.open_buffer::<u32>(handle, WORDS)? };
+    let sum: u64 = stream.download(&batch)?.into_iter().map(u64::from).sum();
+    socket.write_all(&sum.to_le_bytes()).expect("it listens");
+    Ok(())
+}
+
+// covers: IPC-04, IPC-X01
+#[test]
+fn several_consumers_read_one_batch_in_place() -> Result<()> {
+    const NAME: &str = "several_consumers_read_one_batch_in_place";
+    if is_child() {
+        return a_consumer();
+    }
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let values: Vec<u32> = (0..WORDS as u32).collect();
+    let mut batch = gpu.exportable::<u32>(WORDS)?;
+    stream.upload_into(&values, &mut batch)?;
+    stream.synchronize()?;
+    let handle = batch.export_handle()?.to_bytes();
+    let expected: u64 = values.into_iter().map(u64::from).sum();
+    let path = std::env::temp_dir().join(format!("warpsmith-{NAME}-{}", std::process::id()));
+    let listener = UnixListener::bind(&path).expect("the path is free");
+    let text = path.to_str().expect("temporary paths are text");
+    std::thread::scope(|scope| {
+        let consumers = [(); 3].map(|()| scope.spawn(|| run_in_child(NAME, &[(SOCKET, text)])));
+        let sockets = [(); 3].map(|()| listener.accept().expect("a child connects").0);
+        for mut socket in sockets {
+            socket.write_all(&handle).expect("the child is there");
+            let mut sum = [0; 8];
+            socket.read_exact(&mut sum).expect("the child answers");
+            assert_eq!(u64::from_le_bytes(sum), expected);
+        }
+        for consumer in consumers {
+            consumer.join().expect("the child runs").expect_success();
+        }
+    });
+    std::fs::remove_file(path).expect("the socket is there");
     Ok(())
 }

@@ -18,28 +18,33 @@ fn the_first_byte_behind_an_allocation_is_in_none() {
     let (one, two) = (allocate(100), allocate(5000));
     for (base, len) in [(one, 100u64), (two, 5000)] {
         let base = base as u64;
-        assert!(memory.seen_by(0).validate(base, 4, true).is_ok());
-        assert!(memory.seen_by(0).validate(base + len - 4, 4, true).is_ok());
+        assert!(memory.seen_by(0, 0).validate(base, 4, true).is_ok());
+        assert!(
+            memory
+                .seen_by(0, 0)
+                .validate(base + len - 4, 4, true)
+                .is_ok()
+        );
         assert_eq!(
-            memory.seen_by(0).validate(base + len - 3, 4, false),
+            memory.seen_by(0, 0).validate(base + len - 3, 4, false),
             Err(AccessError::OutOfBounds)
         );
         assert_eq!(
-            memory.seen_by(0).validate(base + len, 1, false),
+            memory.seen_by(0, 0).validate(base + len, 1, false),
             Err(AccessError::OutOfBounds)
         );
         assert_eq!(
-            memory.seen_by(0).validate(base - 1, 1, false),
+            memory.seen_by(0, 0).validate(base - 1, 1, false),
             Err(AccessError::OutOfBounds)
         );
         // Far enough not to be a neighbour's either.
         assert_eq!(
-            memory.seen_by(0).validate(base + len + 4096, 4, true),
+            memory.seen_by(0, 0).validate(base + len + 4096, 4, true),
             Err(AccessError::OutOfBounds)
         );
     }
     let extent = memory
-        .seen_by(0)
+        .seen_by(0, 0)
         .validate(one as u64 + 50, 1, true)
         .unwrap();
     assert_eq!(
@@ -54,7 +59,7 @@ fn the_nearest_allocation_is_named_with_who_made_and_freed_it() {
     let base = allocate(64) as u64;
     for address in [base, base + 64, base + 70, base + 5000] {
         let near = memory
-            .seen_by(0)
+            .seen_by(0, 0)
             .nearest(address)
             .expect("something is near");
         assert_eq!(
@@ -68,10 +73,10 @@ fn the_nearest_allocation_is_named_with_who_made_and_freed_it() {
         .free(base as usize, "the test's end")
         .expect("it was live");
     assert_eq!(
-        memory.seen_by(0).validate(base, 4, false),
+        memory.seen_by(0, 0).validate(base, 4, false),
         Err(AccessError::Freed)
     );
-    let near = memory.seen_by(0).nearest(base).unwrap();
+    let near = memory.seen_by(0, 0).nearest(base).unwrap();
     assert!(
         near.freed && near.what.contains("the test's end"),
         "{}",
@@ -133,7 +138,7 @@ fn registered_ranges_are_known_exactly_and_may_be_read_only() {
     let range = vec![0u8; 3000];
     let base = range.as_ptr() as usize;
     assert_eq!(
-        memory.seen_by(0).validate(base as u64, 1, false),
+        memory.seen_by(0, 0).validate(base as u64, 1, false),
         Err(AccessError::OutOfBounds)
     );
     let read_only = RegisteredRange {
@@ -148,22 +153,22 @@ fn registered_ranges_are_known_exactly_and_may_be_read_only() {
     );
     assert!(
         memory
-            .seen_by(0)
+            .seen_by(0, 0)
             .validate(base as u64 + 2999, 1, false)
             .is_ok()
     );
     assert_eq!(
-        memory.seen_by(0).validate(base as u64 + 2999, 2, false),
+        memory.seen_by(0, 0).validate(base as u64 + 2999, 2, false),
         Err(AccessError::OutOfBounds)
     );
     assert_eq!(
-        memory.seen_by(0).validate(base as u64, 1, true),
+        memory.seen_by(0, 0).validate(base as u64, 1, true),
         Err(AccessError::ReadOnly)
     );
     assert!(memory.unregister(base));
     assert!(!memory.unregister(base));
     assert_eq!(
-        memory.seen_by(0).validate(base as u64, 1, false),
+        memory.seen_by(0, 0).validate(base as u64, 1, false),
         Err(AccessError::OutOfBounds)
     );
 }
@@ -172,11 +177,11 @@ fn registered_ranges_are_known_exactly_and_may_be_read_only() {
 fn each_change_moves_the_generation() {
     use std::sync::atomic::Ordering::SeqCst;
     let memory = Memory::global();
-    let before = memory.seen_by(0).generation().load(SeqCst);
+    let before = memory.seen_by(0, 0).generation().load(SeqCst);
     let base = allocate(16);
-    let between = memory.seen_by(0).generation().load(SeqCst);
+    let between = memory.seen_by(0, 0).generation().load(SeqCst);
     memory.free(base, "the test").unwrap();
-    assert!(before < between && between < memory.seen_by(0).generation().load(SeqCst));
+    assert!(before < between && between < memory.seen_by(0, 0).generation().load(SeqCst));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn each_wrong_access_is_told_apart() {
         ),
         (
             at(1) + 8,
-            "this device has not been granted access to the mapping",
+            "this device has not been granted access to the memory",
             "virtual memory of cuMemMap",
         ),
         (

@@ -38,6 +38,15 @@ pub(crate) unsafe fn module(handle: raw::CUmodule) -> Module {
     unsafe { core::mem::transmute_copy::<raw::CUmodule, Module>(&handle) }
 }
 
+/// # Safety
+///
+/// The handle is valid, and the result is its only owner.
+pub(crate) unsafe fn event(handle: raw::CUevent) -> Event {
+    // SAFETY: `Event` is one pointer (the assertion at the top of this file), which may be any event's handle; the caller hands over
+    // a valid one.
+    unsafe { core::mem::transmute_copy::<raw::CUevent, Event>(&handle) }
+}
+
 /// The handle inside one of cust's events, which cust keeps to itself.
 pub(crate) fn event_handle(event: &Event) -> raw::CUevent {
     // SAFETY: `Event` is one pointer (the assertion at the top of this file), the handle, which is copied; a handle owns nothing.

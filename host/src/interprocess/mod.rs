@@ -1,7 +1,9 @@
-//! What processes exchange: file descriptors, over Unix sockets.
+//! What processes exchange: file descriptors, over Unix sockets; and handles, which are plain bytes.
 //!
 //! A file descriptor's number means nothing in another process. The system hands the descriptor itself over, with a message of a socket
 //! between processes of one machine (`SCM_RIGHTS`).
+
+mod handles;
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,6 +14,8 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
+
+pub use self::handles::{EventHandle, MemoryHandle};
 
 /// What a message carries beside the descriptor: without a byte, it would be lost.
 const PAYLOAD: [u8; 1] = [b'd'];

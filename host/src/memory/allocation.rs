@@ -145,6 +145,62 @@ impl Allocation {
         })
     }
 
+    /// Device memory that other processes may open, zeroed.
+    pub(super) fn exportable(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
+        gpu.bind()?;
+        gpu.reclaim();
+        let mut base = 0;
+        // SAFETY: the driver writes one address to `base`, which outlives the call.
+        unsafe { call!(cuMemAlloc_v2(&mut base, bytes)) }
+            .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Exportable);
+        // SAFETY: the memory was allocated above with `bytes` bytes, and its address has not left this function.
+        unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
+        gpu.context().wait_for_service_stream()?;
+        Ok(allocation)
+    }
+
+    /// Device memory of another process.
+    pub(super) fn opened(
+        gpu: &Arc<OpenDevice>,
+        handle: raw::CUipcMemHandle,
+    ) -> Result<Arc<Allocation>> {
+        /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only flag, which must be set.
+        const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
+        gpu.bind()?;
+        gpu.reclaim();
+        let mut base = 0;
+        // SAFETY: the driver writes one address to `base`, which outlives the call; it looks at any bytes of a handle.
+        unsafe {
+            call!(cuIpcOpenMemHandle_v2(
+                &mut base,
+                handle,
+                LAZY_ENABLE_PEER_ACCESS
+            ))
+        }
+        .map_err(|error| {
+            let why = match error.code() {
+                Some(Code::INVALID_CONTEXT) => {
+                    "memory of this very process: use the buffer that was exported"
+                }
+                Some(Code::NOT_PERMITTED) => "its owner has freed it or has ended",
+                _ => "memory of another process",
+            };
+            error.while_doing(|| why.into())
+        })?;
+        let mut bytes = 0;
+        // SAFETY: the driver writes one number to `bytes`, which outlives the call; nothing asks for the base.
+        let asked = unsafe {
+            call!(cuMemGetAddressRange_v2(
+                std::ptr::null_mut(),
+                &mut bytes,
+                base
+            ))
+        };
+        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Opened);
+        asked.map(|()| allocation)
+    }
+
     /// Reserved addresses, into which nothing is mapped yet; `bytes` is a multiple of the granularity.
     pub(crate) fn reserved(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
         let range = Arc::new(AddressRange::reserve(gpu, bytes)?);
@@ -246,6 +302,11 @@ impl Allocation {
         matches!(self.kind, MemoryKind::Pinned(block) if block.device.is_none())
     }
 
+    /// Whether other processes may open it.
+    pub(super) fn is_exportable(&self) -> bool {
+        matches!(self.kind, MemoryKind::Exportable)
+    }
+
     pub(crate) fn is_managed(&self) -> bool {
         matches!(self.kind, MemoryKind::Managed)
     }
@@ -319,7 +380,11 @@ impl OrderedMemory for Allocation {
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
-            MemoryKind::Pool | MemoryKind::Virtual(_) | MemoryKind::Graph(_) => scope,
+            MemoryKind::Pool
+            | MemoryKind::Virtual(_)
+            | MemoryKind::Graph(_)
+            | MemoryKind::Exportable
+            | MemoryKind::Opened => scope,
             // An array's textures and surfaces are used beside it.
             MemoryKind::Pinned(_) | MemoryKind::Managed | MemoryKind::Array(_) => ViewScope::Shared,
         };

@@ -22,6 +22,7 @@ mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
 mod descriptor;
+mod exportable;
 mod flag;
 pub(crate) mod host_block;
 mod host_memory;

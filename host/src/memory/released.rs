@@ -24,6 +24,10 @@ pub(crate) enum MemoryKind {
     Pinned(HostBlock),
     /// Managed memory.
     Managed,
+    /// Device memory that other processes may open.
+    Exportable,
+    /// Device memory of another process.
+    Opened,
     /// Reserved addresses with what is mapped there.
     Virtual(Arc<AddressRange>),
     /// The texels of a CUDA array, which has no address.
@@ -55,10 +59,11 @@ impl ReleasedMemory {
             }
             // Its nodes free it.
             MemoryKind::Graph(_) => {}
-            MemoryKind::Managed => {
-                let block = ManagedBlock {
+            kind @ (MemoryKind::Managed | MemoryKind::Exportable | MemoryKind::Opened) => {
+                let block = PlainBlock {
                     base: self.base,
                     bytes: self.bytes,
+                    is_own: !matches!(kind, MemoryKind::Opened),
                 };
                 gpu.retire(Box::new(block), &self.positions);
             }
@@ -85,13 +90,14 @@ impl ReleasedMemory {
     }
 }
 
-/// Managed memory that waits to be freed.
-struct ManagedBlock {
+/// Memory that waits to be freed, or to be given up if it is another process's.
+struct PlainBlock {
     base: raw::CUdeviceptr,
     bytes: usize,
+    is_own: bool,
 }
 
-impl Reclaim for ManagedBlock {
+impl Reclaim for PlainBlock {
     fn bytes(&self) -> usize {
         self.bytes
     }
@@ -101,8 +107,13 @@ impl Reclaim for ManagedBlock {
     }
 
     fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        // SAFETY: cuMemAllocManaged gave the memory to the allocation that was dropped; `Reclaim::free` is called when nothing on the
-        // device uses it.
-        unsafe { call!(cuMemFree_v2(self.base)) }
+        // SAFETY: cuMemAllocManaged, cuMemAlloc or cuIpcOpenMemHandle gave the memory to the allocation that was dropped, the last if it
+        // is not this process's own; `Reclaim::free` is called when nothing on the device uses it.
+        unsafe {
+            match self.is_own {
+                true => call!(cuMemFree_v2(self.base)),
+                false => call!(cuIpcCloseMemHandle(self.base)),
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::OpenDevice;
+use crate::interprocess::EventHandle;
 use crate::panics::timeline::Reach;
 use crate::sync::lock;
 
@@ -58,6 +59,8 @@ struct Position {
 enum EventTiming {
     Enabled,
     Disabled,
+    /// Disabled, and other processes may have the event.
+    Interprocess,
 }
 
 impl Gpu {
@@ -72,22 +75,99 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// A new event that other processes can open ([`Event::export`]). It only gives order.
+    ///
+    /// A wait is for the recording that was last when it was called, whichever process made it: so a process waits after it was told that
+    /// the other one has recorded. Only a wait for its own streams tells a process of panics in its kernels; one for such an event does
+    /// not. A captured stream takes no part in it.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let ready = gpu.event_interprocess()?;
+    /// stream.record(&ready)?;
+    /// let bytes = ready.export()?.to_bytes();             // for another process
+    /// # let _ = bytes;
+    /// ready.synchronize()
+    /// # }
+    /// ```
+    // covers: IPC-02
+    pub fn event_interprocess(&self) -> Result<Event> {
+        Event::new(self, EventTiming::Interprocess)
+    }
+
+    /// An event of another process. It may be recorded and waited for here as there; each opening is an event of its own with the same
+    /// recordings.
+    ///
+    /// Its recordings are the program's word alone: nothing that this library puts in order depends on them.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no handle of an event that exists, or the event is one of this very process.
+    pub fn open_event(&self, handle: EventHandle) -> Result<Event> {
+        self.inner.bind()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle to `raw`, which outlives the call; it looks at any bytes of a handle.
+        unsafe { call!(cuIpcOpenEventHandle(&mut raw, handle.to_driver())) }.map_err(|error| {
+            let why = match error.code() {
+                Some(Code::INVALID_CONTEXT) => {
+                    "an event of this very process: use the one that was exported"
+                }
+                _ => "an event of another process",
+            };
+            error.while_doing(|| why.into())
+        })?;
+        // SAFETY: the call above made the event, which nothing else owns.
+        let inner = unsafe { adopt::event(raw) };
+        Ok(Event::of(self, inner, EventTiming::Interprocess))
+    }
+}
+
 impl Event {
     fn new(gpu: &Gpu, timing: EventTiming) -> Result<Event> {
         gpu.inner.bind()?;
         let flags = match timing {
             EventTiming::Enabled => cust::event::EventFlags::DEFAULT,
             EventTiming::Disabled => cust::event::EventFlags::DISABLE_TIMING,
+            EventTiming::Interprocess => {
+                cust::event::EventFlags::DISABLE_TIMING | cust::event::EventFlags::INTERPROCESS
+            }
         };
         let inner = cust::event::Event::new(flags)
             .map_err(|error| driver_call::cust_failed("cuEventCreate", error))?;
-        Ok(Event {
+        Ok(Event::of(gpu, inner, timing))
+    }
+
+    fn of(gpu: &Gpu, inner: cust::event::Event, timing: EventTiming) -> Event {
+        Event {
             gpu: gpu.inner.clone(),
             inner: ManuallyDrop::new(inner),
             timing,
             capture: AtomicU64::new(0),
             position: Mutex::default(),
-        })
+        }
+    }
+
+    /// The handle by which other processes open the event ([`Gpu::open_event`]). It lives as long as this event.
+    ///
+    /// # Errors
+    ///
+    /// The event was not made by [`Gpu::event_interprocess`] in this process.
+    pub fn export(&self) -> Result<EventHandle> {
+        self.gpu.bind()?;
+        let mut handle = raw::CUipcEventHandle { reserved: [0; 64] };
+        // SAFETY: the driver writes the handle to `handle`, which outlives the call; `self` owns the event.
+        unsafe { call!(cuIpcGetEventHandle(&mut handle, self.raw())) }.map_err(|error| {
+            error.while_doing(|| {
+                "exporting an event: only one that `gpu.event_interprocess()` has made can be"
+                    .into()
+            })
+        })?;
+        Ok(EventHandle::of_driver(handle))
     }
 
     /// Whether everything before the recorded position is done; true for an event that was never recorded. Does not wait.
@@ -144,11 +224,11 @@ impl Event {
     /// One of them was not recorded, is not complete yet, or cannot measure time.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
         for event in [self, start] {
-            if event.timing == EventTiming::Disabled {
+            if !event.is_timed() {
                 return Err(Error::misuse(
                     "cuEventElapsedTime",
                     Code::INVALID_HANDLE,
-                    "an event made by `event_untimed` measures no time",
+                    "an event made by `event_untimed` or `event_interprocess` measures no time",
                     "make it by `gpu.event()`",
                 ));
             }
@@ -208,7 +288,11 @@ impl Event {
         self.capture.store(capture.unwrap_or(0), Ordering::Release);
         let position = &mut *lock(&self.position);
         position.recordings += 1;
-        position.reach = reach;
+        // Where another process may record it, a wait for it says nothing of this one's recording.
+        position.reach = match self.timing {
+            EventTiming::Interprocess => Reach::default(),
+            EventTiming::Enabled | EventTiming::Disabled => reach,
+        };
     }
 
     fn refuse_capture(&self, call: &'static str) -> Result<()> {

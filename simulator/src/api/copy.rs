@@ -4,7 +4,7 @@
 //! away at once, and everything else waits, as the driver does.
 
 use super::entry::*;
-use crate::context::{Context, current};
+use crate::context::current;
 use crate::graph;
 use crate::memory::ArrayOrMemory::{Array, Memory};
 use crate::memory::{EndMemory, Transfer};
@@ -32,23 +32,6 @@ driver_calls! {
 
     Ready fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) {
         now(|| Transfer::linear(dst as usize, UNIFIED, src as usize, UNIFIED, ByteCount))?;
-    }
-
-    Ready fn cuMemcpyPeer(
-        dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize,
-    ) {
-        Context::of_handle(dstContext)?.check()?;
-        Context::of_handle(srcContext)?.check()?;
-        now(|| Transfer::linear(dstDevice as usize, DEVICE, srcDevice as usize, DEVICE, ByteCount))?;
-    }
-
-    Ready fn cuMemcpyPeerAsync(
-        dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext, ByteCount: usize,
-        hStream: CUstream,
-    ) {
-        Context::of_handle(dstContext)?.check()?;
-        Context::of_handle(srcContext)?.check()?;
-        later(hStream, || Transfer::linear(dstDevice as usize, DEVICE, srcDevice as usize, DEVICE, ByteCount))?;
     }
 
     Ready fn cuMemcpyHtoDAsync_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream) {
@@ -184,8 +167,7 @@ fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Resul
     if transfer.bytes() == 0 {
         return Ok(());
     }
-    let pageable = [transfer.from.memory, transfer.to.memory].contains(&EndMemory::Pageable);
-    if stream.capture.is_capturing() || !pageable {
+    if stream.capture.is_capturing() || !transfer.has_pageable_end() {
         graph::perform(&stream, Operation::Copy(transfer))?;
         return Ok(());
     }

@@ -68,12 +68,6 @@ driver_calls! {
         let found = devices.find(|&index| device::bus_address(index) == address);
         dev.write(found.ok_or(code::INVALID_DEVICE)? as CUdevice);
     }
-
-    Ready fn cuDeviceCanAccessPeer(canAccessPeer: *mut c_int, dev: CUdevice, peerDev: CUdevice) {
-        let (one, other) = (index(dev)?, index(peerDev)?);
-        // All simulated devices share one address space; a device is no peer of itself.
-        put(canAccessPeer, c_int::from(one != other))?;
-    }
 }
 
 /// Checks a device ordinal.

@@ -3,7 +3,8 @@
 use super::entry::*;
 use crate::context::{Context, current};
 use crate::graph::{self, EventUse};
-use crate::streams::{self, EVENTS, Event, Recording};
+use crate::memory::interprocess::Recordings;
+use crate::streams::{self, EVENTS, Event};
 
 const KNOWN_FLAGS: c_uint = 7;
 
@@ -15,7 +16,14 @@ driver_calls! {
         if phEvent.is_null() || Flags & !KNOWN_FLAGS != 0 || (interprocess && !untimed) {
             return Err(code::INVALID_VALUE);
         }
-        let event = context.add_to(&EVENTS, |handle| Event::new(handle, context.id(), Flags));
+        let recordings = match interprocess {
+            true => Some(Recordings::create().ok_or(code::OUT_OF_MEMORY)?),
+            false => None,
+        };
+        let event = context.add_to(&EVENTS, |handle| match recordings {
+            Some(recordings) => Event::shared(handle, context.id(), Flags, recordings),
+            None => Event::new(handle, context.id(), Flags),
+        });
         phEvent.write(event.handle as CUevent);
     }
 
@@ -66,9 +74,7 @@ driver_calls! {
             return Ok(());
         }
         stream.capture.refuse_implicit_dependency()?;
-        if let Recording::Recorded(recorded) = event.recording() {
-            stream.wait_for(recorded.point)?;
-        }
+        stream.wait_for_recording(event.recording())?;
     }
 }
 

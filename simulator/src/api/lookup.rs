@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     array, attributes, capture, context, copy, device, error, event, extension, fill, function,
-    graph, graph_exec, graph_memory, init, launch, managed, memory, memory_operation, module,
-    nodes, pointer, pool, stream, texture, unsupported, virtual_memory,
+    graph, graph_exec, graph_memory, init, interprocess, launch, managed, memory, memory_operation,
+    module, nodes, peer, pointer, pool, stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -150,6 +150,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         graph_exec::find,
         graph_memory::find,
         init::find,
+        interprocess::find,
         launch::find,
         managed::find,
         memory::find,
@@ -161,6 +162,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         nodes::host::find,
         nodes::kernel::find,
         nodes::memory::find,
+        peer::find,
         pointer::find,
         pool::find,
         extension::find,

@@ -10,8 +10,11 @@ use crate::context::current;
 use crate::graph;
 use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
+use crate::memory::virtual_memory::Access;
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::streams::{self, Operation, Stream};
+
+const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
 
 driver_calls! {
     Ready fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, hStream: CUstream) {
@@ -167,24 +170,47 @@ driver_calls! {
 
     Ready fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize) {
         let pool = POOLS.get(pool)?;
-        if map.is_null() && count > 0 {
+        if map.is_null() {
             return Err(code::INVALID_VALUE);
         }
+        let mut wishes = Vec::new();
         for i in 0..count {
             let wish = &*map.add(i);
-            let device = index(wish.location.__bindgen_anon_1.id)?;
-            // A device cannot lose its own pool.
-            if device == pool.device && wish.flags != CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
-                return Err(code::INVALID_VALUE);
+            // As measured: a device's access is for both or none.
+            let is_for_reads = wish.flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ;
+            if wish.location.type_ != DEVICE || is_for_reads {
+                return Err(code::NOT_SUPPORTED);
             }
+            let device = index(wish.location.__bindgen_anon_1.id)?;
+            let access = match wish.flags {
+                CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => Access::None,
+                CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => Access::ReadWrite,
+                _ => return Err(code::INVALID_VALUE),
+            };
+            // A device cannot lose its own pool.
+            if device == pool.device && access == Access::None {
+                return Err(code::INVALID_DEVICE);
+            }
+            wishes.push((device, access));
+        }
+        for (device, access) in wishes {
+            pool.set_access(device, access);
         }
     }
 
     Ready fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, memPool: CUmemoryPool, location: *mut CUmemLocation) {
-        POOLS.get(memPool)?;
-        index(parameters(location)?.__bindgen_anon_1.id)?;
-        // All simulated devices reach all memory.
-        put(flags, CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE)?;
+        let pool = POOLS.get(memPool)?;
+        let location = parameters(location)?;
+        let access = match location.type_ {
+            DEVICE => {
+                let device = index(location.__bindgen_anon_1.id).map_err(|_| code::INVALID_VALUE)?;
+                pool.access_of(device)
+            }
+            // The host has none.
+            CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA => Access::None,
+            _ => return Err(code::INVALID_VALUE),
+        };
+        put(flags, CUmemAccess_flags(access as u32))?;
     }
 }
 

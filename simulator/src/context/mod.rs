@@ -8,8 +8,10 @@ mod current;
 mod limits;
 mod output;
 mod primary;
+mod quiet;
 mod state;
 
 pub(crate) use current::{current, current_unchecked, pop, push, set_current};
 pub(crate) use primary::{initialise, is_initialised, primary};
+pub(crate) use quiet::while_quiet;
 pub(crate) use state::{CONTEXTS, Context};

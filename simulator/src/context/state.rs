@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use super::limits::Limits;
 use super::output::PrintBuffer;
+use super::quiet;
 use crate::error::{Result, code};
 use crate::memory::{self, AllocationKind, AllocationState, Memory};
 use crate::registry::{ContextBound, ContextObjects, Registry};
@@ -135,10 +136,16 @@ impl Context {
         if self.check().is_err() {
             return;
         }
+        let _running = quiet::begin_work();
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
             let text = "internal error of the simulator (see the panic above)";
             self.fail(Fault::outside_kernels(FaultKind::Other, text));
         }
+    }
+
+    /// Whether waits of its streams for somebody else are to end: it ends itself, or has a sticky error.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.cancel.load(Ordering::Acquire) || self.check().is_err()
     }
 
     /// The fault behind the sticky error.

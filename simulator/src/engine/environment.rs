@@ -46,8 +46,10 @@ pub enum AccessError {
     ReadOnly,
     /// The addresses are reserved, but nothing is mapped there (any more).
     Unmapped,
-    /// The device has not been granted access to what is mapped there.
+    /// The device has not been granted access to what is mapped there, or to the pool or the graph's memory.
     NotGranted,
+    /// It is memory of another device, to which peer access is not enabled.
+    NoPeerAccess,
 }
 
 /// The device-visible memory. Device addresses are host addresses.

@@ -182,6 +182,10 @@ pub(crate) fn record_event(stream: &Stream, event: &Arc<Event>, how: EventUse) -
         return append(stream, &Operation::EventRecord(Arc::clone(event)));
     }
     let captured = stream.capture.captured_event()?;
+    if captured.is_some() && event.is_interprocess() {
+        // As measured: the capture goes on.
+        return Err(code::STREAM_CAPTURE_UNSUPPORTED);
+    }
     let is_captured = captured.is_some();
     if let Some(captured) = captured {
         event.record(Recording::Captured(captured));
@@ -194,9 +198,13 @@ pub(crate) fn wait_event(stream: &Stream, event: &Arc<Event>, how: EventUse) -> 
     if how == EventUse::External && stream.capture.is_capturing() {
         return append(stream, &Operation::EventWait(Arc::clone(event)));
     }
+    if event.is_interprocess() {
+        stream.capture.refuse_if_capturing()?;
+        return Ok(false);
+    }
     let captured = match event.recording() {
         Recording::Captured(captured) => Some(captured),
-        Recording::Never | Recording::Recorded(_) => None,
+        Recording::Never | Recording::Recorded(_) | Recording::Shared(_) => None,
     };
     stream.capture.wait_for(captured)
 }

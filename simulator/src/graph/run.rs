@@ -40,10 +40,8 @@ impl EventRecords {
             match &step.action {
                 Action::Single(Operation::EventWait(event)) => self.note(event),
                 Action::Single(Operation::EventRecord(event)) => {
-                    let point = EventPoint::pending();
                     self.note(event);
-                    event.record(Recording::Recorded(point.clone()));
-                    self.points.insert(step.origin, point);
+                    self.points.insert(step.origin, event.promise());
                 }
                 Action::Child(child) => self.add(child),
                 _ => {}
@@ -201,9 +199,8 @@ impl<'a> Run<'a> {
                 }
             }
             Action::Single(Operation::EventWait(event)) => {
-                if let Some(Recording::Recorded(recorded)) = self.records.before.get(&event.handle)
-                {
-                    recorded.point.wait();
+                if let Some(recording) = self.records.before.get(&event.handle) {
+                    recording.wait(|| self.context.is_ending());
                 }
             }
             Action::Single(operation) => {

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use super::allocation::{AllocationKind, AllocationState};
 use super::graph_memory;
+use super::interprocess;
+use super::peers;
 use super::pool;
 use super::space::Memory;
 use crate::device;
@@ -36,6 +38,9 @@ pub(crate) fn allocate(
 /// live one.
 pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
     let (info, detail) = Memory::global().free(base, by)?;
+    if matches!(detail.kind, AllocationKind::Device | AllocationKind::Opened) {
+        interprocess::forget(info.base);
+    }
     match detail.kind {
         AllocationKind::Pool(pool) => pool::give_back(pool, info.base, info.len),
         kind if counts(kind) => device::give_memory(detail.device, info.len),
@@ -51,6 +56,7 @@ pub(crate) fn release_context(context: u64) {
         release(info.base, "the end of its context");
     }
     graph_memory::release_context(context);
+    peers::release_context(context);
     memory.unregister_context(context);
 }
 

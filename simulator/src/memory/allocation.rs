@@ -21,8 +21,25 @@ pub enum AllocationKind {
     Array,
     /// Physical memory at an address (`cuMemMap`), freed when it is unmapped.
     Mapping,
+    /// Plain device memory of another process (`cuIpcOpenMemHandle`), which frees it.
+    Opened,
     /// Memory that the simulator's own device runtime uses (the device heap).
     Internal,
+}
+
+impl AllocationKind {
+    /// Whether it is memory of one device.
+    pub(super) fn is_of_one_device(self) -> bool {
+        match self {
+            Self::Managed | Self::Pinned(_) | Self::Mapping => false,
+            Self::Device
+            | Self::Pool(_)
+            | Self::Graph
+            | Self::Global
+            | Self::Opened
+            | Self::Internal => true,
+        }
+    }
 }
 
 /// Whether an allocation may be used.
@@ -54,6 +71,8 @@ pub struct AllocationInfo {
     pub is_mapping: bool,
     /// Whether the address is a graph's: its memory comes and goes with launches.
     pub is_graph: bool,
+    /// The device that has it to itself, but for peer access; `None` where each device reaches it, or rights are granted apart.
+    pub device: Option<usize>,
 }
 
 impl AllocationInfo {

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::graph_memory::{self, NodeScope};
+use super::peers;
 use super::space::Memory;
 use super::virtual_memory;
 use crate::engine::{self, AccessError, DeviceMemory, Extent};
@@ -17,16 +18,19 @@ const READ_ONLY: u32 = 8;
 pub struct DeviceView<'a> {
     memory: &'a Memory,
     device: usize,
+    /// Whose kernels these are.
+    context: u64,
     /// Of the graph's node that is executed.
     scope: Option<Arc<NodeScope>>,
 }
 
 impl Memory {
-    /// The address space as a device reaches it, in the node of a graph that this thread executes.
-    pub fn seen_by(&self, device: usize) -> DeviceView<'_> {
+    /// The address space as kernels of a context of this device reach it, in the node of a graph that this thread executes.
+    pub fn seen_by(&self, device: usize, context: u64) -> DeviceView<'_> {
         DeviceView {
             memory: self,
             device,
+            context,
             scope: graph_memory::current(),
         }
     }
@@ -70,6 +74,11 @@ impl DeviceMemory for DeviceView<'_> {
         }
         if !info.holds(address, size) {
             return Err(AccessError::OutOfBounds);
+        }
+        if info.device.is_some_and(|device| device != self.device)
+            && let Some((_, detail)) = memory.detail(address)
+        {
+            peers::check(self.context, self.device, info.base, &detail)?;
         }
         let writable = memory.contains(address)
             || memory
@@ -139,6 +148,7 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Global => "module variable",
         AllocationKind::Array => "CUDA array",
         AllocationKind::Mapping => "virtual memory",
+        AllocationKind::Opened => "device memory of another process",
         AllocationKind::Internal => "memory of the device heap",
     };
     // A graph's memory may not have been allocated yet.

@@ -19,7 +19,9 @@
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
+//! | `interprocess` | plain memory and events that other processes open by a handle |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
+//! | `peers` | which contexts reach the memory of other devices |
 //! | `graph_memory` | memory that lives in the order in which graphs run |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
@@ -34,7 +36,9 @@ pub(crate) mod graph_memory;
 pub(crate) mod guest;
 pub(crate) mod hints;
 mod hold;
+pub(crate) mod interprocess;
 mod pages;
+pub(crate) mod peers;
 mod pointer;
 pub(crate) mod pool;
 mod shared_file;

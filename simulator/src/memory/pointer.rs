@@ -55,6 +55,7 @@ impl PointerInfo {
                 state: AllocationState::Live,
                 is_mapping: false,
                 is_graph: false,
+                device: None,
             },
             kind: AllocationKind::Pinned(range.flags),
             context: range.context,

@@ -19,6 +19,9 @@ const MAGIC: [u8; 16] = *b"warpsmith-memory";
 /// Numbers behind the magic: what the file is, and its owner's.
 const NUMBERS: usize = 6;
 
+/// The owner's numbers of a file.
+pub(super) type Numbers = [u64; NUMBERS - 2];
+
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
@@ -26,6 +29,10 @@ pub(super) enum Content {
     Physical = 1,
     /// The memory of a pool that can be exported.
     Pool = 2,
+    /// Memory of `cuMemAlloc` that was exported.
+    Plain = 3,
+    /// The recordings of an event.
+    Event = 4,
 }
 
 /// A file in memory.
@@ -37,11 +44,7 @@ pub(super) struct SharedFile {
 
 impl SharedFile {
     /// A file of zeros; `bytes` is a multiple of the system's page. `None` if the system has no room. `numbers` are the owner's.
-    pub(super) fn create(
-        content: Content,
-        bytes: usize,
-        numbers: [u64; NUMBERS - 2],
-    ) -> Option<Self> {
+    pub(super) fn create(content: Content, bytes: usize, numbers: Numbers) -> Option<Self> {
         debug_assert!(bytes.is_multiple_of(PAGE), "files are made of pages");
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create("warpsmith-memory", flags).ok()?;
@@ -61,10 +64,7 @@ impl SharedFile {
     /// # Errors
     ///
     /// As a real driver answers: unknown if the descriptor is not open, invalid value if it is another file's.
-    pub(super) fn import(
-        descriptor: BorrowedFd<'_>,
-        content: Content,
-    ) -> Result<(Self, [u64; NUMBERS - 2])> {
+    pub(super) fn import(descriptor: BorrowedFd<'_>, content: Content) -> Result<(Self, Numbers)> {
         let file = fcntl_dupfd_cloexec(descriptor, 0).map_err(|error| match error {
             Errno::BADF => code::UNKNOWN,
             _ => code::INVALID_VALUE,
@@ -97,6 +97,16 @@ impl SharedFile {
     /// What names the file in every process of the machine.
     pub(super) fn identity(&self) -> Option<u64> {
         Some(rustix::fs::fstat(&self.file).ok()?.st_ino)
+    }
+
+    /// Writes bytes from `offset` on, all inside; `None` if the system has no room.
+    pub(super) fn write(&self, mut offset: usize, mut bytes: &[u8]) -> Option<()> {
+        while !bytes.is_empty() {
+            let written = pwrite(&self.file, bytes, offset as u64).ok()?;
+            offset += written;
+            bytes = bytes.get(written..).filter(|_| written > 0)?;
+        }
+        Some(())
     }
 
     /// Gives the memory of a part back; its bytes are zero. A hint: it may fail, and nothing depends on it.

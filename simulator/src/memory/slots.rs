@@ -39,6 +39,8 @@ struct AllocationSlot {
     base: AtomicUsize,
     len: AtomicUsize,
     is_mapping: AtomicBool,
+    /// [`AllocationInfo::device`], plus one; 0 for none.
+    device: AtomicUsize,
     /// Its pages are a file's, as those of a pool that can be exported.
     is_file: AtomicBool,
     /// Its address is a graph's: it stays taken while the memory is free.
@@ -71,6 +73,8 @@ impl AllocationTable {
         slot.len.store(len, Ordering::Relaxed);
         slot.is_mapping
             .store(detail.kind == AllocationKind::Mapping, Ordering::Relaxed);
+        let device = detail.kind.is_of_one_device().then_some(detail.device + 1);
+        slot.device.store(device.unwrap_or(0), Ordering::Relaxed);
         *lock(&slot.detail) = Some(AllocationDetail {
             serial: u64::from(number),
             ..detail
@@ -97,6 +101,7 @@ impl AllocationTable {
             },
             is_mapping: slot.is_mapping.load(Ordering::Relaxed),
             is_graph: slot.is_graph.load(Ordering::Acquire),
+            device: slot.device.load(Ordering::Relaxed).checked_sub(1),
         })
     }
 

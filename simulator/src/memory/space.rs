@@ -213,6 +213,7 @@ impl Memory {
             state: AllocationState::Live,
             is_mapping: false,
             is_graph: false,
+            device: None,
         })
     }
 

@@ -206,6 +206,11 @@ impl Transfer {
         self.extent.bytes()
     }
 
+    /// Whether an end is memory of which the driver knows nothing.
+    pub(crate) fn has_pageable_end(&self) -> bool {
+        [self.from.memory, self.to.memory].contains(&EndMemory::Pageable)
+    }
+
     pub(crate) fn is_linear(&self) -> bool {
         self.extent.height() == 1 && self.extent.depth() == 1
     }

@@ -62,7 +62,8 @@ pub(crate) fn find(handle: CUstream) -> Result<Arc<Stream>> {
     Ok(stream)
 }
 
-fn legacy(context: &Arc<Context>) -> Arc<Stream> {
+/// The legacy default stream of a context.
+pub(crate) fn legacy(context: &Arc<Context>) -> Arc<Stream> {
     if let Some(stream) = read(&LEGACY.by_context).get(&context.id()) {
         return Arc::clone(stream);
     }

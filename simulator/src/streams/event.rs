@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::capture::CapturedEvent;
 use crate::error::{Result, code};
+use crate::memory::interprocess::{RecordingUnderWay, Recordings, SharedPoint};
 use crate::registry::{ContextBound, Registry};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
@@ -25,6 +26,8 @@ pub(crate) struct Event {
     pub(crate) context: u64,
     flags: u32,
     last: Mutex<Recording>,
+    /// Its recordings, if other processes may have it; `last` is not used then.
+    shared: Option<Arc<Recordings>>,
 }
 
 /// What an event was last recorded as.
@@ -35,6 +38,8 @@ pub(crate) enum Recording {
     Never,
     /// In a stream that executes.
     Recorded(EventPoint),
+    /// By this or another process, of an event that several may have.
+    Shared(SharedPoint),
     /// In a captured stream: a set of nodes.
     Captured(CapturedEvent),
 }
@@ -45,6 +50,8 @@ pub(crate) struct EventPoint {
     pub(crate) point: CompletionPoint,
     /// Set before `point` is reached.
     pub(crate) time: Arc<OnceLock<Instant>>,
+    /// What other processes see of it.
+    shared: Arc<Mutex<Option<RecordingUnderWay>>>,
 }
 
 impl EventPoint {
@@ -53,13 +60,35 @@ impl EventPoint {
         Self {
             point: CompletionPoint::pending(),
             time: Arc::default(),
+            shared: Arc::default(),
+        }
+    }
+
+    /// A point in a queue, whose time is set before it is reached.
+    pub(crate) fn reached_at(point: CompletionPoint, time: Arc<OnceLock<Instant>>) -> Self {
+        Self {
+            point,
+            time,
+            shared: Arc::default(),
         }
     }
 
     /// Completes a point made by [`EventPoint::pending`], now.
     pub(crate) fn complete(&self) {
         let _ = self.time.set(Instant::now());
+        drop(lock(&self.shared).take());
         self.point.complete();
+    }
+}
+
+impl Recording {
+    /// Waits until it is reached, or, where another process has made it, `stop` says so.
+    pub(crate) fn wait(&self, stop: impl Fn() -> bool) {
+        match self {
+            Recording::Recorded(recorded) => recorded.point.wait(),
+            Recording::Shared(point) => point.wait(stop),
+            Recording::Never | Recording::Captured(_) => {}
+        }
     }
 }
 
@@ -70,7 +99,31 @@ impl Event {
             context,
             flags,
             last: Mutex::default(),
+            shared: None,
         }
+    }
+
+    /// An event whose recordings other processes see.
+    pub(crate) fn shared(
+        handle: usize,
+        context: u64,
+        flags: u32,
+        recordings: Arc<Recordings>,
+    ) -> Self {
+        Self {
+            shared: Some(recordings),
+            ..Self::new(handle, context, flags)
+        }
+    }
+
+    /// The handle by which another process opens the event.
+    ///
+    /// # Errors
+    ///
+    /// Invalid handle if it was not made for that, or is another process's.
+    pub(crate) fn export(&self) -> Result<[u8; 64]> {
+        let recordings = self.shared.as_ref().ok_or(code::INVALID_HANDLE)?;
+        recordings.export()
     }
 
     pub(crate) fn is_timed(&self) -> bool {
@@ -82,11 +135,29 @@ impl Event {
     }
 
     pub(crate) fn recording(&self) -> Recording {
-        lock(&self.last).clone()
+        match &self.shared {
+            Some(shared) => shared.last().map_or(Recording::Never, Recording::Shared),
+            None => lock(&self.last).clone(),
+        }
     }
 
     pub(crate) fn record(&self, recording: Recording) {
         *lock(&self.last) = recording;
+    }
+
+    /// Records the event as a point that [`EventPoint::complete`] completes.
+    pub(crate) fn promise(&self) -> EventPoint {
+        let point = EventPoint {
+            shared: Arc::new(Mutex::new(self.begin_shared())),
+            ..EventPoint::pending()
+        };
+        self.record(Recording::Recorded(point.clone()));
+        point
+    }
+
+    /// Begins a recording that other processes see, if they may have the event. It is reached when it is dropped.
+    pub(crate) fn begin_shared(&self) -> Option<RecordingUnderWay> {
+        self.shared.as_ref().map(Recordings::begin)
     }
 
     /// Whether the recorded point has been reached.
@@ -94,18 +165,18 @@ impl Event {
         match self.recording() {
             Recording::Never => Ok(true),
             Recording::Recorded(recorded) => Ok(recorded.point.is_reached()),
+            Recording::Shared(point) => Ok(point.is_reached()),
             Recording::Captured(captured) => Err(captured.refuse_use()),
         }
     }
 
     pub(crate) fn synchronize(&self) -> Result {
         match self.recording() {
-            Recording::Never => Ok(()),
-            Recording::Recorded(recorded) => {
-                recorded.point.wait();
+            Recording::Captured(captured) => Err(captured.refuse_use()),
+            recording => {
+                recording.wait(|| false);
                 Ok(())
             }
-            Recording::Captured(captured) => Err(captured.refuse_use()),
         }
     }
 
@@ -115,7 +186,7 @@ impl Event {
             return Err(code::INVALID_HANDLE);
         }
         let time = |event: &Event| match event.recording() {
-            Recording::Never => Err(code::INVALID_HANDLE),
+            Recording::Never | Recording::Shared(_) => Err(code::INVALID_HANDLE),
             Recording::Recorded(recorded) if recorded.point.is_reached() => {
                 recorded.time.get().copied().ok_or(code::INVALID_HANDLE)
             }

@@ -164,7 +164,7 @@ impl Launch {
         let runtime = DeviceRuntime::new(context);
         let observers = LaunchObservers::of(context);
         let environment = engine::Environment {
-            memory: &Memory::global().seen_by(context.device),
+            memory: &Memory::global().seen_by(context.device, context.id()),
             runtime: &runtime,
             checks: settings.checks,
             seed: settings.seed,

@@ -174,7 +174,7 @@ fn wait(
             fence(Ordering::SeqCst);
             return Ok(true);
         }
-        if context.cancel_flag().load(Ordering::Acquire) || context.check().is_err() {
+        if context.is_ending() {
             return Ok(false);
         }
         if !is_told && start.elapsed() >= patience {

@@ -29,7 +29,7 @@ mod resident_grids;
 mod stream;
 
 pub(crate) use attributes::{Attribute, Hints, Holder, Window};
-pub(crate) use default::{PerThreadDefault, find};
+pub(crate) use default::{PerThreadDefault, find, legacy};
 pub(crate) use event::{EVENTS, Event, EventPoint, Recording};
 pub(crate) use host_call::{HostCall, StreamCallback, in_host_function};
 pub(crate) use launch::{Launch, LaunchShape};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::event::{Event, EventPoint, Recording};
+use super::event::Event;
 use super::host_call::HostCall;
 use super::launch::Launch;
 use super::memory_operation::MemoryBatch;
@@ -60,15 +60,11 @@ impl Operation {
             Self::GraphAllocate(allocation) => allocation.make_live(),
             Self::GraphFree(allocation, by) => allocation.end(by),
             Self::EventRecord(event) => {
-                let now = EventPoint::pending();
-                now.complete();
-                event.record(Recording::Recorded(now));
+                event.promise().complete();
                 Ok(())
             }
             Self::EventWait(event) => {
-                if let Recording::Recorded(recorded) = event.recording() {
-                    recorded.point.wait();
-                }
+                event.recording().wait(|| context.is_ending());
                 Ok(())
             }
         };

@@ -73,11 +73,9 @@ impl Signals {
             event.record(Recording::Recorded(point.clone()));
         }
         if let Some((event, _)) = &self.programmatic {
-            event.record(Recording::Recorded(EventPoint {
-                point: end.clone(),
-                // Nobody asks an event of this kind for its time.
-                time: Arc::default(),
-            }));
+            // Nobody asks an event of this kind for its time.
+            let point = EventPoint::reached_at(end.clone(), Arc::default());
+            event.record(Recording::Recorded(point));
         }
     }
 }

@@ -116,6 +116,27 @@ impl Stream {
         Ok(self.submit(context, self.room(), Vec::new(), work))
     }
 
+    /// Executes an operation in the stream's order, after all that was submitted to these contexts, and before what is submitted to them
+    /// later.
+    pub(crate) fn enqueue_among(
+        &self,
+        others: &[Option<Arc<Context>>],
+        operation: Operation,
+    ) -> Result<CompletionPoint> {
+        let context = self.context()?;
+        let room = self.room();
+        let others: Vec<_> = others.iter().flatten().chain([&context]).collect();
+        let after = others.iter().flat_map(|other| other.queues.all_ends());
+        let after = after.collect();
+        let worker = Arc::clone(&context);
+        let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
+        let point = self.submit(&context, room, after, work);
+        others
+            .iter()
+            .for_each(|other| other.queues.hold_back(&point));
+        Ok(point)
+    }
+
     /// Launches a kernel in the stream's order, or, where it may and can, as soon as the grid before it allows; `context` is the stream's.
     pub(crate) fn launch(
         &self,
@@ -220,9 +241,14 @@ impl Stream {
         let context = self.context()?;
         let time: Arc<OnceLock<Instant>> = Arc::default();
         let clock = Arc::clone(&time);
-        let work = Box::new(move || _ = clock.set(Instant::now()));
-        let point = self.submit(&context, self.room(), Vec::new(), work);
-        event.record(Recording::Recorded(EventPoint { point, time }));
+        let room = self.room();
+        let shared = event.begin_shared();
+        let work = Box::new(move || {
+            let _ = clock.set(Instant::now());
+            drop(shared);
+        });
+        let point = self.submit(&context, room, Vec::new(), work);
+        event.record(Recording::Recorded(EventPoint::reached_at(point, time)));
         Ok(())
     }
 
@@ -236,6 +262,21 @@ impl Stream {
         let context = self.context()?;
         self.submit(&context, self.room(), vec![point], Box::new(|| ()));
         Ok(())
+    }
+
+    /// Lets later work wait for what an event was last recorded as.
+    pub(crate) fn wait_for_recording(&self, recording: Recording) -> Result {
+        match recording {
+            Recording::Recorded(recorded) => self.wait_for(recorded.point),
+            Recording::Shared(point) => {
+                let context = self.context()?;
+                let waiter = Arc::clone(&context);
+                let work = Box::new(move || point.wait(|| waiter.is_ending()));
+                self.submit(&context, self.room(), Vec::new(), work);
+                Ok(())
+            }
+            Recording::Never | Recording::Captured(_) => Ok(()),
+        }
     }
 
     /// Waits for everything submitted so far; for the legacy stream that includes all blocking streams.

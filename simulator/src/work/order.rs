@@ -98,14 +98,32 @@ impl QueueSet {
         ends
     }
 
+    fn all(&self) -> Vec<Arc<WorkQueue>> {
+        let members = lock(&self.members);
+        let others = members.others.iter().map(|(queue, _)| queue);
+        others.chain(&members.legacy).cloned().collect()
+    }
+
+    /// The points after everything submitted to any queue so far.
+    pub(crate) fn all_ends(&self) -> Vec<CompletionPoint> {
+        let _submitting = lock(&self.submitting);
+        self.all().iter().map(WorkQueue::end).collect()
+    }
+
+    /// Lets what is submitted to any queue from here on wait for a point.
+    pub(crate) fn hold_back(&self, point: &CompletionPoint) {
+        // Streams that are made later wait for this one.
+        self.add(QueueRole::Legacy);
+        let _submitting = lock(&self.submitting);
+        for queue in self.all() {
+            // Beyond the room for items: one for each such point.
+            queue.submit(vec![point.clone()], Box::new(|| ()));
+        }
+    }
+
     /// Waits for all work of all queues.
     pub(crate) fn wait_all(&self) {
-        let queues: Vec<_> = {
-            let members = lock(&self.members);
-            let others = members.others.iter().map(|(queue, _)| queue);
-            others.chain(&members.legacy).cloned().collect()
-        };
-        queues.iter().for_each(|queue| queue.end().wait());
+        self.all().iter().for_each(|queue| queue.end().wait());
     }
 
     /// Forgets all queues; work that they still have goes on without an order between them.

@@ -171,7 +171,11 @@ impl Refused {
             AccessError::Unmapped => (FaultKind::IllegalAddress, "nothing is mapped there"),
             AccessError::NotGranted => (
                 FaultKind::IllegalAddress,
-                "this device has not been granted access to the mapping",
+                "this device has not been granted access to the memory",
+            ),
+            AccessError::NoPeerAccess => (
+                FaultKind::IllegalAddress,
+                "it is memory of another device, and peer access to that is not enabled",
             ),
         };
         let what = format!(

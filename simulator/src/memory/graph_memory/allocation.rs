@@ -7,7 +7,7 @@ use super::backing::{self, Backing};
 use crate::error::{Result, code};
 use crate::memory::space::Memory;
 use crate::sync::lock;
-use warpsmith_abi::{CUdeviceptr, CUmemAccessDesc};
+use warpsmith_abi::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc};
 
 /// The memory of one allocation node. It is live from its node to its free, at each launch anew.
 pub(crate) struct GraphAllocation {
@@ -41,6 +41,19 @@ struct State {
 /// Addresses that a graph has taken. Allocations that follow each other in a graph may share them.
 struct Addresses {
     base: usize,
+}
+
+impl GraphAllocation {
+    /// Whether kernels of a device reach it.
+    pub(in crate::memory) fn is_accessible(&self, device: usize) -> bool {
+        let is_it = |wish: &CUmemAccessDesc| {
+            // SAFETY: the field is the union's only one, and any bytes are a number.
+            let id = unsafe { wish.location.__bindgen_anon_1.id };
+            wish.flags != CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE
+                && usize::try_from(id) == Ok(device)
+        };
+        device == self.placement.device || self.placement.access.iter().any(is_it)
+    }
 }
 
 impl Drop for Addresses {

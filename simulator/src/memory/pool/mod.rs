@@ -18,6 +18,7 @@ mod directory;
 mod reservation;
 mod shared;
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard};
 
@@ -32,6 +33,7 @@ pub(super) use self::reservation::take_from_device;
 use self::shared::SharedMemory;
 use super::allocation::AllocationKind;
 use super::space::Memory;
+use super::virtual_memory::Access;
 use crate::device;
 use crate::error::{Result, code};
 use crate::sync::lock;
@@ -47,6 +49,8 @@ pub(crate) struct Pool {
     shared: Option<SharedMemory>,
     /// See [`own_state`](Self::own_state).
     state: Mutex<PoolState>,
+    /// What other devices may do with its allocations.
+    rights: Mutex<BTreeMap<usize, Access>>,
 }
 
 /// How a pool is made.
@@ -78,6 +82,7 @@ impl Pool {
             max_size,
             shared: shared.flatten(),
             state: Mutex::default(),
+            rights: Mutex::default(),
         }
     }
 
@@ -90,6 +95,7 @@ impl Pool {
             max_size: 0,
             shared: Some(shared),
             state: Mutex::default(),
+            rights: Mutex::default(),
         }
     }
 
@@ -138,6 +144,25 @@ impl Pool {
             .ok_or(code::OUT_OF_MEMORY)?;
         shared.show(base, offset)?;
         Ok(base)
+    }
+
+    /// What a device may do with all allocations, now and later.
+    pub(crate) fn access_of(&self, device: usize) -> Access {
+        match device == self.device {
+            true => Access::ReadWrite,
+            false => lock(&self.rights).get(&device).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Whether kernels of a device reach its allocations.
+    pub(in crate::memory) fn is_accessible(&self, device: usize) -> bool {
+        self.access_of(device) != Access::None
+    }
+
+    /// Sets what another device may do with all allocations.
+    pub(crate) fn set_access(&self, device: usize, access: Access) {
+        lock(&self.rights).insert(device, access);
+        Memory::global().changed();
     }
 
     /// Refuses what an imported pool cannot do.

@@ -1,0 +1,267 @@
+//! The recordings of an event that several processes have: numbered, so that a wait is for one of them, whoever made it.
+//!
+//! They stand in a page that all these processes see. A recording's number is drawn when it is enqueued, and its place in the page says
+//! when it is reached. Who waits looks there again and again: what one process submits, another one's queues know nothing of. Places are
+//! used in turn; who waits for a recording finds it reached when a later one has got its place.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::os::fd::AsFd;
+
+use super::handle::{Handle, Unopened};
+use crate::error::{Result, code};
+use crate::memory::shared_file::{Content, SharedFile};
+
+const PAGE: usize = 4096;
+/// How many recordings can be under way.
+const PLACES: usize = 255;
+
+/// The page that processes share.
+#[repr(C)]
+struct Page {
+    /// The number of the last recording.
+    last: AtomicU64,
+    places: [Place; PLACES],
+}
+
+#[repr(C)]
+struct Place {
+    /// The last recording of this place that is reached.
+    reached: AtomicU64,
+    /// Which recording is under way, in the upper half its number's lower half, and the process that makes it.
+    maker: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Page>() <= PAGE);
+
+/// The recordings of an event.
+pub(crate) struct Recordings {
+    file: SharedFile,
+    /// Where the page is.
+    page: usize,
+    /// Whether the event is this process's own, which alone can export it.
+    is_own: bool,
+}
+
+impl Recordings {
+    /// None yet; `None` if the system has no room.
+    pub(crate) fn create() -> Option<Arc<Self>> {
+        let file = SharedFile::create(Content::Event, PAGE, [0; 4])?;
+        Self::map(file, true)
+    }
+
+    /// Those of an event of another process.
+    ///
+    /// # Errors
+    ///
+    /// As a real driver answers: map failed if it is no handle of an event that exists, invalid context if this process has exported it.
+    pub(crate) fn open(handle: &[u8; 64]) -> Result<Arc<Self>> {
+        let opened = Handle::from_bytes(handle, Content::Event)
+            .and_then(|handle| handle.open(Content::Event))
+            .map_err(|why| match why {
+                Unopened::Own => code::INVALID_CONTEXT,
+                Unopened::NoHandle | Unopened::Gone => code::MAP_FAILED,
+            });
+        let (file, _) = opened?;
+        if file.bytes() != PAGE {
+            return Err(code::MAP_FAILED);
+        }
+        Self::map(file, false).ok_or(code::MAP_FAILED)
+    }
+
+    fn map(file: SharedFile, is_own: bool) -> Option<Arc<Self>> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let anywhere = std::ptr::null_mut();
+        // SAFETY: a mapping at an address of the system's choice touches no memory that is in use.
+        let page = unsafe {
+            mmap(
+                anywhere,
+                PAGE,
+                protection,
+                MapFlags::SHARED,
+                file.as_fd(),
+                0,
+            )
+        }
+        .ok()?;
+        Some(Arc::new(Self {
+            file,
+            page: page.expose_provenance(),
+            is_own,
+        }))
+    }
+
+    /// The handle by which another process opens the event.
+    ///
+    /// # Errors
+    ///
+    /// Invalid handle if it is another process's event.
+    pub(crate) fn export(&self) -> Result<[u8; 64]> {
+        if !self.is_own {
+            return Err(code::INVALID_HANDLE);
+        }
+        let handle = Handle::of(&self.file, Content::Event).ok_or(code::OPERATING_SYSTEM)?;
+        Ok(handle.to_bytes())
+    }
+
+    fn page(&self) -> &Page {
+        let page = std::ptr::with_exposed_provenance::<Page>(self.page);
+        // SAFETY: the page is mapped as long as `self` lives, its file cannot become shorter, and it consists of atomics, for which all
+        // values are valid and which other processes may change.
+        unsafe { &*page }
+    }
+
+    fn place(&self, number: u64) -> &Place {
+        &self.page().places[(number % PLACES as u64) as usize]
+    }
+
+    /// Begins a recording of this process.
+    pub(crate) fn begin(self: &Arc<Self>) -> RecordingUnderWay {
+        let number = self.page().last.fetch_add(1, Ordering::AcqRel) + 1;
+        let maker = number << 32 | u64::from(std::process::id());
+        self.place(number).maker.store(maker, Ordering::Release);
+        RecordingUnderWay(SharedPoint {
+            recordings: Arc::clone(self),
+            number,
+        })
+    }
+
+    /// The last recording of any process; `None` before the first one.
+    pub(crate) fn last(self: &Arc<Self>) -> Option<SharedPoint> {
+        let number = self.page().last.load(Ordering::Acquire);
+        (number > 0).then(|| SharedPoint {
+            recordings: Arc::clone(self),
+            number,
+        })
+    }
+}
+
+impl Drop for Recordings {
+    fn drop(&mut self) {
+        let page = std::ptr::with_exposed_provenance_mut(self.page);
+        // SAFETY: `map` mapped the page, and nobody has a reference into it without one to `self`.
+        let _ = unsafe { munmap(page, PAGE) };
+    }
+}
+
+/// A recording that is to be reached: when this is dropped, also where the work before it has failed, so that waits for it end.
+pub(crate) struct RecordingUnderWay(SharedPoint);
+
+impl Drop for RecordingUnderWay {
+    fn drop(&mut self) {
+        let place = self.0.recordings.place(self.0.number);
+        place.reached.fetch_max(self.0.number, Ordering::AcqRel);
+    }
+}
+
+/// A recording of some process.
+#[derive(Clone)]
+pub(crate) struct SharedPoint {
+    recordings: Arc<Recordings>,
+    number: u64,
+}
+
+impl SharedPoint {
+    /// Whether it is reached.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.recordings
+            .place(self.number)
+            .reached
+            .load(Ordering::Acquire)
+            >= self.number
+    }
+
+    /// Waits until it is reached, its process has ended, or `stop` says so.
+    pub(crate) fn wait(&self, stop: impl Fn() -> bool) {
+        /// The longest time between two looks.
+        const LONGEST: Duration = Duration::from_millis(1);
+        /// The time between two looks for the process.
+        const PATIENCE: Duration = Duration::from_millis(100);
+        let mut pause = Duration::from_micros(1);
+        let mut asked = Instant::now();
+        while !self.is_reached() && !stop() {
+            if asked.elapsed() >= PATIENCE {
+                if self.is_abandoned() {
+                    return;
+                }
+                asked = Instant::now();
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST);
+        }
+    }
+
+    /// Whether the process that made it has ended without reaching it: its work is over, too.
+    fn is_abandoned(&self) -> bool {
+        let maker = self
+            .recordings
+            .place(self.number)
+            .maker
+            .load(Ordering::Acquire);
+        maker >> 32 == self.number & 0xffff_ffff && !is_running(maker as u32)
+    }
+}
+
+/// Whether a process runs: one that has ended and was not waited for does not.
+fn is_running(process: u32) -> bool {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
+        return false;
+    };
+    // The state stands behind the name, which may hold anything.
+    let state = text.rsplit_once(") ").map(|(_, rest)| rest.as_bytes());
+    !matches!(state, Some([b'Z' | b'X', ..]))
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_reached_one_by_one() {
+        let recordings = Recordings::create().unwrap();
+        assert!(recordings.last().is_none());
+        let first = recordings.begin();
+        let early = recordings.last().unwrap();
+        let second = recordings.begin();
+        let late = recordings.last().unwrap();
+        drop(second);
+        assert!(late.is_reached() && !early.is_reached());
+        early.wait(|| true);
+        drop(first);
+        early.wait(|| false);
+        assert!(early.is_reached());
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_says_that_its_recording_was_reached() {
+        let recordings = Recordings::create().unwrap();
+        drop(recordings.begin());
+        let first = recordings.last().unwrap();
+        for _ in 0..2 * PLACES {
+            drop(recordings.begin());
+        }
+        assert!(first.is_reached());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_process_that_has_ended() {
+        let recordings = Recordings::create().unwrap();
+        let under_way = recordings.begin();
+        let point = recordings.last().unwrap();
+        assert!(!point.is_abandoned());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let id = u64::from(child.id());
+        let place = recordings.place(point.number);
+        place
+            .maker
+            .store(point.number << 32 | id, Ordering::Release);
+        // The child becomes a process that was not waited for.
+        point.wait(|| false);
+        assert!(!point.is_reached());
+        child.wait().unwrap();
+        drop(under_way);
+    }
+}
