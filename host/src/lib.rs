@@ -78,11 +78,12 @@ pub use launch::{
     UntypedKernel,
 };
 pub use memory::{
-    AccessPolicyWindow, AccessProperty, Advice, Attach, DeviceBuffer, DevicePointer, DeviceRead,
-    DeviceSlice, DeviceSliceMut, DeviceWrite, FlagWord, GrowableBuffer, HostRead, HostWrite,
-    ImportedPool, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
-    MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer, PoolAllocator,
-    PoolOptions, PoolPointer, PoolUsage, ReusePolicy, StreamFlag, UnifiedBuffer, VolumeMut, Wait,
+    AccessPolicyWindow, AccessProperty, Advice, AnyBuffer, Arena, Attach, CombinedWrite,
+    DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, FlagWord,
+    GrowableBuffer, HostRead, HostWrite, ImportedPool, Location, MappedBuffer, MappingAccess,
+    Matrix, MatrixMut, MemoryPool, MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer,
+    PitchedBuffer, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer,
+    ReusePolicy, StreamFlag, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -146,6 +147,8 @@ mod tests {
         shared::<DeviceSliceMut<'static, f32>>();
         shared::<PinnedBuffer<f32>>();
         shared::<MappedBuffer<f32>>();
+        shared::<RegisteredBuffer<f32>>();
+        shared::<WriteCombinedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
         shared::<GrowableBuffer<f32>>();
         shared::<PitchedBuffer<f32>>();

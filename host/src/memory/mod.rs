@@ -6,8 +6,12 @@
 //! | [`PitchedBuffer`] | device, from a [`MemoryPool`]; a matrix with padded rows | by copies | yes |
 //! | [`PinnedBuffer`] | host, page-locked | by guards | by copies, which overlap kernels |
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
+//! | [`RegisteredBuffer`] | host, a `Vec` that was page-locked | by guards | yes, over the bus |
+//! | [`WriteCombinedBuffer`] | host, page-locked and not cached | writes | reads, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
+//! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
+//! | [`Arena`] | parts of any of these | | |
 //! | [`StreamFlag`] | host, page-locked | at any time, atomically | by waits and writes of streams |
 //!
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
@@ -15,6 +19,8 @@
 
 mod access_policy;
 pub(crate) mod allocation;
+mod any_buffer;
+mod arena;
 mod buffer;
 pub(crate) mod copy;
 mod copy_2d;
@@ -26,6 +32,7 @@ mod matrix;
 mod pinned;
 mod pitched;
 mod pool;
+mod registered;
 mod released;
 pub(crate) mod size;
 mod slice;
@@ -34,8 +41,11 @@ pub(crate) mod view;
 mod virtual_memory;
 mod volume;
 mod whole_buffer;
+mod write_combined;
 
 pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
+pub use any_buffer::AnyBuffer;
+pub use arena::Arena;
 pub use buffer::DeviceBuffer;
 pub use flag::{FlagWord, StreamFlag, Wait};
 pub use host_memory::{HostRead, HostWrite};
@@ -46,9 +56,11 @@ pub use pitched::PitchedBuffer;
 pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };
+pub use registered::RegisteredBuffer;
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Advice, Attach, Location, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
 pub(crate) use virtual_memory::device_location;
 pub use virtual_memory::{GrowableBuffer, MappingAccess, PhysicalMemory, PhysicalOptions};
 pub use volume::VolumeMut;
+pub use write_combined::{CombinedWrite, WriteCombinedBuffer};

@@ -27,6 +27,8 @@ pub(crate) enum MemoryKind {
     Virtual(Arc<AddressRange>),
     /// Allocated and freed by nodes of a graph.
     Graph(Arc<GraphMemory>),
+    /// Host memory whose owner took it back.
+    GivenBack,
 }
 
 /// What is left of an allocation.
@@ -49,6 +51,7 @@ impl ReleasedMemory {
             &MemoryKind::Pinned(block) => gpu.retire(Box::new(block), &self.positions),
             // Its nodes free it.
             MemoryKind::Graph(_) => {}
+            MemoryKind::GivenBack => {}
             MemoryKind::Managed => {
                 let block = ManagedBlock {
                     base: self.base,
