@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     attributes, capture, context, copy, device, error, event, extension, fill, function, graph,
-    graph_exec, graph_memory, init, launch, managed, memory, memory_operation, module, nodes,
+    graph_exec, graph_memory, init, launch, link, managed, memory, memory_operation, module, nodes,
     pointer, pool, stream, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
@@ -150,6 +150,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         graph_memory::find,
         init::find,
         launch::find,
+        link::find,
         managed::find,
         memory::find,
         memory_operation::find,
