@@ -798,6 +798,17 @@ fn captured_dependencies_are_programmatic_edges() {
     assert_eq!(edges(serial), [(1, 1)]);
     let (mut from, mut to, mut count) = (null_mut(), null_mut(), 1);
     fails!(402, cuGraphGetEdges(serial, &mut from, &mut to, &mut count));
+    // The number alone drops nothing.
+    let mut count = 0;
+    let none = null_mut();
+    ok!(cuGraphGetEdges_v2(
+        serial,
+        null_mut(),
+        null_mut(),
+        none,
+        &mut count
+    ));
+    assert_eq!(count, 1);
     run(serial, one);
     assert_eq!(download::<u32>(sums, 8), [1; 8]);
     ok!(cuGraphDestroy(serial));

@@ -78,13 +78,14 @@ pub use launch::{
     UntypedKernel,
 };
 pub use memory::{
-    AccessPolicyWindow, AccessProperty, AddressMode, Advice, Array, ArrayExtents, Attach,
-    Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite,
-    Extent1, Extent2, Extent3, Filter, FlagWord, GrowableBuffer, HostRead, HostWrite, ImportedPool,
-    Layered1, Layered2, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
-    MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedVolume,
-    PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReadMode, ReusePolicy, StreamFlag, Surface,
-    Texel, Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait,
+    AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
+    Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
+    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, Filter, FlagWord, GrowableBuffer,
+    HostRead, HostWrite, ImportedPool, Layered1, Layered2, Location, MappedBuffer, MappingAccess,
+    Matrix, MatrixMut, MemoryPool, MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer,
+    PitchedBuffer, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReadMode,
+    RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions,
+    UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -148,6 +149,8 @@ mod tests {
         shared::<DeviceSliceMut<'static, f32>>();
         shared::<PinnedBuffer<f32>>();
         shared::<MappedBuffer<f32>>();
+        shared::<RegisteredBuffer<f32>>();
+        shared::<WriteCombinedBuffer<f32>>();
         shared::<UnifiedBuffer<f32>>();
         shared::<GrowableBuffer<f32>>();
         shared::<PitchedBuffer<f32>>();

@@ -188,6 +188,97 @@ fn unified_memory_moves_and_is_guarded() -> Result<()> {
     Ok(())
 }
 
+/// The host writes write-combined memory and gets no slice of it; the device reads it at its own address.
+// covers: PINNED-04
+#[test]
+fn write_combined_memory_goes_to_the_device() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    let mut frame = gpu.write_combined::<u32>(100)?;
+    assert_eq!(frame.read_slowly()?, [0; 100], "fresh memory is zeroed");
+    let numbers: Vec<u32> = (0..100).collect();
+    frame.host_mut()?.copy_from_slice(0, &numbers[..50]);
+    frame.host_mut()?.copy_from_slice(50, &numbers[50..]);
+    assert_eq!(stream.download(&frame)?, numbers);
+    let mut target = stream.zeroed::<u32>(100)?;
+    stream.synchronize()?;
+
+    gate.close(&stream);
+    stream.copy(&frame, &mut target)?;
+    assert!(is_busy(frame.host_mut()), "the copy may still read it");
+    gate.open();
+    assert_eq!(stream.download(&target)?, numbers);
+    frame.host_mut()?.set(99, 7);
+    frame.host_mut()?.copy_from_slice(0, &[5, 6]);
+    let read = frame.read_slowly()?;
+    assert_eq!((&read[..3], read[99]), (&[5, 6, 2][..], 7));
+    frame.host_mut()?.fill(1);
+    assert_eq!(stream.download(&frame)?, [1; 100]);
+
+    // The next one is not given other page-locked memory, or it that memory.
+    drop(frame);
+    stream.synchronize()?;
+    let mut mapped = gpu.mapped::<u32>(100)?;
+    mapped.host_mut()?.fill(3);
+    assert_eq!(gpu.write_combined::<u32>(100)?.read_slowly()?, [0; 100]);
+    assert_eq!(*mapped.host()?, [3; 100]);
+    assert!(gpu.write_combined::<u64>(0)?.host_mut()?.is_empty());
+    Ok(())
+}
+
+/// A `Vec` is registered where it lies, used by kernels and copies, and comes back as it was.
+// covers: PINNED-02
+#[test]
+fn registered_memory_is_the_vec_that_it_was() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = common::add(&module);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    let mut values = Vec::with_capacity(5000);
+    values.extend(0..4096_u32);
+    let (place, capacity) = (values.as_ptr(), values.capacity());
+    let mut buffer = gpu.register(values)?;
+    gate.close(&stream);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe { stream.launch_untyped(&add, Grid::cover(4096, 256), (&mut buffer, 2))? };
+    assert!(is_busy(buffer.host()));
+    assert!(is_busy(buffer.take()));
+    gate.open();
+    stream.synchronize()?;
+    assert_eq!(buffer.host()?[..3], [2, 3, 4]);
+    let copy = stream.duplicate(&buffer)?;
+    assert!(stream.download(&copy)?.into_iter().eq(2..4098));
+
+    // A graph may use it again at any time.
+    let mut graph = gpu.graph()?;
+    graph.fill(&mut buffer, 9)?;
+    let mut ready = graph.instantiate()?;
+    drop(graph);
+    ready.launch(&stream)?;
+    stream.synchronize()?;
+    assert!(is_busy(buffer.take()));
+    drop(ready);
+    let values = buffer.take()?;
+    assert!(buffer.is_empty());
+    assert_eq!((values.as_ptr(), values.capacity()), (place, capacity));
+    assert_eq!(values, [9; 4096]);
+
+    // It is free again: the same memory can be registered anew, dropped in use, and forgotten.
+    let buffer = gpu.register(values)?;
+    gate.close(&stream);
+    let copy = stream.duplicate(&buffer)?;
+    drop(buffer);
+    let more = vec![1_u32; 4096];
+    gate.open();
+    assert_eq!(stream.download(&copy)?, [9; 4096]);
+    std::mem::forget(gpu.register(more)?);
+    assert!(gpu.register(Vec::<u32>::new())?.take()?.is_empty());
+    Ok(())
+}
+
 #[test]
 fn reading_on_both_sides_is_fine() -> Result<()> {
     let gpu = gpu();

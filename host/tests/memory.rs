@@ -4,6 +4,7 @@ mod common;
 
 use common::{Gate, add, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
+use warpsmith_host::{AnyBuffer, Arena};
 
 // covers: MEM-01, EX1-06
 #[test]
@@ -111,6 +112,92 @@ fn too_much_memory_is_an_error() -> Result<()> {
     assert!(error.hint().is_some());
     // And the stream works on.
     assert_eq!(stream.download(&stream.filled(2, 1_u8)?)?, [1, 1]);
+    Ok(())
+}
+
+/// A device that has too little says how much was asked for, works on, and other memory takes the device's place.
+// covers: MEM-12
+#[test]
+fn what_the_device_lacks_is_taken_elsewhere() {
+    const MUCH: usize = 128 << 20;
+    common::in_own_process(&[("WARPSMITH_SIMULATOR_MEMORY", "64M")], || {
+        let gpu = gpu();
+        if !gpu.is_simulator() {
+            println!("skipped: {} has too much memory", gpu.name());
+            return;
+        }
+        let module = module(&gpu);
+        let add = add(&module);
+        let stream = gpu.stream().unwrap();
+        for _ in 0..3 {
+            let error = stream.zeroed::<u32>(MUCH / 4).unwrap_err();
+            assert_eq!(error.code(), Some(Code::OUT_OF_MEMORY));
+            assert!(error.to_string().contains("134217728 bytes"), "{error}");
+            let mut small = stream.zeroed::<u32>(100).unwrap();
+            launch_add(&stream, &add, &mut small, 2);
+            assert_eq!(stream.download(&small).unwrap(), [2; 100]);
+        }
+        assert!(matches!(
+            stream.zeroed_anywhere::<u32>(100).unwrap(),
+            AnyBuffer::Device(_)
+        ));
+        let mut large = stream.zeroed_anywhere::<u32>(MUCH / 4).unwrap();
+        assert!(!matches!(large, AnyBuffer::Device(_)), "{large:?}");
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        unsafe { stream.launch_untyped(&add, Grid::cover(MUCH / 4, 256), (&mut large, 5)) }
+            .unwrap();
+        assert!(stream.download(&large).unwrap().iter().all(|x| *x == 5));
+        // What nothing has is the device's error.
+        let error = stream.zeroed_anywhere::<u64>(1 << 55).unwrap_err();
+        assert_eq!(error.code(), Some(Code::OUT_OF_MEMORY));
+        assert!(error.to_string().contains("cuMemAllocAsync"), "{error}");
+    });
+}
+
+/// Arrays of many types in one block: each where its elements may lie, none over another.
+// covers: MEM-16
+#[test]
+fn an_arena_gives_aligned_parts() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let mut block = stream.zeroed::<u8>(1 << 20)?;
+    let base = block.as_device_ptr().address();
+    let mut random = warpsmith_testkit::Random::new(7);
+    // An odd beginning: the alignment is the address's, not the offset's.
+    let mut arena = Arena::new(block.slice_mut(3..));
+    let mut ends = vec![base + 3];
+    let mut note = |address: u64, bytes: usize, alignment: u64| {
+        assert_eq!(address % alignment, 0);
+        assert!(address >= *ends.last().unwrap(), "parts overlap");
+        ends.push(address + bytes as u64);
+    };
+    for _ in 0..100 {
+        let len = (random.bits() % 300) as usize;
+        let bytes = arena.take::<u8>(len)?;
+        note(bytes.as_device_ptr().address(), len, 256);
+        let words = arena.take_aligned::<f64>(len, 1)?;
+        note(words.as_device_ptr().address(), len * 8, 8);
+        let pairs = arena.take_aligned::<[u32; 4]>(len, 64)?;
+        note(pairs.as_device_ptr().address(), len * 16, 64);
+    }
+    assert!(*ends.last().unwrap() <= base + (1 << 20));
+
+    let left = arena.remaining();
+    let error = arena.take::<u64>(1 << 20).map(drop).unwrap_err();
+    assert_eq!(error.code(), Some(Code::OUT_OF_MEMORY));
+    assert!(error.to_string().contains("u64; 1048576"), "{error}");
+    assert_eq!(
+        arena.take_aligned::<u8>(1, 3).map(drop).unwrap_err().code(),
+        Some(Code::INVALID_VALUE)
+    );
+    assert_eq!(arena.remaining(), left, "an error takes nothing");
+    let mut sevens = arena.take::<u32>(5)?;
+    let mut nines = arena.take::<u16>(5)?;
+    let other = gpu.stream()?;
+    stream.fill(&mut sevens, 7)?;
+    other.fill(&mut nines, 9)?;
+    assert_eq!(stream.download(&sevens)?, [7; 5]);
+    assert_eq!(other.download(&nines)?, [9; 5]);
     Ok(())
 }
 

@@ -18,9 +18,9 @@ use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
-    ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    GrowableBuffer, MappedBuffer, Matrix, MatrixMut, Shape, Surface, Texel, Texture, UnifiedBuffer,
-    VolumeMut,
+    AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
+    GrowableBuffer, MappedBuffer, Matrix, MatrixMut, RegisteredBuffer, Shape, Surface, Texel,
+    Texture, UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 
@@ -260,7 +260,10 @@ readable!(
     &DeviceSlice<'_, T>,
     &GrowableBuffer<T>,
     &UnifiedBuffer<T>,
-    &MappedBuffer<T>
+    &MappedBuffer<T>,
+    &RegisteredBuffer<T>,
+    &WriteCombinedBuffer<T>,
+    &AnyBuffer<T>
 );
 writable!(
     &mut DeviceBuffer<T>,
@@ -268,7 +271,9 @@ writable!(
     &mut DeviceSliceMut<'_, T>,
     &mut GrowableBuffer<T>,
     &mut UnifiedBuffer<T>,
-    &mut MappedBuffer<T>
+    &mut MappedBuffer<T>,
+    &mut RegisteredBuffer<T>,
+    &mut AnyBuffer<T>
 );
 
 macro_rules! pointers {

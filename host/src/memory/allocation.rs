@@ -1,5 +1,6 @@
 //! A piece of memory that the device can reach, whatever its kind, with what is known about its uses.
 
+use std::alloc::Layout;
 use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
@@ -102,11 +103,16 @@ impl Allocation {
         mapping: HostMapping,
     ) -> Result<HostAllocation> {
         let block = HostBlock::zeroed(&gpu.inner, bytes, mapping)?;
+        Ok(Allocation::of_block(&gpu.inner, block))
+    }
+
+    /// Host memory that the driver knows and nobody else owns.
+    pub(crate) fn of_block(gpu: &Arc<OpenDevice>, block: HostBlock) -> HostAllocation {
         let base = block.device.unwrap_or(block.host as u64);
-        Ok(HostAllocation {
-            allocation: Allocation::new(&gpu.inner, base, bytes, MemoryKind::Pinned(block)),
+        HostAllocation {
+            allocation: Allocation::new(gpu, base, block.bytes, MemoryKind::Pinned(block)),
             pointer: block.host,
-        })
+        }
     }
 
     /// Managed memory, zeroed by the device.
@@ -297,6 +303,28 @@ impl Allocation {
         *lock(&self.attachment)
     }
 
+    /// Takes registered host memory, which the device has finished with, back from the driver.
+    ///
+    /// # Errors
+    ///
+    /// It is other memory, or the context is lost.
+    pub(crate) fn unregister(mut self) -> Result<(*mut u8, Layout)> {
+        self.gpu.bind()?;
+        let MemoryKind::Pinned(block) = self.kind else {
+            return Err(Error::misuse(
+                "cuMemHostUnregister",
+                Code::HOST_MEMORY_NOT_REGISTERED,
+                "this is no host memory",
+                "only what `gpu.register` made is unregistered",
+            ));
+        };
+        // SAFETY: the device has finished with it, which the caller has found out; and as `self` is no longer shared nothing begins to use
+        // it.
+        let memory = unsafe { block.unregister() }?;
+        self.kind = MemoryKind::GivenBack;
+        Ok(memory)
+    }
+
     /// Whether it is host memory that only copies reach.
     pub(crate) fn is_for_copies_only(&self) -> bool {
         matches!(self.kind, MemoryKind::Pinned(block) if block.device.is_none())
@@ -386,7 +414,10 @@ impl OrderedMemory for Allocation {
             | MemoryKind::Exportable
             | MemoryKind::Opened => scope,
             // An array's textures and surfaces are used beside it.
-            MemoryKind::Pinned(_) | MemoryKind::Managed | MemoryKind::Array(_) => ViewScope::Shared,
+            MemoryKind::Pinned(_)
+            | MemoryKind::Managed
+            | MemoryKind::GivenBack
+            | MemoryKind::Array(_) => ViewScope::Shared,
         };
         self.history.order_use(guard, stream, launch, access, scope)
     }

@@ -1,10 +1,12 @@
-//! Page-locked host memory: allocated, used again, freed when the device is idle.
+//! Page-locked host memory: allocated, or registered; used again; freed when the device is idle.
+
+use std::alloc::Layout;
 
 use warpsmith_driver::raw;
 
 use crate::context::primary::Context;
 use crate::driver_call::{self, call};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::DeviceState;
 use crate::reclaim::{FreeCost, Reclaim};
 
@@ -15,6 +17,17 @@ pub(crate) enum HostMapping {
     CopiesOnly,
     /// It is in the device's address space.
     Mapped,
+    /// That, and past the processor's caches.
+    WriteCombined,
+}
+
+/// Who allocated page-locked memory, and so how it is freed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Origin {
+    /// The driver, mapped in this way.
+    Driver(HostMapping),
+    /// Rust's allocator, with this layout; the driver was told of it.
+    Registered(Layout),
 }
 
 /// Page-locked host memory. It is no owner: whoever has it last gives it to [`DeviceState::retire`].
@@ -24,6 +37,7 @@ pub(crate) struct HostBlock {
     /// The device's address; `None` for memory that only copies reach.
     pub(crate) device: Option<u64>,
     pub(crate) bytes: usize,
+    origin: Origin,
 }
 
 // SAFETY: the block is addresses and a size, which own nothing. Who reaches the memory says why it may; any thread may free it.
@@ -43,23 +57,17 @@ impl HostBlock {
         mapping: HostMapping,
     ) -> Result<HostBlock> {
         gpu.bind()?;
-        let spare =
-            gpu.take_unused(|block: &HostBlock| block.bytes == bytes && block.mapping() == mapping);
+        let spare = gpu.take_unused(|block: &HostBlock| {
+            block.bytes == bytes && block.origin == Origin::Driver(mapping)
+        });
         let block = match (spare, mapping) {
             (Some(spare), _) => *spare,
-            (None, HostMapping::Mapped) => HostBlock::new_mapped(gpu, bytes)?,
             (None, HostMapping::CopiesOnly) => HostBlock::new_for_copies(bytes)?,
+            (None, _) => HostBlock::new_mapped(gpu, bytes, mapping)?,
         };
         // SAFETY: the block has `bytes` bytes and no other owner: it is new, or `take_unused` found it unused.
         unsafe { block.host.write_bytes(0, bytes) };
         Ok(block)
-    }
-
-    fn mapping(&self) -> HostMapping {
-        match self.device {
-            None => HostMapping::CopiesOnly,
-            Some(_) => HostMapping::Mapped,
-        }
     }
 
     fn new_for_copies(bytes: usize) -> Result<HostBlock> {
@@ -72,12 +80,16 @@ impl HostBlock {
             host,
             device: None,
             bytes,
+            origin: Origin::Driver(HostMapping::CopiesOnly),
         })
     }
 
-    fn new_mapped(gpu: &DeviceState, bytes: usize) -> Result<HostBlock> {
+    fn new_mapped(gpu: &DeviceState, bytes: usize, mapping: HostMapping) -> Result<HostBlock> {
         let mut host = std::ptr::null_mut();
-        let flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
+        let mut flags = raw::CU_MEMHOSTALLOC_DEVICEMAP | raw::CU_MEMHOSTALLOC_PORTABLE;
+        if mapping == HostMapping::WriteCombined {
+            flags |= raw::CU_MEMHOSTALLOC_WRITECOMBINED;
+        }
         // SAFETY: the driver writes one address to `host`, which outlives the call.
         unsafe { call!(cuMemHostAlloc(&mut host, bytes, flags)) }.map_err(|error| {
             error.while_doing(|| format!("{bytes} bytes of mapped host memory"))
@@ -93,7 +105,68 @@ impl HostBlock {
             host: host.cast(),
             device: Some(device),
             bytes,
+            origin: Origin::Driver(mapping),
         })
+    }
+
+    /// Tells the driver of memory that Rust's allocator gave, of which `bytes` bytes, at least one, are for the device.
+    ///
+    /// # Errors
+    ///
+    /// The driver does not take it: some of it is registered already, say. The memory stays the caller's.
+    ///
+    /// # Safety
+    ///
+    /// `host` was allocated with `layout`, whose size is at least `bytes`. When this succeeds the block owns it.
+    pub(crate) unsafe fn register(
+        gpu: &DeviceState,
+        host: *mut u8,
+        bytes: usize,
+        layout: Layout,
+    ) -> Result<HostBlock> {
+        gpu.bind()?;
+        let flags = raw::CU_MEMHOSTREGISTER_DEVICEMAP | raw::CU_MEMHOSTREGISTER_PORTABLE;
+        // SAFETY: the range is allocated by the caller's contract, and nothing frees it before it is unregistered: below, or in `free`.
+        unsafe { call!(cuMemHostRegister_v2(host.cast(), bytes, flags)) }.map_err(|error| {
+            error.while_doing(|| format!("{bytes} bytes of host memory at {host:p}"))
+        })?;
+        let mut device = 0;
+        // SAFETY: the driver writes one address to `device`, which outlives the call; `host` was registered above, mapped.
+        let found = unsafe { call!(cuMemHostGetDevicePointer_v2(&mut device, host.cast(), 0)) };
+        if let Err(error) = found {
+            // SAFETY: the memory was registered above, and no work knows it.
+            gpu.report_drop(unsafe { call!(cuMemHostUnregister(host.cast())) });
+            return Err(error);
+        }
+        Ok(HostBlock {
+            host,
+            device: Some(device),
+            bytes,
+            origin: Origin::Registered(layout),
+        })
+    }
+
+    /// Has the driver forget registered memory, and answers it with the layout that it was allocated with.
+    ///
+    /// # Errors
+    ///
+    /// The block was not registered, or its context is lost: the driver may still know the memory then.
+    ///
+    /// # Safety
+    ///
+    /// Nothing on the device uses the memory any more.
+    pub(crate) unsafe fn unregister(self) -> Result<(*mut u8, Layout)> {
+        let Origin::Registered(layout) = self.origin else {
+            return Err(Error::misuse(
+                "cuMemHostUnregister",
+                Code::HOST_MEMORY_NOT_REGISTERED,
+                "the driver allocated this memory",
+                "only what `gpu.register` made is unregistered",
+            ));
+        };
+        // SAFETY: `register` told the driver of it, and the caller says that nothing uses it.
+        unsafe { call!(cuMemHostUnregister(self.host.cast())) }?;
+        Ok((self.host, layout))
     }
 }
 
@@ -107,9 +180,18 @@ impl Reclaim for HostBlock {
     }
 
     fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        // SAFETY: `zeroed` got the memory from cuMemAllocHost or cuMemHostAlloc, both freed by cuMemFreeHost; `Reclaim::free` is called
-        // when nothing on the device uses it, and its owner gave it away.
-        unsafe { cust::memory::cuda_free_locked(self.host) }
-            .map_err(|error| driver_call::cust_failed("cuMemFreeHost", error))
+        match self.origin {
+            // SAFETY: `zeroed` got the memory from cuMemAllocHost or cuMemHostAlloc, both freed by cuMemFreeHost; `Reclaim::free` is
+            // called when nothing on the device uses it, and its owner gave it away.
+            Origin::Driver(_) => unsafe { cust::memory::cuda_free_locked(self.host) }
+                .map_err(|error| driver_call::cust_failed("cuMemFreeHost", error)),
+            Origin::Registered(_) => {
+                // SAFETY: nothing on the device uses it, as above, and the block is its owner.
+                let (host, layout) = unsafe { self.unregister() }?;
+                // SAFETY: the memory was allocated with this layout (the contract of `register`), and the driver has let go of it.
+                unsafe { std::alloc::dealloc(host, layout) };
+                Ok(())
+            }
+        }
     }
 }

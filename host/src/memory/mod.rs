@@ -8,8 +8,12 @@
 //! | [`Array`] | device, in a layout that only the driver knows | by copies | by textures and surfaces |
 //! | [`PinnedBuffer`] | host, page-locked | by guards | by copies, which overlap kernels |
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
+//! | [`RegisteredBuffer`] | host, a `Vec` that was page-locked | by guards | yes, over the bus |
+//! | [`WriteCombinedBuffer`] | host, page-locked and not cached | writes | reads, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
+//! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
+//! | [`Arena`] | parts of any of these | | |
 //! | [`StreamFlag`] | host, page-locked | at any time, atomically | by waits and writes of streams |
 //!
 //! All of them know which streams use them: what conflicts is put in order, memory is freed after its last use, and the host is
@@ -17,6 +21,8 @@
 
 mod access_policy;
 pub(crate) mod allocation;
+mod any_buffer;
+mod arena;
 mod array;
 mod buffer;
 pub(crate) mod copy;
@@ -31,6 +37,7 @@ mod pinned;
 mod pitched;
 mod pitched_volume;
 mod pool;
+mod registered;
 mod released;
 pub(crate) mod size;
 mod slice;
@@ -39,8 +46,11 @@ pub(crate) mod view;
 mod virtual_memory;
 mod volume;
 mod whole_buffer;
+mod write_combined;
 
 pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
+pub use any_buffer::AnyBuffer;
+pub use arena::Arena;
 pub use array::{
     AddressMode, Array, ArrayExtents, Coordinates, Extent1, Extent2, Extent3, Filter, Layered1,
     Layered2, ReadMode, Surface, Texel, Texture, TextureOptions,
@@ -56,9 +66,11 @@ pub use pitched_volume::PitchedVolume;
 pub use pool::{
     ImportedPool, MemoryPool, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReusePolicy,
 };
+pub use registered::RegisteredBuffer;
 pub use slice::{DeviceSlice, DeviceSliceMut};
 pub use unified::{Advice, Attach, Location, UnifiedBuffer};
 pub use view::{DevicePointer, DeviceRead, DeviceWrite};
 pub(crate) use virtual_memory::device_location;
 pub use virtual_memory::{GrowableBuffer, MappingAccess, PhysicalMemory, PhysicalOptions};
 pub use volume::VolumeMut;
+pub use write_combined::{CombinedWrite, WriteCombinedBuffer};

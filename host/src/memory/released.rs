@@ -34,6 +34,8 @@ pub(crate) enum MemoryKind {
     Array(Arc<ArrayBlock>),
     /// Allocated and freed by nodes of a graph.
     Graph(Arc<GraphMemory>),
+    /// Host memory whose owner took it back.
+    GivenBack,
 }
 
 /// What is left of an allocation.
@@ -59,6 +61,7 @@ impl ReleasedMemory {
             }
             // Its nodes free it.
             MemoryKind::Graph(_) => {}
+            MemoryKind::GivenBack => {}
             kind @ (MemoryKind::Managed | MemoryKind::Exportable | MemoryKind::Opened) => {
                 let block = PlainBlock {
                     base: self.base,

@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 
 use bytemuck::Pod;
 
-use super::view::{DeviceRead, DeviceWrite, RawView, sealed};
+use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, sealed};
 use crate::order::access::ViewScope;
 
 /// A part of device memory for reading.
@@ -81,6 +81,11 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         self.view.len == 0
     }
 
+    /// The address on the device, for unsafe kernels and foreign libraries; 0 where there is no memory.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_address(self.view.address)
+    }
+
     /// A part of the part.
     ///
     /// # Panics
@@ -111,6 +116,11 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.view.len == 0
+    }
+
+    /// The address on the device, for unsafe kernels and foreign libraries; 0 where there is no memory.
+    pub fn as_device_ptr(&self) -> DevicePointer<T> {
+        DevicePointer::from_address(self.view.address)
     }
 
     /// A part of the part, for reading.

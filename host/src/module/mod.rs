@@ -2,6 +2,7 @@
 
 pub(crate) mod global;
 mod jit;
+mod link;
 pub(crate) mod options;
 pub(crate) mod origin;
 mod retired;

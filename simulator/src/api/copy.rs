@@ -94,14 +94,6 @@ driver_calls! {
         later(hStream, || Transfer::array_row(Memory(dstHost as usize, HOST), Array(srcArray, srcOffset), ByteCount))?;
     }
 
-    Ready fn cuMemcpy3DPeer(pCopy: *const CUDA_MEMCPY3D_PEER) {
-        now(|| Transfer::three_dimensional(&between_contexts(parameters(pCopy)?)?))?;
-    }
-
-    Ready fn cuMemcpy3DPeerAsync(pCopy: *const CUDA_MEMCPY3D_PEER, hStream: CUstream) {
-        later(hStream, || Transfer::three_dimensional(&between_contexts(parameters(pCopy)?)?))?;
-    }
-
     Ready fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D) {
         now(|| Transfer::three_dimensional(parameters(pCopy)?))?;
     }
@@ -127,38 +119,6 @@ fn now(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
 /// Copies on the default stream. Within the device even the functions that are not called asynchronous do not wait for the copy.
 fn within_device(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     later(core::ptr::null_mut(), transfer)
-}
-
-/// A copy between contexts, which are fit for use: with unified addressing one as any other.
-fn between_contexts(copy: &CUDA_MEMCPY3D_PEER) -> Result<CUDA_MEMCPY3D> {
-    Context::of_handle(copy.srcContext)?.check()?;
-    Context::of_handle(copy.dstContext)?.check()?;
-    Ok(CUDA_MEMCPY3D {
-        srcXInBytes: copy.srcXInBytes,
-        srcY: copy.srcY,
-        srcZ: copy.srcZ,
-        srcLOD: copy.srcLOD,
-        srcMemoryType: copy.srcMemoryType,
-        srcHost: copy.srcHost,
-        srcDevice: copy.srcDevice,
-        srcArray: copy.srcArray,
-        srcPitch: copy.srcPitch,
-        srcHeight: copy.srcHeight,
-        dstXInBytes: copy.dstXInBytes,
-        dstY: copy.dstY,
-        dstZ: copy.dstZ,
-        dstLOD: copy.dstLOD,
-        dstMemoryType: copy.dstMemoryType,
-        dstHost: copy.dstHost,
-        dstDevice: copy.dstDevice,
-        dstArray: copy.dstArray,
-        dstPitch: copy.dstPitch,
-        dstHeight: copy.dstHeight,
-        WidthInBytes: copy.WidthInBytes,
-        Height: copy.Height,
-        Depth: copy.Depth,
-        ..Default::default()
-    })
 }
 
 fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Result {

@@ -5,8 +5,9 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     array, attributes, capture, context, copy, device, error, event, extension, fill, function,
-    graph, graph_exec, graph_memory, init, interprocess, launch, managed, memory, memory_operation,
-    module, nodes, peer, pointer, pool, stream, texture, unsupported, virtual_memory,
+    graph, graph_exec, graph_memory, init, interprocess, launch, link, managed, memory,
+    memory_operation, module, nodes, peer, pointer, pool, stream, texture, unsupported,
+    virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -152,6 +153,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         init::find,
         interprocess::find,
         launch::find,
+        link::find,
         managed::find,
         memory::find,
         memory_operation::find,

@@ -3,6 +3,7 @@
 use core::ffi::CStr;
 
 use super::entry::*;
+use super::jit_options::JitOptions;
 use crate::context::current;
 use crate::module::{self, MODULES, Module};
 use crate::settings;
@@ -100,74 +101,6 @@ struct LoadLog {
     remarks: String,
 }
 
-/// The options of a JIT compilation: two parallel arrays of the caller's.
-struct JitOptions<'a> {
-    keys: &'a [CUjit_option],
-    values: &'a mut [*mut c_void],
-}
-
-impl JitOptions<'_> {
-    fn none() -> Self {
-        Self {
-            keys: &[],
-            values: &mut [],
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The arrays are valid for `count` entries, or null.
-    unsafe fn new(
-        count: c_uint,
-        keys: *mut CUjit_option,
-        values: *mut *mut c_void,
-    ) -> Result<Self> {
-        if count == 0 {
-            return Ok(Self::none());
-        }
-        if keys.is_null() || values.is_null() {
-            return Err(code::INVALID_VALUE);
-        }
-        // SAFETY: neither array is null, so both are valid for `count` entries by the caller's contract.
-        unsafe {
-            Ok(Self {
-                keys: core::slice::from_raw_parts(keys, count as usize),
-                values: core::slice::from_raw_parts_mut(values, count as usize),
-            })
-        }
-    }
-
-    fn index(&self, key: CUjit_option) -> Option<usize> {
-        self.keys.iter().position(|other| *other == key)
-    }
-
-    /// Writes a log into its buffer and the number of bytes into the slot of its size.
-    ///
-    /// # Safety
-    ///
-    /// A buffer among the options is as large as its size option says.
-    unsafe fn write_log(&mut self, buffer: CUjit_option, size: CUjit_option, text: &str) {
-        let (Some(buffer), Some(size)) = (self.index(buffer), self.index(size)) else {
-            return;
-        };
-        let (to, room) = (self.values[buffer].cast::<u8>(), self.values[size] as usize);
-        if to.is_null() || room == 0 {
-            return;
-        }
-        let count = text.len().min(room - 1);
-        // SAFETY: the buffer is not null, so `room` bytes large by the caller's contract, and `count + 1 <= room`.
-        unsafe {
-            core::ptr::copy_nonoverlapping(text.as_ptr(), to, count);
-            to.add(count).write(0);
-        }
-        self.values[size] = if text.is_empty() {
-            core::ptr::null_mut()
-        } else {
-            (count + 1) as *mut c_void
-        };
-    }
-}
-
 /// # Safety
 ///
 /// `image` is a C string, or starts with the magic number of a binary; the options keep their contract.
@@ -198,19 +131,14 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
         Ok(_) => {}
         Err(failure) => log.errors.clone_from(&failure.text),
     }
-    // SAFETY: the log buffers are as large as their size options say by the caller's contract.
-    unsafe {
-        use CUjit_option as Option;
-        options.write_log(
-            Option::CU_JIT_ERROR_LOG_BUFFER,
-            Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-            &log.errors,
-        );
-        options.write_log(
-            Option::CU_JIT_INFO_LOG_BUFFER,
-            Option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
-            &log.remarks,
-        );
+    for (log, text) in [
+        (options.error_log(), &log.errors),
+        (options.info_log(), &log.remarks),
+    ] {
+        if let Some(log) = log {
+            // SAFETY: the log buffers are as large as their size options say by the caller's contract, and this call has the options.
+            unsafe { log.write(text) };
+        }
     }
     if let Some(index) = options.index(CUjit_option::CU_JIT_WALL_TIME) {
         // A float in the slot itself.

@@ -33,6 +33,7 @@ pub use environment::{
 };
 pub use exec::level::VectorLevel;
 pub use fault::{Fault, FaultKind, Note, NoteKind, SourceLocation};
+pub(crate) use lower::is_runtime as is_runtime_function;
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, run};
 pub use statistics::Statistics;

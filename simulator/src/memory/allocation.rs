@@ -36,6 +36,7 @@ impl AllocationKind {
             | Self::Pool(_)
             | Self::Graph
             | Self::Global
+            | Self::Array
             | Self::Opened
             | Self::Internal => true,
         }

@@ -11,6 +11,7 @@ use crate::error::code;
 use crate::memory::{self, AllocationKind, Memory, guest};
 use crate::settings;
 use warpsmith_abi::CUresult;
+use warpsmith_isa::Target;
 
 /// Why a module was not loaded.
 pub(crate) struct LoadFailure {
@@ -25,8 +26,8 @@ fn failure(code: CUresult, text: impl Into<String>) -> LoadFailure {
     }
 }
 
-/// Loads PTX into a context.
-pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, LoadFailure> {
+/// Refuses what can be seen to be no PTX that this driver takes.
+pub(super) fn refuse_image(ptx: &str) -> Result<(), LoadFailure> {
     if settings::process().disable_jit {
         let text = "PTX cannot be loaded: CUDA_DISABLE_PTX_JIT or CUDA_DISABLE_JIT is set";
         return Err(failure(code::JIT_COMPILATION_DISABLED, text));
@@ -47,6 +48,29 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
         );
         return Err(failure(code::UNSUPPORTED_PTX_VERSION, text));
     }
+    Ok(())
+}
+
+/// Refuses PTX that this device does not run.
+pub(super) fn refuse_target(target: Target, device: usize) -> Result<(), LoadFailure> {
+    match wrong_target(target, device) {
+        Some(text) => Err(failure(code::INVALID_PTX, text)),
+        None => Ok(()),
+    }
+}
+
+/// What the compiler says of a PTX text, which it calls by a name.
+pub(super) fn compiler_error(name: &str, error: &engine::LoadError) -> LoadFailure {
+    let text = format!(
+        "ptxas {name}, line {}, column {}; error   : {}",
+        error.line, error.column, error.message
+    );
+    failure(code::INVALID_PTX, text)
+}
+
+/// Loads PTX into a context.
+pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, LoadFailure> {
+    refuse_image(ptx)?;
     let mut variables = Vec::new();
     let mut out_of_memory = false;
     let loaded = engine::Module::load_for(settings::process().vector_level, ptx, &mut |variable| {
@@ -75,16 +99,10 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
                 "no memory for the module's variables",
             ));
         }
-        Err(error) => {
-            let text = format!(
-                "ptxas application ptx input, line {}, column {}; error   : {}",
-                error.line, error.column, error.message
-            );
-            return fail(failure(code::INVALID_PTX, text));
-        }
+        Err(error) => return fail(compiler_error("application ptx input", &error)),
     };
-    if let Some(text) = wrong_target(loaded.target, context.device) {
-        return fail(failure(code::INVALID_PTX, text));
+    if let Err(failure) = refuse_target(loaded.target, context.device) {
+        return fail(failure);
     }
     // What the driver's compiler takes; ptxas on its own has a limit of 48 KiB.
     let most = most_shared_memory(context.device);

@@ -3,6 +3,7 @@
 mod attributes;
 mod function;
 mod image;
+mod link;
 mod load;
 mod loaded;
 mod occupancy;
@@ -11,6 +12,7 @@ mod target;
 pub(crate) use attributes::{attribute, set_attribute};
 pub(crate) use function::{FUNCTIONS, Function};
 pub(crate) use image::ptx_text;
-pub(crate) use load::load;
+pub(crate) use link::{LINKS, LinkState};
+pub(crate) use load::{LoadFailure, load};
 pub(crate) use loaded::{MODULES, Module};
 pub(crate) use occupancy::{best_block, max_threads, resident_blocks, volume};

@@ -12,6 +12,7 @@ mod function;
 mod head;
 pub(crate) mod initializers;
 mod lexer;
+pub(crate) mod link;
 mod module;
 mod names;
 mod number;

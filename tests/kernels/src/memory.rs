@@ -1,8 +1,60 @@
 //! Kernels for cached loads and stores, address spaces, clocks.
 
 use warpsmith_device::prelude::*;
-use warpsmith_device::vector::{Float2, Float4, UChar4};
+use warpsmith_device::statics::Plain;
+use warpsmith_device::vector::{Float2, Float3, Float4, UChar4};
 use warpsmith_device::{mem, space};
+
+/// An element of a linked list; each may lie in an allocation of its own.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct ListNode {
+    /// The address of the next one; 0 at the end.
+    pub next: u64,
+    /// What it holds.
+    pub value: u64,
+}
+
+warpsmith_device::device_static! {
+    /// The address of a list's first node: the host stores the pointer, not what it leads to.
+    pub static LIST_HEAD: Plain<u64> = Plain::new(0);
+}
+
+/// Each thread adds up the list at `LIST_HEAD`.
+///
+/// # Safety
+/// The nodes from `LIST_HEAD` on are in memory that the device reads and nobody writes.
+#[kernel]
+pub unsafe fn walk_list(mut out: PerThread<[u64]>) {
+    let mut sum = 0;
+    // SAFETY: the host alone sets the static, between grids; the nodes are the kernel's condition.
+    unsafe {
+        let mut at = LIST_HEAD.as_mut_ptr().read() as *const ListNode;
+        while !at.is_null() {
+            sum += (*at).value;
+            at = (*at).next as *const ListNode;
+        }
+    }
+    if let Some(out) = out.mine() {
+        *out = sum;
+    }
+}
+
+/// Copies words of 16 bytes, which are aligned to their size.
+#[kernel]
+pub fn copy_float4(x: &[Float4], mut out: PerThread<[Float4]>) {
+    if let (Some(x), Some(out)) = (x.get(thread::index()), out.mine()) {
+        *out = *x;
+    }
+}
+
+/// Copies structures of 12 bytes, which are aligned to their fields.
+#[kernel]
+pub fn copy_float3(x: &[Float3], mut out: PerThread<[Float3]>) {
+    if let (Some(x), Some(out)) = (x.get(thread::index()), out.mine()) {
+        *out = *x;
+    }
+}
 
 /// Copies by every load and store on references: row `k` of the output comes through the `k`-th pair.
 #[kernel(instantiate(u8, u16, f32, f64, Float4, UChar4, Float2))]

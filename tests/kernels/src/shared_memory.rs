@@ -112,6 +112,42 @@ pub fn tile_rounds(x: &[u32], mut out: PerThread3d<[u32]>) {
     }
 }
 
+/// A product of matrices whose threads read their row and their column from global memory.
+#[kernel]
+pub fn multiply_plain(a: Matrix<u32>, b: Matrix<u32>, mut c: MatrixOut<u32>) {
+    let (row, column) = (c.row(), c.column());
+    if let Some(c) = c.mine() {
+        *c = (0..a.columns()).map(|k| a[(row, k)] * b[(k, column)]).sum();
+    }
+}
+
+/// The same through tiles of 16 by 16, of which each thread loads one element: every element of `a` and `b` is loaded once a block.
+#[kernel(launch_bounds(16, 16, 1, exact))]
+pub fn multiply_tiles(a: Matrix<u32>, b: Matrix<u32>, mut c: MatrixOut<u32>) {
+    let (mut tile_a, mut tile_b) = (shared!([[u32; 16]; 16]), shared!([[u32; 16]; 16]));
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let (top, left) = (c.row() - y, c.column() - x);
+    let element = |of: &Matrix<u32>, row, column| of.get(row, column).copied().unwrap_or(0);
+    let mut sum = 0;
+    for k in (0..a.columns()).step_by(16) {
+        // `refill` waits until nobody reads the tiles of the round before, `sync` until these are full.
+        let filled_a = tile_a
+            .refill()
+            .fill_with(|row, column| element(&a, top + row, k + column));
+        let filled_b = tile_b
+            .refill()
+            .fill_with(|row, column| element(&b, k + row, left + column));
+        let (a, b) = (filled_a.sync(), filled_b.sync());
+        sum += (0..16).map(|k| a[(y, k)] * b[(k, x)]).sum::<u32>();
+    }
+    if let Some(c) = c.mine() {
+        *c = sum;
+    }
+}
+
 /// The neighbour's value: each instantiation has an object of its own.
 fn neighbour<T: Copy>(value: T) -> T {
     let buffer = shared!(raw [T; 64]).as_mut_ptr().cast::<T>();

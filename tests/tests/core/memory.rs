@@ -2,10 +2,10 @@
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{In, Kernel, KernelItem, Out, RawPtr, SafeKernel};
-use warpsmith_device::vector::{Float2, Float4, UChar4};
+use warpsmith_device::vector::{Float2, Float3, Float4, UChar4};
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::memory as kernels;
-use warpsmith_tests::{Random, fixture};
+use warpsmith_tests::{Random, fixture, ptx};
 
 /// Random elements of a type.
 fn elements<T: Pod>(count: usize) -> Vec<T> {
@@ -97,6 +97,76 @@ fn pointers_know_their_spaces() {
         .unwrap();
     let expected = [[1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1]];
     assert_eq!(stream.download(&out).unwrap(), [expected; 32]);
+}
+
+/// Nodes of which each lies in an allocation of its own, and a static that holds the first one's address.
+// covers: MEM-02, MEM-11
+#[test]
+fn allocations_point_at_each_other() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::walk_list).unwrap();
+    let mut next = 0;
+    let nodes: Vec<_> = (1..=20)
+        .map(|value| {
+            let node = kernels::ListNode { next, value };
+            let node = stream.upload(&[node]).unwrap();
+            next = node.as_device_ptr().address();
+            node
+        })
+        .collect();
+    let head = f.module.global::<u64>("LIST_HEAD").unwrap();
+    head.set(&next).unwrap();
+    assert_eq!(head.get().unwrap(), nodes[19].as_device_ptr().address());
+    let mut out = stream.zeroed::<u64>(40).unwrap();
+    // SAFETY: `nodes` has what the list leads to, uploaded before in this stream, until the download has waited for the kernel.
+    unsafe { stream.launch_unchecked(&kernel, Grid::cover(40, 32), (&mut out,)) }.unwrap();
+    assert_eq!(stream.download(&out).unwrap(), [210; 40]);
+    drop(nodes);
+}
+
+/// One instruction for a word of 16 bytes that is aligned to its size, three for a structure of three floats.
+// covers: MEM-14
+#[test]
+fn a_word_that_is_aligned_to_its_size_is_one_access() {
+    let accesses = |kernel: &str, what: &str| {
+        let all = ptx::instructions(ptx::SM_90, kernel);
+        let memory = |line: &&String| line.starts_with(what) && !line.starts_with("ld.param");
+        all.iter().filter(memory).cloned().collect::<Vec<_>>()
+    };
+    let [quad_load, quad_store] = ["ld.", "st."].map(|what| accesses("copy_float4", what));
+    assert!(
+        quad_load.len() == 1 && quad_load[0].contains(".v4."),
+        "{quad_load:?}"
+    );
+    assert!(
+        quad_store.len() == 1 && quad_store[0].contains(".v4."),
+        "{quad_store:?}"
+    );
+    assert_eq!(accesses("copy_float3", "ld.").len(), 3);
+    assert_eq!(accesses("copy_float3", "st.").len(), 3);
+
+    let f = fixture();
+    let stream = f.stream();
+    let quads = elements::<Float4>(100);
+    let mut out = stream.zeroed::<Float4>(100).unwrap();
+    let kernel = f.module.kernel(kernels::copy_float4).unwrap();
+    let x = stream.upload(&quads).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(100, 64), (&x, &mut out))
+        .unwrap();
+    assert_eq!(bytes_of(&stream.download(&out).unwrap()), bytes_of(&quads));
+    let triples = elements::<Float3>(100);
+    let mut out = stream.zeroed::<Float3>(100).unwrap();
+    let kernel = f.module.kernel(kernels::copy_float3).unwrap();
+    let x = stream.upload(&triples).unwrap();
+    stream
+        .launch(&kernel, Grid::cover(100, 64), (&x, &mut out))
+        .unwrap();
+    assert_eq!(
+        bytes_of(&stream.download(&out).unwrap()),
+        bytes_of(&triples)
+    );
 }
 
 // covers: CLOCK-01, SLEEP-01

@@ -1,10 +1,14 @@
 //! Shared memory: phases, tiles, generic functions, dynamic memory.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warpsmith_host::observe::{Access, At, Observer};
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::shared_memory as kernels;
 use warpsmith_tests::fixture;
 
-// covers: SPACE-10
+// covers: SPACE-10, SHMEM-01
 #[test]
 fn reversal_of_blocks() {
     let f = fixture();
@@ -113,6 +117,59 @@ fn one_tile_serves_many_rounds() {
         .collect();
     assert_eq!(stream.download(&out).unwrap(), expected);
     assert_eq!(kernel.attributes().unwrap().static_shared_bytes, 8 * 9 * 4);
+}
+
+/// Bytes that lanes read from global memory.
+#[derive(Default)]
+struct BytesRead(AtomicU64);
+
+impl Observer for BytesRead {
+    fn access(&self, at: &At<'_>, access: &Access<'_>) {
+        if at.name().starts_with("ld.global") {
+            let lanes = u64::from(at.lanes.count_ones());
+            self.0
+                .fetch_add(lanes * u64::from(access.size), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Blocks of 16 by 16 that stage tiles read a sixteenth of what threads read that go to global memory for each product.
+// covers: SHMEM-03, EX1-09, EX1-10
+#[test]
+fn tiles_are_loaded_once_a_block() {
+    const N: usize = 64;
+    let f = fixture();
+    let stream = f.stream();
+    let plain = f.module.kernel(kernels::multiply_plain).unwrap();
+    let tiles = f.module.kernel(kernels::multiply_tiles).unwrap();
+    let a: Vec<u32> = (0..N * N).map(|i| i as u32 * 7 % 101).collect();
+    let b: Vec<u32> = (0..N * N).map(|i| i as u32 * 5 % 89).collect();
+    let expected: Vec<u32> = (0..N * N)
+        .map(|i| (0..N).map(|k| a[i / N * N + k] * b[k * N + i % N]).sum())
+        .collect();
+    let (a, b) = (stream.upload(&a).unwrap(), stream.upload(&b).unwrap());
+    let (a, b) = (a.matrix(N, N).unwrap(), b.matrix(N, N).unwrap());
+    let grid = Grid::new((4, 4), (16, 16));
+    let mut bytes = [0; 2];
+    for (in_tiles, bytes) in bytes.iter_mut().enumerate() {
+        let mut c = stream.zeroed::<u32>(N * N).unwrap();
+        let read = Arc::new(BytesRead::default());
+        let observer = f.gpu.is_simulator().then(|| f.gpu.observe(read.clone()));
+        let observer = observer.transpose().unwrap();
+        let c_matrix = c.matrix_mut(N, N).unwrap();
+        if in_tiles == 1 {
+            stream.launch(&tiles, grid, (a, b, c_matrix)).unwrap();
+        } else {
+            stream.launch(&plain, grid, (a, b, c_matrix)).unwrap();
+        }
+        assert_eq!(stream.download(&c).unwrap(), expected);
+        drop(observer);
+        *bytes = read.0.load(Ordering::Relaxed);
+    }
+    if f.gpu.is_simulator() {
+        let plain = 2 * N.pow(3) as u64 * 4;
+        assert_eq!(bytes, [plain, plain / 16]);
+    }
 }
 
 #[test]

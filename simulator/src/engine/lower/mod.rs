@@ -25,6 +25,6 @@ pub(crate) mod variables;
 pub(crate) use super::exec::operand::Width;
 pub(crate) use builder::{Builder, Call, Control, Registers};
 pub(crate) use field::{Field, Register};
-pub(crate) use module::load;
+pub(crate) use module::{is_runtime, load};
 pub(crate) use operands::{AddressOperand, Base};
 pub(crate) use scope::Symbol;

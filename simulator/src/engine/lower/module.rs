@@ -28,7 +28,7 @@ impl From<Error> for LoadError {
 }
 
 /// Names of the device runtime that code may call without defining them.
-fn is_runtime(name: &str) -> bool {
+pub(crate) fn is_runtime(name: &str) -> bool {
     matches!(name, "vprintf" | "__assertfail" | "malloc" | "free") || name.starts_with("cuda")
 }
 

@@ -1,0 +1,129 @@
+//! JIT linking: PTX modules are collected, and become one image that a context loads.
+
+use std::sync::{Arc, Mutex};
+
+use super::load::{self, LoadFailure};
+use crate::context::Context;
+use crate::engine;
+use crate::error::code;
+use crate::ptx;
+use crate::ptx::link::Unit;
+use crate::registry::{ContextBound, Registry};
+use crate::sync::lock;
+
+/// All link states.
+pub(crate) static LINKS: Registry<LinkState> = Registry::new();
+
+/// What has been added so far, and what it became.
+pub(crate) struct LinkState {
+    pub(crate) handle: usize,
+    context: u64,
+    device: usize,
+    stage: Mutex<Stage>,
+    /// Tells the program what is wrong.
+    pub(crate) report: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// How far a link has come.
+enum Stage {
+    Adding(Vec<Unit>),
+    /// The image, with the NUL behind it.
+    Complete(Box<[u8]>),
+}
+
+impl ContextBound for LinkState {
+    fn context(&self) -> u64 {
+        self.context
+    }
+}
+
+/// The image of a link, which is valid as long as its state.
+pub(crate) struct LinkedImage {
+    pub(crate) address: *const u8,
+    pub(crate) bytes: usize,
+}
+
+impl LinkState {
+    /// A link to which nothing has been added, and who is told of its errors.
+    pub(crate) fn create(
+        context: &Context,
+        report: Box<dyn Fn(&str) + Send + Sync>,
+    ) -> Arc<LinkState> {
+        context.add_to(&LINKS, |handle| LinkState {
+            handle,
+            context: context.id(),
+            device: context.device,
+            stage: Mutex::new(Stage::Adding(Vec::new())),
+            report,
+        })
+    }
+
+    /// Adds a module, whose head and syntax are looked at.
+    ///
+    /// # Errors
+    ///
+    /// It is no PTX for this device, or the link is complete.
+    pub(crate) fn add(&self, name: &str, text: String) -> Result<(), LoadFailure> {
+        load::refuse_image(&text)?;
+        let module =
+            ptx::parse(&text).map_err(|error| load::compiler_error(name, &error.into()))?;
+        load::refuse_target(module.head.target, self.device)?;
+        match &mut *lock(&self.stage) {
+            Stage::Adding(units) => units.push(Unit {
+                name: name.to_owned(),
+                text,
+            }),
+            Stage::Complete(_) => {
+                return Err(LoadFailure {
+                    code: code::INVALID_VALUE,
+                    text: "the link is complete: nothing can be added".into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Links what was added; the image is the same each time.
+    ///
+    /// # Errors
+    ///
+    /// A name is used and defined nowhere, or defined twice; or the compiler refuses an instruction.
+    pub(crate) fn complete(&self) -> Result<LinkedImage, LoadFailure> {
+        let mut stage = lock(&self.stage);
+        if let Stage::Adding(units) = &*stage {
+            let image = image(units)?;
+            *stage = Stage::Complete(image);
+        }
+        let Stage::Complete(image) = &*stage else {
+            unreachable!("it was completed above");
+        };
+        Ok(LinkedImage {
+            address: image.as_ptr(),
+            bytes: image.len(),
+        })
+    }
+}
+
+fn image(units: &[Unit]) -> Result<Box<[u8]>, LoadFailure> {
+    let linked =
+        ptx::link::link(units, &engine::is_runtime_function).map_err(|text| LoadFailure {
+            code: code::INVALID_IMAGE,
+            text: format!("error   : {text}"),
+        })?;
+    // What the compiler says of instructions: variables are placed when the image is loaded.
+    let mut address = 1_u64 << 20;
+    let compiled = engine::Module::load(&linked.text, &mut |variable| {
+        let place = address.next_multiple_of(variable.align.max(1));
+        address = place + variable.size;
+        Some(place)
+    });
+    if let Err(mut error) = compiled {
+        let unit = linked.origin(error.line);
+        let name = unit.map_or("linked", |(unit, _)| &units[unit].name);
+        error.line = unit.map_or(error.line, |(_, line)| line);
+        return Err(load::compiler_error(name, &error));
+    }
+    let mut image = linked.text.into_bytes();
+    image.push(0);
+    Ok(image.into_boxed_slice())
+}
