@@ -322,6 +322,50 @@ proptest! {
     }
 }
 
+/// A write without a proxy fence does not matter any more when another one, with a fence, has taken its place.
+#[test]
+fn a_write_that_was_replaced_needs_no_proxy_fence() {
+    let lanes = |block, mask| Lanes {
+        block,
+        warp: 0,
+        mask,
+    };
+    let write = |by| Step::Access {
+        by,
+        class: AccessClass {
+            kind: AccessKind::Write,
+            order: Order::Weak,
+            scope: Scope::Block,
+            proxy: Proxy::Generic,
+        },
+        home: 0,
+        word: 0,
+        spread: true,
+    };
+    let by = lanes(0, 1 << 31 | 1);
+    let read = Step::Issue {
+        by: lanes(0, 1),
+        kind: AccessKind::Read,
+        home: 0,
+        word: 31,
+        words: 1,
+        mbarrier: None,
+    };
+    let fence = Step::ProxyFence {
+        by,
+        fence: ProxyFence::Async,
+    };
+    let first = [write(lanes(1, !0)), Step::ClusterBarrier];
+    let barrier = Step::Barrier { block: 0 };
+    let world = cluster_of(2);
+    let replaced = [&first[..], &[write(by), fence, barrier, read]].concat();
+    assert!(run(&replaced, &world, &mut cluster(&world)).is_none());
+    // The fence of a thread that wrote nothing is none for what another one wrote.
+    let kept = [&first[..], &[fence, barrier, read]].concat();
+    let outcome = run(&kept, &world, &mut cluster(&world)).expect("a race");
+    assert!(outcome.found.is_some() && outcome.is_sound());
+}
+
 /// Threads whose numbers do not fit into 16 bits are told apart.
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes: a model this large, in safe code")]

@@ -128,9 +128,36 @@ impl Model {
         let needs_fence = class.proxy == Proxy::Async && earlier.class.kind.writes();
         self.has_seen(thread, earlier.thread, earlier.epoch)
             && (!needs_fence
-                || self.proxy_fences[earlier.thread].iter().any(|&fence| {
-                    earlier.epoch <= fence && self.has_seen(thread, earlier.thread, fence)
-                }))
+                || self.is_fenced(earlier, thread)
+                || self.is_replaced(earlier, thread))
+    }
+
+    /// Whether a thread has seen a proxy fence that a write's own thread has executed after it.
+    fn is_fenced(&self, write: &Recorded, thread: usize) -> bool {
+        let fences = self.proxy_fences[write.thread].iter();
+        fences
+            .filter(|&&fence| write.epoch <= fence)
+            .any(|&fence| self.has_seen(thread, write.thread, fence))
+    }
+
+    /// Whether a later write, which is fenced and which a thread has seen, has taken the place of a write. It came after it, since they did
+    /// not race.
+    fn is_replaced(&self, write: &Recorded, thread: usize) -> bool {
+        let is_plain = |write: &Recorded| {
+            write.operation.is_none() && write.class.kind.writes() && !write.class.is_strong()
+        };
+        let mut later = self
+            .history
+            .iter()
+            .rev()
+            .take_while(|other| !std::ptr::eq(*other, write));
+        is_plain(write)
+            && later.any(|later| {
+                later.word == write.word
+                    && is_plain(later)
+                    && self.has_seen(thread, later.thread, later.epoch)
+                    && self.is_fenced(later, thread)
+            })
     }
 
     /// The earlier accesses that an access races with. It is remembered.
