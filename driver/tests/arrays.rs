@@ -268,7 +268,7 @@ fn a_handle_that_is_none_is_found_out() {
 
 // covers: SURF-02
 #[test]
-fn copies_must_lie_in_the_array_and_begin_with_a_texel() {
+fn copies_must_lie_in_the_array() {
     gpu();
     let array = array([8, 4, 2], U32, 1);
     fill(array, [32, 4, 2], &pattern(256));
@@ -286,14 +286,14 @@ fn copies_must_lie_in_the_array_and_begin_with_a_texel() {
     };
     assert_eq!(attempt([32, 4, 2], [0, 0, 0], 0), 0);
     assert_eq!(attempt([4, 1, 1], [28, 3, 1], 0), 0);
+    // Within a texel.
+    assert_eq!(attempt([4, 1, 1], [2, 0, 0], 0), 0);
     for (extents, at) in [
         ([36, 1, 1], [0, 0, 0]),
         ([32, 1, 1], [4, 0, 0]),
         ([4, 1, 1], [32, 0, 0]),
         ([4, 2, 1], [0, 3, 0]),
         ([4, 1, 2], [0, 0, 1]),
-        // Within a texel.
-        ([4, 1, 1], [2, 0, 0]),
     ] {
         assert_eq!(attempt(extents, at, 0), 1, "{extents:?} at {at:?}");
     }

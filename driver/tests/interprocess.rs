@@ -82,10 +82,10 @@ fn the_other_process() {
     for wrong in [[0; 64], [9; 64]] {
         fails!(1, cuIpcOpenMemHandle_v2(&mut none, as_memory(wrong), LAZY));
     }
-    fails!(
-        800,
-        cuIpcOpenMemHandle_v2(&mut none, as_memory(freed), LAZY)
-    );
+    // An H200 has answered both, 800 and 1.
+    // SAFETY: the result is for the call, and the handle is 64 bytes.
+    let gone = unsafe { cuIpcOpenMemHandle_v2(&mut none, as_memory(freed), LAZY) };
+    assert!(matches!(gone.0, 1 | 800), "{gone:?}");
 
     let memory = open(large);
     assert_eq!(range_around(memory + 100), (memory, BYTES));

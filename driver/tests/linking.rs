@@ -98,6 +98,8 @@ impl Link {
     fn load(self) -> CUmodule {
         let (mut image, mut bytes) = (null_mut(), 0);
         ok!(cuLinkComplete(self.state, &mut image, &mut bytes));
+        let mut again = null_mut();
+        fails!(400, cuLinkComplete(self.state, &mut again, &mut bytes));
         assert!(!image.is_null() && bytes > 0);
         let module = get!(cuModuleLoadData(image));
         ok!(cuLinkDestroy(self.state));
@@ -198,19 +200,19 @@ fn files_are_linked_too() {
 fn what_is_defined_nowhere_or_twice_is_named_in_the_log() {
     let _turn = turn();
     gpu();
-    for (units, expected) in [
-        (vec![USER], &["twice"][..]),
+    for (units, last, expected) in [
+        (vec![USER], 0, &["twice"][..]),
         // Which of them the linker comes to first is its own affair.
-        (vec![USER, LIBRARY, LIBRARY], &["twice", "offset"]),
+        (vec![USER, LIBRARY, LIBRARY], 300, &["twice", "offset"]),
     ] {
         let link = Link::new();
-        for text in units {
-            assert_eq!(link.add(c"unit", text), 0, "{}", link.log());
-        }
+        let added: Vec<_> = units.iter().map(|text| link.add(c"unit", text)).collect();
+        assert_eq!(added.last(), Some(&last), "{}", link.log());
+        assert_eq!(added[..added.len() - 1], vec![0; added.len() - 1]);
         let (mut image, mut bytes) = (null_mut(), 0);
         // SAFETY: both are for the results.
         let result = unsafe { cuLinkComplete(link.state, &mut image, &mut bytes) };
-        assert_ne!(result.0, 0);
+        assert_eq!(result.0, 300);
         let log = link.log();
         assert!(expected.iter().any(|name| log.contains(name)), "{log}");
         ok!(cuLinkDestroy(link.state));

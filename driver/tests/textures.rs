@@ -93,9 +93,17 @@ fn a_texture_object_says_what_it_was_made_of() {
         (is.filterMode, is.flags),
         (LINEAR, CU_TRSF_NORMALIZED_COORDINATES)
     );
-    assert_eq!(is.borderColor, sampling.borderColor);
-    let mut view = CUDA_RESOURCE_VIEW_DESC::default();
-    fails!(1, cuTexObjectGetResourceViewDesc(&mut view, object));
+    // An H200's driver tells no border color back.
+    if gpu() == Backend::Simulator {
+        assert_eq!(is.borderColor, sampling.borderColor);
+    }
+    // Without a view nothing is told of it.
+    let mut view = CUDA_RESOURCE_VIEW_DESC {
+        width: 77,
+        ..Default::default()
+    };
+    ok!(cuTexObjectGetResourceViewDesc(&mut view, object));
+    assert_eq!(view.width, 77);
     ok!(cuTexObjectDestroy(object));
     ok!(cuArrayDestroy(array));
 }
@@ -148,19 +156,14 @@ fn a_view_gives_the_texels_another_format() {
             );
         }
     }
-    // Memory with an address has no views.
-    let memory = upload(&[0u32; 64]);
-    let resource = linear(memory, U32, 256);
-    fails!(
-        1,
-        cuTexObjectCreate(
-            &mut none,
-            &resource,
-            &clamped(CUfilter_mode::CU_TR_FILTER_MODE_POINT, 0),
-            &view
-        )
-    );
-    ok!(cuMemFree_v2(memory));
+    // Memory with an address has no views; an H200's driver does not look.
+    if gpu() == Backend::Simulator {
+        let memory = upload(&[0u32; 64]);
+        let resource = linear(memory, U32, 256);
+        let point = clamped(CUfilter_mode::CU_TR_FILTER_MODE_POINT, 0);
+        fails!(1, cuTexObjectCreate(&mut none, &resource, &point, &view));
+        ok!(cuMemFree_v2(memory));
+    }
     ok!(cuArrayDestroy(array));
 }
 
@@ -181,17 +184,22 @@ fn memory_with_an_address_must_be_aligned_for_textures() {
     let mut none = 0;
     for resource in [
         linear(memory + 4, F32, 256),
-        linear(memory, F32, 0),
-        linear(memory, F32, 5 << 28),
+        linear(memory + 256, F32, 256),
         pitched(memory + 4, [8, 2, pitch]),
         pitched(memory, [8, 2, 36]),
-        pitched(memory, [0, 2, pitch]),
         pitched(memory, [8, 65_001, pitch]),
     ] {
         fails!(1, cuTexObjectCreate(&mut none, &resource, &point, null()));
     }
     if gpu() == Backend::Simulator {
-        // Beyond the memory, and rows that overlap.
+        // Nothing, more than a texture may have, beyond the memory, and rows that overlap: an H200's driver takes them.
+        for resource in [
+            linear(memory, F32, 0),
+            linear(memory, F32, 5 << 28),
+            pitched(memory, [0, 2, pitch]),
+        ] {
+            fails!(1, cuTexObjectCreate(&mut none, &resource, &point, null()));
+        }
         let beyond = linear(memory, F32, 1 << 20);
         fails!(1, cuTexObjectCreate(&mut none, &beyond, &point, null()));
         let narrow = pitched(memory, [65, 2, 256]);
@@ -278,10 +286,11 @@ fn surfaces_are_of_arrays_that_were_made_for_them() {
     ok!(cuTexObjectDestroy(object));
     ok!(cuSurfObjectDestroy(surface));
     let mut none = 0;
-    fails!(1, cuSurfObjectCreate(&mut none, &of_array(without)));
     let memory = upload(&[0f32; 64]);
     fails!(1, cuSurfObjectCreate(&mut none, &linear(memory, F32, 256)));
     if gpu() == Backend::Simulator {
+        // An H200's driver makes one all the same.
+        fails!(1, cuSurfObjectCreate(&mut none, &of_array(without)));
         fails!(1, cuSurfObjectDestroy(surface));
         fails!(1, cuSurfObjectCreate(null_mut(), &of_array(with)));
         fails!(1, cuSurfObjectCreate(&mut none, &of_array(null_mut())));

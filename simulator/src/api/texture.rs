@@ -35,7 +35,10 @@ driver_calls! {
     }
 
     Ready fn cuTexObjectGetResourceViewDesc(pResViewDesc: *mut CUDA_RESOURCE_VIEW_DESC, texObject: CUtexObject) {
-        put(pResViewDesc, texture(texObject)?.view.ok_or(code::INVALID_VALUE)?)?;
+        // As on an H200, nothing is told of a view that there is not.
+        if let Some(view) = texture(texObject)?.view {
+            put(pResViewDesc, view)?;
+        }
     }
 
     Ready fn cuSurfObjectCreate(pSurfObject: *mut CUsurfObject, pResDesc: *const CUDA_RESOURCE_DESC) {

@@ -27,8 +27,10 @@ pub(crate) struct LinkState {
 /// How far a link has come.
 enum Stage {
     Adding(Vec<Unit>),
-    /// The image, with the NUL behind it.
-    Complete(Box<[u8]>),
+    /// The image, with the NUL behind it, to whose bytes the program has the address.
+    Complete {
+        _image: Box<[u8]>,
+    },
 }
 
 impl ContextBound for LinkState {
@@ -62,18 +64,21 @@ impl LinkState {
     ///
     /// # Errors
     ///
-    /// It is no PTX for this device, or the link is complete.
+    /// It is no PTX for this device, it defines a name again (then nothing can be linked any more), or the link is complete.
     pub(crate) fn add(&self, name: &str, text: String) -> Result<(), LoadFailure> {
         load::refuse_image(&text)?;
         let module =
             ptx::parse(&text).map_err(|error| load::compiler_error(name, &error.into()))?;
         load::refuse_target(module.head.target, self.device)?;
         match &mut *lock(&self.stage) {
-            Stage::Adding(units) => units.push(Unit {
-                name: name.to_owned(),
-                text,
-            }),
-            Stage::Complete(_) => {
+            Stage::Adding(units) => {
+                units.push(Unit {
+                    name: name.to_owned(),
+                    text,
+                });
+                ptx::link::check(units).map_err(unlinkable)?;
+            }
+            Stage::Complete { .. } => {
                 return Err(LoadFailure {
                     code: code::INVALID_VALUE,
                     text: "the link is complete: nothing can be added".into(),
@@ -83,33 +88,39 @@ impl LinkState {
         Ok(())
     }
 
-    /// Links what was added; the image is the same each time.
+    /// Links what was added, once.
     ///
     /// # Errors
     ///
-    /// A name is used and defined nowhere, or defined twice; or the compiler refuses an instruction.
+    /// The link is complete; a name is used and defined nowhere, or defined twice; or the compiler refuses an instruction.
     pub(crate) fn complete(&self) -> Result<LinkedImage, LoadFailure> {
         let mut stage = lock(&self.stage);
-        if let Stage::Adding(units) = &*stage {
-            let image = image(units)?;
-            *stage = Stage::Complete(image);
-        }
-        let Stage::Complete(image) = &*stage else {
-            unreachable!("it was completed above");
+        let Stage::Adding(units) = &*stage else {
+            return Err(LoadFailure {
+                code: code::INVALID_HANDLE,
+                text: "the link is complete: it has given its image".into(),
+            });
         };
-        Ok(LinkedImage {
+        let image = image(units)?;
+        let linked = LinkedImage {
             address: image.as_ptr(),
             bytes: image.len(),
-        })
+        };
+        *stage = Stage::Complete { _image: image };
+        Ok(linked)
+    }
+}
+
+/// What the linker says, with the code of an H200's driver.
+fn unlinkable(text: String) -> LoadFailure {
+    LoadFailure {
+        code: code::INVALID_SOURCE,
+        text: format!("error   : {text}"),
     }
 }
 
 fn image(units: &[Unit]) -> Result<Box<[u8]>, LoadFailure> {
-    let linked =
-        ptx::link::link(units, &engine::is_runtime_function).map_err(|text| LoadFailure {
-            code: code::INVALID_IMAGE,
-            text: format!("error   : {text}"),
-        })?;
+    let linked = ptx::link::link(units, &engine::is_runtime_function).map_err(unlinkable)?;
     // What the compiler says of instructions: variables are placed when the image is loaded.
     let mut address = 1_u64 << 20;
     let compiled = engine::Module::load(&linked.text, &mut |variable| {

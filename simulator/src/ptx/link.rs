@@ -116,6 +116,16 @@ pub fn link(units: &[Unit], is_provided: &dyn Fn(&str) -> bool) -> Result<Linked
     Ok(linker.out)
 }
 
+/// Whether modules can be linked with others: no name of theirs is defined twice.
+///
+/// # Errors
+///
+/// What the driver's linker says of a name that is.
+pub fn check(units: &[Unit]) -> Result<(), String> {
+    let parts: Vec<Parts<'_>> = units.iter().map(Parts::new).collect::<Result<_, _>>()?;
+    definitions(&parts).map(drop)
+}
+
 /// Which definition of each visible name counts, and the statements of the others.
 #[allow(clippy::type_complexity)]
 fn definitions<'t>(
