@@ -361,3 +361,19 @@ fn devices_are_listed() -> Result<()> {
     );
     Ok(())
 }
+
+// covers: LAZY-04
+#[test]
+fn preloaded_kernels_are_loaded() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    assert!(!module.kernel_names().is_empty());
+    module.preload()?;
+    // A kernel is what it was before: this is no launch.
+    let add = common::add(&module);
+    let stream = gpu.stream()?;
+    let mut words = stream.zeroed::<u32>(10)?;
+    common::launch_add(&stream, &add, &mut words, 3);
+    assert_eq!(stream.download(&words)?, [3; 10]);
+    Ok(())
+}

@@ -167,6 +167,38 @@ impl Module {
         &self.inner.kernels
     }
 
+    /// Loads all kernels now. Otherwise the driver loads each when it is looked up or launched first (`CUDA_MODULE_LOADING` is `LAZY` unless it
+    /// is set), which takes time and memory then, and may wait for the device: kernels of which one waits for the other must be loaded before
+    /// the first is launched, and a measurement begins after it. A binary ([`Gpu::load_binary`]) has no list of kernels: look them up instead.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let module = gpu.load(".version 7.0 .target sm_70 .address_size 64 .visible .entry nothing() { ret; }")?;
+    /// module.preload()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A kernel cannot be loaded: the device has no memory for it, for example.
+    // covers: LAZY-04
+    pub fn preload(&self) -> Result<()> {
+        for name in &self.inner.kernels {
+            let function = self.inner.function(name)?;
+            // SAFETY: the function is the module's, which `self` keeps loaded.
+            match unsafe { call!(cuFuncLoad(function)) } {
+                // A driver of before CUDA 12.4 has loaded it when it was looked up.
+                Err(error) if error.code() == Some(Code::NOT_SUPPORTED) => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
     /// What the driver's compiler had to say: warnings, and registers with [`ModuleOptions::verbose`].
     // covers: ERROR-08
     pub fn jit_log(&self) -> &str {

@@ -199,7 +199,14 @@ unsafe fn instantiate(
         Err(problem) => return Ok(Err(problem)),
     };
     let exec = context.add_to(&EXECS, |handle| {
-        Exec::new(handle, context.id(), flags, plan, graph.objects(), instance)
+        Exec::new(
+            handle,
+            context.id(),
+            flags,
+            plan,
+            graph.all_objects(),
+            instance,
+        )
     });
     // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };

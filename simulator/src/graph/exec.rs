@@ -53,10 +53,13 @@ impl Drop for Exec {
 struct ExecState {
     plan: Arc<Plan>,
     /// Held as long as this, and every launch, lasts.
-    objects: Arc<Vec<Arc<UserObject>>>,
+    objects: Arc<HeldObjects>,
     /// An executable graph never overlaps itself: a launch waits for the one before.
     last: Option<CompletionPoint>,
 }
+
+/// References to user objects, each with the name of the step whose inner graph holds it; 0 for the graph itself.
+type HeldObjects = Vec<(usize, Arc<UserObject>)>;
 
 impl Exec {
     pub(crate) fn new(
@@ -64,7 +67,7 @@ impl Exec {
         context: u64,
         flags: u64,
         mut plan: Plan,
-        objects: Vec<Arc<UserObject>>,
+        objects: HeldObjects,
         instance: Arc<Instance>,
     ) -> Self {
         set_scopes(&mut plan);
@@ -92,10 +95,11 @@ impl Exec {
             compared_with: 0,
         })?;
         let mut state = lock(&self.state);
+        let compiled = origins(&fresh);
         let mut plan = merge(&state.plan, fresh)?;
         set_scopes(&mut plan);
+        state.objects = Arc::new(renamed(graph.all_objects(), &compiled, &origins(&plan)));
         state.plan = Arc::new(plan);
-        state.objects = Arc::new(graph.objects());
         Ok(())
     }
 
@@ -129,18 +133,32 @@ impl Exec {
         })
     }
 
-    /// Changes the parameters in a child graph to those of another graph of the same shape.
+    /// Changes the parameters in a child graph to those of another graph of the same shape, whose references take the place of the child's.
     pub(crate) fn set_child(&self, origin: usize, child: &Graph) -> Result {
         let fresh = compile(child).map_err(|problem| problem.code)?;
-        self.edit(origin, |step| {
-            let Action::Child(old) = &step.action else {
-                return Err(code::INVALID_VALUE);
-            };
-            step.action = Action::Child(Arc::new(
-                merge(old, fresh).map_err(|_| code::INVALID_VALUE)?,
-            ));
-            Ok(())
-        })
+        let compiled = origins(&fresh);
+        let mut state = lock(&self.state);
+        let mut plan = Plan::clone(&state.plan);
+        let step = find(&mut plan, origin).ok_or(code::INVALID_VALUE)?;
+        let Action::Child(old) = &step.action else {
+            return Err(code::INVALID_VALUE);
+        };
+        let merged = merge(old, fresh).map_err(|_| code::INVALID_VALUE)?;
+        // Nodes keep the names that they had, so these are those of the old child, too.
+        let inside = origins(&merged);
+        let is_outside = |holder: usize| holder != origin && !inside.contains(&holder);
+        let mut objects = HeldObjects::clone(&state.objects);
+        objects.retain(|(holder, _)| is_outside(*holder));
+        let displacing = renamed(child.all_objects(), &compiled, &inside).into_iter();
+        objects.extend(displacing.map(|(holder, object)| match holder {
+            0 => (origin, object),
+            _ => (holder, object),
+        }));
+        step.action = Action::Child(Arc::new(merged));
+        set_scopes(&mut plan);
+        state.plan = Arc::new(plan);
+        state.objects = Arc::new(objects);
+        Ok(())
     }
 
     /// Switches a kernel, copy or fill on or off.
@@ -211,6 +229,36 @@ impl Exec {
         state.last = Some(point);
         Ok(())
     }
+}
+
+/// The names of a plan's steps and of those inside them, in order.
+fn origins(plan: &Plan) -> Vec<usize> {
+    let steps = plan.nodes.iter();
+    let of_step = |step: &Step| {
+        let inner: &[Arc<Plan>] = match &step.action {
+            Action::Single(_) => &[],
+            Action::Child(child) => std::slice::from_ref(child),
+            Action::Conditional { bodies, .. } => bodies,
+        };
+        let inner = inner.iter().flat_map(|plan| origins(plan));
+        std::iter::once(step.origin)
+            .chain(inner)
+            .collect::<Vec<_>>()
+    };
+    steps.flat_map(of_step).collect()
+}
+
+/// References whose holders have the names `to` instead of the names `from`, one by one.
+fn renamed(objects: HeldObjects, from: &[usize], to: &[usize]) -> HeldObjects {
+    let rename = |holder| {
+        let mut names = from.iter().zip(to);
+        let found = names.find(|(from, _)| **from == holder);
+        found.map_or(holder, |(_, to)| *to)
+    };
+    let objects = objects.into_iter();
+    objects
+        .map(|(holder, object)| (rename(holder), object))
+        .collect()
 }
 
 fn check_switchable(step: &Step) -> Result {

@@ -170,6 +170,25 @@ impl Graph {
         lock(&self.body).objects.clone()
     }
 
+    /// The references of this graph and of those inside it, each with the handle of the node that holds the inner graph; 0 for its own.
+    pub(crate) fn all_objects(&self) -> Vec<(usize, Arc<UserObject>)> {
+        let own = self.objects().into_iter().map(|object| (0, object));
+        let nodes = self.nodes().into_iter();
+        let inner = nodes.flat_map(|node| {
+            let graphs = match node.operation() {
+                NodeOperation::Single(_) => Vec::new(),
+                NodeOperation::Child(child) => vec![child],
+                NodeOperation::Conditional(conditional) => conditional.bodies,
+            };
+            let objects = graphs.into_iter().flat_map(|graph| graph.all_objects());
+            objects.map(move |(holder, object)| match holder {
+                0 => (node.handle, object),
+                _ => (holder, object),
+            })
+        });
+        own.chain(inner).collect()
+    }
+
     /// Makes a conditional handle for a node of this graph.
     pub(crate) fn create_condition(&self, default: u32, assign_default: bool) -> u64 {
         let handle = conditions::create(default, assign_default);
