@@ -2,10 +2,9 @@
 
 use super::entry::*;
 use crate::context::current;
+use crate::memory::access::Access;
 use crate::memory::pool::POOLS;
-use crate::memory::virtual_memory::{
-    Access, GRANULARITY, MemoryLocation, access_of, reserved_around,
-};
+use crate::memory::virtual_memory::{GRANULARITY, MemoryLocation, access_of, reserved_around};
 use crate::memory::{AllocationKind, PointerInfo};
 
 type Pointer = CUpointer_attribute;

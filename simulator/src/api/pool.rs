@@ -8,9 +8,9 @@ use super::device::index;
 use super::entry::*;
 use crate::context::current;
 use crate::graph;
+use crate::memory::access::Access;
 use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
-use crate::memory::virtual_memory::Access;
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::streams::{self, Operation, Stream};
 

@@ -6,9 +6,10 @@ use super::descriptor::{in_place_of_pointer, is_descriptor};
 use super::device::index;
 use super::entry::*;
 use crate::context::current;
+use crate::memory::access::Access;
 use crate::memory::virtual_memory::{
-    self, Access, GRANULARITY, HandleTypes, MemoryLocation, Physical, PhysicalProperties,
-    access_of, free_range, handle_of, mapped_at, reserve, set_access, unmap,
+    self, GRANULARITY, HandleTypes, MemoryLocation, Physical, PhysicalProperties, access_of,
+    free_range, handle_of, mapped_at, reserve, set_access, unmap,
 };
 
 /// `CU_MEM_ALLOCATION_COMP_GENERIC`

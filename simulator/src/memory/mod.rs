@@ -8,6 +8,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `allocation` | what is known about one allocation |
+//! | `access` | what a device may do with memory that is granted to it |
 //! | `arena`, `slots` | address space and records of allocations |
 //! | `pages` | memory of the operating system |
 //! | `space` | [`Memory`]: both together, and registered host ranges |
@@ -25,6 +26,7 @@
 //! | `graph_memory` | memory that lives in the order in which graphs run |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
+pub(crate) mod access;
 mod accounting;
 mod allocation;
 mod arena;

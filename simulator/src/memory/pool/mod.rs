@@ -31,9 +31,9 @@ pub(crate) use self::directory::{
 };
 pub(super) use self::reservation::take_from_device;
 use self::shared::SharedMemory;
+use super::access::Access;
 use super::allocation::AllocationKind;
 use super::space::Memory;
-use super::virtual_memory::Access;
 use crate::device;
 use crate::error::{Result, code};
 use crate::sync::lock;

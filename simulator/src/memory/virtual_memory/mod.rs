@@ -19,7 +19,6 @@ pub(crate) use ranges::{
     access_of, free_range, map, mapped_at, reserve, reserved_around, set_access, unmap,
 };
 pub(super) use ranges::{describe, validate};
-pub(crate) use rights::Access;
 
 /// What sizes and addresses of physical memory, reservations and mappings are multiples of, as on an H200.
 pub(crate) const GRANULARITY: usize = 2 << 20;

@@ -5,9 +5,10 @@ use std::sync::{Arc, RwLock};
 
 use super::GRANULARITY;
 use super::physical::{MemoryLocation, Physical};
-use super::rights::{Access, Rights};
+use super::rights::Rights;
 use crate::engine::{AccessError, Extent};
 use crate::error::{Result, code};
+use crate::memory::access::Access;
 use crate::memory::space::Memory;
 use crate::sync::{read, write};
 

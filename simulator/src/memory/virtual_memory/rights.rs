@@ -3,18 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::physical::MemoryLocation;
-
-/// What an access right allows (`CU_MEM_ACCESS_FLAGS_PROT_*`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Access {
-    /// Nothing.
-    #[default]
-    None = 0,
-    /// Loads.
-    Read = 1,
-    /// Loads and stores.
-    ReadWrite = 3,
-}
+use crate::memory::access::Access;
 
 /// The rights of one mapping: none until they are granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
