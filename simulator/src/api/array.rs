@@ -1,7 +1,7 @@
 //! CUDA arrays.
 
 use super::entry::*;
-use crate::context::{CONTEXTS, current};
+use crate::context::current;
 use crate::memory::array::{ARRAYS, Array, ArrayShape, NewArray};
 use crate::streams::capture;
 
@@ -24,12 +24,11 @@ driver_calls! {
     }
 
     Ready fn cuArrayDestroy(hArray: CUarray) {
-        let device = current()?.device;
+        let context = current()?;
         capture::refuse_unsafe_call()?;
         ARRAYS.get(hArray)?;
         // As a plain free: what was enqueued before may still use it.
-        let all = CONTEXTS.filter(|context| context.device == device);
-        all.iter().for_each(|context| context.queues.wait_all());
+        context.wait_for_device();
         Array::destroy(hArray)?;
     }
 

@@ -253,11 +253,15 @@ impl Context {
             return Err(code::INVALID_VALUE);
         }
         if !matches!(detail.kind, AllocationKind::Pool(_)) {
-            // A pointer is good in each of them.
-            let all = CONTEXTS.filter(|context| context.device == self.device);
-            all.iter().for_each(|context| context.queues.wait_all());
+            self.wait_for_device();
         }
         memory::release(base, by).ok_or(code::INVALID_VALUE)
+    }
+
+    /// Waits for the work of all contexts of the device: a pointer and an array are good in each of them.
+    pub(crate) fn wait_for_device(&self) {
+        let all = CONTEXTS.filter(|context| context.device == self.device);
+        all.iter().for_each(|context| context.queues.wait_all());
     }
 
     /// Counts `bytes` of the device heap as used; `false` if they exceed the limit.

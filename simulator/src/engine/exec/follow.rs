@@ -230,12 +230,8 @@ impl Warp {
         let Some(mut poison) = self.poison.take() else {
             return;
         };
-        // SAFETY: `Operands` are structs of so many `u32`.
-        let words = unsafe {
-            std::slice::from_raw_parts((&raw const *operands).cast::<u32>(), size_of::<O>() / 4)
-        };
         let lists = &self.function_of(program).lists;
-        let named = Named::of(O::SLOTS, words, lists);
+        let named = Named::of(O::SLOTS, operands.words(), lists);
         let (frame, mask) = (self.frame, self.mask);
         let sources = named.sources.iter();
         let sources: Vec<Marks> = sources

@@ -53,24 +53,6 @@ fn layout(slots: &[Slot]) -> (Vec<Common>, u32) {
     (operands, length)
 }
 
-/// The words of operands.
-fn words<O: Operands>(operands: &O) -> Vec<u32> {
-    let count = size_of::<O>() / size_of::<u32>();
-    // SAFETY: `Operands` are structs of `u32` (the condition of the trait), so many as are in their size.
-    unsafe { std::slice::from_raw_parts((&raw const *operands).cast::<u32>(), count) }.to_vec()
-}
-
-/// The operands of these words.
-fn operands<O: Operands>(words: &[u32]) -> O {
-    assert_eq!(
-        size_of_val(words),
-        size_of::<O>(),
-        "as many words as the operands have"
-    );
-    // SAFETY: `Operands` are structs of `u32` (the condition of the trait), for which any words are values, and there are as many.
-    unsafe { words.as_ptr().cast::<O>().read() }
-}
-
 impl Warp {
     /// The instructions at which the lanes of `missing` wait, if all of them are at an instruction like the current one, with these
     /// operands, and have the member mask `wanted` there.
@@ -82,7 +64,7 @@ impl Warp {
         wanted: u32,
     ) -> Option<Vec<Site>> {
         let missing = self.missing(wanted);
-        let (name, own) = (program.instruction_name(self.function, self.pc), words(o));
+        let (name, own) = (program.instruction_name(self.function, self.pc), o.words());
         let (mut sites, mut found) = (Vec::new(), 0);
         for group in &self.groups {
             let waits = matches!(group.wait, Wait::Lanes { .. });
@@ -98,14 +80,14 @@ impl Warp {
             }
             let words = function.code[group.pc as usize].operand_words(slots, &function.lists);
             let is_number = |&(slot, _): &(&Slot, _)| *slot == Slot::Number;
-            let mut numbers = slots.iter().zip(words.iter().zip(&own)).filter(is_number);
+            let mut numbers = slots.iter().zip(words.iter().zip(own)).filter(is_number);
             if !numbers.all(|(_, (there, here))| there == here) {
                 continue;
             }
             let Some(registers) = FrameRegisters::of(frame, frame.function, function) else {
                 continue;
             };
-            let masks = members(&operands(words)).lanes(&registers);
+            let masks = members(&O::of_words(words)).lanes(&registers);
             let lanes = lanes_of(group.mask & missing)
                 .filter(|&lane| masks[lane] == wanted)
                 .fold(0, |lanes, lane| lanes | 1 << lane);
@@ -133,7 +115,7 @@ impl Warp {
             frame: self.frame,
             pc: self.pc,
             lanes: self.mask,
-            words: words(o),
+            words: o.words().to_vec(),
         };
         let (layout, length) = layout(O::SLOTS);
         let common = self.take_frame(program, self.function);
@@ -155,7 +137,7 @@ impl Warp {
         }
         self.mask = sites().fold(0, |all, site| all | site.lanes);
         self.enter_frame(program, common);
-        let flow = execute(self, operands(&common_words));
+        let flow = execute(self, O::of_words(&common_words));
         if let Some(fault) = &self.fault
             && let Some(site) = sites().find(|site| site.lanes >> fault.lane & 1 != 0)
         {

@@ -16,6 +16,23 @@ pub(crate) unsafe trait Operand: Copy {
 /// The type is `repr(C)` and its fields are the operands that `SLOTS` lists, in this order.
 pub(crate) unsafe trait Operands: Copy {
     const SLOTS: &'static [Slot];
+
+    /// Their words, in the order of the slots.
+    fn words(&self) -> &[u32] {
+        let count = size_of::<Self>() / size_of::<u32>();
+        // SAFETY: a `repr(C)` struct of so many `u32` (the condition of the trait), borrowed as long as the slice.
+        unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u32>(), count) }
+    }
+
+    /// The operands of these words.
+    ///
+    /// # Panics
+    /// If there are not as many words as the operands have.
+    fn of_words(words: &[u32]) -> Self {
+        assert_eq!(size_of_val(words), size_of::<Self>(), "the operands' words");
+        // SAFETY: a `repr(C)` struct of `u32` (the condition of the trait), for which any words are values, and there are as many.
+        unsafe { words.as_ptr().cast::<Self>().read() }
+    }
 }
 
 /// Declares operand structs.
