@@ -6,7 +6,7 @@ use std::ffi::OsString;
 pub(crate) enum DeviceVariable {
     /// It is not set, or empty.
     Unset,
-    /// `simulator`.
+    /// `simulator` or `simulator:N`.
     Simulator,
     /// `cuda` or `cuda:N`.
     Cuda,
@@ -24,6 +24,9 @@ pub(crate) fn device() -> DeviceVariable {
     match value.as_str() {
         "simulator" => DeviceVariable::Simulator,
         "cuda" => DeviceVariable::Cuda,
+        other if other.strip_prefix("simulator:").is_some_and(is_ordinal) => {
+            DeviceVariable::Simulator
+        }
         other if other.strip_prefix("cuda:").is_some_and(is_ordinal) => DeviceVariable::Cuda,
         _ => DeviceVariable::Malformed(value),
     }

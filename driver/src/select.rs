@@ -11,7 +11,7 @@ use crate::table::Table;
 /// What to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// `WARPSMITH_DEVICE` (`simulator`, `cuda`, `cuda:N`) decides; without it the real driver if it shows a device, else the
+    /// `WARPSMITH_DEVICE` (`simulator`, `simulator:N`, `cuda`, `cuda:N`) decides; without it the real driver if it shows a device, else the
     /// simulator, if the program has one.
     Default,
     /// The simulator in this process.
@@ -54,7 +54,7 @@ pub enum SelectError {
     )]
     NoSimulator,
     /// `WARPSMITH_DEVICE` holds something else than a device.
-    #[error("WARPSMITH_DEVICE is `{0}`; it may be `simulator`, `cuda` or `cuda:N`")]
+    #[error("WARPSMITH_DEVICE is `{0}`; it may be `simulator`, `simulator:N`, `cuda` or `cuda:N`")]
     BadVariable(String),
 }
 

@@ -442,3 +442,34 @@ fn a_misaligned_vector_is_a_fault_that_stays() {
         }
     }
 }
+
+/// A hint: the next larger size that the device has is taken, and no launch fails for it.
+#[test]
+fn a_kernel_prefers_a_share_of_shared_memory() {
+    // covers: CC-07
+    let _turn = turn();
+    gpu();
+    let tile = kernel("tile");
+    let id = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    let read = || -> c_int { get!(cuFuncGetAttribute(id, tile)) };
+    assert_eq!(read(), -1, "the driver chooses");
+    for share in [0, 50, 100, 1, -1] {
+        ok!(cuFuncSetAttribute(tile, id, share));
+        assert_eq!(read(), share);
+        let (grid, block) = ([1, 1, 1], [32, 1, 1]);
+        assert_eq!(launch(tile, grid, block, 0, &mut []), 0, "{share} percent");
+        ok!(cuCtxSynchronize());
+    }
+    ok!(cuFuncSetAttribute(tile, id, 25));
+    for share in [-2, 101, 1000, c_int::MIN, c_int::MAX] {
+        fails!(1, cuFuncSetAttribute(tile, id, share));
+        assert_eq!(read(), 25);
+    }
+    // The older form has four values.
+    for value in 0..4 {
+        ok!(cuFuncSetCacheConfig(tile, CUfunc_cache(value)));
+        assert_eq!(launch(tile, [1, 1, 1], [32, 1, 1], 0, &mut []), 0);
+    }
+    fails!(1, cuFuncSetCacheConfig(tile, CUfunc_cache(4)));
+    ok!(cuCtxSynchronize());
+}

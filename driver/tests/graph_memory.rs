@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::graphs::{copy_node, graph, instantiate, kernel_node};
 use common::*;
 use warpsmith_driver::fault;
 use warpsmith_testkit::ptx;
@@ -30,10 +31,6 @@ mod refusal {
 }
 
 const BYTES: usize = 4 << 20;
-
-fn graph() -> CUgraph {
-    get!(cuGraphCreate(0))
-}
 
 fn parameters(bytes: usize) -> CUDA_MEM_ALLOC_NODE_PARAMS {
     CUDA_MEM_ALLOC_NODE_PARAMS {
@@ -72,27 +69,6 @@ fn free(graph: CUgraph, after: &[CUgraphNode], memory: CUdeviceptr) -> CUgraphNo
         after.as_ptr(),
         after.len(),
         memory
-    ))
-}
-
-fn copy(graph: CUgraph, after: &[CUgraphNode], to: CUdeviceptr, from: CUdeviceptr) -> CUgraphNode {
-    let context = get!(cuCtxGetCurrent());
-    let copy = CUDA_MEMCPY3D {
-        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        srcDevice: from,
-        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        dstDevice: to,
-        WidthInBytes: 16,
-        Height: 1,
-        Depth: 1,
-        ..Default::default()
-    };
-    get!(cuGraphAddMemcpyNode(
-        graph,
-        after.as_ptr(),
-        after.len(),
-        &copy,
-        context
     ))
 }
 
@@ -139,25 +115,7 @@ fn kernel(
     function: CUfunction,
     memory: CUdeviceptr,
 ) -> CUgraphNode {
-    let mut argument = memory;
-    let mut arguments: [*mut c_void; 1] = [(&raw mut argument).cast()];
-    let parameters = CUDA_KERNEL_NODE_PARAMS {
-        func: function,
-        gridDimX: 1,
-        gridDimY: 1,
-        gridDimZ: 1,
-        blockDimX: 1,
-        blockDimY: 1,
-        blockDimZ: 1,
-        kernelParams: arguments.as_mut_ptr(),
-        ..Default::default()
-    };
-    get!(cuGraphAddKernelNode_v2(
-        graph,
-        after.as_ptr(),
-        after.len(),
-        &parameters
-    ))
+    kernel_node(graph, after, function, 1, &[memory])
 }
 
 fn launch_kernel(function: CUfunction, memory: CUdeviceptr, stream: CUstream) {
@@ -176,10 +134,6 @@ fn launch_kernel(function: CUfunction, memory: CUdeviceptr, stream: CUstream) {
         arguments.as_mut_ptr(),
         null_mut()
     ));
-}
-
-fn instantiate(graph: CUgraph) -> CUgraphExec {
-    get!(cuGraphInstantiateWithFlags(graph, 0))
 }
 
 fn type_of(node: CUgraphNode) -> CUgraphNodeType {
@@ -231,7 +185,7 @@ fn a_graph_allocates_uses_and_frees() {
     let (first, memory) = allocate(graph, &[], BYTES);
     let a = kernel(graph, &[first], kernels.set, memory);
     let b = kernel(graph, &[a], kernels.add, memory);
-    let c = copy(graph, &[b], result, memory);
+    let c = copy_node(graph, &[b], result, memory, 16);
     let last = free(graph, &[c], memory);
     assert_eq!(freed_by(last), memory);
     // SAFETY: the structure is valid as zeros.
@@ -494,7 +448,7 @@ fn three_streams_hand_an_allocation_on() {
     // The last one waits inside for the user between.
     let sink = graph();
     let wait: CUgraphNode = get!(cuGraphAddEventWaitNode(sink, null(), 0, used));
-    let read = copy(sink, &[wait], result, memory);
+    let read = copy_node(sink, &[wait], result, memory, 16);
     free(sink, &[read], memory);
     let (first, last) = (instantiate(source), instantiate(sink));
     for _ in 0..3 {
@@ -605,7 +559,7 @@ fn a_graph_with_memory_nodes_is_moved_into_another() {
     let result = upload(&[0u32; 4]);
     let (node, memory) = allocate(inner, &[], BYTES);
     let set = kernel(inner, &[node], kernels.set, memory);
-    let read = copy(inner, &[set], result, memory);
+    let read = copy_node(inner, &[set], result, memory, 16);
     free(inner, &[read], memory);
     let mut wish = CUgraphNodeParams {
         type_: CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
@@ -653,7 +607,7 @@ fn an_address_is_used_again_only_after_its_free() {
     }
     let set = kernel(graph, &[after], kernels.set, three);
     let add = kernel(graph, &[set], kernels.add, three);
-    let read = copy(graph, &[add], result, three);
+    let read = copy_node(graph, &[add], result, three, 16);
     free(graph, &[read], three);
     free(graph, &[beside], two);
     let exec = instantiate(graph);
@@ -779,7 +733,7 @@ fn a_node_outside_of_the_order_of_its_memory_is_found() {
         let (_, again) = allocate(graph, &[freed], BYTES);
         assert_eq!(again, memory);
         // Between the two allocations: the address is neither's.
-        copy(graph, &[freed], again + 64, memory);
+        copy_node(graph, &[freed], again + 64, memory, 16);
     });
     assert!(
         text.contains("no edges of the graph order this node"),
@@ -860,7 +814,7 @@ fn contents_end_with_the_free() {
     let kernels = Kernels::load();
     let (graph, stream, result) = (graph(), stream(), upload(&[9u32; 4]));
     let (node, memory) = allocate(graph, &[], BYTES);
-    let read = copy(graph, &[node], result, memory);
+    let read = copy_node(graph, &[node], result, memory, 16);
     let set = kernel(graph, &[read], kernels.set, memory);
     free(graph, &[set], memory);
     let exec = instantiate(graph);

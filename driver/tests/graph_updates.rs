@@ -1,43 +1,11 @@
 //! What an update of an executable graph takes over besides parameters: references to values, conditions; and how nodes are paired.
 
 mod common;
+use common::graphs::*;
 use common::*;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-
-fn graph() -> CUgraph {
-    get!(cuGraphCreate(0))
-}
-
-fn fill_node(
-    graph: CUgraph,
-    after: &[CUgraphNode],
-    memory: CUdeviceptr,
-    value: u32,
-) -> CUgraphNode {
-    let parameters = CUDA_MEMSET_NODE_PARAMS {
-        dst: memory,
-        pitch: 0,
-        value,
-        elementSize: 4,
-        width: 1,
-        height: 1,
-    };
-    let context = get!(cuCtxGetCurrent());
-    get!(cuGraphAddMemsetNode(
-        graph,
-        after.as_ptr(),
-        after.len(),
-        &parameters,
-        context
-    ))
-}
-
-fn launch(exec: CUgraphExec, stream: CUstream) {
-    ok!(cuGraphLaunch(exec, stream));
-    ok!(cuStreamSynchronize(stream));
-}
 
 /// Gives a graph a value, and the count of its destructions.
 fn own_value(graph: CUgraph) -> &'static AtomicU32 {
@@ -71,7 +39,7 @@ fn an_update_takes_over_the_references_of_the_graph() {
     let (stream, memory) = (stream(), upload(&[0_u32]));
     let [first, second] = [1, 2].map(|value| {
         let graph = graph();
-        fill_node(graph, &[], memory, value);
+        fill_node(graph, &[], memory, value, 1);
         (graph, own_value(graph))
     });
     let exec: CUgraphExec = get!(cuGraphInstantiateWithFlags(first.0, 0));
@@ -104,7 +72,7 @@ fn references_of_a_child_are_the_childs() {
     let (stream, memory) = (stream(), upload(&[0_u32]));
     let [first, second] = [1, 2].map(|value| {
         let graph = graph();
-        fill_node(graph, &[], memory, value);
+        fill_node(graph, &[], memory, value, 1);
         (graph, own_value(graph))
     });
     let parent = graph();
@@ -177,13 +145,13 @@ fn nodes_are_paired_as_they_were_made() {
     // A diamond: the sides differ in what they fill, and in the order of their creation.
     let diamond = |values: [u32; 4], swapped: bool| {
         let graph = graph();
-        let top = fill_node(graph, &[], at(0), values[0]);
+        let top = fill_node(graph, &[], at(0), values[0], 1);
         let mut sides = [(1, values[1]), (2, values[2])];
         if swapped {
             sides.reverse();
         }
-        let sides = sides.map(|(index, value)| fill_node(graph, &[top], at(index), value));
-        let bottom = fill_node(graph, &sides, at(3), values[3]);
+        let sides = sides.map(|(index, value)| fill_node(graph, &[top], at(index), value, 1));
+        let bottom = fill_node(graph, &sides, at(3), values[3], 1);
         (graph, [top, sides[0], sides[1], bottom])
     };
     let (graph, nodes) = diamond([1, 2, 3, 4], false);
@@ -202,15 +170,10 @@ fn nodes_are_paired_as_they_were_made() {
         0 => {
             assert_eq!(download::<u32>(memory, 4), [9, 10, 11, 12]);
             ok!(cuMemsetD32_v2(memory, 0, 4));
+            // The fill is in the default stream, for which this one does not wait.
+            ok!(cuStreamSynchronize(null_mut()));
             // And the node that was the first side now is the one that fills the second word.
-            let parameters = CUDA_MEMSET_NODE_PARAMS {
-                dst: at(2),
-                pitch: 0,
-                value: 99,
-                elementSize: 4,
-                width: 1,
-                height: 1,
-            };
+            let parameters = fill(at(2), 99, 1);
             let context = get!(cuCtxGetCurrent());
             ok!(cuGraphExecMemsetNodeSetParams(
                 exec,
@@ -240,7 +203,7 @@ fn an_update_takes_over_what_conditions_begin_with() {
     let context = get!(cuCtxGetCurrent());
     let with_default = |default| {
         let graph = graph();
-        let before = fill_node(graph, &[], memory, 1);
+        let before = fill_node(graph, &[], memory, 1, 1);
         let handle: CUgraphConditionalHandle =
             get!(cuGraphConditionalHandleCreate(graph, context, default, 1));
         let mut parameters = CUgraphNodeParams {
@@ -263,7 +226,7 @@ fn an_update_takes_over_what_conditions_begin_with() {
         ));
         // SAFETY: the driver has filled in an array of one graph.
         let body = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
-        fill_node(body, &[], memory, 7);
+        fill_node(body, &[], memory, 7, 1);
         graph
     };
     let [on, off] = [1, 0].map(with_default);

@@ -3,11 +3,8 @@
 mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use common::graphs::*;
 use common::*;
-
-fn graph() -> CUgraph {
-    get!(cuGraphCreate(0))
-}
 
 fn counter() -> &'static AtomicU32 {
     Box::leak(Box::default())
@@ -24,73 +21,6 @@ fn host_node(graph: CUgraph, after: &[CUgraphNode], counter: &'static AtomicU32)
         after.len(),
         &parameters
     ))
-}
-
-fn fill(memory: CUdeviceptr, value: u32, count: usize) -> CUDA_MEMSET_NODE_PARAMS {
-    CUDA_MEMSET_NODE_PARAMS {
-        dst: memory,
-        pitch: 0,
-        value,
-        elementSize: 4,
-        width: count,
-        height: 1,
-    }
-}
-
-fn fill_node(
-    graph: CUgraph,
-    after: &[CUgraphNode],
-    memory: CUdeviceptr,
-    value: u32,
-    count: usize,
-) -> CUgraphNode {
-    let context = get!(cuCtxGetCurrent());
-    get!(cuGraphAddMemsetNode(
-        graph,
-        after.as_ptr(),
-        after.len(),
-        &fill(memory, value, count),
-        context
-    ))
-}
-
-fn copy(to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> CUDA_MEMCPY3D {
-    CUDA_MEMCPY3D {
-        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
-        srcDevice: from,
-        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
-        dstDevice: to,
-        WidthInBytes: bytes,
-        Height: 1,
-        Depth: 1,
-        ..Default::default()
-    }
-}
-
-fn copy_node(
-    graph: CUgraph,
-    after: &[CUgraphNode],
-    to: CUdeviceptr,
-    from: CUdeviceptr,
-    bytes: usize,
-) -> CUgraphNode {
-    let context = get!(cuCtxGetCurrent());
-    get!(cuGraphAddMemcpyNode(
-        graph,
-        after.as_ptr(),
-        after.len(),
-        &copy(to, from, bytes),
-        context
-    ))
-}
-
-fn instantiate(graph: CUgraph) -> CUgraphExec {
-    get!(cuGraphInstantiateWithFlags(graph, 0))
-}
-
-fn launch(exec: CUgraphExec, stream: CUstream) {
-    ok!(cuGraphLaunch(exec, stream));
-    ok!(cuStreamSynchronize(stream));
 }
 
 #[test]

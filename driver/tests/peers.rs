@@ -236,6 +236,8 @@ fn kernels_reach_another_device_only_with_peer_access() {
     ok!(cuCtxEnablePeerAccess(first.context, 0));
     fails!(704, cuCtxEnablePeerAccess(first.context, 0));
     second.add(memory);
+    // Default streams of two contexts do not wait for each other.
+    ok!(cuCtxSynchronize());
     first.add(memory);
     ok!(cuCtxSynchronize());
     second.enter();

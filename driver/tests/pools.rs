@@ -324,6 +324,8 @@ fn what_is_written_after_a_free_is_lost() {
         // There the host does not reach the memory.
         return;
     }
+    // The program is wrong, which this check says; here it is about what becomes of the memory.
+    assert!(warpsmith_driver::configure_simulator("checks", "default"));
     let stream = stream();
     let memory: CUdeviceptr = get!(cuMemAllocAsync(BYTES, stream));
     let byte = |index: usize| {

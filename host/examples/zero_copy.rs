@@ -56,6 +56,7 @@ fn median(mut round: impl FnMut() -> Result<()>) -> Result<Duration> {
     Ok(times[3])
 }
 
+// covers: PINNED-09
 fn main() -> Result<()> {
     let gpu = Gpu::open_default()?;
     let count = if gpu.is_simulator() { 1 << 14 } else { 1 << 26 };
@@ -84,7 +85,7 @@ fn main() -> Result<()> {
         })?;
         let copied = median(|| {
             stream.copy_from_host(&pinned, &mut on_device)?;
-            // SAFETY: as above.
+            // SAFETY: two slices and a number; each thread reads one element and writes one.
             unsafe { stream.launch_untyped(&kernel, grid, (&on_device, &mut sums, passes)) }?;
             stream.synchronize()
         })?;

@@ -80,12 +80,12 @@ pub use launch::{
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
-    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, Filter, FlagWord, GrowableBuffer,
-    HostRead, HostWrite, ImportedPool, Layered1, Layered2, Location, MappedBuffer, MappingAccess,
-    Matrix, MatrixMut, MemoryPool, MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer,
-    PitchedBuffer, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReadMode,
-    RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions,
-    UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, Filter, FlagWord, ForeignMemory,
+    ForeignWork, GrowableBuffer, HostRead, HostWrite, ImportedPool, Layered1, Layered2, Location,
+    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, PhysicalMemory,
+    PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedVolume, PoolAllocator, PoolOptions,
+    PoolPointer, PoolUsage, ReadMode, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel,
+    Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;

@@ -10,7 +10,7 @@
 //! | `api` | the driver's functions, one file a concept |
 //! | `graph` | graphs, captures as their source, executable graphs |
 //! | `streams` | streams, events, and what is enqueued in them |
-//! | [`observe`] | who is registered to watch kernels run |
+//! | [`observe`], `order_check` | who is registered to watch kernels run; conflicts between pieces of work that nothing orders |
 //! | `device_runtime`, `module` | what kernels call; loaded code |
 //! | `context` | contexts: memory, queues and sticky error |
 //! | [`memory`], `work` | the simulated address space, its accounts, copies and fills; queues of asynchronous work |
@@ -31,6 +31,7 @@ pub mod memory;
 mod module;
 pub mod numerics;
 pub mod observe;
+mod order_check;
 pub mod ptx;
 mod registry;
 mod report;

@@ -11,8 +11,8 @@ use crate::sync::{read, write};
 /// The settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// `WARPSMITH_CHECKS`: `all`, `none`, or a list of `bounds`, `races`, `uninitialised`, `barriers`,
-    /// `mbarriers`.
+    /// `WARPSMITH_CHECKS`: `all`, `default`, `none`, or a list of `bounds`, `races`, `uninitialised`, `barriers`,
+    /// `mbarriers`, `stream-order`.
     pub(crate) checks: Checks,
     /// `WARPSMITH_SEED`: draws the order of whatever has none.
     pub(crate) seed: u64,
@@ -96,7 +96,7 @@ fn cell() -> &'static RwLock<Settings> {
     static SETTINGS: OnceLock<RwLock<Settings>> = OnceLock::new();
     SETTINGS.get_or_init(|| {
         let mut settings = Settings {
-            checks: Checks::ALL,
+            checks: Checks::DEFAULT,
             seed: 0,
             threads: 0,
             stderr: true,
@@ -206,12 +206,14 @@ fn parse_checks(value: &str) -> Option<Checks> {
     {
         match name {
             "all" => checks = Checks::ALL,
+            "default" => checks = Checks::DEFAULT,
             "none" => checks = Checks::NONE,
             "bounds" => checks.bounds = true,
             "races" => checks.races = true,
             "uninitialised" => checks.uninitialised = true,
             "barriers" => checks.barriers = true,
             "mbarriers" => checks.mbarriers = true,
+            "stream-order" => checks.stream_order = true,
             _ => return None,
         }
     }
@@ -252,6 +254,8 @@ mod tests {
     fn checks_are_named_singly_or_together() {
         assert_eq!(parse_checks("all"), Some(Checks::ALL));
         assert_eq!(parse_checks("none"), Some(Checks::NONE));
+        assert_eq!(parse_checks("default"), Some(Checks::DEFAULT));
+        assert_eq!(parse_checks("default,stream-order"), Some(Checks::ALL));
         assert_eq!(
             parse_checks("races, bounds,mbarriers"),
             Some(Checks {

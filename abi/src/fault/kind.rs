@@ -34,6 +34,8 @@ pub enum FaultKind {
     Deadlock,
     /// Two unordered conflicting accesses.
     Race,
+    /// Two pieces of work (kernels, copies, frees ...) that conflict and that nothing orders.
+    StreamOrder,
     /// A read of uninitialised memory, or, in a shuffle, of a lane that takes no part.
     Uninitialised,
     /// An initialised mbarrier written by something else than its operations.
@@ -73,6 +75,7 @@ impl FaultKind {
             | FaultKind::BarrierDivergence
             | FaultKind::Deadlock
             | FaultKind::Race
+            | FaultKind::StreamOrder
             | FaultKind::Uninitialised
             | FaultKind::MbarrierOverwritten
             | FaultKind::Cancelled

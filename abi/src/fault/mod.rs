@@ -31,6 +31,9 @@ pub struct Fault {
     /// The other access of a race; the initialisation of an overwritten mbarrier.
     #[serde(default)]
     pub other: Option<OtherSide>,
+    /// The pieces of work that conflict: the one that was found to do so, then the other.
+    #[serde(default)]
+    pub work: Vec<PieceOfWork>,
     /// Who waits where, if threads wait for each other.
     #[serde(default)]
     pub waiting: Vec<WaitingThreads>,
@@ -96,6 +99,17 @@ pub struct OtherSide {
     pub frames: Vec<Frame>,
 }
 
+/// A kernel, a copy or something else that a stream or a graph does as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PieceOfWork {
+    /// What it is: "kernel `add`", "a copy of 64 bytes".
+    pub what: String,
+    /// Where it stands: "stream 0x40", "node 0x50 of a graph in stream 0x40".
+    pub place: String,
+    /// What it does to the memory: "reads", "frees".
+    pub does: String,
+}
+
 /// Threads that wait at the same instruction for the same thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingThreads {
@@ -139,6 +153,7 @@ impl Fault {
             origin: None,
             access: None,
             other: None,
+            work: Vec::new(),
             waiting: Vec::new(),
             notes: Vec::new(),
         }

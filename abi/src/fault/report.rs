@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Fault, FaultAccess, FaultOrigin, Frame, InlinedCall, NearestAllocation, Note, OtherSide,
-    WaitingThreads,
+    PieceOfWork, WaitingThreads,
 };
 
 impl fmt::Display for Fault {
@@ -21,6 +21,10 @@ impl fmt::Display for Fault {
         if let Some(other) = &self.other {
             let here = self.origin.as_ref().map(|origin| origin.block);
             write!(f, "\n    {}", Conflict(other, here))?;
+        }
+        for other in self.work.iter().skip(1) {
+            let PieceOfWork { what, place, does } = other;
+            write!(f, "\n    {what} in {place} {does} it, too")?;
         }
         for waiting in &self.waiting {
             write!(f, "\n    {}", Waiting(waiting))?;

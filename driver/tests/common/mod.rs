@@ -1,6 +1,8 @@
 //! What the tests of the driver's C interface share. They run on whatever `WARPSMITH_DEVICE` names, else on the simulator.
 #![allow(dead_code, unused_macros, unused_imports)]
 
+pub mod graphs;
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 

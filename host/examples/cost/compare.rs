@@ -20,6 +20,10 @@ impl Row {
     pub const HEAD: &str =
         "| what | warpsmith | plain calls | ratio | goal |\n| --- | --- | --- | --- | --- |";
 
+    /// For rows of two ways of the library's.
+    pub const WAYS: &str =
+        "| what | the first | the second | ratio | less than |\n| --- | --- | --- | --- | --- |";
+
     /// The time of one of `repetitions` things that each side does in a round. A side returns when the work of its round is enqueued, or is
     /// done, whichever is to be timed; the device is idle when it begins.
     pub fn measure(

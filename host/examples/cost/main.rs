@@ -9,6 +9,7 @@ mod graphs;
 mod heap;
 mod launches;
 mod pools;
+mod ways;
 
 use std::ffi::c_void;
 
@@ -77,5 +78,9 @@ fn main() -> Result<()> {
         "\nallocations of host memory by {} typed launches: {allocations}",
         launches::COUNTED
     );
+    println!("\n{}", Row::WAYS);
+    for row in [ways::chain(&gpu)?, ways::both_directions(&gpu)?] {
+        println!("{row}");
+    }
     Ok(())
 }

@@ -14,18 +14,21 @@ use crate::settings;
 ///
 /// assert_eq!("cuda:1".parse::<DeviceChoice>()?, DeviceChoice::Cuda(1));
 /// assert_eq!(DeviceChoice::Simulator.to_string(), "simulator");
+/// assert_eq!("simulator:1".parse::<DeviceChoice>()?, DeviceChoice::SimulatorDevice(1));
 /// # Ok::<(), warpsmith_host::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeviceChoice {
-    /// The simulator in this process.
+    /// The simulator in this process: its first device.
     Simulator,
+    /// The device of this number that the simulator shows (`WARPSMITH_SIMULATOR_DEVICES`); number 0 is [`Simulator`](Self::Simulator).
+    SimulatorDevice(u32),
     /// The GPU of this number, as the driver counts them.
     Cuda(u32),
 }
 
 impl DeviceChoice {
-    /// What the environment variable `WARPSMITH_DEVICE` asks for: `simulator`, `cuda` or `cuda:N`; `None` where it is not set.
+    /// What the environment variable `WARPSMITH_DEVICE` asks for: `simulator`, `simulator:N`, `cuda` or `cuda:N`; `None` where it is not set.
     pub fn from_env() -> Result<Option<DeviceChoice>> {
         settings::device().map(|text| text.parse()).transpose()
     }
@@ -33,8 +36,28 @@ impl DeviceChoice {
     pub(crate) fn ordinal(self) -> u32 {
         match self {
             DeviceChoice::Simulator => 0,
-            DeviceChoice::Cuda(ordinal) => ordinal,
+            DeviceChoice::SimulatorDevice(ordinal) | DeviceChoice::Cuda(ordinal) => ordinal,
         }
+    }
+
+    /// The simulator's device of this number, by its one name.
+    pub(crate) fn simulated(ordinal: u32) -> DeviceChoice {
+        match ordinal {
+            0 => DeviceChoice::Simulator,
+            ordinal => DeviceChoice::SimulatorDevice(ordinal),
+        }
+    }
+
+    /// Each device has one name.
+    pub(crate) fn canonical(self) -> DeviceChoice {
+        match self {
+            DeviceChoice::SimulatorDevice(ordinal) => DeviceChoice::simulated(ordinal),
+            other => other,
+        }
+    }
+
+    pub(crate) fn is_simulator(self) -> bool {
+        !matches!(self, DeviceChoice::Cuda(_))
     }
 }
 
@@ -42,19 +65,19 @@ impl FromStr for DeviceChoice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<DeviceChoice> {
+        let number_behind = |prefix| text.strip_prefix(prefix).and_then(|n| n.parse().ok());
         match text {
             "simulator" => Ok(DeviceChoice::Simulator),
             "cuda" => Ok(DeviceChoice::Cuda(0)),
-            _ => text
-                .strip_prefix("cuda:")
-                .and_then(|number| number.parse().ok())
+            _ => number_behind("cuda:")
                 .map(DeviceChoice::Cuda)
+                .or_else(|| number_behind("simulator:").map(DeviceChoice::simulated))
                 .ok_or_else(|| {
                     Error::misuse(
                         "DeviceChoice",
                         Code::INVALID_DEVICE,
                         format!("`{text}` is not a device"),
-                        "WARPSMITH_DEVICE may be `simulator`, `cuda` or `cuda:N`",
+                        "WARPSMITH_DEVICE may be `simulator`, `simulator:N`, `cuda` or `cuda:N`",
                     )
                 }),
         }
@@ -65,6 +88,7 @@ impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DeviceChoice::Simulator => write!(f, "simulator"),
+            DeviceChoice::SimulatorDevice(number) => write!(f, "simulator:{number}"),
             DeviceChoice::Cuda(number) => write!(f, "cuda:{number}"),
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod info;
 pub(crate) mod limits;
 mod observe;
 pub(crate) mod open_device;
+mod peer;
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -61,7 +62,7 @@ impl From<&Arc<OpenDevice>> for Gpu {
 }
 
 impl Gpu {
-    /// Opens the device that `WARPSMITH_DEVICE` names (`simulator`, `cuda`, `cuda:N`); where it is not set, the first GPU if there
+    /// Opens the device that `WARPSMITH_DEVICE` names (`simulator`, `simulator:N`, `cuda`, `cuda:N`); where it is not set, the first GPU if there
     /// is one, else the simulator.
     ///
     /// # Errors
@@ -83,9 +84,10 @@ impl Gpu {
     ///
     /// The driver cannot be loaded or has no such device.
     pub fn open(choice: DeviceChoice) -> Result<Gpu> {
-        start(match choice {
-            DeviceChoice::Simulator => Choice::Simulator,
-            DeviceChoice::Cuda(_) => Choice::Cuda,
+        let choice = choice.canonical();
+        start(match choice.is_simulator() {
+            true => Choice::Simulator,
+            false => Choice::Cuda,
         })?;
         let mut open = lock(&OPEN);
         open.retain(|gpu| gpu.strong_count() > 0);
@@ -112,7 +114,7 @@ impl Gpu {
                     .map_err(|error| driver_call::cust_failed("cuDeviceGet", error))?;
                 Ok(DeviceInfo {
                     choice: match backend {
-                        Backend::Simulator => DeviceChoice::Simulator,
+                        Backend::Simulator => DeviceChoice::simulated(ordinal),
                         Backend::Cuda => DeviceChoice::Cuda(ordinal),
                     },
                     name: device
@@ -134,7 +136,7 @@ impl Gpu {
 
     /// Whether this is the simulator.
     pub fn is_simulator(&self) -> bool {
-        self.inner.context().choice == DeviceChoice::Simulator
+        self.inner.context().choice.is_simulator()
     }
 
     /// How this device was chosen.
@@ -154,6 +156,12 @@ impl Gpu {
     /// The driver does not know this attribute.
     pub fn attribute(&self, attribute: Attribute) -> Result<i32> {
         attribute.of(self.inner.context().device)
+    }
+
+    /// Makes the device's context current on this thread, for another library that looks there. All that this crate does on a device does so
+    /// by itself, and leaves that device's context current.
+    pub fn make_current(&self) -> Result<()> {
+        self.inner.bind()
     }
 
     /// The device's memory in bytes.

@@ -7,6 +7,7 @@
 //! The driver's mode is "relaxed": what the other modes refuse (allocating elsewhere, asking events) is harmless here, since all calls
 //! that could break a capture are refused before they reach the driver.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -95,6 +96,10 @@ impl CaptureRecorder for CaptureState {
             .launches
             .push(KernelNode { node, launch });
         known
+    }
+
+    fn keep(&self, _guard: &OrderGuard<'_>, object: Arc<dyn Any + Send + Sync>) {
+        lock(&self.recorded).contents.kept.push(object);
     }
 }
 

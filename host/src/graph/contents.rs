@@ -1,5 +1,6 @@
 //! What the nodes of a graph use, and the numbers of graphs.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,6 +37,8 @@ pub(crate) struct Contents {
     pub(crate) memory: Vec<MemoryUse>,
     pub(crate) launches: Vec<KernelNode>,
     pub(crate) host_functions: Vec<HostNode>,
+    /// What other libraries' nodes use.
+    pub(crate) kept: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A kernel node.
@@ -86,6 +89,7 @@ impl Contents {
         }
         self.launches.extend(other.launches);
         self.host_functions.extend(other.host_functions);
+        self.kept.extend(other.kept);
     }
 }
 

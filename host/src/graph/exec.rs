@@ -1,5 +1,6 @@
 //! Graphs that are ready to launch.
 
+use std::any::Any;
 use std::sync::{Arc, Weak};
 
 use warpsmith_driver::raw;
@@ -306,16 +307,17 @@ impl GraphExec {
                 node: (!info.errorNode.is_null()).then(|| Node::new(info.errorNode, graph.number)),
             })));
         }
-        self.contents = graph.contents.clone();
+        let contents = std::mem::replace(&mut self.contents, graph.contents.clone());
         if let Some(panics) = &self.panics {
             panics.separate_next_launch();
         }
         let functions = std::mem::replace(&mut self.functions, functions);
-        if !functions.is_empty() {
+        if !functions.is_empty() || !contents.kept.is_empty() {
             self.release(Released {
                 graph: None,
                 instance: None,
                 functions,
+                kept: contents.kept,
                 panics: None,
             });
         }
@@ -350,6 +352,8 @@ struct Released {
     // Kept for their drops.
     #[allow(dead_code)]
     functions: Vec<Arc<Repeated>>,
+    #[allow(dead_code)]
+    kept: Vec<Arc<dyn Any + Send + Sync>>,
     #[allow(dead_code)]
     panics: Option<Arc<PanicSource>>,
 }
@@ -386,6 +390,7 @@ impl Drop for GraphExec {
             graph: Some(LastHandle::new(self.raw)),
             instance: Some(self.instance.clone()),
             functions: std::mem::take(&mut self.functions),
+            kept: std::mem::take(&mut self.contents.kept),
             panics: self.panics.take(),
         };
         self.release(released);

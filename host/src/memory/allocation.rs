@@ -75,24 +75,15 @@ impl Allocation {
             }
         }
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
-        Allocation::pooled(stream, base, bytes)
+        Ok(Allocation::pooled(stream, base, bytes))
     }
 
     /// Memory of a pool, this process's or an imported one, whose address was just given: usable in `stream` from here on and by others
     /// after it.
-    pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Result<Arc<Allocation>> {
-        let gpu = &stream.gpu;
-        let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Pool);
-        let guard = gpu.lock_order();
+    pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
         let launch = stream.handle.timeline().next();
-        allocation.history.order_use(
-            &guard,
-            &stream.handle,
-            &launch,
-            Access::EVERYTHING,
-            ViewScope::Sole,
-        )?;
-        Ok(allocation)
+        let history = UseHistory::begun_in(&stream.handle, &launch);
+        Allocation::with_history(&stream.gpu, base, bytes, MemoryKind::Pool, history)
     }
 
     /// Page-locked host memory, zeroed.
@@ -252,12 +243,22 @@ impl Allocation {
     }
 
     fn new(gpu: &Arc<OpenDevice>, base: u64, bytes: usize, kind: MemoryKind) -> Arc<Allocation> {
+        Allocation::with_history(gpu, base, bytes, kind, UseHistory::default())
+    }
+
+    fn with_history(
+        gpu: &Arc<OpenDevice>,
+        base: u64,
+        bytes: usize,
+        kind: MemoryKind,
+        history: UseHistory,
+    ) -> Arc<Allocation> {
         Arc::new(Allocation {
             gpu: gpu.clone(),
             base,
             bytes,
             kind,
-            history: UseHistory::default(),
+            history,
             attachment: Mutex::default(),
         })
     }
@@ -429,7 +430,7 @@ impl Drop for Allocation {
             base: self.base,
             bytes: self.bytes,
             kind: self.kind.clone(),
-            positions: self.history.positions(),
+            positions: self.history.take_positions(),
         };
         self.gpu.call_driver_later(move |gpu| released.free(gpu));
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use warpsmith_driver::raw;
 
 use super::array::block::{ArrayBlock, UnusedArray};
@@ -44,7 +45,7 @@ pub(crate) struct ReleasedMemory {
     pub(crate) bytes: usize,
     pub(crate) kind: MemoryKind,
     /// The last uses.
-    pub(crate) positions: Vec<StreamPosition>,
+    pub(crate) positions: SmallVec<[StreamPosition; 1]>,
 }
 
 impl ReleasedMemory {

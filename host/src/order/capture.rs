@@ -1,5 +1,6 @@
 //! What the floors below graphs tell a capture: a stream that is captured hands its work to one of these.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use warpsmith_driver::raw;
@@ -31,6 +32,9 @@ pub(crate) trait CaptureRecorder: Send + Sync {
         stream: &StreamHandle,
         launch: Arc<dyn RecordedLaunch>,
     ) -> Result<()>;
+
+    /// Keeps something else for the graph.
+    fn keep(&self, guard: &OrderGuard<'_>, object: Arc<dyn Any + Send + Sync>);
 }
 
 /// A kernel launch that is part of a graph, which keeps it alive.

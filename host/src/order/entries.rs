@@ -1,11 +1,14 @@
 //! The rule of order, as a list of uses: a use comes after every earlier use that it conflicts with.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::access::Access;
 
 /// The uses of one allocation that later ones may have to follow. `P` stands for a position in an order: a stream's, a graph's node.
 #[derive(Debug)]
 pub(crate) struct Entries<P> {
-    list: Vec<Entry<P>>,
+    /// Most memory is used in one stream alone: one entry needs no memory of its own.
+    list: SmallVec<[Entry<P>; 1]>,
 }
 
 #[derive(Debug)]
@@ -16,7 +19,18 @@ struct Entry<P> {
 
 impl<P> Default for Entries<P> {
     fn default() -> Self {
-        Entries { list: Vec::new() }
+        Entries {
+            list: SmallVec::new(),
+        }
+    }
+}
+
+impl<P> Entries<P> {
+    /// One access, the first.
+    pub(crate) fn first(position: P, access: Access) -> Self {
+        Entries {
+            list: smallvec![Entry { position, access }],
+        }
     }
 }
 
@@ -66,6 +80,17 @@ impl<P: Clone + PartialEq> Entries<P> {
         for Entry { position, .. } in &self.list {
             if !positions.contains(position) {
                 positions.push(position.clone());
+            }
+        }
+        positions
+    }
+
+    /// The positions, which are not needed here any more.
+    pub(crate) fn into_positions(self) -> SmallVec<[P; 1]> {
+        let mut positions = SmallVec::new();
+        for Entry { position, .. } in self.list {
+            if !positions.contains(&position) {
+                positions.push(position);
             }
         }
         positions

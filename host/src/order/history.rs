@@ -14,7 +14,9 @@
 //! is noted with its number in the stream, and is done once some wait has covered that number.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use smallvec::SmallVec;
 
 use super::access::{Access, AccessKind, ViewScope};
 use super::entries::Entries;
@@ -142,6 +144,21 @@ impl Uses {
 }
 
 impl UseHistory {
+    /// That of memory which `stream` has just allocated, as this launch. Nobody else knows of the memory: there is nothing to put in order.
+    pub(crate) fn begun_in(stream: &Arc<StreamHandle>, launch: &NewLaunch<'_>) -> Self {
+        let position = StreamPosition::End(stream.clone());
+        let uses = Uses {
+            entries: Entries::first(position, Access::EVERYTHING),
+            ..Uses::default()
+        };
+        Self {
+            owner: AtomicU64::new(stream.number()),
+            owner_wrote: AtomicU64::new(launch.number),
+            uses: Mutex::new(uses),
+            host_accesses: AtomicU32::new(0),
+        }
+    }
+
     /// The fast path: every use so far was in the stream that has this number now.
     #[inline]
     pub(crate) fn is_owned_by(&self, number: u64) -> bool {
@@ -299,9 +316,11 @@ impl UseHistory {
         Ok(Some(reach))
     }
 
-    /// The positions of the last uses.
-    pub(crate) fn positions(&self) -> Vec<StreamPosition> {
-        lock(&self.uses).entries.positions()
+    /// Takes the positions of the last uses away, for memory that nobody will use any more.
+    pub(crate) fn take_positions(&mut self) -> SmallVec<[StreamPosition; 1]> {
+        // Ignores poisoning, as `lock` does.
+        let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut uses.entries).into_positions()
     }
 
     /// Counts an access of the host that begins.

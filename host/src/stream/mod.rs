@@ -135,7 +135,7 @@ impl Stream {
     }
 
     /// The driver's handle (`CUstream`), for calls of libraries that take one. What those do with memory of this crate is not put in
-    /// order with other streams.
+    /// order with other streams, unless it is told as [`ForeignWork`](crate::ForeignWork).
     pub fn as_raw(&self) -> *mut core::ffi::c_void {
         self.handle.raw().cast()
     }

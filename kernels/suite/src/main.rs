@@ -126,7 +126,10 @@ fn run(command: Command) -> Result<ExitCode> {
                 seed,
                 twins: !no_twins,
                 size,
-                on_simulator: matches!(device, Some(DeviceChoice::Simulator)),
+                on_simulator: matches!(
+                    device,
+                    Some(DeviceChoice::Simulator | DeviceChoice::SimulatorDevice(_))
+                ),
             };
             let gpu = open(device)?;
             let bar = bar();

@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release -p warpsmith-simulator --example speed [NAME ...]`, where a name chooses the kernels that contain it.
 
+use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -11,7 +13,12 @@ use rustix::time::{ClockId, clock_gettime};
 mod support;
 
 use support::{Memory, Nothing};
-use warpsmith_simulator::engine::{Checks, DeviceMemory, Environment, Launch, Module, run};
+use warpsmith_simulator::check::stream_order::{
+    Agent, Clock, Line, Others, Piece, Place, Recorder, Shadow,
+};
+use warpsmith_simulator::engine::{
+    Checks, DeviceMemory, Environment, Launch, Module, TouchSink, run,
+};
 
 /// Elements of saxpy's vectors: both fit the last cache, so that the engine is measured and not the memory.
 const LENGTH: u32 = 1 << 20;
@@ -32,7 +39,7 @@ const BUDGET: Duration = Duration::from_millis(3000);
 const ROUNDS: usize = 5;
 
 /// The checks whose cost is shown, beside none and all.
-const MODES: [(&str, Checks); 6] = [
+const MODES: [(&str, Checks); 7] = [
     ("none", Checks::NONE),
     (
         "bounds",
@@ -62,8 +69,46 @@ const MODES: [(&str, Checks); 6] = [
             ..Checks::NONE
         },
     ),
+    (
+        "stream-order",
+        Checks {
+            stream_order: true,
+            ..Checks::NONE
+        },
+    ),
     ("all", Checks::ALL),
 ];
+
+/// What the driver does with what a grid touches, as if all launches were in one stream.
+#[derive(Default)]
+struct Order {
+    recorder: Mutex<Recorder>,
+}
+
+impl TouchSink for Order {
+    fn touched(&self, _: bool, touches: &Recorder) {
+        self.recorder.lock().unwrap().merge(touches);
+    }
+
+    fn spoken(&self) {}
+
+    fn begins_early(&self) -> bool {
+        false
+    }
+}
+
+impl Order {
+    /// The launch of this number has ended.
+    fn end(self, shadow: &mut Shadow, line: &Arc<Line>, number: u64) {
+        let place = Place::of_item(line, number, number - 1, &Clock::new(), number);
+        let touched = self.recorder.into_inner().unwrap().finish();
+        let host = Arc::default();
+        let (what, at) = ("kernel".to_owned(), "stream".to_owned());
+        let piece = Piece::new(what, at, place, Agent::default(), host).with_words(&touched);
+        let found = shadow.end(&Arc::new(piece), &touched, Others::default(), |_| false);
+        assert!(found.is_none(), "all launches are in one stream");
+    }
+}
 
 /// A kernel with its launch.
 struct Case {
@@ -255,13 +300,24 @@ fn processor_time() -> Duration {
 
 /// Runs once; gives the warp instructions and the time: this thread's, or the wall clock's where there are more.
 fn once(launch: &Launch<'_>, memory: &Memory, threads: usize, checks: Checks) -> (u64, f64) {
+    thread_local! {
+        static ORDER: RefCell<(Shadow, Arc<Line>, u64)> = RefCell::new((Shadow::default(), Line::new(), 0));
+    }
+    let order = checks.stream_order.then(Order::default);
     let environment = Environment {
         checks,
         threads,
+        touches: order.as_ref().map(|order| order as &dyn TouchSink),
         ..Environment::new(memory, &Nothing)
     };
     let (start, processor) = (Instant::now(), processor_time());
     let statistics = run(launch, &environment).unwrap_or_else(|fault| panic!("{fault}"));
+    if let Some(order) = order {
+        ORDER.with_borrow_mut(|(shadow, line, launches)| {
+            *launches += 1;
+            order.end(shadow, line, *launches);
+        });
+    }
     let (elapsed, busy) = (start.elapsed(), processor_time() - processor);
     let time = if threads == 1 { busy } else { elapsed };
     (statistics.warp_instructions, time.as_secs_f64())

@@ -1,14 +1,19 @@
 //! Executable graphs: instantiation, launch, updates of the whole and of single nodes.
 
+use std::sync::Arc;
+
 use super::entry::*;
 use super::nodes;
 use crate::context::current;
-use crate::graph::{self, EXECS, Exec, GRAPHS, Problem, Refusal};
+use crate::graph::{self, DEVICE_LAUNCH, EXECS, Exec, GRAPHS, Problem, Refusal};
 use crate::memory::Transfer;
 use crate::streams::{self, EVENTS, Operation};
 
 const KNOWN_FLAGS: u64 = 15;
-const DEVICE_LAUNCH: u64 = 4;
+const AUTO_FREE_ON_LAUNCH: u64 = 1;
+const UPLOAD: u64 = 2;
+/// What `cuGraphExecGetFlags` tells (H200, driver 580.159.04).
+const TOLD_FLAGS: u64 = AUTO_FREE_ON_LAUNCH | DEVICE_LAUNCH;
 
 driver_calls! {
     Ready fn cuGraphInstantiate(
@@ -26,6 +31,9 @@ driver_calls! {
     }
 
     Ready fn cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) {
+        if flags & UPLOAD != 0 {
+            return Err(code::INVALID_VALUE);
+        }
         instantiate(phGraphExec, hGraph, flags)?.map_err(|problem| problem.code)?;
     }
 
@@ -35,8 +43,15 @@ driver_calls! {
         let parameters = instantiateParams.as_mut().ok_or(code::INVALID_VALUE)?;
         parameters.hErrNode_out = core::ptr::null_mut();
         parameters.result_out = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_ERROR;
+        let upload = match parameters.flags & UPLOAD {
+            0 => None,
+            _ => Some(streams::find(parameters.hUploadStream)?),
+        };
         match instantiate(phGraphExec, hGraph, parameters.flags)? {
-            Ok(()) => parameters.result_out = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_SUCCESS,
+            Ok(exec) => {
+                upload.map_or(Ok(()), |stream| exec.upload(&stream))?;
+                parameters.result_out = CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_SUCCESS;
+            }
             Err(problem) => {
                 parameters.result_out = problem.result;
                 parameters.hErrNode_out = problem.node as CUgraphNode;
@@ -51,7 +66,7 @@ driver_calls! {
     }
 
     Ready fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, flags: *mut cuuint64_t) {
-        put(flags, EXECS.get(hGraphExec)?.flags)?;
+        put(flags, EXECS.get(hGraphExec)?.flags & TOLD_FLAGS)?;
     }
 
     Ready fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) {
@@ -180,21 +195,21 @@ unsafe fn instantiate(
     to: *mut CUgraphExec,
     graph: CUgraph,
     flags: u64,
-) -> Result<core::result::Result<(), Problem>> {
+) -> Result<core::result::Result<Arc<Exec>, Problem>> {
     let context = current()?;
     let graph = GRAPHS.get(graph)?;
-    if to.is_null() || flags & !KNOWN_FLAGS != 0 || graph.is_owned() {
+    let frees_on_device = flags & TOLD_FLAGS == TOLD_FLAGS;
+    if to.is_null() || flags & !KNOWN_FLAGS != 0 || frees_on_device || graph.is_owned() {
         return Err(code::INVALID_VALUE);
     }
-    if flags & DEVICE_LAUNCH != 0 {
-        return Err(if graph.nodes().is_empty() {
-            code::INVALID_VALUE
-        } else {
-            code::NOT_SUPPORTED
-        });
-    }
     let instance = graph::instance_of(&graph)?;
-    let plan = match graph::compile(&graph) {
+    let compiled = graph::compile(&graph).and_then(|plan| {
+        if flags & DEVICE_LAUNCH != 0 {
+            graph::check_for_device(&plan, context.device)?;
+        }
+        Ok(plan)
+    });
+    let plan = match compiled {
         Ok(plan) => plan,
         Err(problem) => return Ok(Err(problem)),
     };
@@ -210,7 +225,7 @@ unsafe fn instantiate(
     });
     // SAFETY: not null, so valid for writing by the caller's contract.
     unsafe { to.write(exec.handle as CUgraphExec) };
-    Ok(Ok(()))
+    Ok(Ok(exec))
 }
 
 /// # Safety
@@ -239,7 +254,7 @@ unsafe fn instantiate_with_log(
         if let (Err(problem), false) = (&outcome, error_node.is_null()) {
             error_node.write(problem.node as CUgraphNode);
         }
-        outcome.map_err(|problem| problem.code)
+        outcome.map(drop).map_err(|problem| problem.code)
     }
 }
 

@@ -4,6 +4,7 @@ use super::entry::*;
 use crate::context::{Context, current};
 use crate::memory::graph_memory;
 use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo, RegisteredRange};
+use crate::order_check;
 use crate::streams::capture;
 
 const KNOWN_HOST_FLAGS: c_uint =
@@ -64,7 +65,9 @@ driver_calls! {
             });
         }
         let wanted = |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_));
+        let bytes = Memory::global().find(dptr as usize).map_or(0, |info| info.len);
         context.free(dptr as usize, wanted, "cuMemFree")?;
+        order_check::freed_on_host(&context, "cuMemFree", dptr as usize, bytes);
     }
 
     Ready fn cuMemGetAddressRange_v2(pbase: *mut CUdeviceptr, psize: *mut usize, dptr: CUdeviceptr) {

@@ -3,9 +3,10 @@
 use super::entry::*;
 use crate::context::current;
 use crate::memory::access::Access;
-use crate::memory::pool::POOLS;
+use crate::memory::pool::{self, POOLS};
 use crate::memory::virtual_memory::{GRANULARITY, MemoryLocation, access_of, reserved_around};
-use crate::memory::{AllocationKind, PointerInfo};
+use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo};
+use crate::order_check;
 
 type Pointer = CUpointer_attribute;
 
@@ -15,6 +16,7 @@ driver_calls! {
         if data.is_null() {
             return Err(code::INVALID_VALUE);
         }
+        report_freed(ptr as usize, "cuPointerGetAttribute");
         let known = PointerInfo::of(ptr as usize).ok_or(code::INVALID_VALUE)?;
         write_attribute(data, attribute, ptr, Some(&known))?;
     }
@@ -26,6 +28,7 @@ driver_calls! {
         if attributes.is_null() || data.is_null() {
             return Err(code::INVALID_VALUE);
         }
+        report_freed(ptr as usize, "cuPointerGetAttributes");
         let known = PointerInfo::of(ptr as usize);
         for i in 0..numAttributes as usize {
             write_attribute(data.add(i).read(), attributes.add(i).read(), ptr, known.as_ref())?;
@@ -37,6 +40,36 @@ driver_calls! {
         if attribute != Pointer::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || value.is_null() || PointerInfo::of(ptr as usize).is_none() {
             return Err(code::INVALID_VALUE);
         }
+    }
+}
+
+/// Says that the driver is asked about memory that a stream has been told to free: what it answers then means nothing.
+fn report_freed(address: usize, call: &str) {
+    let Some((info, detail)) = Memory::global()
+        .detail(address)
+        .filter(|_| order_check::is_on())
+    else {
+        return;
+    };
+    let AllocationKind::Pool(pool) = detail.kind else {
+        return;
+    };
+    let stream = match (info.state, detail.freed_by) {
+        (AllocationState::Freed, Some("cuMemFreeAsync")) => Some("a stream".into()),
+        (AllocationState::Freed, _) => None,
+        (AllocationState::Live, _) => {
+            pool::of_allocation(pool).and_then(|pool| pool.freed_in(info.base))
+        }
+    };
+    if let Some(stream) = stream {
+        order_check::misuse(
+            format!("query of freed memory: {call} of {address:#x}"),
+            [
+                (call, "the host's call", "asks about"),
+                ("cuMemFreeAsync", &stream, "frees"),
+            ],
+            "ask before cuMemFreeAsync is called: the answer means nothing from the call on, even while the stream may use the memory",
+        );
     }
 }
 

@@ -12,6 +12,7 @@ use crate::memory::access::Access;
 use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
 use crate::memory::{AllocationKind, AllocationState, Memory};
+use crate::order_check;
 use crate::streams::{self, Operation, Stream};
 
 const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
@@ -43,8 +44,16 @@ driver_calls! {
             graph::perform(&stream, Operation::GraphFree(allocation, "cuMemFreeAsync"))?;
             return Ok(());
         }
-        let (info, detail) = Memory::global().detail(dptr as usize).ok_or(code::INVALID_VALUE)?;
+        let Some((info, detail)) = Memory::global().detail(dptr as usize) else {
+            foreign_free(&stream, dptr as usize, "no allocation that the driver knows");
+            return Err(code::INVALID_VALUE);
+        };
         let freeable = matches!(detail.kind, AllocationKind::Device | AllocationKind::Pool(_));
+        if info.state == AllocationState::Freed {
+            second_free(&stream, info.base, detail.freed_by.unwrap_or("a free"), "an earlier call");
+        } else if info.base != dptr as usize || !freeable {
+            foreign_free(&stream, dptr as usize, &detail.made_by);
+        }
         if info.base != dptr as usize || info.state == AllocationState::Freed || !freeable {
             return Err(code::INVALID_VALUE);
         }
@@ -54,8 +63,12 @@ driver_calls! {
         };
         // From here on the pool knows it as free in this stream.
         let pool = pool::of_allocation(pool);
-        if let Some(pool) = &pool {
-            pool.announce_free(info.base, info.len)?;
+        if let Some(pool) = &pool
+            && let Err(error) = pool.announce_free(info.base, info.len, stream.label())
+        {
+            let place = pool.freed_in(info.base);
+            second_free(&stream, info.base, "cuMemFreeAsync", place.as_deref().unwrap_or("a stream"));
+            return Err(error);
         }
         let enqueued = graph::perform(&stream, Operation::Free(info.base));
         if let Some(pool) = &pool {
@@ -214,6 +227,36 @@ driver_calls! {
     }
 }
 
+/// Says that memory is freed for the second time.
+fn second_free(stream: &Stream, address: usize, by: &str, place: &str) {
+    order_check::misuse(
+        format!(
+            "double free: cuMemFreeAsync of {address:#x} in {}",
+            stream.label()
+        ),
+        [
+            ("cuMemFreeAsync", &stream.label(), "frees"),
+            (by, place, "frees"),
+        ],
+        "free each allocation once, in the stream in which it is used last",
+    );
+}
+
+/// Says that what is freed is not the start of memory that a stream may free.
+fn foreign_free(stream: &Stream, address: usize, made_by: &str) {
+    order_check::misuse(
+        format!(
+            "free of a foreign pointer: cuMemFreeAsync of {address:#x} in {}",
+            stream.label()
+        ),
+        [
+            ("cuMemFreeAsync", &stream.label(), "frees"),
+            (made_by, "the host's call", "allocates"),
+        ],
+        "give cuMemFreeAsync the address that cuMemAllocAsync, cuMemAllocFromPoolAsync or cuMemAlloc gave",
+    );
+}
+
 fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Result<usize> {
     let context = stream.context()?;
     pool.refuse_imported()?;
@@ -243,5 +286,6 @@ fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Resu
     for point in waits {
         stream.wait_for(point)?;
     }
+    stream.note_allocation(address, bytes)?;
     Ok(address)
 }

@@ -1,4 +1,6 @@
-//! The checks of shared memory: data races by happens-before, reads of uninitialised bytes, and writes over mbarriers.
+//! The checks of shared memory, and of the order of whole pieces of work ([`stream_order`]).
+//!
+//! Those of shared memory: data races by happens-before, reads of uninitialised bytes, and writes over mbarriers.
 //!
 //! The race check itself is a `HappensBefore`, which knows what is ordered, and a
 //! `Shadow`, which remembers accesses. Both take the width of thread numbers as a parameter, the shadow its store of
@@ -68,6 +70,7 @@ mod release;
 mod shadow;
 mod shared;
 mod stamps;
+pub mod stream_order;
 mod topology;
 mod validity;
 

@@ -1,23 +1,42 @@
 //! The device runtime: what kernels call that is not in their own code.
 
 pub(crate) mod conditions;
+mod graphs;
+
+pub(crate) use graphs::{GraphLaunchMode, RunningGraph};
 
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::engine::Runtime;
+use crate::engine::{GRAPH_LAUNCH, Runtime, RuntimeError};
+use crate::error::code;
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::report;
 use warpsmith_abi::fault::{Fault, FaultKind};
 
-/// The device runtime of one context.
+/// The device runtime of one grid.
 pub(crate) struct DeviceRuntime<'a> {
     context: &'a Context,
+    graph: Option<&'a dyn RunningGraph>,
 }
 
 impl<'a> DeviceRuntime<'a> {
-    pub(crate) fn new(context: &'a Context) -> Self {
-        Self { context }
+    /// That of a grid in a context, and in a graph if it is a node of one.
+    pub(crate) fn new(context: &'a Context, graph: Option<&'a dyn RunningGraph>) -> Self {
+        Self { context, graph }
+    }
+
+    /// `cudaGraphLaunch`
+    fn launch_graph(&self, exec: u64, stream: u64) -> Result<bool, RuntimeError> {
+        let Some(graph) = self.graph else {
+            return Ok(false);
+        };
+        match GraphLaunchMode::of_stream(stream) {
+            None => Ok(false),
+            Some(mode) => graph
+                .launch(exec, mode)
+                .map_err(|text| RuntimeError::Fault(FaultKind::IllegalAddress, text)),
+        }
     }
 }
 
@@ -70,7 +89,11 @@ impl Runtime for DeviceRuntime<'_> {
         }
     }
 
-    fn call(&self, name: &str, arguments: &[u64]) -> Option<u64> {
+    fn current_graph(&self) -> u64 {
+        self.graph.map_or(0, RunningGraph::handle)
+    }
+
+    fn call(&self, name: &str, arguments: &[u64]) -> Result<u64, RuntimeError> {
         match (name, arguments) {
             ("cudaGraphSetConditional", &[handle, value]) => {
                 if !conditions::set(handle, value as u32) {
@@ -80,9 +103,13 @@ impl Runtime for DeviceRuntime<'_> {
                     // The call has no effect on a device either, so the context stays usable.
                     report::fault(&Arc::new(Fault::outside_kernels(FaultKind::Other, text)));
                 }
-                Some(0)
+                Ok(0)
             }
-            _ => None,
+            (GRAPH_LAUNCH, &[exec, stream]) => Ok(match self.launch_graph(exec, stream)? {
+                true => 0,
+                false => u64::from(code::INVALID_VALUE.0),
+            }),
+            _ => Err(RuntimeError::NoSuchFunction),
         }
     }
 }

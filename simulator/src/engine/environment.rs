@@ -3,8 +3,10 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use super::fault::Note;
+use super::fault::{FaultKind, Note};
 use super::observe::Observer;
+use super::texels::{ObjectError, Texels, TextureObject};
+use crate::check::stream_order::Recorder;
 
 /// An allocation (or another known range) of device-visible memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +69,20 @@ pub trait DeviceMemory: Sync {
 
     /// Counts changes (allocation, free): when it has moved, cached extents are dropped.
     fn generation(&self) -> &AtomicU64;
+
+    /// The texture object of a number. Memory that has none need not say so.
+    fn texture(&self, _object: u64) -> Result<TextureObject, ObjectError> {
+        Err(ObjectError::None)
+    }
+
+    /// What the surface object of a number writes. Memory that has none need not say so.
+    fn surface(&self, _object: u64) -> Result<Texels, ObjectError> {
+        Err(ObjectError::None)
+    }
 }
+
+/// The device runtime's function that launches a graph.
+pub(crate) const GRAPH_LAUNCH: &str = "cudaGraphLaunch";
 
 /// Services of the device runtime, called from several threads at once.
 pub trait Runtime: Sync {
@@ -81,8 +96,25 @@ pub trait Runtime: Sync {
     fn free(&self, address: u64) -> bool;
 
     /// Any other external function of the device runtime (`cudaGraphSetConditional`, ...), with its arguments' bits.
-    /// `None` if there is no such function.
-    fn call(&self, name: &str, arguments: &[u64]) -> Option<u64>;
+    ///
+    /// # Errors
+    ///
+    /// There is no such function, or the call is a fault of the thread.
+    fn call(&self, name: &str, arguments: &[u64]) -> Result<u64, RuntimeError>;
+
+    /// The device graph of which the grid is a node, as `%current_graph_exec` names it; 0 if there is none.
+    fn current_graph(&self) -> u64 {
+        0
+    }
+}
+
+/// Why a call of the device runtime has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuntimeError {
+    /// The device runtime has no function of this name.
+    NoSuchFunction,
+    /// The thread that called has a fault: its kind, and what is wrong.
+    Fault(FaultKind, String),
 }
 
 /// A grid's place among grids that may run at the same time as it (programmatic dependent launch). Called from several threads at once.
@@ -103,6 +135,18 @@ pub trait NoteSink: Sync {
     fn note(&self, note: &Note);
 }
 
+/// Is told which bytes of global memory a grid touches, from several threads at once.
+pub trait TouchSink: Sync {
+    /// What some of its threads have touched. `waited`: after `griddepcontrol.wait`, or in a grid that has nothing to wait for.
+    fn touched(&self, waited: bool, touches: &Recorder);
+
+    /// One of its threads writes with system scope: somebody else may go on.
+    fn spoken(&self);
+
+    /// Whether the grid may have begun before others have ended that it depends on.
+    fn begins_early(&self) -> bool;
+}
+
 /// Which checks are on. Bounds of shared, local and parameter memory, alignment, and that no access leaves the
 /// known memory are always checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +161,9 @@ pub struct Checks {
     pub barriers: bool,
     /// Writes over initialised mbarriers in shared memory.
     pub mbarriers: bool,
+    /// Conflicts between grids, copies and other pieces of work that nothing orders. The engine itself only tells what a grid touches
+    /// ([`Environment::touches`]).
+    pub stream_order: bool,
 }
 
 impl Checks {
@@ -127,6 +174,12 @@ impl Checks {
         uninitialised: true,
         barriers: true,
         mbarriers: true,
+        stream_order: true,
+    };
+    /// All but the one that costs the most.
+    pub const DEFAULT: Checks = Checks {
+        stream_order: false,
+        ..Checks::ALL
     };
     /// Only what protects the process.
     pub const NONE: Checks = Checks {
@@ -135,6 +188,7 @@ impl Checks {
         uninitialised: false,
         barriers: false,
         mbarriers: false,
+        stream_order: false,
     };
 }
 
@@ -160,6 +214,8 @@ pub struct Environment<'a> {
     pub notes: Option<&'a dyn NoteSink>,
     /// Who watches the grid run.
     pub observer: Option<&'a dyn Observer>,
+    /// Who is told what the grid touches.
+    pub touches: Option<&'a dyn TouchSink>,
     /// Set by the host to end the grid early (a killed context); polled by the workers.
     pub cancel: Option<&'a std::sync::atomic::AtomicBool>,
     /// The grid's place among others; `None` where all it depends on is done and nobody waits for less than its end.
@@ -183,6 +239,7 @@ impl<'a> Environment<'a> {
             patience: Environment::DEFAULT_PATIENCE,
             notes: None,
             observer: None,
+            touches: None,
             cancel: None,
             order: None,
         }

@@ -26,10 +26,12 @@ mod run;
 mod slot;
 mod source;
 mod statistics;
+mod texels;
 
+pub(crate) use environment::GRAPH_LAUNCH;
 pub use environment::{
     AccessError, AllocationInfo, Checks, DeviceMemory, Environment, Extent, GridOrder, NoteSink,
-    Runtime,
+    Runtime, RuntimeError, TouchSink,
 };
 pub use exec::level::VectorLevel;
 pub use fault::{Fault, FaultKind, Note, NoteKind, SourceLocation};
@@ -37,3 +39,4 @@ pub(crate) use lower::is_runtime as is_runtime_function;
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, run};
 pub use statistics::Statistics;
+pub use texels::{ObjectError, TexelRecord, Texels, TextureObject};

@@ -112,6 +112,11 @@ impl Kernel {
     pub fn orders_grids(&self) -> bool {
         self.uses.grid_order
     }
+
+    /// Whether it can come to a call of `cudaGraphLaunch`.
+    pub fn launches_graphs(&self) -> bool {
+        self.uses.graph_launches
+    }
 }
 
 /// A loaded module.

@@ -34,6 +34,8 @@ pub(crate) struct Uses {
     pub mbarriers: bool,
     /// They order grids that overlap.
     pub grid_order: bool,
+    /// They launch graphs.
+    pub graph_launches: bool,
 }
 
 impl std::ops::BitOrAssign for Uses {
@@ -41,6 +43,7 @@ impl std::ops::BitOrAssign for Uses {
         self.async_proxy |= other.async_proxy;
         self.mbarriers |= other.mbarriers;
         self.grid_order |= other.grid_order;
+        self.graph_launches |= other.graph_launches;
     }
 }
 

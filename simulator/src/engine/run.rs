@@ -13,6 +13,7 @@ use super::exec::notes::Notes;
 use super::exec::progress::Progress;
 use super::exec::resident::{Resident, Turn};
 use super::exec::shared_map::SharedMap;
+use super::exec::surface_writes::SurfaceWrites;
 use super::exec::warp::RawFault;
 use super::fault::{FaultDetails, FaultOrigin};
 use super::memory::Aligned;
@@ -135,6 +136,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
         checks: environment.checks,
         notes: Notes::new(environment.notes, &kernel.noted),
         observer: environment.observer,
+        touches: environment.touches,
         thread_indices,
         local_limit: kernel
             .local_bytes
@@ -150,6 +152,7 @@ fn prepare<'a>(launch: &Launch<'a>, environment: &Environment<'a>) -> Result<Gri
             Progress::new(order, blocks)
         }),
         uses: kernel.uses,
+        surface_writes: SurfaceWrites::default(),
     })
 }
 

@@ -128,6 +128,10 @@ pub(crate) fn perform_launch(stream: &Stream, launch: Launch, signals: &Signals)
         Ok(Dependency::plain(node.handle))
     })?;
     if !appended {
+        if launch.function.kernel.launches_graphs() {
+            // Only a node of a graph can (H200, driver 580.159.04).
+            return Err(code::NOT_SUPPORTED);
+        }
         return stream.launch(&context, launch, signals);
     }
     let events = [

@@ -2,14 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::device_graph::{DeviceGraph, Uploaded};
+use super::execution::run_in_stream;
 use super::launch_memory::LaunchMemory;
 use super::lifetimes::set_scopes;
 use super::merge::{Refusal, forbidden, merge};
 use super::objects::UserObject;
 use super::plan::{Action, Plan, Step, compile};
-use super::run::{EventRecords, run};
+use super::run::EventRecords;
 use super::template::{Graph, Instance, node_type_of};
-use crate::device_runtime::conditions;
+use crate::context::Context;
 use crate::error::{Result, code};
 use crate::memory::graph_memory;
 use crate::registry::{ContextBound, Registry};
@@ -17,9 +19,12 @@ use crate::streams::{Operation, Stream};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
 use warpsmith_abi::CUgraphExecUpdateResult;
+use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`
 const AUTO_FREE_ON_LAUNCH: u64 = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
+pub(crate) const DEVICE_LAUNCH: u64 = 4;
 
 /// All executable graphs.
 pub(crate) static EXECS: Registry<Exec> = Registry::new();
@@ -37,6 +42,8 @@ pub(crate) struct Exec {
     pub(crate) flags: u64,
     /// What launches do to the memory of graphs; no update changes it.
     memory: LaunchMemory,
+    /// What kernels launch, if they may.
+    on_device: Option<Arc<DeviceGraph>>,
     /// Held as long as this lives.
     _instance: Arc<Instance>,
     state: Mutex<ExecState>,
@@ -44,6 +51,7 @@ pub(crate) struct Exec {
 
 impl Drop for Exec {
     fn drop(&mut self) {
+        self.on_device.iter().for_each(|graph| graph.remove());
         if self.memory.is_any() {
             graph_memory::forget_exec(self.handle);
         }
@@ -56,6 +64,16 @@ struct ExecState {
     objects: Arc<HeldObjects>,
     /// An executable graph never overlaps itself: a launch waits for the one before.
     last: Option<CompletionPoint>,
+}
+
+impl ExecState {
+    /// What a launch runs.
+    fn uploaded(&self) -> Uploaded {
+        Uploaded {
+            plan: Arc::clone(&self.plan),
+            _objects: Arc::clone(&self.objects),
+        }
+    }
 }
 
 /// References to user objects, each with the name of the step whose inner graph holds it; 0 for the graph itself.
@@ -72,6 +90,8 @@ impl Exec {
     ) -> Self {
         set_scopes(&mut plan);
         let memory = LaunchMemory::of(&plan);
+        let for_device = flags & DEVICE_LAUNCH != 0;
+        let on_device = for_device.then(|| DeviceGraph::add(handle as u64, context));
         let state = ExecState {
             plan: Arc::new(plan),
             objects: Arc::new(objects),
@@ -82,6 +102,7 @@ impl Exec {
             context,
             flags,
             memory,
+            on_device,
             _instance: instance,
             state: Mutex::new(state),
         }
@@ -177,7 +198,7 @@ impl Exec {
         })
     }
 
-    /// Maps the memory that the graph allocates, for launches in this stream.
+    /// Maps the memory that the graph allocates, for launches in this stream, and lets kernels launch what it is now.
     ///
     /// # Errors
     ///
@@ -185,7 +206,13 @@ impl Exec {
     pub(crate) fn upload(&self, stream: &Stream) -> Result {
         let context = stream.context()?;
         self.memory.map(self.handle, stream)?;
-        stream.enqueue(&context, Operation::Empty).map(drop)
+        let Some(graph) = self.on_device.clone() else {
+            return stream.enqueue(&context, Operation::Empty).map(drop);
+        };
+        let (room, uploaded) = (stream.room(), lock(&self.state).uploaded());
+        let work = Box::new(move || graph.upload(uploaded));
+        stream.submit(&context, room, Vec::new(), work);
+        Ok(())
     }
 
     /// Launches the graph in a stream, after its launch before: an executable graph never overlaps itself.
@@ -199,11 +226,13 @@ impl Exec {
         // Before the lock, and before events are promised for which the stream itself may wait.
         let room = stream.room();
         let mut state = lock(&self.state);
-        let (plan, objects) = (Arc::clone(&state.plan), Arc::clone(&state.objects));
+        let launched = state.uploaded();
+        let graph = self.on_device.clone();
         let auto_free = self.flags & AUTO_FREE_ON_LAUNCH != 0;
         let memory = self.memory.begin(self.handle, stream, auto_free)?;
         let leftovers = memory.leftovers;
-        let records = EventRecords::promise(&plan);
+        let records = Arc::new(EventRecords::promise(&launched.plan));
+        let promised = Arc::clone(&records);
         let worker = Arc::clone(&context);
         let after = state.last.take().into_iter().collect();
         let work = Box::new(move || {
@@ -213,21 +242,33 @@ impl Exec {
                         Operation::GraphFree(Arc::clone(leftover), "its graph's next launch");
                     ended.execute(&worker);
                 }
-                for &(handle, default) in &plan.defaults {
-                    conditions::set(handle, default);
+                if let Some(graph) = &graph {
+                    begin_by_host(graph, &worker, launched.clone());
                 }
-                run(&plan, &worker, &records);
+                run_in_stream(&worker, &launched.plan, &records, graph.as_ref());
             });
             // Events that were not reached because of an error are completed too, so that waits for them end.
             records.complete_all();
-            drop(objects);
+            drop(launched);
         });
         let point = stream.submit(&context, room, after, work);
+        promised.promise_launch(&point);
         if let Some(backing) = memory.backing {
             backing.launched(point.clone());
         }
         state.last = Some(point);
         Ok(())
+    }
+}
+
+/// Begins the host's launch of a graph that kernels may launch, too, but not at the same time.
+fn begin_by_host(graph: &DeviceGraph, context: &Context, uploaded: Uploaded) {
+    if !graph.begin_by_host(uploaded) {
+        let text = format!(
+            "the host launches graph {:#x} while a launch of it by a kernel is still running: what happens is undefined",
+            graph.handle
+        );
+        context.fail(Fault::outside_kernels(FaultKind::Other, text));
     }
 }
 

@@ -12,14 +12,20 @@
 //! | `lifetimes` | which of a plan's allocations each of its steps may use |
 //! | `merge` | what may change in a plan |
 //! | `run` | running a plan |
+//! | `device_rules` | which graphs kernels may launch |
+//! | `device_graph` | what kernels may launch |
+//! | `execution` | executions of graphs, and the graphs that their kernels launch |
 //! | `launch_memory` | what a launch does to the memory of graphs |
 //! | `exec` | [`Exec`]: an executable graph, which later edits of the template do not touch |
 
 mod capture;
 mod clones;
+mod device_graph;
+mod device_rules;
 mod dot;
 mod edge;
 mod exec;
+mod execution;
 mod launch_memory;
 mod lifetimes;
 mod memory_nodes;
@@ -34,9 +40,10 @@ pub(crate) use capture::{
     record_event, update_dependencies, wait_event,
 };
 pub(crate) use clones::{clone_graph, find_in_clone};
+pub(crate) use device_rules::check_for_device;
 pub(crate) use dot::print as print_dot;
 pub(crate) use edge::{Edge, PLAIN_EDGE};
-pub(crate) use exec::{EXECS, Exec};
+pub(crate) use exec::{DEVICE_LAUNCH, EXECS, Exec};
 pub(crate) use memory_nodes::{
     add as add_node, allocate as add_allocation, instance_of, move_into_node, refuse_memory_nodes,
 };

@@ -2,16 +2,19 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::plan::{Action, Plan, Step};
 use super::template::ConditionalKind;
+use crate::check::stream_order::{Clock, Place};
 use crate::context::Context;
-use crate::device_runtime::conditions;
+use crate::device_runtime::{RunningGraph, conditions};
 use crate::memory::graph_memory;
+use crate::order_check;
 use crate::settings;
 use crate::streams::{Event, EventPoint, Operation, Recording};
 use crate::sync::lock;
+use crate::work::{self, CompletionPoint};
 use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// How many branches of a graph run at the same time, not counting those that wait for something outside of them.
@@ -55,6 +58,13 @@ impl EventRecords {
             .or_insert_with(|| event.recording());
     }
 
+    /// Says what those come after that wait for events which the launch records: the whole launch.
+    pub(super) fn promise_launch(&self, launch: &CompletionPoint) {
+        for point in self.points.values() {
+            point.point.promise(|clock| launch.enter(clock));
+        }
+    }
+
     /// Completes all points that have not been reached.
     pub(super) fn complete_all(&self) {
         self.points.values().for_each(EventPoint::complete);
@@ -64,8 +74,12 @@ impl EventRecords {
 /// What the workers of one run share.
 struct Run<'a> {
     plan: &'a Plan,
+    /// That of the plan, and those of the steps that have been come to; `None` where nobody asks for them.
+    place: Option<Place>,
+    places: Vec<OnceLock<Place>>,
     context: &'a Context,
     records: &'a EventRecords,
+    running: &'a dyn RunningGraph,
     /// For each step, those that come after it.
     next: Vec<Vec<usize>>,
     progress: Mutex<RunProgress>,
@@ -80,8 +94,13 @@ struct RunProgress {
     picks: u64,
 }
 
-/// Runs a plan to its end.
-pub(super) fn run(plan: &Plan, context: &Context, records: &EventRecords) {
+/// Runs a plan to its end; `running` is the execution of a graph that it is, or belongs to.
+pub(super) fn run(
+    plan: &Plan,
+    context: &Context,
+    records: &EventRecords,
+    running: &dyn RunningGraph,
+) {
     let mut next = vec![Vec::new(); plan.nodes.len()];
     for (number, step) in plan.nodes.iter().enumerate() {
         step.after
@@ -100,8 +119,11 @@ pub(super) fn run(plan: &Plan, context: &Context, records: &EventRecords) {
     });
     let run = Run {
         plan,
+        place: work::place().filter(|_| order_check::is_on()),
+        places: plan.nodes.iter().map(|_| OnceLock::new()).collect(),
         context,
         records,
+        running,
         next,
         progress,
         seed: settings::get().seed,
@@ -178,8 +200,9 @@ impl<'a> Run<'a> {
             progress.workers -= 1;
             self.call_helpers(scope, &mut progress, 0);
         }
+        let place = self.place_of(number);
         if step.enabled && self.context.check().is_ok() {
-            self.perform(step);
+            work::at_place(place, || self.perform(step));
         }
         let mut progress = lock(&self.progress);
         progress.workers += usize::from(waits);
@@ -189,6 +212,26 @@ impl<'a> Run<'a> {
                 progress.ready.push_back(after);
             }
         }
+    }
+
+    /// The place of a step: after those that come before it, and what it waits for.
+    fn place_of(&self, number: usize) -> Option<Place> {
+        let plan = self.place.as_ref()?;
+        let step = &self.plan.nodes[number];
+        let before = step
+            .after
+            .iter()
+            .filter_map(|&step| self.places[step].get());
+        let label = format!("node {:#x} of a graph in {}", step.origin, plan.label);
+        let mut place = plan.inside(before).labelled(&label.into());
+        if let Action::Single(Operation::EventWait(event)) = &step.action
+            && let Some(recording) = self.records.before.get(&event.handle)
+        {
+            let mut known = Clock::new();
+            recording.enter(&mut known);
+            place = place.knowing(&known);
+        }
+        Some(self.places[number].get_or_init(|| place).clone())
     }
 
     fn perform(&self, step: &Step) {
@@ -203,16 +246,26 @@ impl<'a> Run<'a> {
                     recording.wait(|| self.context.is_ending());
                 }
             }
+            Action::Single(Operation::Kernel(launch)) => {
+                graph_memory::within(step.scope.as_ref(), || {
+                    launch.execute_in(self.context, self.running);
+                });
+            }
             Action::Single(operation) => {
                 graph_memory::within(step.scope.as_ref(), || operation.execute(self.context));
             }
-            Action::Child(plan) => run(plan, self.context, self.records),
+            Action::Child(plan) => self.inner(plan),
             Action::Conditional {
                 handle,
                 kind,
                 bodies,
             } => self.decide(*handle, *kind, bodies),
         }
+    }
+
+    /// Runs a child graph or a body.
+    fn inner(&self, plan: &Plan) {
+        run(plan, self.context, self.records, self.running);
     }
 
     fn decide(&self, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
@@ -232,13 +285,14 @@ impl<'a> Run<'a> {
             (ConditionalKind::While, Some(_)) => return self.repeat(bodies, value),
         };
         if let Some(body) = bodies.get(chosen) {
-            run(body, self.context, self.records);
+            self.inner(body);
         }
     }
 
     fn repeat(&self, bodies: &[Arc<Plan>], value: impl Fn() -> Option<u32>) {
         let most = settings::get().iterations;
         let mut passes = 0;
+        let mut last: Option<Place> = None;
         while value().is_some_and(|value| value != 0) && self.context.check().is_ok() {
             if passes == most || self.context.cancel_flag().load(Ordering::Acquire) {
                 let text = format!(
@@ -248,9 +302,12 @@ impl<'a> Run<'a> {
                     .fail(Fault::outside_kernels(FaultKind::EndlessLoop, text));
                 return;
             }
-            bodies
-                .iter()
-                .for_each(|body| run(body, self.context, self.records));
+            // Each pass comes after the one before.
+            let pass = work::place().map(|node| node.inside(&last));
+            work::at_place(pass.clone(), || {
+                bodies.iter().for_each(|body| self.inner(body));
+            });
+            last = pass;
             passes += 1;
         }
     }

@@ -7,8 +7,9 @@ use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, Alloca
 use super::graph_memory::{self, NodeScope};
 use super::peers;
 use super::space::Memory;
+use super::texture;
 use super::virtual_memory;
-use crate::engine::{self, AccessError, DeviceMemory, Extent};
+use crate::engine::{self, AccessError, DeviceMemory, Extent, ObjectError, Texels, TextureObject};
 
 /// `CU_MEMHOSTREGISTER_READ_ONLY`
 const READ_ONLY: u32 = 8;
@@ -135,6 +136,14 @@ impl DeviceMemory for DeviceView<'_> {
 
     fn generation(&self) -> &AtomicU64 {
         &self.memory.generation
+    }
+
+    fn texture(&self, object: u64) -> Result<TextureObject, ObjectError> {
+        texture::texture(object)
+    }
+
+    fn surface(&self, object: u64) -> Result<Texels, ObjectError> {
+        texture::surface(object)
     }
 }
 

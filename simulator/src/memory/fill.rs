@@ -5,6 +5,8 @@ use super::extent::{Extent, Layout, product};
 use super::guest::{self, FillValue};
 use super::pointer::PointerInfo;
 use super::space::Memory;
+use super::transfer::WORD;
+use crate::check::stream_order::Class;
 use crate::error::{Result, code};
 
 /// A fill with a repeated value of 1, 2 or 4 bytes.
@@ -69,6 +71,33 @@ impl Fill {
 }
 
 impl CheckedFill {
+    /// Whether it may set a flag.
+    pub(crate) fn is_of_word(&self) -> bool {
+        self.bytes() <= WORD
+    }
+
+    /// How many bytes are filled.
+    pub(crate) fn bytes(&self) -> usize {
+        self.extent.bytes()
+    }
+
+    /// Tells which bytes it writes.
+    pub(crate) fn touches(&self, mut tell: impl FnMut(Class, u64, u64)) {
+        let class = match self.is_of_word() {
+            true => Class::WordWrite,
+            false => Class::Write,
+        };
+        if !self.extent.is_empty() && Memory::global().contains(self.asked.address) {
+            for y in 0..self.extent.height() {
+                tell(
+                    class,
+                    self.layout.start(y, 0) as u64,
+                    self.extent.width() as u64,
+                );
+            }
+        }
+    }
+
     /// What was asked for.
     pub(crate) fn asked(&self) -> &Fill {
         &self.asked

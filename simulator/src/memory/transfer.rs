@@ -9,8 +9,12 @@ use super::extent::{Extent, Layout, product};
 use super::guest::{self, Source};
 use super::hold::Hold;
 use super::space::Memory;
+use crate::check::stream_order::Class;
 use crate::error::{Result, code};
 use warpsmith_abi::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype};
+
+/// Copies and fills up to this size are taken for those of flags.
+pub(super) const WORD: usize = 16;
 
 /// Which memory one end of a copy lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,6 +267,30 @@ impl Transfer {
         unsafe { self.copy() };
         self.note_what_is_written();
         Ok(())
+    }
+
+    /// Whether it may be a copy of a flag.
+    pub(crate) fn is_of_word(&self) -> bool {
+        self.bytes() <= WORD
+    }
+
+    /// Tells which bytes of memory that the driver knows it reads and writes.
+    pub(crate) fn touches(&self, mut tell: impl FnMut(Class, u64, u64)) {
+        let classes = match self.is_of_word() {
+            true => [Class::WordRead, Class::WordWrite],
+            false => [Class::Read, Class::Write],
+        };
+        for (end, class) in [&self.from, &self.to].into_iter().zip(classes) {
+            if end.memory == EndMemory::Pageable || !Memory::global().contains(end.address()) {
+                continue;
+            }
+            for z in 0..self.extent.depth() {
+                for y in 0..self.extent.height() {
+                    let start = end.layout.start(y, z);
+                    tell(class, start as u64, self.extent.width() as u64);
+                }
+            }
+        }
     }
 
     /// Keeps what is known of the contents of arrays.

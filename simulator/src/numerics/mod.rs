@@ -21,6 +21,7 @@ pub mod narrow;
 pub mod printf;
 pub mod scalar_video;
 pub mod soft;
+pub mod texture;
 pub mod video;
 
 /// The direction in which an inexact result is rounded.

@@ -100,6 +100,17 @@ pub(crate) struct Hints {
     pub(crate) preferred_cluster: [u32; 3],
 }
 
+impl Hints {
+    /// The physical memory synchronisation domain.
+    pub(crate) fn domain(&self) -> u32 {
+        let map = self.domain_map;
+        match self.domain == CUlaunchMemSyncDomain::CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE {
+            true => map.remote.into(),
+            false => map.default_.into(),
+        }
+    }
+}
+
 impl Default for Hints {
     fn default() -> Self {
         Self {

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use super::capture::CapturedEvent;
+use crate::check::stream_order::Clock;
 use crate::error::{Result, code};
 use crate::memory::interprocess::{RecordingUnderWay, Recordings, SharedPoint};
 use crate::registry::{ContextBound, Registry};
 use crate::sync::lock;
-use crate::work::CompletionPoint;
+use crate::work::{CompletionPoint, host};
 use warpsmith_abi::CUevent_flags;
 
 /// All events.
@@ -19,6 +20,10 @@ impl ContextBound for Event {
         self.context
     }
 }
+
+/// What the points of this process come after that events stood for which several processes may have. Which of them a wait is for is not
+/// known.
+static SHARED: Mutex<Clock> = Mutex::new(Clock::new());
 
 /// An event.
 pub(crate) struct Event {
@@ -82,11 +87,20 @@ impl EventPoint {
 }
 
 impl Recording {
-    /// Waits until it is reached, or, where another process has made it, `stop` says so.
+    /// Lets work wait until it is reached, or, where another process has made it, until `stop` says so.
     pub(crate) fn wait(&self, stop: impl Fn() -> bool) {
         match self {
-            Recording::Recorded(recorded) => recorded.point.wait(),
+            Recording::Recorded(recorded) => recorded.point.block(),
             Recording::Shared(point) => point.wait(stop),
+            Recording::Never | Recording::Captured(_) => {}
+        }
+    }
+
+    /// Adds it, and what comes before it, to what a point comes after that waits for it.
+    pub(crate) fn enter(&self, clock: &mut Clock) {
+        match self {
+            Recording::Recorded(recorded) => recorded.point.enter(clock),
+            Recording::Shared(_) => clock.join(&lock(&SHARED)),
             Recording::Never | Recording::Captured(_) => {}
         }
     }
@@ -142,6 +156,9 @@ impl Event {
     }
 
     pub(crate) fn record(&self, recording: Recording) {
+        if self.shared.is_some() {
+            recording.enter(&mut lock(&SHARED));
+        }
         *lock(&self.last) = recording;
     }
 
@@ -162,12 +179,17 @@ impl Event {
 
     /// Whether the recorded point has been reached.
     pub(crate) fn query(&self) -> Result<bool> {
-        match self.recording() {
-            Recording::Never => Ok(true),
-            Recording::Recorded(recorded) => Ok(recorded.point.is_reached()),
-            Recording::Shared(point) => Ok(point.is_reached()),
-            Recording::Captured(captured) => Err(captured.refuse_use()),
+        let recording = self.recording();
+        let is_reached = match &recording {
+            Recording::Never => true,
+            Recording::Recorded(recorded) => recorded.point.is_reached(),
+            Recording::Shared(point) => point.is_reached(),
+            Recording::Captured(captured) => return Err(captured.refuse_use()),
+        };
+        if is_reached {
+            host::learn(|clock| recording.enter(clock));
         }
+        Ok(is_reached)
     }
 
     pub(crate) fn synchronize(&self) -> Result {
@@ -175,6 +197,7 @@ impl Event {
             Recording::Captured(captured) => Err(captured.refuse_use()),
             recording => {
                 recording.wait(|| false);
+                host::learn(|clock| recording.enter(clock));
                 Ok(())
             }
         }

@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::attributes::Hints;
 use super::resident_grids::ResidentGrids;
+use crate::check::stream_order::Place;
 use crate::context::Context;
 use crate::device;
-use crate::device_runtime::DeviceRuntime;
+use crate::device_runtime::{DeviceRuntime, RunningGraph};
 use crate::engine;
 use crate::error::{Result, code};
 use crate::memory::Memory;
 use crate::module::{self, Function};
 use crate::observe::LaunchObservers;
+use crate::order_check::{self, GridTouches};
 use crate::report;
 use crate::settings;
 use crate::sync::lock;
@@ -140,11 +142,32 @@ impl LaunchShape {
 impl Launch {
     /// Runs the grid to its end, after everything that it depends on.
     pub(super) fn execute(&self, context: &Context) {
-        self.execute_among(context, None);
+        self.run(context, None, None, None);
     }
 
     /// Runs the grid to its end; `order` is its place among grids that overlap.
-    pub(super) fn execute_among(&self, context: &Context, order: Option<&dyn engine::GridOrder>) {
+    /// `early` is the place in the order of work of those of its threads that have not waited for the grid before, if it overlaps with one.
+    pub(super) fn execute_among(
+        &self,
+        context: &Context,
+        order: Option<&dyn engine::GridOrder>,
+        early: Option<&Place>,
+    ) {
+        self.run(context, order, early, None);
+    }
+
+    /// Runs the grid to its end as a node of a graph.
+    pub(crate) fn execute_in(&self, context: &Context, graph: &dyn RunningGraph) {
+        self.run(context, None, None, Some(graph));
+    }
+
+    fn run(
+        &self,
+        context: &Context,
+        order: Option<&dyn engine::GridOrder>,
+        early: Option<&Place>,
+        graph: Option<&dyn RunningGraph>,
+    ) {
         let launch = engine::Launch {
             kernel: &self.function.kernel,
             grid: self.shape.grid,
@@ -161,8 +184,11 @@ impl Launch {
         let Some(_resident) = grids.enter(priority, settings.resident_grids, cancel) else {
             return;
         };
-        let runtime = DeviceRuntime::new(context);
+        let runtime = DeviceRuntime::new(context, graph);
         let observers = LaunchObservers::of(context);
+        let kernel = || format!("kernel `{}`", self.function.kernel.name);
+        let touches = order_check::begin(context, kernel)
+            .map(|running| GridTouches::new(running.in_domain(self.hints.domain()), early));
         let environment = engine::Environment {
             memory: &Memory::global().seen_by(context.device, context.id()),
             runtime: &runtime,
@@ -173,14 +199,20 @@ impl Launch {
             patience: settings.patience,
             notes: Some(&PrintedNotes),
             observer: observers.as_one(),
+            touches: touches
+                .as_ref()
+                .map(|touches| touches as &dyn engine::TouchSink),
             cancel: Some(cancel),
             order,
         };
         // A launch that was cancelled by the end of its context is no fault of the program's.
-        if let Err(fault) = engine::run(&launch, &environment)
-            && fault.kind != engine::FaultKind::Cancelled
-        {
-            context.fail(*fault);
+        match engine::run(&launch, &environment) {
+            Ok(_) => touches.into_iter().for_each(GridTouches::end),
+            Err(fault) if fault.kind == engine::FaultKind::Cancelled => {}
+            Err(fault) => match touches {
+                Some(touches) => touches.fail(*fault),
+                None => context.fail(*fault),
+            },
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
+use crate::check::stream_order::Class;
 use crate::context::Context;
 use crate::device;
 use crate::error::{Result, code};
@@ -127,6 +128,18 @@ impl MemoryBatch {
         };
         self.operations.len() == other.operations.len()
             && self.operations.iter().zip(&*other.operations).all(fits)
+    }
+
+    /// Tells which words it reads and writes.
+    pub(super) fn touches(&self, mut tell: impl FnMut(Class, u64, u64)) {
+        for operation in &*self.operations {
+            let (class, word) = match operation {
+                MemoryOperation::Wait { word, .. } => (Class::SystemRead, word),
+                MemoryOperation::Write { word, .. } => (Class::SystemWrite, word),
+                MemoryOperation::Barrier => continue,
+            };
+            tell(class, word.address() as u64, word.bytes() as u64);
+        }
     }
 
     /// Executes all operations, unless the context ends meanwhile.

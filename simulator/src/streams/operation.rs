@@ -6,9 +6,12 @@ use super::event::Event;
 use super::host_call::HostCall;
 use super::launch::Launch;
 use super::memory_operation::MemoryBatch;
+use crate::check::stream_order::{Class, PAGE, Touched};
 use crate::context::Context;
 use crate::memory::graph_memory::GraphAllocation;
-use crate::memory::{self, CheckedFill, Transfer};
+use crate::memory::{self, CheckedFill, Memory, Transfer};
+use crate::order_check;
+use crate::work::{self, host};
 use warpsmith_abi::fault::{Fault, FaultKind};
 
 /// One item of work.
@@ -37,6 +40,15 @@ pub(crate) enum Operation {
 impl Operation {
     /// Executes the operation. An error becomes the context's sticky error and is reported.
     pub(crate) fn execute(&self, context: &Context) {
+        let piece = match self.name() {
+            Some(name) => order_check::begin(context, || name),
+            None => None,
+        };
+        let piece = match self {
+            Self::Memory(_) => piece.map(|piece| piece.relaying().speaking(&self.touched())),
+            _ if self.sets_words() => piece.map(|piece| piece.speaking(&self.touched())),
+            _ => piece,
+        };
         let outcome = match self {
             Self::Empty => Ok(()),
             Self::Kernel(launch) => return launch.execute(context),
@@ -51,6 +63,10 @@ impl Operation {
             Self::Memory(batch) => batch.execute(context),
             Self::Host(call) => {
                 call.run();
+                // It may tell anybody on the host what has happened before.
+                if let Some(place) = work::place() {
+                    host::learn(|clock| place.enter(clock));
+                }
                 Ok(())
             }
             Self::Free(address) => {
@@ -68,8 +84,88 @@ impl Operation {
                 Ok(())
             }
         };
-        if let Err(text) = outcome {
-            context.fail(Fault::outside_kernels(FaultKind::IllegalAddress, text));
+        match (outcome, piece) {
+            (Err(text), piece) => {
+                let fault = Fault::outside_kernels(FaultKind::IllegalAddress, text);
+                match piece {
+                    Some(piece) => {
+                        piece.fail(fault, self.touched().pages().map(|page| page * PAGE))
+                    }
+                    None => context.fail(fault),
+                }
+            }
+            (Ok(()), Some(piece)) => self.end(piece),
+            (Ok(()), None) => {}
         }
+    }
+
+    /// Whether it may write a word that somebody waits for.
+    fn sets_words(&self) -> bool {
+        match self {
+            Self::Copy(transfer) | Self::StagedCopy(transfer, _) => transfer.is_of_word(),
+            Self::Fill(fill) => fill.is_of_word(),
+            _ => false,
+        }
+    }
+
+    /// What reports call it, if it touches memory and does not tell so itself.
+    fn name(&self) -> Option<String> {
+        match self {
+            Self::Copy(transfer) | Self::StagedCopy(transfer, _) => {
+                Some(format!("a copy of {} bytes", transfer.bytes()))
+            }
+            Self::Fill(fill) => Some(format!("a memset of {} bytes", fill.bytes())),
+            Self::Memory(_) => Some("operations on words".to_owned()),
+            Self::Free(_) => Some("cuMemFreeAsync".to_owned()),
+            Self::GraphAllocate(_) => Some("an allocation of a graph".to_owned()),
+            Self::GraphFree(_, by) => Some((*by).to_owned()),
+            Self::Empty
+            | Self::Kernel(_)
+            | Self::Host(_)
+            | Self::EventRecord(_)
+            | Self::EventWait(_) => None,
+        }
+    }
+
+    /// Its piece of work has ended.
+    fn end(&self, piece: order_check::Running<'_>) {
+        match self {
+            Self::GraphFree(allocation, _) => {
+                piece.end_of(allocation.address(), allocation.placement.bytes);
+            }
+            Self::Free(address) => {
+                let bytes = Memory::global().find(*address).map_or(0, |info| info.len);
+                piece.end_of(*address, bytes);
+            }
+            _ => piece.end(self.touched()),
+        }
+    }
+
+    /// Which memory that the driver knows it touches, as far as it tells so itself.
+    fn touched(&self) -> Touched {
+        let mut touched = Touched::default();
+        match self {
+            Self::Copy(transfer) | Self::StagedCopy(transfer, _) => {
+                transfer.touches(|class, address, bytes| touched.add(class, address, bytes));
+            }
+            Self::Fill(fill) => {
+                fill.touches(|class, address, bytes| touched.add(class, address, bytes));
+            }
+            Self::Memory(batch) => {
+                batch.touches(|class, address, bytes| touched.add(class, address, bytes));
+            }
+            Self::GraphAllocate(allocation) => {
+                let bytes = allocation.placement.bytes as u64;
+                touched.add(Class::Allocate, allocation.address() as u64, bytes);
+            }
+            Self::Empty
+            | Self::Kernel(_)
+            | Self::Host(_)
+            | Self::EventRecord(_)
+            | Self::EventWait(_)
+            | Self::Free(_)
+            | Self::GraphFree(..) => {}
+        }
+        touched
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::event::{Event, EventPoint, Recording};
 use super::launch::Launch;
+use crate::check::stream_order;
 use crate::context::Context;
 use crate::engine;
 use crate::work::{CompletionPoint, Work};
@@ -29,6 +30,16 @@ pub(super) struct OpenGrid {
     pub(super) end: CompletionPoint,
     /// Reached when each of its blocks has signalled or exited.
     pub(super) signalled: CompletionPoint,
+    /// How many items of the queue the grid comes after, whatever it waits for.
+    pub(super) own: u64,
+}
+
+/// That a grid begins before another one has ended.
+pub(super) struct Early {
+    /// The end of the other.
+    pub(super) prerequisite: CompletionPoint,
+    /// The place of those of its threads that have not waited for it.
+    pub(super) place: stream_order::Place,
 }
 
 /// The points before a grid's end that others wait for. All are reached at the latest when the grid has ended.
@@ -48,13 +59,21 @@ impl GridPoints {
         }
     }
 
-    /// The grid, for the launch after it; `end` is the grid's end.
-    pub(super) fn open_grid(&self, end: &CompletionPoint) -> Option<OpenGrid> {
+    /// The grid, for the launch after it; `end` is the grid's end, `own` the number of items of the queue that it comes after.
+    pub(super) fn open_grid(&self, end: &CompletionPoint, own: u64) -> Option<OpenGrid> {
         let signalled = self.signalled.clone()?;
         Some(OpenGrid {
             end: end.clone(),
             signalled,
+            own,
         })
+    }
+
+    /// Says what the begin of the grid comes after: all that the grid does, of whose work nothing need be done.
+    pub(super) fn promise(&self, grid: &stream_order::Place) {
+        if let Some(started) = &self.started {
+            started.point.promise(|clock| clock.join(grid.clock()));
+        }
     }
 
     fn all_blocks_started(&self) {
@@ -99,7 +118,7 @@ impl engine::GridOrder for Place<'_> {
     fn wait_for_prerequisites(&self) -> bool {
         self.prerequisite
             .into_iter()
-            .for_each(CompletionPoint::wait);
+            .for_each(CompletionPoint::block);
         self.context.check().is_ok()
     }
 }
@@ -115,12 +134,12 @@ impl Drop for Ending {
 }
 
 impl Launch {
-    /// The launch as work of a queue. `prerequisite` is the end of a grid that may not have ended when this one begins.
+    /// The launch as work of a queue, which begins `early` or in order.
     pub(super) fn into_work(
         self,
         context: &Arc<Context>,
         points: &GridPoints,
-        prerequisite: Option<CompletionPoint>,
+        early: Option<Early>,
     ) -> Work {
         let context = Arc::clone(context);
         let ending = Ending(points.clone());
@@ -129,9 +148,10 @@ impl Launch {
                 let place = Place {
                     context: &context,
                     points: &ending.0,
-                    prerequisite: prerequisite.as_ref(),
+                    prerequisite: early.as_ref().map(|early| &early.prerequisite),
                 };
-                self.execute_among(&context, Some(&place));
+                let early = early.as_ref().map(|early| &early.place);
+                self.execute_among(&context, Some(&place), early);
             });
             drop(ending);
         })

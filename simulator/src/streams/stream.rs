@@ -8,15 +8,17 @@ use super::capture::CaptureSlot;
 use super::event::{Event, EventPoint, Recording};
 use super::launch::Launch;
 use super::operation::Operation;
-use super::programmatic::{GridPoints, OpenGrid, Signals};
+use super::programmatic::{Early, GridPoints, OpenGrid, Signals};
+use crate::check::stream_order::{Class, Clock, Touched};
 use crate::context::Context;
 use crate::error::{Result, code};
 use crate::memory::graph_memory::StreamIdentity;
+use crate::order_check;
 use crate::registry::{ContextBound, Registry};
 use crate::settings;
 use crate::sync::lock;
-use crate::work::{CompletionPoint, QueueRole, Room, Work, WorkQueue};
-use warpsmith_abi::{CU_STREAM_LEGACY, CUstream_flags};
+use crate::work::{self, CompletionPoint, QueueRole, Room, Work, WorkQueue};
+use warpsmith_abi::{CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUstream_flags};
 
 /// All streams that the program has created.
 pub(crate) static STREAMS: Registry<Stream> = Registry::new();
@@ -53,11 +55,21 @@ impl Stream {
             QueueRole::NonBlocking
         };
         let is_blocking = role != QueueRole::NonBlocking;
+        let queue = context.queues.add(role);
+        queue.set_label(|| {
+            if role == QueueRole::Legacy {
+                "the legacy default stream".into()
+            } else if handle == CU_STREAM_PER_THREAD as usize {
+                "a thread's default stream".into()
+            } else {
+                format!("stream {handle:#x}").into()
+            }
+        });
         Self {
             handle,
             context: Arc::downgrade(context),
             context_id: context.id(),
-            queue: context.queues.add(role),
+            queue,
             role,
             flags,
             attributes: Mutex::new(StreamAttributes::new(priority)),
@@ -152,11 +164,12 @@ impl Stream {
             // Where the legacy stream is waited for, it is simpler to wait for everything.
             .filter(|_| signals.early && self.role == QueueRole::NonBlocking);
         let points = GridPoints::new(&launch, signals);
-        let point = match before {
+        let (point, own) = match before {
             Some(before) => self.launch_early(context, launch, &points, &before, room),
             None => self.launch_in_order(context, launch, &points, room),
         };
-        *last = points.open_grid(&point);
+        points.promise(&point.place(own));
+        *last = points.open_grid(&point, own);
         drop(last);
         signals.record(&points, &point);
         if settings::get().launch_blocking {
@@ -172,9 +185,11 @@ impl Stream {
         launch: Launch,
         points: &GridPoints,
         room: Room,
-    ) -> CompletionPoint {
+    ) -> (CompletionPoint, u64) {
         let work = launch.into_work(context, points, None);
-        self.submit(context, room, Vec::new(), work)
+        let point = self.submit(context, room, Vec::new(), work);
+        let own = point.item() - 1;
+        (point, own)
     }
 
     /// Lets a grid begin when all blocks of the one before have signalled. Only the grid before is overtaken, and only if nothing else
@@ -186,7 +201,7 @@ impl Stream {
         points: &GridPoints,
         before: &OpenGrid,
         room: Room,
-    ) -> CompletionPoint {
+    ) -> (CompletionPoint, u64) {
         let done = CompletionPoint::pending();
         // The queue's item stands for the grid, which runs on a thread of its own.
         let item: Work = Box::new(|| ());
@@ -194,18 +209,23 @@ impl Stream {
         let Some(point) = self.queue.submit_directly_after(&before.end, after, item) else {
             return self.launch_in_order(context, launch, points, room);
         };
-        let work = launch.into_work(context, points, Some(before.end.clone()));
+        let early = Early {
+            prerequisite: before.end.clone(),
+            place: point.place(before.own),
+        };
+        let work = launch.into_work(context, points, Some(early));
+        let place = point.place(point.item() - 1);
         let signalled = before.signalled.clone();
         let run = move || {
-            signalled.wait();
-            work();
+            signalled.block();
+            work::at_place(Some(place), work);
             done.complete();
         };
         std::thread::Builder::new()
             .name("warpsmith early grid".to_owned())
             .spawn(run)
             .expect("the system refuses a thread for a grid");
-        point
+        (point, before.own)
     }
 
     /// Executes an operation in the stream's order and waits for it.
@@ -257,6 +277,31 @@ impl Stream {
         self.queue.end()
     }
 
+    /// Memory was allocated in the stream's order: a piece of work for those who look at that order, and for nobody else.
+    pub(crate) fn note_allocation(&self, address: usize, bytes: usize) -> Result {
+        if !order_check::is_on() {
+            return Ok(());
+        }
+        let context = self.context()?;
+        let worker = Arc::clone(&context);
+        let work = Box::new(move || {
+            if let Some(piece) = order_check::begin(&worker, || "cuMemAllocAsync".to_owned()) {
+                piece.end(Touched::range(
+                    Class::Allocate,
+                    address as u64,
+                    bytes as u64,
+                ));
+            }
+        });
+        self.submit(&context, self.room(), Vec::new(), work);
+        Ok(())
+    }
+
+    /// What reports call it.
+    pub(crate) fn label(&self) -> Arc<str> {
+        self.queue.label()
+    }
+
     /// Lets later work wait for a point.
     pub(crate) fn wait_for(&self, point: CompletionPoint) -> Result {
         let context = self.context()?;
@@ -266,13 +311,20 @@ impl Stream {
 
     /// Lets later work wait for what an event was last recorded as.
     pub(crate) fn wait_for_recording(&self, recording: Recording) -> Result {
-        match recording {
+        match recording.clone() {
             Recording::Recorded(recorded) => self.wait_for(recorded.point),
             Recording::Shared(point) => {
                 let context = self.context()?;
                 let waiter = Arc::clone(&context);
+                let mut known = Clock::new();
+                recording.enter(&mut known);
                 let work = Box::new(move || point.wait(|| waiter.is_ending()));
-                self.submit(&context, self.room(), Vec::new(), work);
+                self.submit(
+                    &context,
+                    self.room(),
+                    vec![CompletionPoint::reached(known)],
+                    work,
+                );
                 Ok(())
             }
             Recording::Never | Recording::Captured(_) => Ok(()),
@@ -292,6 +344,6 @@ impl Stream {
     pub(crate) fn query(&self) -> Result<bool> {
         let context = self.context()?;
         let ends = context.queues.ends(&self.queue, self.role);
-        Ok(ends.iter().all(CompletionPoint::is_reached))
+        Ok(ends.iter().all(CompletionPoint::is_seen_reached))
     }
 }

@@ -7,12 +7,14 @@
 //! [`STALLED`] has room for another [`ROOM`] items. Room is asked for with no lock held that an item, or another thread on the way to
 //! let the queue go on, may need.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::before::Before;
+use super::host;
+use crate::check::stream_order::{Clock, Line, Place};
 use crate::sync::lock;
 
 /// How long an idle thread stays.
@@ -33,6 +35,10 @@ pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
 /// A queue whose items complete in the order in which they were submitted.
 pub(crate) struct WorkQueue {
+    /// What it is in the order of work.
+    line: Arc<Line>,
+    /// What reports call it.
+    label: OnceLock<Arc<str>>,
     state: Mutex<QueueState>,
     changed: Condvar,
 }
@@ -40,7 +46,7 @@ pub(crate) struct WorkQueue {
 #[derive(Default)]
 struct QueueState {
     /// Items that have not been started, each with the points that it waits for.
-    pending: VecDeque<(Vec<CompletionPoint>, Work)>,
+    pending: VecDeque<Item>,
     /// Items ever submitted.
     submitted: u64,
     /// Items completed; they complete in order.
@@ -52,18 +58,58 @@ struct QueueState {
     /// How many items a stalled queue has taken beyond [`ROOM`]; 0 as soon as an item completes.
     extra_room: usize,
     /// What comes before the last item that was submitted, of other queues.
-    before: Arc<Before<WorkQueue>>,
+    before: Arc<Clock>,
+    /// What the host knew when that was submitted.
+    host: Arc<Clock>,
+}
+
+/// An item that has not been started.
+struct Item {
+    /// The points that it waits for.
+    after: Vec<CompletionPoint>,
+    work: Work,
+    place: Place,
+}
+
+thread_local! {
+    /// The place of the item that this thread executes.
+    static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+}
+
+/// The place of the work that this thread executes; `None` on a thread of the program's.
+pub(crate) fn place() -> Option<Place> {
+    PLACE.with_borrow(Option::clone)
+}
+
+/// Executes a part of the work at a place of its own.
+pub(crate) fn at_place<R>(place: Option<Place>, work: impl FnOnce() -> R) -> R {
+    /// Puts the place back that was there before.
+    struct Leave(Option<Place>);
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            PLACE.set(self.0.take());
+        }
+    }
+    let _leave = Leave(PLACE.replace(place));
+    work()
 }
 
 impl QueueState {
-    /// Later items come after these points as well.
-    fn follow(&mut self, after: &[CompletionPoint]) {
+    /// An item is appended that comes after these points as well.
+    fn follow(&mut self, line: &Arc<Line>, after: &[CompletionPoint]) -> Place {
+        let submission = host::submit();
+        if !Arc::ptr_eq(&self.host, &submission.known) {
+            Arc::make_mut(&mut self.before).join(&submission.known);
+            self.host = Arc::clone(&submission.known);
+        }
         for point in after {
-            if !self.before.holds(&point.queue, point.ticket) {
-                let before = Arc::make_mut(&mut self.before);
-                before.add(&point.queue, point.ticket, &point.before);
+            if !self.before.holds(&point.queue.line, point.ticket) {
+                point.enter(Arc::make_mut(&mut self.before));
             }
         }
+        self.submitted += 1;
+        let item = self.submitted;
+        Place::of_item(line, item, item - 1, &self.before, submission.number)
     }
 }
 
@@ -73,7 +119,9 @@ pub(crate) struct CompletionPoint {
     queue: Arc<WorkQueue>,
     ticket: u64,
     /// What comes before it, of other queues.
-    before: Arc<Before<WorkQueue>>,
+    before: Arc<Clock>,
+    /// What comes before a point of no queue, once that is known.
+    promised: Option<Arc<OnceLock<Clock>>>,
 }
 
 impl CompletionPoint {
@@ -85,7 +133,47 @@ impl CompletionPoint {
             queue,
             ticket: 1,
             before: Arc::default(),
+            promised: Some(Arc::default()),
         }
+    }
+
+    /// A point of no queue that is reached, and comes after what is in a clock.
+    pub(crate) fn reached(before: Clock) -> Self {
+        let point = Self::pending();
+        point.promise(|clock| *clock = before);
+        point.complete();
+        point
+    }
+
+    /// Says what a point of no queue comes after.
+    pub(crate) fn promise(&self, before: impl FnOnce(&mut Clock)) {
+        if let Some(promised) = &self.promised {
+            promised.get_or_init(|| {
+                let mut clock = Clock::default();
+                before(&mut clock);
+                clock
+            });
+        }
+    }
+
+    /// Adds the point, and what comes before it, to what another one comes after.
+    pub(crate) fn enter(&self, clock: &mut Clock) {
+        clock.add(&self.queue.line, self.ticket, &self.before);
+        if let Some(promised) = self.promised.as_ref().and_then(|promised| promised.get()) {
+            clock.join(promised);
+        }
+    }
+
+    /// The place of the item before the point, which was just submitted; of the items of its queue it comes after the first `own` only.
+    pub(crate) fn place(&self, own: u64) -> Place {
+        let number = host::submissions();
+        let place = Place::of_item(&self.queue.line, self.ticket, own, &self.before, number);
+        self.queue.place_of(place)
+    }
+
+    /// The number of the item before the point.
+    pub(crate) fn item(&self) -> u64 {
+        self.ticket
     }
 
     /// Whether both are points of one queue.
@@ -97,7 +185,7 @@ impl CompletionPoint {
     pub(crate) fn is_after(&self, other: &CompletionPoint) -> bool {
         match Arc::ptr_eq(&self.queue, &other.queue) {
             true => self.ticket >= other.ticket,
-            false => self.before.holds(&other.queue, other.ticket),
+            false => self.before.holds(&other.queue.line, other.ticket),
         }
     }
 
@@ -113,8 +201,23 @@ impl CompletionPoint {
         lock(&self.queue.state).completed >= self.ticket
     }
 
-    /// Blocks until the point is reached.
+    /// Blocks the host until the point is reached. What the host does from then on comes after it.
     pub(crate) fn wait(&self) {
+        self.block();
+        host::learn(|clock| self.enter(clock));
+    }
+
+    /// As [`is_reached`](Self::is_reached), asked by the host. If it is, what the host does from then on comes after it.
+    pub(crate) fn is_seen_reached(&self) -> bool {
+        let is_reached = self.is_reached();
+        if is_reached {
+            host::learn(|clock| self.enter(clock));
+        }
+        is_reached
+    }
+
+    /// Blocks a thread that executes work until the point is reached.
+    pub(crate) fn block(&self) {
         let mut state = lock(&self.queue.state);
         while state.completed < self.ticket {
             state = self.queue.wait(state);
@@ -126,9 +229,28 @@ impl WorkQueue {
     /// An empty queue.
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
+            line: Line::new(),
+            label: OnceLock::new(),
             state: Mutex::default(),
             changed: Condvar::new(),
         })
+    }
+
+    /// Says what reports call it.
+    pub(crate) fn set_label(&self, label: impl FnOnce() -> Arc<str>) {
+        self.label.get_or_init(label);
+    }
+
+    /// What reports call it.
+    pub(crate) fn label(&self) -> Arc<str> {
+        self.label.get().cloned().unwrap_or_default()
+    }
+
+    fn place_of(&self, place: Place) -> Place {
+        match self.label.get() {
+            Some(label) => place.labelled(label),
+            None => place,
+        }
     }
 
     /// The point after all that has been submitted.
@@ -141,6 +263,7 @@ impl WorkQueue {
             queue: Arc::clone(self),
             ticket: state.submitted,
             before: Arc::clone(&state.before),
+            promised: None,
         }
     }
 
@@ -222,9 +345,8 @@ impl WorkQueue {
                 .expect("the system refuses a thread for a stream");
             state.has_thread = true;
         }
-        state.follow(&after);
-        state.pending.push_back((after, work));
-        state.submitted += 1;
+        let place = self.place_of(state.follow(&self.line, &after));
+        state.pending.push_back(Item { after, work, place });
     }
 
     /// Appends work and waits for it; executes it on the calling thread where nothing is before it.
@@ -237,17 +359,20 @@ impl WorkQueue {
             self.submit(after, work).wait();
             return;
         }
-        state.follow(&after);
+        let place = self.place_of(state.follow(&self.line, &after));
         state.executing = true;
-        state.submitted += 1;
         drop(state);
-        drop(self.execute(work));
+        let state = self.execute(place, work);
+        let end = self.end_of(&state);
+        drop(state);
+        host::learn(|clock| end.enter(clock));
     }
 
     /// Executes one item, for which `executing` has been set, and counts it as completed.
-    fn execute(&self, work: Work) -> MutexGuard<'_, QueueState> {
+    fn execute(&self, place: Place, work: Work) -> MutexGuard<'_, QueueState> {
         // The default hook has printed the panic; what waits for the item must not wait for ever.
-        let _ = catch_unwind(AssertUnwindSafe(work));
+        let _ = catch_unwind(AssertUnwindSafe(|| at_place(Some(place), work)));
+        host::end();
         let mut state = lock(&self.state);
         state.executing = false;
         state.completed += 1;
@@ -268,11 +393,11 @@ impl WorkQueue {
         loop {
             if state.executing {
                 state = self.wait(state);
-            } else if let Some((after, work)) = state.pending.pop_front() {
+            } else if let Some(Item { after, work, place }) = state.pending.pop_front() {
                 state.executing = true;
                 drop(state);
-                after.iter().for_each(CompletionPoint::wait);
-                state = self.execute(work);
+                after.iter().for_each(CompletionPoint::block);
+                state = self.execute(place, work);
             } else {
                 let (woken, timeout) = self
                     .changed

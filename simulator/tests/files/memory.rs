@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use warpsmith_simulator::engine::{
-    AccessError, AllocationInfo, DeviceMemory, Extent, Note, NoteSink, Runtime,
+    AccessError, AllocationInfo, DeviceMemory, Extent, Note, NoteSink, Runtime, RuntimeError,
 };
 
 /// Less where it is interpreted, word by word.
@@ -241,7 +241,7 @@ impl Runtime for Output {
         true
     }
 
-    fn call(&self, _: &str, _: &[u64]) -> Option<u64> {
-        None
+    fn call(&self, _: &str, _: &[u64]) -> Result<u64, RuntimeError> {
+        Err(RuntimeError::NoSuchFunction)
     }
 }

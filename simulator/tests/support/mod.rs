@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicU64;
 
-use warpsmith_simulator::engine::{AccessError, AllocationInfo, DeviceMemory, Extent, Runtime};
+use warpsmith_simulator::engine::{
+    AccessError, AllocationInfo, DeviceMemory, Extent, Runtime, RuntimeError,
+};
 
 /// One buffer that is all of memory.
 pub struct Memory {
@@ -51,7 +53,7 @@ impl Runtime for Nothing {
     fn free(&self, _: u64) -> bool {
         false
     }
-    fn call(&self, _: &str, _: &[u64]) -> Option<u64> {
-        None
+    fn call(&self, _: &str, _: &[u64]) -> Result<u64, RuntimeError> {
+        Err(RuntimeError::NoSuchFunction)
     }
 }

@@ -1,9 +1,9 @@
 //! Shared memory: phases, tiles, generic functions, dynamic memory.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use warpsmith_host::observe::{Access, At, Observer};
+use warpsmith_host::observe::{Access, At, LaunchEvent, Observer};
 use warpsmith_host::prelude::*;
 use warpsmith_test_kernels::shared_memory as kernels;
 use warpsmith_tests::fixture;
@@ -119,15 +119,26 @@ fn one_tile_serves_many_rounds() {
     assert_eq!(kernel.attributes().unwrap().static_shared_bytes, 8 * 9 * 4);
 }
 
-/// Bytes that lanes read from global memory.
+/// Bytes that the lanes of products of matrices read from global memory. Other tests use the device meanwhile.
 #[derive(Default)]
-struct BytesRead(AtomicU64);
+struct BytesRead {
+    /// The numbers of the products' launches.
+    launches: Mutex<Vec<u64>>,
+    bytes: AtomicU64,
+}
 
 impl Observer for BytesRead {
+    fn launch(&self, launch: &LaunchEvent<'_>) {
+        if launch.kernel.contains("multiply_") {
+            self.launches.lock().unwrap().push(launch.number);
+        }
+    }
+
     fn access(&self, at: &At<'_>, access: &Access<'_>) {
-        if at.name().starts_with("ld.global") {
+        if at.name().starts_with("ld.global") && self.launches.lock().unwrap().contains(&at.launch)
+        {
             let lanes = u64::from(at.lanes.count_ones());
-            self.0
+            self.bytes
                 .fetch_add(lanes * u64::from(access.size), Ordering::Relaxed);
         }
     }
@@ -164,7 +175,7 @@ fn tiles_are_loaded_once_a_block() {
         }
         assert_eq!(stream.download(&c).unwrap(), expected);
         drop(observer);
-        *bytes = read.0.load(Ordering::Relaxed);
+        *bytes = read.bytes.load(Ordering::Relaxed);
     }
     if f.gpu.is_simulator() {
         let plain = 2 * N.pow(3) as u64 * 4;

@@ -197,7 +197,7 @@ impl ImportedPool {
         // SAFETY: the driver writes one address to `base` and reads the data, which outlive the call; `self` owns the pool.
         unsafe { call!(cuMemPoolImportPointer(&mut base, self.raw.raw(), &mut data)) }
             .map_err(|error| error.while_doing(|| "a buffer of an imported memory pool".into()))?;
-        let allocation = Allocation::pooled(stream, base, bytes)?;
+        let allocation = Allocation::pooled(stream, base, bytes);
         Ok(DeviceBuffer::of_allocation(allocation, len))
     }
 }

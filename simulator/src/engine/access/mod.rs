@@ -15,5 +15,6 @@ pub(crate) mod followed;
 pub(crate) mod locate;
 pub(crate) mod path;
 pub(crate) mod resolve;
+pub(crate) mod texel;
 mod told;
 pub(crate) mod values;

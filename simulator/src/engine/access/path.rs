@@ -7,14 +7,15 @@ use warpsmith_isa::effect::{AccessKind, Effect, Space};
 use super::bytes::Bytes;
 use super::check;
 use super::collision;
-use super::declared::Declared;
+use super::declared::{Declared, Region};
 use super::locate::Extent;
 use super::resolve::{self, Found};
 use super::values::Stored;
+use crate::check::stream_order::Class;
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::guest::GuestWord;
 use crate::engine::exec::level::Level;
-use crate::engine::exec::operand::{Address, LANES};
+use crate::engine::exec::operand::{Address, LANES, lanes_of};
 use crate::engine::exec::warp::{Flow, Warp};
 
 /// Accesses `size` bytes a lane at an address that may be in any space. `perform` does it.
@@ -125,6 +126,24 @@ pub(crate) fn read_byte(
     byte
 }
 
+/// Tells what is touched of global memory.
+#[inline(never)]
+fn touch(warp: &Warp, cluster: &mut Cluster<'_>, declared: Declared, size: u32, bytes: &Bytes) {
+    let Some(touches) = cluster.touches.as_deref_mut() else {
+        return;
+    };
+    let class = Class::of_access(declared.writes(), declared.is_strong(), declared.scope());
+    let size = u64::from(size);
+    match *bytes {
+        Bytes::Row(start) => touches.note(warp.waited, class, start, size * LANES as u64),
+        Bytes::Lanes => {
+            for lane in lanes_of(warp.mask) {
+                touches.note(warp.waited, class, warp.pointers[lane], size);
+            }
+        }
+    }
+}
+
 /// The part of the path behind the resolution.
 #[inline(always)]
 fn resolved(
@@ -142,6 +161,9 @@ fn resolved(
         Found::Lanes => Bytes::Lanes,
         Found::Failed => return Flow::Fault,
     };
+    if warp.recorded && !matches!(declared.region(), Region::Shared | Region::Other) {
+        touch(warp, cluster, declared, size, &bytes);
+    }
     if warp.watched
         && (warp.observed || warp.poison.is_some() || check::concerns(warp, declared))
         && check::access(warp, cluster, declared, size, stored, &bytes) == Flow::Fault

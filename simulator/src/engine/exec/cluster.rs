@@ -5,6 +5,7 @@ use super::barrier::{Barrier, Votes};
 use super::bulk_copy::Transactions;
 use super::grid::Grid;
 use super::guest;
+use super::touches::Touches;
 use super::warpgroup::{self, Warpgroup};
 use crate::check::{SharedMemory, ThreadExit};
 use crate::engine::memory::Aligned;
@@ -90,6 +91,8 @@ pub(crate) struct Cluster<'g> {
     pub transactions: Transactions,
     /// The checks of shared memory, if they are on.
     pub checker: Option<Box<SharedMemory>>,
+    /// What it touches in global memory, if somebody wants to know.
+    pub touches: Option<Box<Touches<'g>>>,
     /// State of the scheduler's choices.
     choices: u64,
 }
@@ -138,6 +141,7 @@ impl<'g> Cluster<'g> {
             index: [0; 3],
             transactions: Transactions::default(),
             checker,
+            touches: Touches::of(grid),
             choices: 0,
         }
     }

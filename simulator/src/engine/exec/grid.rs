@@ -3,7 +3,8 @@
 use super::notes::Notes;
 use super::progress::Progress;
 use super::shared_map::SharedMap;
-use crate::engine::environment::{Checks, DeviceMemory, Runtime};
+use super::surface_writes::SurfaceWrites;
+use crate::engine::environment::{Checks, DeviceMemory, Runtime, TouchSink};
 use crate::engine::memory::Aligned;
 use crate::engine::observe::Observer;
 use crate::engine::program::{Program, Uses};
@@ -41,6 +42,8 @@ pub(crate) struct Grid<'a> {
     pub notes: Notes<'a>,
     /// Who watches the grid run.
     pub observer: Option<&'a dyn Observer>,
+    /// Who is told what it touches.
+    pub touches: Option<&'a dyn TouchSink>,
     /// Indices of the lanes of each warp.
     pub thread_indices: Vec<[[u32; 32]; 3]>,
     /// Bytes of local memory a thread may use.
@@ -57,6 +60,8 @@ pub(crate) struct Grid<'a> {
     pub progress: Option<Progress<'a>>,
     /// What the instructions do that the kernel can come to.
     pub uses: Uses,
+    /// What the grid has written to arrays.
+    pub surface_writes: SurfaceWrites,
 }
 
 impl Grid<'_> {

@@ -27,6 +27,8 @@ mod rendezvous;
 pub(crate) mod resident;
 pub(crate) mod schedule;
 pub(crate) mod shared_map;
+pub(crate) mod surface_writes;
+pub(crate) mod touches;
 mod transfer;
 pub(crate) mod wait;
 pub(crate) mod warp;

@@ -124,6 +124,8 @@ impl Warp {
             watched: grid.follows_writes() || grid.observer.is_some(),
             watches_reads: grid.follows_reads(),
             observed: grid.observer.is_some(),
+            recorded: grid.touches.is_some(),
+            waited: true,
             local: Vec::new(),
             local_stride: 0,
             local_limit: grid.local_limit,
@@ -157,6 +159,7 @@ impl Warp {
     /// Starts all threads that exist at the beginning of the kernel.
     fn start(&mut self, grid: &Grid<'_>) {
         self.live = self.exists;
+        self.waited = !grid.touches.is_some_and(|sink| sink.begins_early());
         self.carry = 0;
         self.poison = None;
         self.groups.clear();

@@ -152,6 +152,10 @@ pub(crate) struct Warp {
     pub watches_reads: bool,
     /// Whether an observer is.
     pub observed: bool,
+    /// Whether somebody is told what it touches in global memory.
+    pub recorded: bool,
+    /// Whether it has waited for the grids before its own, or need not.
+    pub waited: bool,
     /// Local memory: `local_stride` bytes for each lane, aligned to the widest access.
     pub local: Vec<u128>,
     pub local_stride: u32,

@@ -2,6 +2,7 @@
 
 use super::family::Family;
 use crate::engine::access::path::read_byte;
+use crate::engine::environment::{GRAPH_LAUNCH, RuntimeError};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, scalar};
@@ -196,11 +197,12 @@ fn call_runtime(
             Ok(0)
         }
         _ => match runtime.call(name, arguments) {
-            Some(result) => Ok(result),
-            None => {
+            Ok(result) => Ok(result),
+            Err(RuntimeError::NoSuchFunction) => {
                 let message = format!("the device runtime has no function {name}");
                 Err(warp.fail(FaultKind::InvalidProgramCounter, lane, message))
             }
+            Err(RuntimeError::Fault(kind, message)) => Err(warp.fail(kind, lane, message)),
         },
     }
 }
@@ -254,6 +256,7 @@ fn lower<'a>(cx: &mut Builder<'a, '_>, inst: &'a Instruction<'a>) -> Result<()> 
             Some(function)
         }
         Some(Symbol::Runtime(name)) => {
+            cx.uses.graph_launches |= name == GRAPH_LAUNCH;
             call.runtime = Some(name.to_owned());
             None
         }

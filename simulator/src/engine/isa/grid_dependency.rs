@@ -46,6 +46,7 @@ impl Op for Wait {
             let message = "a grid that this one depends on has failed";
             return warp.fail(FaultKind::Cancelled, lane, message);
         }
+        warp.waited = true;
         Flow::Next
     }
 }

@@ -24,6 +24,7 @@ mod family;
 pub(crate) mod fence;
 pub(crate) mod float;
 pub(crate) mod fragment;
+mod geometry;
 mod grid_dependency;
 mod groups;
 pub(crate) mod half;
@@ -38,6 +39,7 @@ pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod parameters;
+mod query;
 mod reduction;
 pub(crate) mod redux;
 mod scalar_video;
@@ -45,6 +47,8 @@ mod selection;
 pub(crate) mod shuffle;
 pub(crate) mod special;
 pub(crate) mod stack;
+pub(crate) mod surface;
+pub(crate) mod texture;
 mod tiles;
 mod update;
 pub(crate) mod variables;
@@ -199,6 +203,8 @@ const FAMILIES: &[Family] = &[
     wgmma::FAMILY,
     scalar_video::FAMILY,
     video::FAMILY,
+    texture::FAMILY,
+    surface::FAMILY,
 ];
 
 /// What reads the forms of an opcode.

@@ -17,7 +17,7 @@ use crate::ptx::ast::Position;
 use crate::ptx::{Error, Result};
 
 /// The special registers, in the order of their numbers. All have 32 bits but those of [`WIDE`].
-const NAMES: [&str; 57] = [
+const NAMES: [&str; 58] = [
     "%tid.x",
     "%tid.y",
     "%tid.z",
@@ -75,10 +75,11 @@ const NAMES: [&str; 57] = [
     "%warpsize",
     "%envreg1",
     "%envreg2",
+    "%current_graph_exec",
 ];
 
 /// The numbers of those that have 64 bits.
-const WIDE: std::ops::Range<usize> = 51..54;
+const WIDE: [usize; 4] = [51, 52, 53, 57];
 const EXPLICIT_CLUSTER: usize = 49;
 
 /// Nanoseconds that pass with each reading of a clock where a run is to be repeatable.
@@ -264,6 +265,7 @@ impl Op for ReadWide {
         let value = match o.number {
             51 => clock(warp, cluster),
             52 => nanoseconds(warp, cluster),
+            57 => cluster.grid.runtime.current_graph(),
             _ => cluster.grid.number,
         };
         o.d.put(warp, &[value; LANES]);

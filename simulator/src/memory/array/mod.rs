@@ -143,6 +143,21 @@ impl Array {
         }
     }
 
+    /// The first texel's address.
+    pub(super) fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Whether something has written these bytes.
+    pub(super) fn is_written(&self, first: usize, bytes: usize) -> bool {
+        self.written.first_missing(first, bytes).is_none()
+    }
+
+    /// Notes that a kernel has written bytes.
+    pub(super) fn note_bytes(&self, first: usize, bytes: usize) {
+        self.written.insert(first, bytes);
+    }
+
     /// Says once where a copy reads what nothing has written.
     pub(super) fn check_written(&self, layout: &Layout, extent: &Extent) {
         if !settings::get().checks.uninitialised {

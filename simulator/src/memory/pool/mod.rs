@@ -20,7 +20,7 @@ mod shared;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::account::Account;
 pub(crate) use self::attributes::is_int;
@@ -51,6 +51,8 @@ pub(crate) struct Pool {
     state: Mutex<PoolState>,
     /// What other devices may do with its allocations.
     rights: Mutex<BTreeMap<usize, Access>>,
+    /// Allocations that streams have been told to free and have not freed, with the streams.
+    frees: Mutex<BTreeMap<usize, Arc<str>>>,
 }
 
 /// How a pool is made.
@@ -83,6 +85,7 @@ impl Pool {
             shared: shared.flatten(),
             state: Mutex::default(),
             rights: Mutex::default(),
+            frees: Mutex::default(),
         }
     }
 
@@ -96,6 +99,7 @@ impl Pool {
             shared: Some(shared),
             state: Mutex::default(),
             rights: Mutex::default(),
+            frees: Mutex::default(),
         }
     }
 
@@ -180,11 +184,19 @@ impl Pool {
     /// # Errors
     ///
     /// Invalid value if that was said before.
-    pub(crate) fn announce_free(&self, address: usize, bytes: usize) -> Result {
+    pub(crate) fn announce_free(&self, address: usize, bytes: usize, stream: Arc<str>) -> Result {
         let announced = self
             .own_state()
             .is_none_or(|mut state| state.account.announce(address, bytes));
+        if announced {
+            lock(&self.frees).insert(address, stream);
+        }
         announced.then_some(()).ok_or(code::INVALID_VALUE)
+    }
+
+    /// The stream that an allocation was given to be freed in, while it has not been.
+    pub(crate) fn freed_in(&self, address: usize) -> Option<Arc<str>> {
+        lock(&self.frees).get(&address).cloned()
     }
 
     /// Says where the free that was announced is enqueued; nowhere if it became part of a graph or was refused.
@@ -194,11 +206,15 @@ impl Pool {
         };
         match point {
             Some(point) => state.account.enqueued(address, point),
-            None => state.account.withdraw(address),
+            None => {
+                state.account.withdraw(address);
+                lock(&self.frees).remove(&address);
+            }
         }
     }
 
     fn give_back(&self, address: usize, bytes: usize) {
+        lock(&self.frees).remove(&address);
         let Some(mut state) = self.own_state() else {
             return;
         };

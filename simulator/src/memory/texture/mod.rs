@@ -1,11 +1,13 @@
 //! Texture and surface objects: what kernels reach arrays, and linear memory, by (CUDA driver API, "Texture Object Management" and
 //! "Surface Object Management").
 
+mod engine_objects;
 mod resource;
 mod sampling;
 
 use std::sync::Arc;
 
+pub(super) use self::engine_objects::{surface, texture};
 use self::resource::{Description, Resource};
 use self::sampling::check_sampling;
 use super::array::Array;

@@ -128,7 +128,7 @@ impl Resource {
 }
 
 /// Bytes of a texel of linear memory.
-fn texel(format: Format, components: u32) -> Result<usize> {
+pub(super) fn texel(format: Format, components: u32) -> Result<usize> {
     match components {
         1 | 2 | 4 => Ok(component(format)? * components as usize),
         _ => Err(code::INVALID_VALUE),
@@ -136,7 +136,7 @@ fn texel(format: Format, components: u32) -> Result<usize> {
 }
 
 /// The components of a view's texels.
-fn described(format: ViewFormat) -> Result<(Format, usize)> {
+pub(super) fn described(format: ViewFormat) -> Result<(Format, usize)> {
     const FORMATS: [Format; 8] = [
         Format::CU_AD_FORMAT_UNSIGNED_INT8,
         Format::CU_AD_FORMAT_SIGNED_INT8,

@@ -53,7 +53,7 @@ pub(super) fn check_sampling(
 }
 
 /// Whether a fetch gives integers. Those of 32 bits never become floats.
-fn stays_integer(format: Format, flags: u32) -> bool {
+pub(super) fn stays_integer(format: Format, flags: u32) -> bool {
     match format {
         Format::CU_AD_FORMAT_HALF | Format::CU_AD_FORMAT_FLOAT => false,
         Format::CU_AD_FORMAT_UNSIGNED_INT32 | Format::CU_AD_FORMAT_SIGNED_INT32 => true,

@@ -1,0 +1,234 @@
+//! Work that another library enqueues in streams of this crate, put in order with all other uses of the memory it touches.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
+use crate::error::{Code, Error, Result};
+use crate::gpu::open_device::OpenDevice;
+use crate::order::access::AccessKind;
+use crate::order::order_lock::OrderGuard;
+use crate::stream::Stream;
+
+/// Work of another library on one stream or several, also of several devices: what it reads and writes, and what it needs to be kept.
+///
+/// The work is enqueued by a closure, in front of which the streams are made to wait for all that conflicts with it, and behind which
+/// whoever uses the memory waits for it. The borrows last until then, so safe code can name no memory twice where it is written.
+///
+/// ```
+/// use std::ffi::c_void;
+/// use warpsmith_driver::raw;
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::ForeignWork;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let (one, two) = (gpu.stream()?, gpu.stream()?);
+/// let mut numbers = one.upload(&[1_u8, 2, 3, 4])?;
+/// let mut work = ForeignWork::new("a library's fill");
+/// let memory = work.writes(&two, &mut numbers)?;
+/// // SAFETY: the fill is enqueued in `two`, and writes the four bytes of `numbers` alone.
+/// unsafe {
+///     work.enqueue(|| {
+///         let code = raw::cuMemsetD8Async(memory.pointer().address(), 7, memory.len(), two.as_raw().cast());
+///         assert_eq!(code.0, 0);
+///         Ok::<(), warpsmith_host::Error>(())
+///     })
+/// }?;
+/// assert_eq!(one.download(&numbers)?, [7; 4]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is put in order before `enqueue`"]
+pub struct ForeignWork<'a> {
+    call: &'static str,
+    parts: Vec<(&'a Stream, ViewUse<'a>)>,
+    /// Streams that work is enqueued in, with or without memory.
+    streams: Vec<&'a Stream>,
+    kept: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+/// Where memory is that [`ForeignWork`] uses.
+pub struct ForeignMemory<T> {
+    pointer: DevicePointer<T>,
+    len: usize,
+}
+
+impl<T> ForeignMemory<T> {
+    /// The address on the device; 0 where there is no memory.
+    pub fn pointer(&self) -> DevicePointer<T> {
+        self.pointer
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<'a> ForeignWork<'a> {
+    /// No work yet; errors name it by `call`.
+    pub fn new(call: &'static str) -> ForeignWork<'a> {
+        ForeignWork {
+            call,
+            parts: Vec::new(),
+            streams: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// The work uses this stream, even if it touches no memory there.
+    pub fn uses(&mut self, stream: &'a Stream) {
+        self.streams.push(stream);
+    }
+
+    /// The work reads `memory` in `stream`.
+    ///
+    /// # Errors
+    ///
+    /// The memory is of another device than the stream, or only copies reach it.
+    pub fn reads<M: DeviceRead + ?Sized>(
+        &mut self,
+        stream: &'a Stream,
+        memory: &'a M,
+    ) -> Result<ForeignMemory<M::Item>> {
+        self.add(stream, memory.raw_view(), AccessKind::Read)
+    }
+
+    /// The work writes `memory` in `stream`, and may read it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`reads`](Self::reads).
+    pub fn writes<M: DeviceWrite + ?Sized>(
+        &mut self,
+        stream: &'a Stream,
+        memory: &'a mut M,
+    ) -> Result<ForeignMemory<M::Item>> {
+        let memory: &'a M = memory;
+        self.add(stream, memory.raw_view(), AccessKind::Write)
+    }
+
+    /// The work needs `object`: a graph that it becomes part of keeps it for as long as it may be launched. Work that is not captured does
+    /// not: a library waits for such work itself before it gives up what the work needs.
+    pub fn keeps(&mut self, object: Arc<dyn Any + Send + Sync>) {
+        self.kept.push(object);
+    }
+
+    fn add<T: Pod>(
+        &mut self,
+        stream: &'a Stream,
+        view: RawView<'a>,
+        kind: AccessKind,
+    ) -> Result<ForeignMemory<T>> {
+        if let Some(allocation) = view.allocation {
+            if !Arc::ptr_eq(&allocation.gpu, &stream.gpu) {
+                return Err(Error::misuse(
+                    self.call,
+                    Code::INVALID_CONTEXT,
+                    format!(
+                        "the memory is of {}, the stream of {}",
+                        allocation.gpu.context().choice,
+                        stream.gpu.context().choice
+                    ),
+                    "make the memory in a stream of the same `Gpu`, or copy it there by `stream.copy_from_peer`",
+                ));
+            }
+            if allocation.is_for_copies_only() {
+                return Err(Error::misuse(
+                    self.call,
+                    Code::INVALID_VALUE,
+                    "the memory is the host's, and only copies reach it",
+                    "use a `DeviceBuffer`, or a `MappedBuffer` for memory of the host",
+                ));
+            }
+        }
+        self.streams.push(stream);
+        self.parts.push((stream, view.used_for(kind)));
+        Ok(ForeignMemory {
+            pointer: DevicePointer::from_address(view.address),
+            len: view.len,
+        })
+    }
+
+    /// Puts the work in order and enqueues it. The device of the stream that was named last is current on this thread while `enqueue`
+    /// runs. Meanwhile other threads that put work on these devices may wait: it should not wait for them.
+    ///
+    /// # Errors
+    ///
+    /// What `enqueue` answers; or the memory may not be used in its stream: then `enqueue` is not called.
+    ///
+    /// # Safety
+    ///
+    /// All that `enqueue` enqueues is in the streams that were named, or comes after what they hold and before what they get later. It
+    /// touches, in each stream, no memory of this crate but what was named there, and writes only what was named for writing. What is
+    /// kept by [`keeps`](Self::keeps), with the memory, is all that it needs as part of a graph.
+    pub unsafe fn enqueue<R, E: From<Error>>(
+        self,
+        enqueue: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
+        self.in_order(|_guards| enqueue())
+    }
+
+    /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does.
+    pub(super) fn in_order<R, E: From<Error>>(
+        self,
+        enqueue: impl FnOnce(&Guards<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let mut gpus: Vec<&Arc<OpenDevice>> = self.streams.iter().map(|s| &s.gpu).collect();
+        // All threads take several locks in the same order.
+        gpus.sort_by_key(|gpu| Arc::as_ptr(gpu).addr());
+        gpus.dedup_by_key(|gpu| Arc::as_ptr(gpu).addr());
+        let locked = gpus.into_iter().map(|gpu| (gpu, gpu.lock_order()));
+        let guards = Guards(locked.collect());
+        let mut launches = Vec::new();
+        for (stream, used) in &self.parts {
+            stream.gpu.bind()?;
+            let Some(allocation) = used.view.allocation else {
+                continue;
+            };
+            let launch = stream.handle.timeline().next();
+            let access = used.view.access(used.kind);
+            let guard = guards.of(stream);
+            allocation.order_use_or_capture(
+                guard,
+                &stream.handle,
+                &launch,
+                access,
+                used.view.scope,
+            )?;
+            // Until it is enqueued.
+            launches.push(launch);
+        }
+        for stream in &self.streams {
+            let guard = guards.of(stream);
+            if let Some(capture) = stream.gpu.order().capture_of(guard, &stream.handle) {
+                for object in &self.kept {
+                    capture.keep(guard, object.clone());
+                }
+            }
+        }
+        if let Some(stream) = self.streams.last() {
+            stream.gpu.bind()?;
+        }
+        enqueue(&guards)
+    }
+}
+
+/// The order locks of several devices, taken.
+pub(super) struct Guards<'a>(Vec<(&'a Arc<OpenDevice>, OrderGuard<'a>)>);
+
+impl Guards<'_> {
+    /// The lock of a stream's device. The stream was named.
+    pub(super) fn of(&self, stream: &Stream) -> &OrderGuard<'_> {
+        let own = self.0.iter().find(|(gpu, _)| Arc::ptr_eq(gpu, &stream.gpu));
+        &own.expect("every stream's device was locked").1
+    }
+}

@@ -1,0 +1,452 @@
+//! The ranks of one communicator: shared memory by which they meet, exchange bytes, and notice that one is gone.
+//!
+//! The memory is a file whose name follows from the communicator's id. The first rank that comes makes it; the last one that comes removes
+//! its name. It holds a slot for each rank, and a ring of bytes for each ordered pair of ranks, which the first of the two alone writes and
+//! the second alone reads. A rank that ends is noticed by a descriptor of its process.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FallocateFlags;
+use rustix::mm::{MapFlags, ProtFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::failure::{Failure, Result};
+
+/// Bytes of a ring; a power of two.
+const RING: usize = 64 * 1024;
+/// How often other ranks are looked after.
+const LOOK: Duration = Duration::from_millis(5);
+
+#[repr(C, align(64))]
+struct Header {
+    /// How many ranks there are; 0 until the first one says it.
+    ranks: AtomicU32,
+    /// How many have come.
+    come: AtomicU32,
+}
+
+#[repr(C, align(64))]
+struct Slot {
+    state: AtomicU32,
+    process: AtomicU32,
+    device: AtomicU64,
+}
+
+/// The states of a slot.
+const EMPTY: u32 = 0;
+const COMING: u32 = 1;
+const HERE: u32 = 2;
+const LEFT: u32 = 3;
+const FAILED: u32 = 4;
+
+#[repr(C, align(64))]
+struct Ring {
+    written: AtomicU64,
+    _apart: [u64; 7],
+    read: AtomicU64,
+    _apart_too: [u64; 7],
+    bytes: [u8; RING],
+}
+
+/// One rank's view of the memory that all of them share.
+pub(crate) struct World {
+    base: NonNull<u8>,
+    bytes: usize,
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+    path: PathBuf,
+    /// The other ranks' processes, as far as they were seen.
+    processes: Mutex<Vec<Option<OwnedFd>>>,
+    looked: Mutex<Instant>,
+}
+
+// SAFETY: the mapping is reached by atomics, and the bytes of a ring by its one writer and its one reader, in turns by `written` and
+// `read`; `Exchange` is the only one to do so, and a communicator has one at a time.
+unsafe impl Send for World {}
+// SAFETY: as above.
+unsafe impl Sync for World {}
+
+/// Where the file of an id is.
+fn path_of(key: &str) -> PathBuf {
+    let shared = PathBuf::from("/dev/shm");
+    let folder = if shared.is_dir() {
+        shared
+    } else {
+        std::env::temp_dir()
+    };
+    folder.join(format!("warpsmith-nccl-{key}"))
+}
+
+fn size_of_world(ranks: usize) -> usize {
+    size_of::<Header>() + ranks * size_of::<Slot>() + ranks * ranks * size_of::<Ring>()
+}
+
+impl World {
+    /// Comes in as `rank` of `ranks` on the device of this key, which two ranks may not share, and waits until all others have come.
+    pub(crate) fn join(
+        key: &str,
+        rank: usize,
+        ranks: usize,
+        device: u64,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<World> {
+        let path = path_of(key);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|error| Failure::system(&path.display().to_string(), error))?;
+        let world = World::map(&file, path, rank, ranks)?;
+        world.come_in(device)?;
+        world.wait_for_all(stopped)?;
+        Ok(world)
+    }
+
+    fn map(file: &File, path: PathBuf, rank: usize, ranks: usize) -> Result<World> {
+        let bytes = size_of_world(ranks);
+        let failed = |error: rustix::io::Errno| Failure::system("shared memory", error);
+        // This never makes the file smaller, whatever another rank takes for its size.
+        rustix::fs::fallocate(file, FallocateFlags::empty(), bytes as u64 - 1, 1)
+            .map_err(failed)?;
+        // SAFETY: the address is the system's choice, so nothing else is there; the file has `bytes` bytes and never fewer.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                file,
+                0,
+            )
+        }
+        .map_err(failed)?;
+        let base = NonNull::new(base.cast::<u8>())
+            .ok_or_else(|| Failure::system("shared memory", "the address is null"))?;
+        Ok(World {
+            base,
+            bytes,
+            rank,
+            ranks,
+            path,
+            processes: Mutex::new((0..ranks).map(|_| None).collect()),
+            looked: Mutex::new(Instant::now()),
+        })
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: the mapping begins with a header, of atomics alone, and lives as long as `self`. A page's start is aligned.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    fn slot(&self, rank: usize) -> &Slot {
+        assert!(rank < self.ranks);
+        let offset = size_of::<Header>() + rank * size_of::<Slot>();
+        // SAFETY: the slots follow the header, one for each rank, of atomics alone; the mapping lives as long as `self`.
+        unsafe { self.base.add(offset).cast().as_ref() }
+    }
+
+    fn ring(&self, from: usize, to: usize) -> *const Ring {
+        assert!(from < self.ranks && to < self.ranks);
+        let offset = size_of::<Header>()
+            + self.ranks * size_of::<Slot>()
+            + (from * self.ranks + to) * size_of::<Ring>();
+        // SAFETY: the rings follow the slots, one for each pair of ranks.
+        unsafe { self.base.add(offset).as_ptr().cast_const().cast() }
+    }
+
+    fn come_in(&self, device: u64) -> Result<()> {
+        let header = self.header();
+        let ranks = self.ranks as u32;
+        if let Err(known) =
+            header
+                .ranks
+                .compare_exchange(0, ranks, Ordering::SeqCst, Ordering::SeqCst)
+            && known != ranks
+        {
+            return Err(Failure::argument(format!(
+                "rank {} says that there are {ranks} ranks, another one says {known}",
+                self.rank
+            )));
+        }
+        let slot = self.slot(self.rank);
+        if slot
+            .state
+            .compare_exchange(EMPTY, COMING, Ordering::SeqCst, Ordering::SeqCst)
+            .is_err()
+        {
+            return Err(Failure::usage(format!(
+                "rank {} has come already: each rank comes once, with an id of its own for each communicator",
+                self.rank
+            )));
+        }
+        slot.process.store(std::process::id(), Ordering::SeqCst);
+        slot.device.store(device, Ordering::SeqCst);
+        slot.state.store(HERE, Ordering::SeqCst);
+        header.come.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn wait_for_all(&self, stopped: &dyn Fn() -> bool) -> Result<()> {
+        while self.header().come.load(Ordering::SeqCst) < self.ranks as u32 {
+            self.look(stopped, &|_| true)?;
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let _ = std::fs::remove_file(&self.path);
+        self.look_after(&|_| true)?;
+        let device = self.slot(self.rank).device.load(Ordering::SeqCst);
+        let shared = (0..self.ranks).find(|&other| {
+            other != self.rank && self.slot(other).device.load(Ordering::SeqCst) == device
+        });
+        match shared {
+            None => Ok(()),
+            Some(other) => Err(Failure::usage(format!(
+                "ranks {} and {other} use the same device: each rank needs one of its own (on the simulator WARPSMITH_SIMULATOR_DEVICES makes more)",
+                self.rank
+            ))),
+        }
+    }
+
+    /// From time to time: refuses to go on where this rank was told to stop, or another one that is awaited is gone without a word.
+    pub(crate) fn look(
+        &self,
+        stopped: &dyn Fn() -> bool,
+        awaited: &dyn Fn(usize) -> bool,
+    ) -> Result<()> {
+        if stopped() {
+            return Err(Failure::remote("the communicator was aborted"));
+        }
+        {
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            if looked.elapsed() < LOOK {
+                return Ok(());
+            }
+            *looked = Instant::now();
+        }
+        self.look_after(awaited)
+    }
+
+    fn look_after(&self, awaited: &dyn Fn(usize) -> bool) -> Result<()> {
+        let mut processes = self
+            .processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for (rank, known) in processes.iter_mut().enumerate() {
+            if rank == self.rank || !awaited(rank) {
+                continue;
+            }
+            let slot = self.slot(rank);
+            match slot.state.load(Ordering::SeqCst) {
+                FAILED => {
+                    return Err(Failure::remote(format!(
+                        "rank {rank} has failed or was aborted"
+                    )));
+                }
+                HERE => {}
+                _ => continue,
+            }
+            let process = slot.process.load(Ordering::SeqCst);
+            if process == std::process::id() {
+                continue;
+            }
+            let gone = || {
+                Err(Failure::remote(format!(
+                    "the process of rank {rank} is gone"
+                )))
+            };
+            if known.is_none() {
+                let Some(pid) = Pid::from_raw(process as i32) else {
+                    return gone();
+                };
+                match pidfd_open(pid, PidfdFlags::empty()) {
+                    Ok(descriptor) => *known = Some(descriptor),
+                    Err(rustix::io::Errno::SRCH) => return gone(),
+                    // A system without such descriptors: nothing can be said.
+                    Err(_) => continue,
+                }
+            }
+            if let Some(descriptor) = known {
+                let mut asked = [PollFd::new(descriptor, PollFlags::IN)];
+                let now = Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                };
+                // It may have left in good order just before it ended.
+                if matches!(poll(&mut asked, Some(&now)), Ok(1..))
+                    && slot.state.load(Ordering::SeqCst) == HERE
+                {
+                    return gone();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a rank has given its communicator back.
+    pub(crate) fn has_left(&self, rank: usize) -> bool {
+        self.slot(rank).state.load(Ordering::SeqCst) == LEFT
+    }
+
+    /// Says that this rank is done and takes no further part.
+    pub(crate) fn leave(&self) {
+        let _ = self.slot(self.rank).state.compare_exchange(
+            HERE,
+            LEFT,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+        );
+    }
+
+    /// Says that this rank has failed: whoever waits for it fails, too.
+    pub(crate) fn fail(&self) {
+        let _ = self.slot(self.rank).state.compare_exchange(
+            HERE,
+            FAILED,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+        );
+    }
+
+    /// Writes as much of `data` as there is room for on the way to this rank, and says how much.
+    pub(crate) fn write(&self, to: usize, data: &[u8]) -> usize {
+        let ring = self.ring(self.rank, to);
+        // SAFETY: the mapping lives as long as `self`; these two are atomics.
+        let (written, read) = unsafe { (&(*ring).written, &(*ring).read) };
+        let begin = written.load(Ordering::Relaxed);
+        let room = RING - (begin - read.load(Ordering::Acquire)) as usize;
+        let count = room.min(data.len());
+        let at = begin as usize % RING;
+        let first = count.min(RING - at);
+        // SAFETY: only this rank writes here, and the reader reads nothing behind `written`, so these bytes are this rank's until the
+        // store below; both parts are within the ring.
+        unsafe {
+            let bytes = (&raw const (*ring).bytes).cast::<u8>().cast_mut();
+            bytes.add(at).copy_from_nonoverlapping(data.as_ptr(), first);
+            bytes.copy_from_nonoverlapping(data.as_ptr().add(first), count - first);
+        }
+        written.store(begin + count as u64, Ordering::Release);
+        count
+    }
+
+    /// Reads as much of `data` as has come from this rank, and says how much.
+    pub(crate) fn read(&self, from: usize, data: &mut [u8]) -> usize {
+        let ring = self.ring(from, self.rank);
+        // SAFETY: the mapping lives as long as `self`; these two are atomics.
+        let (written, read) = unsafe { (&(*ring).written, &(*ring).read) };
+        let begin = read.load(Ordering::Relaxed);
+        let there = (written.load(Ordering::Acquire) - begin) as usize;
+        let count = there.min(data.len());
+        let at = begin as usize % RING;
+        let first = count.min(RING - at);
+        // SAFETY: the writer has written these bytes before `written`, and writes none of them again before `read` says so; both parts are
+        // within the ring.
+        unsafe {
+            let bytes = (&raw const (*ring).bytes).cast::<u8>();
+            data.as_mut_ptr()
+                .copy_from_nonoverlapping(bytes.add(at), first);
+            data.as_mut_ptr()
+                .add(first)
+                .copy_from_nonoverlapping(bytes, count - first);
+        }
+        read.store(begin + count as u64, Ordering::Release);
+        count
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.fail();
+        if self.header().come.load(Ordering::SeqCst) < self.ranks as u32 {
+            // Not all have come, and none will without this one.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        // SAFETY: `map` made the mapping, whose references end with `self`.
+        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast::<c_void>(), self.bytes) };
+    }
+}
+
+/// A key that no other communicator has.
+pub(crate) fn new_key() -> Result<String> {
+    use std::io::Read;
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut bytes))
+        .map_err(|error| Failure::system("/dev/urandom", error))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_go_round_the_ring() {
+        let key = new_key().expect("a key");
+        let other = key.clone();
+        let thread = std::thread::spawn(move || {
+            let world = World::join(&other, 1, 2, 1, &|| false).expect("both come");
+            let mut data = vec![0; 3 * RING + 5];
+            let mut done = 0;
+            while done < data.len() {
+                done += world.read(0, &mut data[done..]);
+            }
+            world.leave();
+            data
+        });
+        let world = World::join(&key, 0, 2, 0, &|| false).expect("both come");
+        let data: Vec<u8> = (0..3 * RING + 5).map(|i| (i % 251) as u8).collect();
+        let mut done = 0;
+        while done < data.len() {
+            done += world.write(1, &data[done..]);
+        }
+        assert!(thread.join().expect("no panic") == data);
+        assert!(world.has_left(1));
+        assert!(!path_of(&key).exists());
+    }
+
+    #[test]
+    fn who_is_told_to_stop_does_not_wait_for_those_who_never_come() {
+        let key = new_key().expect("a key");
+        let error = World::join(&key, 0, 2, 0, &|| true).err().expect("stopped");
+        assert!(error.reason.contains("aborted"), "{error:?}");
+        assert!(!path_of(&key).exists());
+    }
+
+    #[test]
+    fn two_ranks_of_one_device_are_refused_and_so_is_another_number_of_ranks() {
+        let key = new_key().expect("a key");
+        let other = key.clone();
+        let thread = std::thread::spawn(move || World::join(&other, 1, 2, 7, &|| false).err());
+        let here = World::join(&key, 0, 2, 7, &|| false).err();
+        let there = thread.join().expect("no panic");
+        for error in [here, there] {
+            let error = error.expect("refused");
+            assert!(
+                error.reason.contains("same device") || error.reason.contains("has failed"),
+                "{error:?}"
+            );
+        }
+
+        let key = new_key().expect("a key");
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path_of(&key));
+        let world = World::map(&file.expect("a file"), path_of(&key), 0, 2).expect("mapped");
+        world.come_in(0).expect("the first");
+        let error = World::join(&key, 1, 3, 1, &|| false)
+            .err()
+            .expect("refused");
+        assert!(error.reason.contains("says that there are 3"), "{error:?}");
+    }
+}

@@ -1,0 +1,101 @@
+//! A world of one rank, which every machine has: on the simulator, and with NCCL itself on a GPU, where it is found.
+
+use std::time::Duration;
+
+use warpsmith_host::prelude::*;
+use warpsmith_nccl::{Communicator, Error, Options, Reduction, UniqueId, group};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The only rank, or nothing where a GPU is used and there is no NCCL for it.
+fn alone() -> Option<Communicator> {
+    let gpu = Gpu::open_default().expect("a device");
+    match warpsmith_nccl::version(&gpu) {
+        Ok(version) => eprintln!("NCCL {version} on {gpu:?}"),
+        Err(error @ Error::Library(_)) if !gpu.is_simulator() => {
+            eprintln!("not tried: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let id = UniqueId::new(&gpu).expect("an id");
+    let id = UniqueId::from_bytes(id.to_bytes());
+    Some(Communicator::join(&gpu, &id, 0, 1, Options::default()).expect("joined"))
+}
+
+#[test]
+fn every_call_works_for_one_rank() {
+    let Some(communicator) = alone() else { return };
+    assert_eq!((communicator.rank(), communicator.size()), (0, 1));
+    let stream = communicator.gpu().stream().expect("a stream");
+    let data: Vec<f32> = (0..10_000).map(|i| i as f32).collect();
+    let send = stream.upload(&data).expect("upload");
+    let mut receive = stream.zeroed::<f32>(data.len()).expect("a buffer");
+    type Call = fn(
+        &Communicator,
+        &Stream,
+        &DeviceBuffer<f32>,
+        &mut DeviceBuffer<f32>,
+    ) -> warpsmith_nccl::Result<()>;
+    let calls: [Call; 5] = [
+        |c, s, from, to| c.all_reduce(s, from, to, Reduction::Average),
+        |c, s, from, to| c.all_gather(s, from, to),
+        |c, s, from, to| c.reduce_scatter(s, from, to, Reduction::Min),
+        |c, s, from, to| c.all_to_all(s, from, to),
+        |c, s, from, to| {
+            group(|group| {
+                group.send(c, s, from, 0)?;
+                group.receive(c, s, to, 0)
+            })
+        },
+    ];
+    for call in calls {
+        stream.fill(&mut receive, -1.0).expect("a fill");
+        call(&communicator, &stream, &send, &mut receive).expect("enqueued");
+        communicator.wait(&stream, LIMIT).expect("done");
+        assert!(stream.download(&receive).expect("download") == data);
+    }
+    communicator
+        .broadcast(&stream, &mut receive, 0)
+        .expect("enqueued");
+    communicator
+        .reduce_in_place(&stream, &mut receive, Reduction::Sum, 0)
+        .expect("enqueued");
+    assert!(stream.download(&receive).expect("download") == data);
+    communicator.check().expect("nothing went wrong");
+    communicator.close().expect("closed");
+}
+
+#[test]
+fn a_graph_holds_its_communicator() {
+    let Some(communicator) = alone() else { return };
+    let mut stream = communicator.gpu().stream().expect("a stream");
+    let send = stream.upload(&[5_u32; 100]).expect("upload");
+    let mut receive = stream.zeroed::<u32>(100).expect("a buffer");
+    let graph = stream
+        .capture(|capture| {
+            communicator
+                .all_reduce(capture, &send, &mut receive, Reduction::Sum)
+                .map_err(|error| panic!("{error}"))
+        })
+        .expect("a graph");
+    let mut ready = graph.instantiate().expect("instantiated");
+    drop((communicator, graph));
+    assert_eq!(stream.download(&receive).expect("download"), [0; 100]);
+    ready.launch(&stream).expect("launch");
+    assert_eq!(stream.download(&receive).expect("download"), [5; 100]);
+}
+
+#[test]
+fn a_communicator_that_is_dropped_finishes_its_work() {
+    let Some(communicator) = alone() else { return };
+    let stream = communicator.gpu().stream().expect("a stream");
+    let send = stream.upload(&[5_u64; 1000]).expect("upload");
+    let mut receive = stream.zeroed::<u64>(1000).expect("a buffer");
+    communicator
+        .all_reduce(&stream, &send, &mut receive, Reduction::Max)
+        .expect("enqueued");
+    drop(communicator);
+    drop(send);
+    assert_eq!(stream.download(&receive).expect("download"), [5; 1000]);
+}
