@@ -32,6 +32,9 @@ fences! {
     system = "fence.sc.sys;";
     /// Sequentially consistent, among the threads of the cluster. `sm_90`.
     cluster = "fence.sc.cluster;";
+    /// Makes the calling thread's accesses at several virtual addresses of the same physical memory coherent. Other fences and barriers do
+    /// not; between threads they are needed besides. Any arch.
+    alias = "fence.proxy.alias;";
     /// Acquire and release, among the threads of the block. Any arch.
     acq_rel_block = "fence.acq_rel.cta;";
     /// Acquire and release, among the threads of the cluster. `sm_90`.

@@ -108,6 +108,15 @@ again:
     st.global.u32 [%a+4], %r;
     ret;
 }
+.visible .entry keep(.param .u64 out, .param .u64 from)
+{
+    .reg .b32 %r; .reg .b64 %a; .reg .b64 %b;
+    ld.param.u64 %a, [out];
+    ld.param.u64 %b, [from];
+    ld.global.nc.u32 %r, [%b];
+    st.global.u32 [%a], %r;
+    ret;
+}
 ";
 
 /// A context of its own, which a fault ends; the test's calls go there until it is dropped.
@@ -252,7 +261,8 @@ fn branches_of_a_diamond_that_write_one_buffer_are_found() {
         let before_c = if with_edge { vec![a, join] } else { vec![a] };
         let c = own.node(graph, &before_c, c"put", &[memory + 8, 3]);
         own.node(graph, &[b, c], c"take", &[memory, memory + 8]);
-        launched(graph, 2, stream());
+        // After a conflict the context takes no second launch.
+        launched(graph, if with_edge { 2 } else { 1 }, stream());
         if with_edge {
             own.is_silent();
             continue;
@@ -463,6 +473,36 @@ fn kernels_that_speak_through_memory_need_a_scope_that_holds_both() {
 }
 
 #[test]
+fn what_a_launch_reads_by_the_read_only_path_it_does_not_write() {
+    // covers: CC-14
+    let _turn = turn();
+    for (target, is_silent) in [(4, true), (0, false)] {
+        let Some(own) = Own::new() else { return };
+        let memory: CUdeviceptr = get!(cuMemAlloc_v2(64));
+        let one = stream();
+        // Another launch may write it.
+        own.launch(c"put", one, &[memory, 1]);
+        own.launch(c"keep", one, &[memory + target, memory]);
+        if is_silent {
+            own.is_silent();
+            continue;
+        }
+        fails!(719, cuCtxSynchronize());
+        let found = fault(own.context).expect("a fault");
+        assert_eq!(found.kind, FaultKind::Race, "{found}");
+        let text = found.to_string();
+        assert!(text.contains("kernel `keep` in stream"), "{text}");
+        assert!(
+            text.contains(&format!(
+                "writes memory at {:#x} that it reads",
+                memory + target
+            )),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn words_that_streams_wait_for_order_them() {
     let _turn = turn();
     let Some(own) = Own::new() else { return };
@@ -571,6 +611,36 @@ fn a_use_that_comes_after_the_free_names_who_has_freed() {
             &format!("{:#x}", other as usize),
         );
     }
+}
+
+#[test]
+fn a_copy_of_a_pools_memory_wants_its_streams_context() {
+    // covers: POOL-37
+    let _turn = turn();
+    let Some(own) = Own::new() else { return };
+    let one = stream();
+    let memory: CUdeviceptr = get!(cuMemAllocAsync(64, one));
+    let plain: CUdeviceptr = get!(cuMemAlloc_v2(64));
+    let source = pinned::<u32>(1);
+    let copy = |to| ok!(cuMemcpyHtoDAsync_v2(to, source.cast(), 4, one));
+    let is_told = || {
+        let report = simulator_report();
+        report.is_some_and(|text| text.contains("copy of a pool's memory"))
+    };
+    copy(memory);
+    assert!(!is_told());
+    let other: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    copy(plain);
+    assert!(!is_told(), "that memory has no stream");
+    copy(memory);
+    let report = simulator_report().expect("a report");
+    assert!(
+        report.contains(&format!("stream {:#x}", one as usize))
+            && report.contains("cuCtxSetCurrent"),
+        "{report}"
+    );
+    ok!(cuCtxDestroy_v2(other));
+    own.is_silent();
 }
 
 #[test]

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::check::stream_order::{
-    Agent, Class, Conflict, Line, Others, PAGE, Piece, Place, Recorder, Shadow, Touched,
+    Agent, Class, Conflict, Incoherent, Line, Others, PAGE, Piece, Place, Recorder, Shadow,
+    Touched, incoherent,
 };
 use crate::context::Context;
 use crate::engine::{DeviceMemory, TouchSink};
+use crate::memory::virtual_memory::AliasedPages;
 use crate::memory::{AllocationInfo, AllocationKind, AllocationState, Memory};
 use crate::report;
 use crate::settings;
@@ -133,6 +135,7 @@ impl Running<'_> {
         let at = place.label.to_string();
         let mut piece = Piece::new(self.what.clone(), at, place, self.agent, host::known());
         piece.begun = self.run.begun;
+        piece.ended = host::submissions();
         piece
     }
 
@@ -180,7 +183,10 @@ impl Running<'_> {
         let mut others = Others::default();
         for run in &state.running {
             if !Arc::ptr_eq(run, &self.run) {
-                others.run |= run.relays.load(Ordering::Relaxed);
+                if run.relays.load(Ordering::Relaxed) {
+                    let since = others.run_since.get_or_insert(run.begun);
+                    *since = run.begun.min(*since);
+                }
                 others.have_spoken |=
                     run.has_spoken.load(Ordering::Relaxed) && run.begun < self.place.submitted;
             }
@@ -215,6 +221,11 @@ impl Running<'_> {
             ];
         }
         self.context.fail(fault);
+    }
+
+    fn report_incoherent(&self, found: Incoherent) {
+        let piece = self.piece(self.place.clone());
+        self.context.fail(incoherence(&piece, found, self.context));
     }
 
     fn report(&self, found: Option<Conflict>) {
@@ -255,6 +266,8 @@ pub(crate) struct GridTouches<'a> {
     /// The place of the threads that have not waited for the grid before theirs.
     early: Option<Place>,
     recorders: Mutex<[Recorder; 2]>,
+    /// Some thread has executed `fence.proxy.alias`.
+    has_fenced_aliases: AtomicBool,
 }
 
 impl<'a> GridTouches<'a> {
@@ -265,6 +278,7 @@ impl<'a> GridTouches<'a> {
             early: early.map(|early| early.clone().labelled(label)),
             running,
             recorders: Mutex::default(),
+            has_fenced_aliases: AtomicBool::new(false),
         }
     }
 
@@ -279,11 +293,19 @@ impl<'a> GridTouches<'a> {
     /// The grid has ended.
     pub(crate) fn end(self) {
         let recorders = self.recorders.into_inner();
-        let [before, after] = recorders.unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(early) = self.early {
-            self.running.end_at(early, before.finish(), false);
+        let recorders = recorders.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let [before, after] = recorders.map(Recorder::finish);
+        let aliased = match self.has_fenced_aliases.into_inner() {
+            true => AliasedPages::default(),
+            false => AliasedPages::now(),
+        };
+        if let Some(found) = incoherent(&[&before, &after], |page| aliased.physical(page * PAGE)) {
+            self.running.report_incoherent(found);
         }
-        self.running.end(after.finish());
+        if let Some(early) = self.early {
+            self.running.end_at(early, before, false);
+        }
+        self.running.end(after);
     }
 }
 
@@ -294,6 +316,10 @@ impl TouchSink for GridTouches<'_> {
 
     fn spoken(&self) {
         self.running.run.has_spoken.store(true, Ordering::Relaxed);
+    }
+
+    fn aliases_fenced(&self) {
+        self.has_fenced_aliases.store(true, Ordering::Relaxed);
     }
 
     fn begins_early(&self) -> bool {
@@ -345,6 +371,59 @@ fn side(piece: &Piece, does: &str) -> PieceOfWork {
     }
 }
 
+/// An access to a byte of global memory.
+fn access(kind: AccessKind, address: u64, context: &Context) -> FaultAccess {
+    let memory = Memory::global().seen_by(context.device, context.id());
+    let nearest = memory.nearest(address).map(|near| NearestAllocation {
+        what: near.what,
+        base: near.base,
+        size: near.size,
+        freed: near.freed,
+    });
+    FaultAccess {
+        kind,
+        space: MemorySpace::Global,
+        address,
+        size: 1,
+        nearest,
+    }
+}
+
+/// The report of a grid that is not coherent with itself.
+fn incoherence(grid: &Piece, found: Incoherent, context: &Context) -> Fault {
+    let Incoherent {
+        written,
+        other,
+        class,
+    } = found;
+    let (what, at, does) = (&grid.what, &grid.at, class.name());
+    let (message, notes) = match found.is_read_only_path() {
+        true => (
+            format!(
+                "{what} in {at} writes memory at {written:#x} that it reads by the read-only path (ld.global.nc), too"
+            ),
+            [
+                "loads of that path are not coherent with writes of the same launch, whatever barriers are between",
+                "read it by ordinary loads, or write it in another launch",
+            ],
+        ),
+        false => (
+            format!(
+                "{what} in {at} writes memory at {written:#x} and {does} the same physical memory at {other:#x}"
+            ),
+            [
+                "accesses at two virtual addresses of the same memory are not coherent inside one launch, whatever barriers are between",
+                "use one of the addresses, put a fence.proxy.alias between the accesses, or use the other address in a later launch",
+            ],
+        ),
+    };
+    Fault {
+        access: Some(access(AccessKind::Write, written, context)),
+        notes: notes.map(str::to_owned).to_vec(),
+        ..Fault::outside_kernels(FaultKind::Race, message)
+    }
+}
+
 /// The report of a conflict.
 fn fault(conflict: &Conflict, context: &Context) -> Fault {
     let Conflict {
@@ -354,13 +433,6 @@ fn fault(conflict: &Conflict, context: &Context) -> Fault {
         earlier_class,
         address,
     } = conflict;
-    let memory = Memory::global().seen_by(context.device, context.id());
-    let nearest = memory.nearest(*address).map(|near| NearestAllocation {
-        what: near.what,
-        base: near.base,
-        size: near.size,
-        freed: near.freed,
-    });
     let lifetime = later_class.is_lifetime() || earlier_class.is_lifetime();
     let kind = match (*later_class, *earlier_class) {
         (Class::Read, _) => AccessKind::Read,
@@ -377,13 +449,7 @@ fn fault(conflict: &Conflict, context: &Context) -> Fault {
             .to_owned(),
     });
     Fault {
-        access: Some(FaultAccess {
-            kind,
-            space: MemorySpace::Global,
-            address: *address,
-            size: 1,
-            nearest,
-        }),
+        access: Some(access(kind, *address, context)),
         work: vec![
             side(later, later_class.name()),
             side(earlier, earlier_class.name()),

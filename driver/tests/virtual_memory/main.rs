@@ -2,6 +2,7 @@
 //! on an H200.
 
 mod access;
+mod aliases;
 #[path = "../common/mod.rs"]
 mod common;
 mod export;

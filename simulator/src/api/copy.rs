@@ -4,11 +4,12 @@
 //! away at once, and everything else waits, as the driver does.
 
 use super::entry::*;
-use crate::context::current;
+use crate::context::{current, current_unchecked};
 use crate::graph;
 use crate::memory::ArrayOrMemory::{Array, Memory};
-use crate::memory::{EndMemory, Transfer};
-use crate::streams::{self, Operation};
+use crate::memory::{AllocationKind, EndMemory, Memory as GuestMemory, Transfer};
+use crate::order_check;
+use crate::streams::{self, Operation, Stream};
 
 const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
 const DEVICE: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_DEVICE;
@@ -121,12 +122,44 @@ fn within_device(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     later(core::ptr::null_mut(), transfer)
 }
 
+/// Says that memory of a pool is copied in a stream of another context than the current one (CUDA C++ Programming Guide, "Addendums", "cudaMemcpyAsync
+/// Current Context/Device Sensitivity").
+fn report_foreign_context(stream: &Stream, transfer: &Transfer) {
+    if !order_check::is_on() {
+        return;
+    }
+    let (Some(current), Ok(own)) = (current_unchecked(), stream.context()) else {
+        return;
+    };
+    let pooled = [&transfer.to, &transfer.from].into_iter().find(|end| {
+        let detail = GuestMemory::global().detail(end.address());
+        detail.is_some_and(|(_, detail)| matches!(detail.kind, AllocationKind::Pool(_)))
+    });
+    if let Some(end) = pooled
+        && current.id() != own.id()
+    {
+        order_check::misuse(
+            format!(
+                "copy of a pool's memory at {:#x} in {}, whose context is not the current one",
+                end.address(),
+                stream.label()
+            ),
+            [
+                ("the copy", &stream.label(), "uses the memory"),
+                ("the current context", "this thread", "is another stream's"),
+            ],
+            "make the stream's context current (cuCtxSetCurrent), or name both contexts (cuMemcpyPeerAsync)",
+        );
+    }
+}
+
 fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     let stream = streams::find(stream)?;
     let transfer = transfer()?;
     if transfer.bytes() == 0 {
         return Ok(());
     }
+    report_foreign_context(&stream, &transfer);
     if stream.capture.is_capturing() || !transfer.has_pageable_end() {
         graph::perform(&stream, Operation::Copy(transfer))?;
         return Ok(());

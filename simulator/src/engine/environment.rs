@@ -143,6 +143,9 @@ pub trait TouchSink: Sync {
     /// One of its threads writes with system scope: somebody else may go on.
     fn spoken(&self);
 
+    /// One of its threads executes `fence.proxy.alias`.
+    fn aliases_fenced(&self);
+
     /// Whether the grid may have begun before others have ended that it depends on.
     fn begins_early(&self) -> bool;
 }

@@ -163,6 +163,8 @@ pub unsafe fn fences(words: *mut u32) {
         words.write_volatile(6);
         fence(scope::System, SeqCst);
         words.write_volatile(7);
+        warpsmith_device::fence::alias();
+        words.write_volatile(8);
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `touched` | which bytes a piece has read and written, by pages |
 //! | `piece` | a piece, and what it may have heard of another one through memory |
 //! | `shadow` | who has touched the bytes of memory last |
+//! | `coherence` | what no barrier makes coherent inside one grid |
 //!
 //! # What may meet
 //!
@@ -25,12 +26,14 @@
 //! each other does not help there.
 
 mod clock;
+mod coherence;
 mod piece;
 mod place;
 mod shadow;
 mod touched;
 
 pub use clock::{Clock, Line};
+pub use coherence::{Incoherent, PhysicalPage, incoherent};
 pub use piece::{Agent, Piece};
 pub use place::Place;
 pub use shadow::{Conflict, Others, Shadow};

@@ -28,6 +28,8 @@ pub struct Piece {
     pub agent: Agent,
     /// The count of submissions when it began.
     pub begun: u64,
+    /// The count of submissions when it ended.
+    pub ended: u64,
     /// What the host knew when it ended.
     pub host: Arc<Clock>,
     /// It writes words that the host may read at once.
@@ -45,6 +47,7 @@ impl Piece {
             what,
             at,
             begun: place.submitted,
+            ended: place.submitted,
             place,
             agent,
             host,

@@ -32,8 +32,8 @@ pub struct Conflict {
 /// The pieces that run while one ends: what they have said is not known yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Others {
-    /// There are some that may hear and speak.
-    pub run: bool,
+    /// The count of submissions when the first of those began that may hear and speak; `None` if there are none.
+    pub run_since: Option<u64>,
     /// One of them may have said something to the host, before the piece was submitted.
     pub have_spoken: bool,
 }
@@ -230,14 +230,15 @@ fn excused(conflict: &Conflict, speakers: &[Arc<Piece>], is_blind: bool, others:
     if conflict.earlier_class.is_lifetime() || conflict.later_class.is_lifetime() {
         return false;
     }
-    // What was heard of a piece that still runs.
-    let may_hear = |piece: &Piece| {
-        let mut before = speakers.iter();
+    // What was heard of a piece that still runs; who has ended before it began has heard nothing of it.
+    let may_hear = |piece: &Piece, since: u64| {
+        let mut before = speakers.iter().filter(|speaker| speaker.ended >= since);
         piece.has_words() || before.any(|speaker| speaker.place.is_before(&piece.place))
     };
+    let heard_running = |since| may_hear(earlier, since) || may_hear(later, since);
     is_blind
         || others.have_spoken
-        || (others.run && (may_hear(earlier) || may_hear(later)))
+        || others.run_since.is_some_and(heard_running)
         || may_have_heard(earlier, later, speakers)
         || may_have_heard(later, earlier, speakers)
 }

@@ -281,6 +281,37 @@ fn pieces_that_may_have_spoken_are_let_pass_but_not_by_a_free() {
 }
 
 #[test]
+fn a_piece_that_runs_excuses_only_what_may_have_heard_of_it() {
+    for (since, is_excused) in [(2, false), (1, true)] {
+        let mut shadow = Shadow::default();
+        let (speaker, word) = lone(Class::DeviceWrite, BASE + PAGE);
+        assert_eq!(speaker.ended, 1);
+        let quiet = Others::default();
+        assert!(shadow.end(&speaker, &word, quiet, |_| false).is_none());
+        let mut known = Clock::new();
+        speaker.place.enter(&mut known);
+        let touched = Touched::range(Class::Write, BASE, 4);
+        let [one, other] = [(); 2].map(|()| {
+            let place = Place::of_item(&Line::new(), 1, 0, &known, 3);
+            Arc::new(Piece::new(
+                String::new(),
+                String::new(),
+                place,
+                Agent::default(),
+                Arc::default(),
+            ))
+        });
+        assert!(shadow.end(&one, &touched, quiet, |_| false).is_none());
+        let others = Others {
+            run_since: Some(since),
+            ..quiet
+        };
+        let found = shadow.end(&other, &touched, others, |_| false);
+        assert_eq!(found.is_none(), is_excused);
+    }
+}
+
+#[test]
 fn what_all_work_comes_after_is_forgotten_when_there_is_much() {
     let mut shadow = Shadow::default();
     let (piece, _) = lone(Class::Write, BASE);

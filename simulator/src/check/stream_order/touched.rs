@@ -35,10 +35,12 @@ pub enum Class {
     Allocate,
     /// Freed.
     Free,
+    /// Read by a plain access of the read-only path (`ld.global.nc`).
+    ReadOnly,
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 10] = [
+    pub(super) const ALL: [Class; 11] = [
         Class::Read,
         Class::Write,
         Class::DeviceRead,
@@ -49,6 +51,7 @@ impl Class {
         Class::WordWrite,
         Class::Allocate,
         Class::Free,
+        Class::ReadOnly,
     ];
 
     /// Of an access by a thread; strong ones of less than the device are plain to other grids.
@@ -69,10 +72,10 @@ impl Class {
         matches!(self, Class::Allocate | Class::Free)
     }
 
-    fn writes(self) -> bool {
+    pub(super) fn writes(self) -> bool {
         !matches!(
             self,
-            Class::Read | Class::DeviceRead | Class::SystemRead | Class::WordRead
+            Class::Read | Class::ReadOnly | Class::DeviceRead | Class::SystemRead | Class::WordRead
         )
     }
 
@@ -133,7 +136,7 @@ impl Class {
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Class::Read | Class::WordRead => "reads",
+            Class::Read | Class::ReadOnly | Class::WordRead => "reads",
             Class::Write | Class::WordWrite => "writes",
             Class::DeviceRead | Class::SystemRead => "reads (by a strong access)",
             Class::DeviceWrite | Class::SystemWrite => "writes (by a strong access)",
@@ -169,10 +172,15 @@ impl TouchedPage {
         if self.page != other.page {
             return None;
         }
+        Some(self.page * PAGE + self.first_common(other)?)
+    }
+
+    /// The first byte of the page that both have, whatever the pages' numbers.
+    pub(super) fn first_common(&self, other: &TouchedPage) -> Option<u64> {
         let (one, two) = (self.bits(), other.bits());
         let word = (0..WORDS).find(|&word| one[word] & two[word] != 0)?;
         let bit = (one[word] & two[word]).trailing_zeros();
-        Some(self.page * PAGE + word as u64 * 64 + u64::from(bit))
+        Some(word as u64 * 64 + u64::from(bit))
     }
 
     /// Takes out what another has; false if nothing is left.

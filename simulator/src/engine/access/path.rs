@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use warpsmith_isa::effect::{AccessKind, Effect, Space};
+use warpsmith_isa::effect::{AccessKind, Effect, Proxy, Space};
 
 use super::bytes::Bytes;
 use super::check;
@@ -132,7 +132,10 @@ fn touch(warp: &Warp, cluster: &mut Cluster<'_>, declared: Declared, size: u32, 
     let Some(touches) = cluster.touches.as_deref_mut() else {
         return;
     };
-    let class = Class::of_access(declared.writes(), declared.is_strong(), declared.scope());
+    let class = match declared.proxy() {
+        Proxy::NonCoherent => Class::ReadOnly,
+        _ => Class::of_access(declared.writes(), declared.is_strong(), declared.scope()),
+    };
     let size = u64::from(size);
     match *bytes {
         Bytes::Row(start) => touches.note(warp.waited, class, start, size * LANES as u64),

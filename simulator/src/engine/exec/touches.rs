@@ -12,6 +12,7 @@ pub(crate) struct Touches<'g> {
     /// Before and after the threads have waited for the grids before theirs.
     recorders: [Recorder; 2],
     has_spoken: bool,
+    has_fenced_aliases: bool,
 }
 
 impl<'g> Touches<'g> {
@@ -23,6 +24,7 @@ impl<'g> Touches<'g> {
             arena: grid.memory.arena(),
             recorders: Default::default(),
             has_spoken: false,
+            has_fenced_aliases: false,
         }))
     }
 
@@ -37,6 +39,14 @@ impl<'g> Touches<'g> {
                 self.sink.spoken();
             }
             self.recorders[usize::from(waited)].note(class, address, bytes);
+        }
+    }
+
+    /// A thread executes `fence.proxy.alias`.
+    pub fn fence_aliases(&mut self) {
+        if !self.has_fenced_aliases {
+            self.has_fenced_aliases = true;
+            self.sink.aliases_fenced();
         }
     }
 }

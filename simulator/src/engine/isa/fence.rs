@@ -80,6 +80,21 @@ impl Op for FenceElsewhere {
     }
 }
 
+/// `fence.proxy.alias`: of accesses by several virtual addresses of the same memory, which are one memory here.
+struct FenceAliases;
+
+impl Op for FenceAliases {
+    type Operands = ();
+
+    #[inline(always)]
+    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, (): ()) -> Flow {
+        if let Some(touches) = cluster.touches.as_deref_mut() {
+            touches.fence_aliases();
+        }
+        FenceElsewhere::run::<L>(warp, cluster, ())
+    }
+}
+
 /// `membar.level` and `fence`. Of the proxies only the asynchronous one reaches shared memory.
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
     let scope = form.fence().map_or(Scope::System, |fence| fence.scope);
@@ -92,7 +107,9 @@ fn read(form: &FormReader<'_>) -> Option<Lowering> {
         scalar::<FenceBothProxies<false>>()
     } else if form.has("async") && !form.has("global") {
         scalar::<FenceAsyncProxy>()
-    } else if form.has("async") || form.has("alias") {
+    } else if form.has("alias") {
+        scalar::<FenceAliases>()
+    } else if form.has("async") {
         scalar::<FenceElsewhere>()
     } else if scope == Scope::Block {
         scalar::<Fence<false>>()

@@ -16,7 +16,8 @@ mod rights;
 
 pub(crate) use physical::{HandleTypes, MemoryLocation, Physical, PhysicalProperties, handle_of};
 pub(crate) use ranges::{
-    access_of, free_range, map, mapped_at, reserve, reserved_around, set_access, unmap,
+    AliasedPages, access_of, free_range, map, mapped_at, reserve, reserved_around, set_access,
+    unmap,
 };
 pub(super) use ranges::{describe, validate};
 

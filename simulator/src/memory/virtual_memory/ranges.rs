@@ -1,11 +1,12 @@
 //! Reserved ranges of addresses, and what is mapped into them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, RwLock};
 
 use super::GRANULARITY;
 use super::physical::{MemoryLocation, Physical};
 use super::rights::Rights;
+use crate::check::stream_order::{PAGE, PhysicalPage};
 use crate::engine::{AccessError, Extent};
 use crate::error::{Result, code};
 use crate::memory::access::Access;
@@ -214,6 +215,42 @@ pub(crate) fn mapped_at(address: usize) -> Option<Arc<Physical>> {
     let ranges = read(&RANGES);
     let (_, mapping) = ranges.mapping(address)?;
     Some(Arc::clone(&mapping.memory))
+}
+
+/// The mappings of physical memory that is mapped more than once.
+#[derive(Default)]
+pub(crate) struct AliasedPages {
+    /// Address, bytes, and a number of the memory.
+    mappings: Vec<(u64, u64, u64)>,
+}
+
+impl AliasedPages {
+    /// Those that there are now.
+    pub(crate) fn now() -> AliasedPages {
+        let ranges = read(&RANGES);
+        let number = |mapping: &Mapping| Arc::as_ptr(&mapping.memory).addr() as u64;
+        let mut times: HashMap<u64, u32> = HashMap::new();
+        for mapping in ranges.mapped.values() {
+            *times.entry(number(mapping)).or_default() += 1;
+        }
+        let aliased = ranges
+            .mapped
+            .iter()
+            .filter(|(_, mapping)| times[&number(mapping)] > 1);
+        let mappings = aliased
+            .map(|(&base, mapping)| (base as u64, mapping.bytes() as u64, number(mapping)))
+            .collect();
+        AliasedPages { mappings }
+    }
+
+    /// The physical memory of a page at this address, by a number, and the page's number in it.
+    pub(crate) fn physical(&self, address: u64) -> Option<PhysicalPage> {
+        let mut mappings = self.mappings.iter();
+        mappings.find_map(|&(base, bytes, memory)| {
+            let offset = address.wrapping_sub(base);
+            (offset < bytes).then_some((memory, offset / PAGE))
+        })
+    }
 }
 
 /// The reservation around an address: its base and its bytes.
