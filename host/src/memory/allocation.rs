@@ -35,15 +35,15 @@ pub(crate) struct Allocation {
 }
 
 /// Who may use managed memory on a device that cannot share it with the host.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) enum Attachment {
     /// Every stream.
     #[default]
     Everywhere,
     /// No stream.
     HostOnly,
-    /// The stream of this number.
-    OneStream(u64),
+    /// This stream, which lives as long as that: with its end the driver gives the memory back to every stream.
+    OneStream(Arc<StreamHandle>),
 }
 
 /// Host memory and where the host sees it.
@@ -301,7 +301,7 @@ impl Allocation {
 
     /// Which streams may be using it now on a device that cannot share managed memory.
     pub(crate) fn attachment(&self) -> Attachment {
-        *lock(&self.attachment)
+        lock(&self.attachment).clone()
     }
 
     /// Takes registered host memory, which the device has finished with, back from the driver.
@@ -374,7 +374,7 @@ impl Allocation {
     fn check_attachment(&self, stream: &StreamHandle) -> Result<()> {
         match self.attachment() {
             Attachment::Everywhere => Ok(()),
-            Attachment::OneStream(number) if number == stream.number() => Ok(()),
+            Attachment::OneStream(owner) if *owner == *stream => Ok(()),
             Attachment::OneStream(_) | Attachment::HostOnly => Err(Error::misuse(
                 "UnifiedBuffer",
                 Code::NOT_PERMITTED,

@@ -150,7 +150,9 @@ impl<T: Pod> UnifiedBuffer<T> {
     }
 
     /// Says which work on the device may use the memory from here on in `stream`. The stream is waited for, because that is when it
-    /// takes effect.
+    /// takes effect. On a device that cannot share memory with the host ([`Attribute::CONCURRENT_MANAGED_ACCESS`](crate::Attribute) is
+    /// 0) memory that is attached to a stream keeps that stream, since the end of the stream would end the attachment, and the host is
+    /// kept out of memory that is attached to none while any kernel runs (CUDA C++ Programming Guide, "Coherency and Concurrency").
     ///
     /// # Errors
     ///
@@ -183,7 +185,7 @@ impl<T: Pod> UnifiedBuffer<T> {
                 let attachment = match attach {
                     Attach::Global => Attachment::Everywhere,
                     Attach::Host => Attachment::HostOnly,
-                    Attach::Single => Attachment::OneStream(stream.handle.number()),
+                    Attach::Single => Attachment::OneStream(stream.handle.clone()),
                 };
                 allocation.attach(&guard, attachment);
             }
