@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{gpu, in_own_process, module};
+use common::{Gate, gpu, in_own_process, module};
 use warpsmith_host::prelude::*;
 
 // covers: ERROR-02, ERROR-X01
@@ -55,4 +55,29 @@ fn launches_can_be_made_to_wait() {
             "{error}"
         );
     });
+}
+
+/// There is no last error: a call that is refused says so once, in its result, and later calls of this thread and of others are none the
+/// worse. Work that is not complete is no error.
+#[test]
+fn a_refused_call_is_remembered_nowhere() -> Result<()> {
+    // covers: ERROR-04
+    let gpu = gpu();
+    let module = module(&gpu);
+    let stream = gpu.stream()?;
+    let mut gate = Gate::new(&gpu, &module);
+    for _ in 0..2 {
+        let refused = module.untyped_kernel::<()>("no_such_entry");
+        assert!(refused.is_err());
+        assert_eq!(stream.download(&stream.upload(&[7_u32])?)?, [7]);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| stream.upload(&[8_u32]).and_then(|x| stream.download(&x)));
+            assert_eq!(other.join().expect("no panic")?, [8]);
+            Ok::<(), Error>(())
+        })?;
+    }
+    gate.close(&stream);
+    assert!(!stream.is_idle()?);
+    gate.open();
+    stream.synchronize()
 }

@@ -99,5 +99,6 @@ attributes! {
     122 CAN_USE_64_BIT_STREAM_MEM_OPS "Whether streams wait for 64-bit words and write them.";
     123 CAN_USE_STREAM_WAIT_VALUE_NOR "Whether streams wait until some bit is not set.";
     126 MEM_SYNC_DOMAIN_COUNT "Memory synchronisation domains.";
+    128 HANDLE_TYPE_FABRIC_SUPPORTED "Whether memory can be exported to other nodes.";
     132 MULTICAST_SUPPORTED "Whether multicast memory exists.";
 }
