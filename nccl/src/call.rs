@@ -7,7 +7,7 @@ use warpsmith_host::Gpu;
 use warpsmith_nccl_abi::{ncclComm_t, ncclResult_t};
 
 use crate::error::{Error, NcclError, Result};
-use crate::library::{Loaded, Version, loaded};
+use crate::library::{Functions, Loaded, Version, loaded};
 
 /// # Errors
 ///
@@ -82,6 +82,31 @@ pub fn version(gpu: &Gpu) -> Result<Version> {
     let code = unsafe { (loaded()?.functions.ncclGetVersion)(&mut version) };
     check("ncclGetVersion", code, None)?;
     Ok(Version::of(version))
+}
+
+/// NCCL's functions, as programs on the driver of `gpu` use them; the simulator's are its own.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+///
+/// # fn main() -> Result<(), warpsmith_nccl::Error> {
+/// let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let nccl = warpsmith_nccl::functions(&gpu)?;
+/// let mut version = 0;
+/// // SAFETY: NCCL writes one number.
+/// unsafe { (nccl.ncclGetVersion)(&mut version) };
+/// assert!(version >= 21800);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// NCCL cannot be loaded.
+pub fn functions(gpu: &Gpu) -> Result<&'static Functions> {
+    // Only that a device is open matters: the driver is chosen then.
+    let _ = gpu;
+    Ok(&loaded()?.functions)
 }
 
 /// The end of a time that begins now, however long.

@@ -231,6 +231,12 @@ impl Communicator {
         self.inner.gpu.clone()
     }
 
+    /// NCCL's handle, for [`functions`](crate::functions): valid until this is closed, aborted or dropped. Other threads must not use the
+    /// communicator beside such a call.
+    pub fn as_raw(&self) -> ncclComm_t {
+        self.inner.comm()
+    }
+
     /// # Errors
     ///
     /// What went wrong in work that was enqueued: another rank ended or made another call. The communicator is lost then; work that still

@@ -54,14 +54,14 @@ mod launcher;
 mod library;
 
 pub use bandwidth::{Collective, bus_bandwidth};
-pub use call::version;
+pub use call::{functions, version};
 pub use communicator::{Communicator, Options};
 pub use element::{Element, Reduction};
 pub use error::{Error, Library, Misuse, NcclError, Result};
 pub use group::{Group, group};
 pub use id::UniqueId;
 pub use launcher::Launcher;
-pub use library::Version;
+pub use library::{Functions, Version};
 
 /// The book's page on this crate: its examples are compiled.
 #[cfg(doctest)]

@@ -14,10 +14,15 @@ use crate::error::{Error, Library, Result};
 
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty;)*) => {
-        /// One pointer for each function of the interface, also for those that programs in C call and this crate does not.
-        #[allow(non_snake_case, dead_code)]
-        pub(crate) struct Functions {
-            $(pub(crate) $name: signature::$name,)*
+        /// NCCL's functions, also those that this crate does not call: for work beside its own, on [`Communicator::as_raw`].
+        ///
+        /// [`Communicator::as_raw`]: crate::Communicator::as_raw
+        #[allow(non_snake_case)]
+        pub struct Functions {
+            $(
+                #[doc = concat!("NCCL's `", stringify!($name), "`.")]
+                pub $name: signature::$name,
+            )*
         }
 
         impl Functions {
