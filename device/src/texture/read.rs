@@ -147,6 +147,19 @@ impl<T: Fetched> Texture<'_, T, Dim3> {
     /// Fetches at x, y and z.
     ///
     /// Becomes `tex.3d.v4.f32.f32`, `.u32.f32` or `.s32.f32`. Any arch.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// A slice across a volume, at half of its depth.
+    /// #[kernel]
+    /// pub fn slice(volume: Texture3d<f32>, mut out: MatrixOut<f32>) {
+    ///     let (y, x, z) = (out.row() as f32, out.column() as f32, volume.depth() as f32);
+    ///     if let Some(out) = out.mine() {
+    ///         *out = volume.fetch(x + 0.5, y + 0.5, z * 0.5);
+    ///     }
+    /// }
+    /// ```
     #[inline(always)]
     pub fn fetch(&self, x: f32, y: f32, z: f32) -> T {
         // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).
@@ -170,6 +183,19 @@ impl<T: Fetched> Texture<'_, T, Layered2> {
     /// Fetches at x and y of a layer; past the last layer, of the last.
     ///
     /// Becomes `tex.a2d.v4.f32.f32`, `.u32.f32` or `.s32.f32`. Any arch.
+    ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// The mean of all images.
+    /// #[kernel]
+    /// pub fn mean(images: LayeredTexture2d<f32>, mut out: MatrixOut<f32>) {
+    ///     let (y, x) = (out.row() as f32 + 0.5, out.column() as f32 + 0.5);
+    ///     if let Some(out) = out.mine() {
+    ///         *out = (0..images.layers()).map(|layer| images.fetch(x, y, layer)).sum::<f32>() / images.layers() as f32;
+    ///     }
+    /// }
+    /// ```
     #[inline(always)]
     pub fn fetch(&self, x: f32, y: f32, layer: u32) -> T {
         let layer = layer.min(self.extents[2] - 1);

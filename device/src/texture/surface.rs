@@ -146,6 +146,22 @@ impl<'a, T: SurfaceTexel, D: Positioned> Surface<'a, T, D> {
     /// Reads a `W` that begins at a byte: x counts bytes, as in PTX, so that one access may span several texels or be a part of one. x has to be
     /// a multiple of the size of `W`; else, and outside of the surface, it is a fault (`.trap`).
     ///
+    /// ```
+    /// use warpsmith_device::prelude::*;
+    ///
+    /// /// Copies a line of bytes, 16 at a time.
+    /// ///
+    /// /// # Safety
+    /// ///
+    /// /// Both have 16 bytes for each thread.
+    /// #[kernel]
+    /// pub unsafe fn copy(from: Surface1d<u8>, to: Surface1d<u8>) {
+    ///     let byte = [16 * thread::index_1d()];
+    ///     // SAFETY: the bytes are there, and no two threads have the same.
+    ///     unsafe { to.write_at_byte(byte, from.read_at_byte::<[u32; 4]>(byte)) };
+    /// }
+    /// ```
+    ///
     /// # Safety
     /// No thread of this launch writes these bytes.
     #[inline(always)]

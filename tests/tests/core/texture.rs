@@ -343,6 +343,30 @@ fn what_a_surface_writes_a_later_launch_fetches() {
     assert_eq!(other.download_array(&image).unwrap(), twice);
 }
 
+/// PTX of another type of texture does not pass for this one, though its parameters are as large.
+#[test]
+fn the_record_tells_textures_apart() {
+    fn record<K: Kernel>(_: impl KernelItem<Kernel = K>) -> &'static [u32] {
+        K::RECORD
+    }
+    let records = [
+        record(kernels::fetch_1d::<f32>),
+        record(kernels::fetch_1d::<u32>),
+        record(kernels::fetch_1d::<i32>),
+        record(kernels::elements::<f32>),
+        record(kernels::add_places_2d),
+        record(kernels::add_places_layered_1d),
+    ];
+    for (index, one) in records.iter().enumerate() {
+        assert!(!records[..index].contains(one), "{index}");
+    }
+    let (one, two) = (
+        record(kernels::copy_texels::<f32>),
+        record(kernels::copy_texels::<i32>),
+    );
+    assert_ne!(one, two);
+}
+
 /// Adds the places of an array of zeros, and compares.
 fn each_has_its_own<D: warpsmith_host::ArrayExtents, K>(
     item: impl KernelItem<Kernel = K>,

@@ -73,7 +73,7 @@ impl ArrayBlock {
             options,
             read,
         };
-        // SAFETY: the array exists as long as its block, which destroys the objects before it.
+        // SAFETY: the array exists as long as its block, which is kept by its allocation, and this by whatever uses an object.
         unsafe { self.textures.object(gpu, reading, sampling) }
     }
 

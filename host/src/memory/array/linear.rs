@@ -201,7 +201,7 @@ fn linear<T: Texel, F: Fetched>(view: RawView<'_>, read: ReadMode) -> Result<Lin
         options,
         read,
     };
-    // SAFETY: the texels are the view's, which lies in its allocation.
+    // SAFETY: the texels are the view's, which lies in its allocation, and a launch keeps the allocation.
     let object = unsafe {
         allocation
             .textures()
@@ -296,7 +296,7 @@ fn pitched<T: Texel, F: Fetched>(
         options,
         read,
     };
-    // SAFETY: the texels are the buffer's, which lies in its allocation.
+    // SAFETY: the texels are the buffer's, which lies in its allocation, and a launch keeps the allocation.
     let object = unsafe {
         allocation
             .textures()

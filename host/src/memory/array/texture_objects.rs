@@ -101,7 +101,7 @@ impl TextureObjects {
     ///
     /// # Safety
     ///
-    /// The texels are in the memory whose objects these are, which exists until they are destroyed.
+    /// The texels are in the memory whose objects these are, and whatever uses an object keeps the memory.
     pub(super) unsafe fn object(
         &self,
         gpu: &OpenDevice,
@@ -114,8 +114,8 @@ impl TextureObjects {
             return Ok(*object);
         }
         let (mut object, resource) = (0, reading.texels.resource());
-        // SAFETY: the driver writes one number to `object` and reads the descriptions before the call returns; the texels exist as long as
-        // the object, by the caller's contract.
+        // SAFETY: the driver writes one number to `object` and reads the descriptions before the call returns; the texels exist now and
+        // as long as the object is used, by the caller's contract.
         unsafe {
             call!(cuTexObjectCreate(
                 &mut object,
