@@ -116,7 +116,8 @@ impl<V: Awaitable> AfterPrimary<V> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not wait for other grids",
     label = "only a parameter that leads to memory is put into `AfterPrimary`",
-    note = "`&[T]`, `&T`, `Matrix<T>` and the output views are; numbers and structs are passed as they are"
+    note = "`&[T]`, `&T`, `Matrix<T>` and the output views are; numbers and structs are passed as they are",
+    note = "textures and surfaces are not: a fetch after the wait need not see what the grids before have written"
 )]
 pub unsafe trait Awaitable {
     /// The flat parameters.

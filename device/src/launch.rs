@@ -126,3 +126,16 @@ markers! {
     /// [`AfterPrimary`](crate::dependent::AfterPrimary) of what the marker `T` stands for. Flat: as that.
     Awaited;
 }
+
+/// [`Texture<T, D>`](crate::texture::Texture), a texture whose fetches give a `T`. Flat: the object's number (64 bits), three extents (each
+/// `u32`; 1 for those that it has not).
+pub struct InTexture<T, D>(PhantomData<fn() -> (T, D)>);
+
+/// [`Surface<T, D>`](crate::texture::Surface), a surface of texels `T`. Flat: as [`InTexture`].
+pub struct OutSurface<T, D>(PhantomData<fn() -> (T, D)>);
+
+/// A texture of any kind, for foreign PTX (`cudaTextureObject_t`). Flat: the object's number (64 bits).
+pub struct TextureObject;
+
+/// A surface of any kind, for foreign PTX (`cudaSurfaceObject_t`). Flat: the object's number (64 bits).
+pub struct SurfaceObject;

@@ -20,8 +20,8 @@
 //!
 //! # What safe code can rely on
 //!
-//! A safe kernel reaches memory through views that cannot race: `&[T]` is read-only for the whole grid, and an output
-//! view hands each thread its own elements. Shared memory is reached in phases divided by barriers
+//! A safe kernel reaches memory through views that cannot race: `&[T]` and textures are read-only for the whole grid, and an output
+//! view or a surface hands each thread its own elements. Shared memory is reached in phases divided by barriers
 //! ([`shared!`]). One rule is left to the author, because no type can express it: **every thread of a block reaches the
 //! same block-wide barriers in the same order**, those of shared arrays with the same arrays (and every lane named by a mask
 //! the same warp operation). The simulator checks it on every run.
@@ -77,6 +77,7 @@ pub mod shared;
 pub mod space;
 mod special_registers;
 pub mod statics;
+pub mod texture;
 pub mod thread;
 mod unroll;
 pub mod vector;
@@ -102,6 +103,8 @@ pub mod __private;
 /// | `&T` | one such value |
 /// | [`PerThread<[T]>`](view::PerThread), [`PerBlock<[T]>`](view::PerBlock), [`MatrixOut<T>`](view::MatrixOut), ... | device memory of which each thread writes its own part |
 /// | [`Matrix<T>`](view::Matrix) | a read-only matrix with a row stride |
+/// | [`Texture2d<T>`](texture::Texture2d), [`LinearTexture<T>`](texture::LinearTexture), ... | texels that threads fetch by coordinates |
+/// | [`Surface2d<T>`](texture::Surface2d), ... | texels of which each thread reads and writes its own |
 /// | [`AfterPrimary<&[T]>`](dependent::AfterPrimary), ... | memory that the kernel reaches when the grids before it have ended |
 /// | `*const T`, `*mut T` | device memory, unchecked: the kernel must be an `unsafe fn` |
 ///

@@ -13,7 +13,10 @@ use core::marker::PhantomData;
 
 use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
 use crate::dependent::AfterPrimary;
-use crate::launch::{Awaited, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
+use crate::launch::{
+    Awaited, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume, RawPtr, Value,
+};
+use crate::texture::{Fetched, Geometry, Positioned, Surface, SurfaceTexel, Texture, form_code};
 use crate::vector::Lanes;
 use crate::view::{
     Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,
@@ -46,7 +49,8 @@ impl<T: bytemuck::Pod> Passable for T {}
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
             `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
             `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, each with \
-            the lifetime that the launch gives it, and `AfterPrimary` of one of these"
+            the lifetime that the launch gives it, and `AfterPrimary` of one of these",
+    note = "of arrays it takes `Texture2d<T>`, `Surface2d<T>` and their like, which have no `AfterPrimary`"
 )]
 pub unsafe trait KernelParameter {
     /// What the launcher knows it by.
@@ -70,7 +74,7 @@ pub unsafe trait KernelParameter {
     ///
     /// # Safety
     /// The flat parameters are what a launch passes for the marker: pointers that are valid for their lengths, aligned,
-    /// initialised, and unaliased where a view promises it, for as long as the kernel runs.
+    /// initialised, and unaliased where a view promises it, and objects of the kind that the marker says, for as long as the kernel runs.
     unsafe fn rebuild<'launch>(
         first: Self::First,
         second: Self::Second,
@@ -111,8 +115,12 @@ mod form {
     pub const MATRIX_OUT: u32 = 8;
     pub const RAW: u32 = 9;
     pub const VOLUME_OUT: u32 = 10;
+    pub const TEXTURE: u32 = 11;
+    pub const SURFACE: u32 = 12;
     /// Added where the parameter is an `AfterPrimary` of the form's.
     pub const AFTER_PRIMARY: u32 = 16;
+    /// What tells textures and surfaces from others is multiplied by it and added.
+    pub const TEXELS: u32 = 256;
 }
 
 /// What is told of a parameter's flat parameters.
@@ -464,4 +472,58 @@ matrices! {
     RowPerBlock, mut, OutMatrix, WRITTEN, MATRIX_OUT, 3;
     TilePerBlock [R, C], mut, OutMatrix, WRITTEN, MATRIX_OUT, 2;
     VolumeOut, mut, OutVolume, WRITTEN, VOLUME_OUT, 3;
+}
+
+/// The number of an object of the geometry `D`, whose texels or fetches are a `T`, and three extents.
+pub struct OfTexels<T, D, const FORM: u32>(PhantomData<fn(T, D)>);
+
+/// The rows of such a parameter.
+const fn rows_of_texels(form: u32) -> [[u32; 4]; 4] {
+    let extent = row::<u32>(kind::SCALAR, form);
+    [row::<u64>(kind::SCALAR, form), extent, extent, extent]
+}
+
+impl<T: Fetched, D: Geometry> Form for OfTexels<T, D, { form::TEXTURE }> {
+    const ROWS: &'static [[u32; 4]] =
+        &rows_of_texels(form::TEXTURE + form::TEXELS * form_code::of_texture::<T, D>());
+    const DIMENSIONS: u32 = 3;
+}
+
+impl<T: SurfaceTexel, D: Positioned> Form for OfTexels<T, D, { form::SURFACE }> {
+    const ROWS: &'static [[u32; 4]] =
+        &rows_of_texels(form::SURFACE + form::TEXELS * form_code::of_surface::<T, D>());
+    const DIMENSIONS: u32 = form_code::axes::<D>();
+}
+
+macro_rules! texels {
+    ($($object:ident<T: $texel:ident, D: $geometry:ident>, $marker:ident, $form:ident;)*) => {$(
+        // SAFETY: a texture is only read; a surface is reached through the view only, whose positions are one to one in as many dimensions
+        // as its texels have.
+        unsafe impl<T: $texel, D: $geometry> KernelParameter for for<'a> fn($object<'a, T, D>) {
+            type Marker = $marker<T, D>;
+            type Element = T;
+            type First = u64;
+            type Second = u32;
+            type Third = u32;
+            type Fourth = u32;
+            type Argument<'launch> = $object<'launch, T, D>;
+            type Form = OfTexels<T, D, { form::$form }>;
+
+            #[inline(always)]
+            unsafe fn rebuild<'launch>(
+                object: u64,
+                one: u32,
+                two: u32,
+                three: u32,
+                _: &'launch Launch,
+            ) -> $object<'launch, T, D> {
+                // SAFETY: the object is of this kind and of these extents, by the function's condition.
+                unsafe { $object::from_raw_parts(object, [one, two, three]) }
+            }
+        }
+    )*};
+}
+texels! {
+    Texture<T: Fetched, D: Geometry>, InTexture, TEXTURE;
+    Surface<T: SurfaceTexel, D: Positioned>, OutSurface, SURFACE;
 }

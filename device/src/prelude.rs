@@ -4,6 +4,10 @@ pub use crate::atomic::{AcqRel, Acquire, Atomic, AtomicSlice, Relaxed, Release, 
 pub use crate::cluster;
 pub use crate::float::{FloatApprox, FloatExt, FloatRounding};
 pub use crate::launch::{Kernel, SafeKernel};
+pub use crate::texture::{
+    LayeredSurface1d, LayeredSurface2d, LayeredTexture1d, LayeredTexture2d, LinearTexture,
+    Surface1d, Surface2d, Surface3d, Texture1d, Texture2d, Texture3d,
+};
 pub use crate::vector::{AsVectors, Vector};
 pub use crate::view::{
     Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,

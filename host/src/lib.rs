@@ -81,11 +81,12 @@ pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
     DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, Filter, FlagWord, ForeignMemory,
-    ForeignWork, GrowableBuffer, HostRead, HostWrite, ImportedPool, Layered1, Layered2, Location,
-    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, PhysicalMemory,
-    PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, ReadMode, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel,
-    Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    ForeignWork, GrowableBuffer, HostRead, HostWrite, ImportedPool, Layered1, Layered2,
+    LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
+    MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer,
+    PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage,
+    RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions,
+    UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -116,7 +117,8 @@ pub mod prelude {
         StreamFlag, StreamOptions, TypedKernel, UnifiedBuffer, UntypedKernel, Wait,
     };
     pub use warpsmith_device::launch::{
-        In, InMatrix, InRef, Kernel, Out, OutMatrix, OutVolume, RawPtr, SafeKernel, Value,
+        In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
+        SafeKernel, SurfaceObject, TextureObject, Value,
     };
 }
 
@@ -158,6 +160,8 @@ mod tests {
         shared::<Array<f32, Extent2>>();
         shared::<Texture<f32, Extent2>>();
         shared::<Surface<f32, Extent2>>();
+        shared::<LinearTexture<'static, f32>>();
+        shared::<PitchedTexture<'static, f32>>();
         shared::<PhysicalMemory>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();

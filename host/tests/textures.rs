@@ -6,7 +6,8 @@ use common::gpu;
 
 use warpsmith_host::prelude::*;
 use warpsmith_host::{
-    AddressMode, Coordinates, Extent1, Extent2, Filter, ReadMode, Texel, TextureOptions,
+    AddressMode, Attribute, Coordinates, Extent1, Extent2, Filter, NormalisedTexel, Texel,
+    TextureOptions,
 };
 use warpsmith_testkit::ptx;
 
@@ -18,7 +19,6 @@ const SIZE: Extent2 = Extent2 {
 const LINEAR: TextureOptions = TextureOptions {
     address: [AddressMode::Clamp; 3],
     filter: Filter::Linear,
-    read: ReadMode::Element,
     coordinates: Coordinates::Texels,
     border: [0.0; 4],
 };
@@ -28,18 +28,19 @@ fn refusal<T: Texel>(stream: &Stream, options: TextureOptions) -> Result<Option<
     Ok(image.texture(options).err().map(|error| error.to_string()))
 }
 
+fn filters_normalised<T: NormalisedTexel>(stream: &Stream) -> Result<()> {
+    let image = stream.array_zeroed::<T, _>(SIZE)?;
+    image.normalised_texture(LINEAR).map(drop)
+}
+
 #[test]
 fn only_floats_are_filtered() -> Result<()> {
     let gpu = gpu();
     let stream = gpu.stream()?;
-    let normalised = TextureOptions {
-        read: ReadMode::NormalisedFloat,
-        ..LINEAR
-    };
     assert_eq!(refusal::<f32>(&stream, LINEAR)?, None);
     assert_eq!(refusal::<[half::f16; 4]>(&stream, LINEAR)?, None);
-    assert_eq!(refusal::<u8>(&stream, normalised)?, None);
-    assert_eq!(refusal::<[i16; 2]>(&stream, normalised)?, None);
+    filters_normalised::<u8>(&stream)?;
+    filters_normalised::<[i16; 2]>(&stream)?;
     let element = TextureOptions::default();
     assert_eq!(refusal::<u32>(&stream, element)?, None);
     assert_eq!(refusal::<[i8; 4]>(&stream, element)?, None);
@@ -51,16 +52,6 @@ fn only_floats_are_filtered() -> Result<()> {
     );
     let integers = refusal::<[i32; 2]>(&stream, LINEAR)?.expect("a refusal");
     assert!(integers.contains("integers are not filtered"), "{integers}");
-    for refused in [
-        refusal::<f32>(&stream, normalised)?,
-        refusal::<u32>(&stream, normalised)?,
-    ] {
-        let refused = refused.expect("a refusal");
-        assert!(
-            refused.contains("cannot be read as normalised floats"),
-            "{refused}"
-        );
-    }
     Ok(())
 }
 
@@ -96,6 +87,10 @@ fn what_an_array_is_read_by_is_one_object() -> Result<()> {
     assert_eq!(one.object(), two.object());
     let other = image.texture(TextureOptions::default())?;
     assert_ne!(one.object(), other.object());
+    let bytes = stream.array(&[1_u8, 2, 3], Extent1 { width: 3 })?;
+    let options = TextureOptions::default();
+    let (whole, shares) = (bytes.texture(options)?, bytes.normalised_texture(options)?);
+    assert_ne!(whole.object(), shares.object());
     assert_eq!(image.surface()?.object(), image.surface()?.object());
     assert_eq!(one.extents(), SIZE);
     // It keeps the array.
@@ -129,7 +124,7 @@ const NOTE: &str = ptx!(
 fn kernels_get_the_numbers_in_the_order_of_the_arrays_uses() -> Result<()> {
     let gpu = gpu();
     let module = gpu.load(NOTE)?;
-    let note = module.untyped_kernel::<(Value<u64>, Value<u64>, Out<u64>)>("note")?;
+    let note = module.untyped_kernel::<(TextureObject, SurfaceObject, Out<u64>)>("note")?;
     let (stream, other) = (gpu.stream()?, gpu.stream()?);
     let read = stream.array(&[1.0_f32; 8], SIZE)?;
     let mut written = stream.surface_array_zeroed::<f32, _>(SIZE)?;
@@ -149,4 +144,68 @@ fn kernels_get_the_numbers_in_the_order_of_the_arrays_uses() -> Result<()> {
     other.upload_array(&[2.0; 8], &mut written)?;
     assert_eq!(stream.download_array(&written)?, [2.0; 8]);
     Ok(())
+}
+
+// covers: TEX-11
+#[test]
+fn memory_that_a_texture_cannot_read_is_refused_with_the_limit() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let alignment = gpu.attribute(Attribute::TEXTURE_ALIGNMENT)? as usize;
+    let words = stream.zeroed::<u32>(alignment)?;
+    let refused = words.texture(1..).unwrap_err().to_string();
+    assert!(
+        refused.contains("the alignment of its first byte")
+            && refused.contains(&format!("is 4, the limit is {alignment}")),
+        "{refused}"
+    );
+    assert_eq!(
+        words.texture(alignment / 4..)?.len(),
+        alignment - alignment / 4
+    );
+    let refused = words.texture(3..3).unwrap_err().to_string();
+    assert!(refused.contains("a texture of no elements"), "{refused}");
+    let refused = stream
+        .zeroed::<f32>(0)?
+        .texture(..)
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("a texture of no elements"), "{refused}");
+    let mut graph = gpu.graph()?;
+    let scratch = graph.zeroed::<u32>(8)?;
+    let refused = scratch.texture(..).unwrap_err().to_string();
+    assert!(
+        refused.contains("memory that a graph allocates"),
+        "{refused}"
+    );
+    let image = stream.pitched_zeroed::<u8>(2, 0)?;
+    assert!(image.texture(TextureOptions::default()).is_err());
+    // Rows of a driver's pitch are a texture's.
+    let image = stream.pitched_zeroed::<[half::f16; 2]>(3, 70)?;
+    let texture = image.texture(LINEAR)?;
+    assert_eq!(
+        texture.extents(),
+        Extent2 {
+            width: 70,
+            height: 3
+        }
+    );
+    // The same reading is the same object.
+    assert_eq!(texture.object(), image.texture(LINEAR)?.object());
+    assert_ne!(
+        texture.object(),
+        image.texture(TextureOptions::default())?.object()
+    );
+    Ok(())
+}
+
+#[test]
+fn memory_is_freed_with_its_textures() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    for _ in 0..20 {
+        let words = stream.upload(&[1_u32; 300])?;
+        assert_ne!(words.texture(..)?.object(), 0);
+    }
+    gpu.synchronize()
 }

@@ -22,6 +22,8 @@ mod safe;
 mod shared_memory;
 #[path = "core/statics.rs"]
 mod statics;
+#[path = "core/texture.rs"]
+mod texture;
 #[path = "core/views.rs"]
 mod views;
 #[path = "core/warps.rs"]

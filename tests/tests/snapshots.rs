@@ -402,6 +402,22 @@ fn views() {
     ));
 }
 
+// covers: TEX-02, SURF-04
+#[test]
+fn textures_and_surfaces() {
+    let prefixes = ["fetch_", "elements__", "add_places_", "copy_texels__"];
+    let mut names: Vec<&str> = prefixes
+        .into_iter()
+        .flat_map(|prefix| kernels(SM_90, prefix))
+        .collect();
+    names.extend(["mirror_rows", "copy_bytes"]);
+    insta::assert_snapshot!(report(
+        SM_90,
+        &names,
+        &["tex", "suld", "sust", "txq", "suq"]
+    ));
+}
+
 #[test]
 fn an_unrolled_loop_leaves_no_loop_and_no_local_memory() {
     let local = ["ld.local", "st.local"];

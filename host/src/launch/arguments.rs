@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use warpsmith_device::launch::{
-    Awaited, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value,
+    Awaited, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
+    SurfaceObject, TextureObject, Value,
 };
 use warpsmith_device::panic::KERNEL_BITS;
+use warpsmith_device::texture::{Dim2, Fetched, Linear};
 
 use crate::error::{Code, Error, LimitError};
 use crate::memory::allocation::Allocation;
@@ -19,8 +21,9 @@ use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    GrowableBuffer, MappedBuffer, Matrix, MatrixMut, RegisteredBuffer, Shape, Surface, Texel,
-    Texture, UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
+    GrowableBuffer, LinearTexture, MappedBuffer, Matrix, MatrixMut, PitchedTexture,
+    RegisteredBuffer, Shape, Surface, Texel, Texture, UnifiedBuffer, VolumeMut,
+    WriteCombinedBuffer,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
 
@@ -47,6 +50,8 @@ pub struct Packer<'a> {
     needs_ordering: bool,
     /// A slice for an `&T` parameter has no element.
     pub(crate) empty_reference: bool,
+    /// One array was passed twice, and at least once as a surface.
+    pub(crate) written_array_twice: bool,
 }
 
 /// Room for the values of a [`Packer`].
@@ -79,6 +84,7 @@ impl<'a> Packer<'a> {
             stream_number,
             needs_ordering: false,
             empty_reference: false,
+            written_array_twice: false,
         }
     }
 
@@ -131,6 +137,27 @@ impl<'a> Packer<'a> {
         self.word(shape.stride.into());
     }
 
+    /// Notes a use of an array, of which other textures and surfaces may exist: unlike buffers, the borrow does not keep them out.
+    #[inline]
+    fn array(&mut self, view: RawView<'a>, kind: AccessKind) {
+        let access = view.access(kind);
+        self.written_array_twice |= view.allocation.is_some_and(|allocation| {
+            let others = self.uses().iter();
+            others
+                .filter(|other| Arc::ptr_eq(other.allocation, allocation))
+                .any(|other| other.access.conflicts(&access))
+        });
+        self.memory(view, kind);
+    }
+
+    #[inline]
+    fn texels(&mut self, object: u64, extents: [u32; 3]) {
+        self.word(object);
+        for extent in extents {
+            self.word(extent.into());
+        }
+    }
+
     /// Adds the parameters of the launch: where panics are told, and which launch of which kernel it is.
     #[inline]
     pub(crate) fn launch(&mut self, log: u64, launch: u64, kernel: u32) {
@@ -162,6 +189,16 @@ impl<'a> Packer<'a> {
     }
 
     #[cold]
+    pub(crate) fn written_array_twice_error(kernel: &str) -> Error {
+        Error::misuse(
+            "cuLaunchKernelEx",
+            Code::INVALID_VALUE,
+            format!("kernel `{kernel}` is passed one array twice, and writes it by a surface"),
+            "fetches and reads need not see what the same launch writes: write another array, or launch twice",
+        )
+    }
+
+    #[cold]
     pub(crate) fn empty_reference_error(kernel: &str) -> Error {
         Error::Limit(Box::new(LimitError {
             call: "cuLaunchKernelEx",
@@ -181,7 +218,8 @@ impl<'a> Packer<'a> {
     label = "`{Self}` does not fit `{M}`",
     note = "`Value<T>` takes a `T`; `In<T>` (`&[T]`) takes `&DeviceBuffer<T>` or a slice of it; `Out<T>` takes `&mut DeviceBuffer<T>` or a mutable slice",
     note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`",
-    note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`"
+    note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`",
+    note = "`InTexture<T, Dim2>` takes a `&Texture<T, Extent2>` and `OutSurface<T, Dim2>` a `&mut Surface<T, Extent2>`, others likewise"
 )]
 pub trait Argument<M: ?Sized> {
     #[doc(hidden)]
@@ -289,20 +327,31 @@ macro_rules! pointers {
 
 pointers!(RawPtr);
 
-impl<T: Texel, D: ArrayExtents> Argument<Value<u64>> for &Texture<T, D> {
-    #[inline]
-    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        packer.memory(self.view(), AccessKind::Read);
-        packer.word(self.object());
-    }
+macro_rules! texels {
+    ($([$($generics:tt)*] $argument:ty, $marker:ty, $object:ident, $uses:ident $kind:ident;)*) => {$(
+        impl<$($generics)*> Argument<$marker> for $argument {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.$uses(self.view(), AccessKind::$kind);
+                packer.texels(self.object(), self.extents_in_kernels());
+            }
+        }
+
+        impl<$($generics)*> Argument<$object> for $argument {
+            #[inline]
+            fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+                packer.memory(self.view(), AccessKind::$kind);
+                packer.word(self.object());
+            }
+        }
+    )*};
 }
 
-impl<T: Texel, D: ArrayExtents> Argument<Value<u64>> for &mut Surface<T, D> {
-    #[inline]
-    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
-        packer.memory(self.view(), AccessKind::Write);
-        packer.word(self.object());
-    }
+texels! {
+    [F: Fetched, D: ArrayExtents] &Texture<F, D>, InTexture<F, D::Geometry>, TextureObject, array Read;
+    [T: Texel, D: ArrayExtents] &mut Surface<T, D>, OutSurface<T, D::Geometry>, SurfaceObject, array Write;
+    [F: Fetched] &LinearTexture<'_, F>, InTexture<F, Linear>, TextureObject, memory Read;
+    [F: Fetched] &PitchedTexture<'_, F>, InTexture<F, Dim2>, TextureObject, memory Read;
 }
 
 impl<T: Pod> Argument<InMatrix<T>> for Matrix<'_, T> {
@@ -347,7 +396,8 @@ mod early {
         message = "this kernel cannot begin before the kernels before it have ended",
         label = "its parameter `{Self}` leads to memory from the beginning",
         note = "wrap it in the kernel: `AfterPrimary<&[T]>`, `AfterPrimary<PerThread<[T]>>`; or say why it is sound by \
-                `LaunchOptions::programmatic_serialization`, which is `unsafe`"
+                `LaunchOptions::programmatic_serialization`, which is `unsafe`",
+        note = "a kernel with textures or surfaces is launched in order: a fetch after the wait need not see what was written before"
     )]
     pub trait Early {}
     impl<T> Early for Value<T> {}

@@ -52,6 +52,7 @@ pub(crate) fn check(
             || one_dimensional
             || (attributes.launch_dimensions == 2 && flat))
         && !packer.empty_reference
+        && !packer.written_array_twice
         && grid.cluster.is_none()
         && attributes.cluster.is_none()
         // A bound that is no exact size is in what the driver says of the kernel.
@@ -160,7 +161,7 @@ fn check_slowly(
             .unwrap_or(1) as u64;
         let most = u64::from(attributes.launch_dimensions.max(1));
         if used > most {
-            let hint = "the kernel's outputs are numbered along fewer dimensions: `PerThread3d` and `VolumeOut` take any, `MatrixOut` and `TilePerBlock` two, `PerThread` one";
+            let hint = "the kernel's outputs are numbered along fewer dimensions: `PerThread3d` and `VolumeOut` take any, `MatrixOut` and `TilePerBlock` two, `PerThread` one, surfaces as many as their texels";
             return fail(
                 Code::INVALID_VALUE,
                 "the number of dimensions of grid and block",
@@ -175,6 +176,9 @@ fn check_slowly(
     }
     if packer.empty_reference {
         return Err(Packer::empty_reference_error(&kernel.name));
+    }
+    if packer.written_array_twice {
+        return Err(Packer::written_array_twice_error(&kernel.name));
     }
     check_cluster(kernel, attributes, grid)?;
     if grid.cooperative && !limits.cooperative {

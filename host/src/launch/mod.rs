@@ -68,7 +68,8 @@ impl Stream {
     /// # Errors
     ///
     /// [`Error::Limit`] where the shape is beyond the kernel or the device: an empty grid, too many threads, too much shared memory, a
-    /// cluster that does not divide the grid, a cooperative grid that does not fit. [`Error::Driver`] where the driver refuses, or an
+    /// cluster that does not divide the grid, a cooperative grid that does not fit. [`Error::Invalid`] where one array is passed twice and
+    /// written by a [`Surface`](crate::Surface), or what is passed belongs to another device. [`Error::Driver`] where the driver refuses, or an
     /// earlier fault on the device comes to light. A panic or a fault of *this* launch shows at a later wait.
     // covers: MODEL-01, ERROR-05
     #[inline]

@@ -1,11 +1,12 @@
 //! A piece of memory that the device can reach, whatever its kind, with what is known about its uses.
 
 use std::alloc::Layout;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use warpsmith_driver::raw;
 
 use super::array::block::ArrayBlock;
+use super::array::texture_objects::TextureObjects;
 use super::host_block::{HostBlock, HostMapping};
 use super::released::{MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
@@ -32,6 +33,8 @@ pub(crate) struct Allocation {
     history: UseHistory,
     /// Changed under the device's order lock only.
     attachment: Mutex<Attachment>,
+    /// What reads it as texels; an array's block has its own.
+    textures: OnceLock<Arc<TextureObjects>>,
 }
 
 /// Who may use managed memory on a device that cannot share it with the host.
@@ -260,7 +263,13 @@ impl Allocation {
             kind,
             history,
             attachment: Mutex::default(),
+            textures: OnceLock::new(),
         })
+    }
+
+    /// Its texture objects, which are destroyed when it ends and its last use is over.
+    pub(super) fn textures(&self) -> &TextureObjects {
+        self.textures.get_or_init(Arc::default)
     }
 
     /// The fast path: every use so far was in the stream that has this number now.
@@ -431,6 +440,7 @@ impl Drop for Allocation {
             bytes: self.bytes,
             kind: self.kind.clone(),
             positions: self.history.take_positions(),
+            textures: self.textures.take(),
         };
         self.gpu.call_driver_later(move |gpu| released.free(gpu));
     }

@@ -55,7 +55,8 @@ pub use any_buffer::AnyBuffer;
 pub use arena::Arena;
 pub use array::{
     AddressMode, Array, ArrayExtents, Coordinates, Extent1, Extent2, Extent3, Filter, Layered1,
-    Layered2, ReadMode, Surface, Texel, Texture, TextureOptions,
+    Layered2, LinearTexture, NormalisedTexel, PitchedTexture, Surface, Texel, Texture,
+    TextureOptions,
 };
 pub use buffer::DeviceBuffer;
 pub use flag::{FlagWord, StreamFlag, Wait};

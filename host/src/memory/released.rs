@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use warpsmith_driver::raw;
 
 use super::array::block::{ArrayBlock, UnusedArray};
+use super::array::texture_objects::{TextureObjects, UnusedTextures};
 use super::host_block::HostBlock;
 use super::virtual_memory::range::{AddressRange, UnusedRange};
 use crate::context::primary::Context;
@@ -46,11 +47,16 @@ pub(crate) struct ReleasedMemory {
     pub(crate) kind: MemoryKind,
     /// The last uses.
     pub(crate) positions: SmallVec<[StreamPosition; 1]>,
+    /// What reads it as texels.
+    pub(crate) textures: Option<Arc<TextureObjects>>,
 }
 
 impl ReleasedMemory {
     /// Frees it after its last uses, without waiting for them.
     pub(crate) fn free(self, gpu: &DeviceState) {
+        if let Some(textures) = &self.textures {
+            gpu.retire(Box::new(UnusedTextures(textures.clone())), &self.positions);
+        }
         match &self.kind {
             MemoryKind::Pool => gpu.report_drop(self.free_in_stream_order(gpu)),
             MemoryKind::Virtual(range) => {

@@ -143,7 +143,7 @@ fn difference(ptx: &[u32], launcher: &[u32]) -> String {
     };
     match (0..has as usize).find(|&number| row(ptx, number) != row(launcher, number)) {
         Some(number) => format!(
-            "parameter {number} (slices count as two, matrices as four) has another type in the PTX than in the launcher"
+            "parameter {number} (slices count as two; matrices, textures and surfaces as four) has another type in the PTX than in the launcher"
         ),
         None => "its `#[kernel(...)]` was another one when the PTX was built".into(),
     }

@@ -31,5 +31,6 @@ pub mod output;
 pub mod safe;
 pub mod shared_memory;
 pub mod statics;
+pub mod texture;
 pub mod views;
 pub mod warps;

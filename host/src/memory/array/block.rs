@@ -1,14 +1,12 @@
-//! The driver's objects behind an array: itself, and the textures and the surface that were made of it.
-//!
-//! A texture or surface object lives as long as its array, whoever has dropped what: a launch that was captured holds the array's memory and
-//! knows the object by number only.
+//! The driver's objects behind an array: itself, and the textures and the surface that were made of it, which live as long.
 
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
-use super::sampling::TextureOptions;
+use super::sampling::{ReadMode, TextureOptions};
+use super::texture_objects::{Reading, Texels, TextureObjects};
 use crate::context::primary::Context;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
@@ -26,8 +24,7 @@ pub(crate) struct ArrayBlock {
     pub(super) array: Handle<raw::CUarray>,
     /// All texels' bytes.
     pub(crate) bytes: usize,
-    /// One object for each way to read it.
-    textures: Mutex<Vec<(TextureOptions, raw::CUtexObject)>>,
+    textures: TextureObjects,
     surface: Mutex<Option<raw::CUsurfObject>>,
 }
 
@@ -55,19 +52,9 @@ impl ArrayBlock {
         Ok(ArrayBlock {
             array: Handle::new(array),
             bytes,
-            textures: Mutex::default(),
+            textures: TextureObjects::default(),
             surface: Mutex::default(),
         })
-    }
-
-    /// The array as a resource.
-    fn resource(&self) -> raw::CUDA_RESOURCE_DESC {
-        let mut resource = raw::CUDA_RESOURCE_DESC {
-            resType: raw::CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
-            ..Default::default()
-        };
-        resource.res.array.hArray = self.array.raw();
-        resource
     }
 
     /// The texture object that reads the array so.
@@ -78,27 +65,16 @@ impl ArrayBlock {
     pub(super) fn texture(
         &self,
         gpu: &OpenDevice,
-        options: TextureOptions,
+        (options, read): (TextureOptions, ReadMode),
         sampling: &raw::CUDA_TEXTURE_DESC,
     ) -> Result<raw::CUtexObject> {
-        gpu.bind()?;
-        let mut known = lock(&self.textures);
-        if let Some((_, object)) = known.iter().find(|(others, _)| *others == options) {
-            return Ok(*object);
-        }
-        let (mut object, resource) = (0, self.resource());
-        // SAFETY: the driver writes one number to `object` and reads the descriptions before the call returns; the array exists as long as
-        // its block, which destroys the object.
-        unsafe {
-            call!(cuTexObjectCreate(
-                &mut object,
-                &resource,
-                sampling,
-                std::ptr::null()
-            ))
-        }?;
-        known.push((options, object));
-        Ok(object)
+        let reading = Reading {
+            texels: Texels::Array(self.array),
+            options,
+            read,
+        };
+        // SAFETY: the array exists as long as its block, which is kept by its allocation, and this by whatever uses an object.
+        unsafe { self.textures.object(gpu, reading, sampling) }
     }
 
     /// The array's surface object.
@@ -112,7 +88,7 @@ impl ArrayBlock {
         if let Some(object) = *known {
             return Ok(object);
         }
-        let (mut object, resource) = (0, self.resource());
+        let (mut object, resource) = (0, Texels::Array(self.array).resource());
         // SAFETY: the driver writes one number to `object` and reads the description before the call returns; the array exists as long as
         // its block, which destroys the object.
         unsafe { call!(cuSurfObjectCreate(&mut object, &resource)) }?;
@@ -126,11 +102,8 @@ impl ArrayBlock {
     ///
     /// Nothing uses the array or its objects, now or later.
     unsafe fn destroy(&self) -> Result<()> {
-        let textures = std::mem::take(&mut *lock(&self.textures));
-        for (_, object) in textures {
-            // SAFETY: cuTexObjectCreate gave the object, and nothing uses it by the caller's contract.
-            unsafe { call!(cuTexObjectDestroy(object)) }?;
-        }
+        // SAFETY: nothing uses them, by the caller's contract.
+        unsafe { self.textures.destroy() }?;
         if let Some(object) = lock(&self.surface).take() {
             // SAFETY: cuSurfObjectCreate gave the object, and nothing uses it by the caller's contract.
             unsafe { call!(cuSurfObjectDestroy(object)) }?;

@@ -1,5 +1,6 @@
 //! How large an array is, in how many dimensions.
 
+use warpsmith_device::texture as device;
 use warpsmith_driver::raw;
 
 use super::texel::Texel;
@@ -19,6 +20,8 @@ mod sealed {
         fn in_order(&self) -> Vec<usize>;
         /// Width, height and depth as the driver wants them.
         fn driver(&self) -> [usize; 3];
+        /// The extents that the array has, as a kernel gets them: 1 for those that it has not.
+        fn in_kernels(&self) -> [u32; 3];
     }
 }
 
@@ -39,12 +42,15 @@ mod sealed {
 /// # Ok(())
 /// # }
 /// ```
-pub trait ArrayExtents: sealed::Sealed + Send + Sync + 'static {}
+pub trait ArrayExtents: sealed::Sealed + Send + Sync + 'static {
+    /// What the array's textures and surfaces are in a kernel.
+    type Geometry: device::Positioned;
+}
 
 macro_rules! extents {
     (
         $(#[doc = $text:literal])*
-        $name:ident { $($field:ident: $what:literal $limit:ident),* }, $flags:expr, [$($driver:ident)?; $($height:ident)?; $($depth:ident)?]
+        $name:ident as $geometry:ident { $($field:ident: $what:literal $limit:ident),* }, $flags:expr, [$($driver:ident)?; $($height:ident)?; $($depth:ident)?]
     ) => {
         $(#[doc = $text])*
         ///
@@ -66,9 +72,17 @@ macro_rules! extents {
             fn driver(&self) -> [usize; 3] {
                 [$(self.$driver)?, or_zero!($(self.$height)?), or_zero!($(self.$depth)?)]
             }
+
+            fn in_kernels(&self) -> [u32; 3] {
+                // No device has arrays of more than 32 bits of texels along an axis.
+                let own = [$(self.$field as u32),*];
+                std::array::from_fn(|axis| own.get(axis).copied().unwrap_or(1))
+            }
         }
 
-        impl ArrayExtents for $name {}
+        impl ArrayExtents for $name {
+            type Geometry = device::$geometry;
+        }
     };
 }
 
@@ -83,13 +97,13 @@ macro_rules! or_zero {
 
 extents! {
     /// A line of texels.
-    Extent1 { width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH },
+    Extent1 as Dim1 { width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH },
     0, [width; ;]
 }
 
 extents! {
     /// Rows of texels.
-    Extent2 {
+    Extent2 as Dim2 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
         height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT
     },
@@ -98,7 +112,7 @@ extents! {
 
 extents! {
     /// A volume of texels.
-    Extent3 {
+    Extent3 as Dim3 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
         height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
         depth: "depth in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH
@@ -108,7 +122,7 @@ extents! {
 
 extents! {
     /// Lines of texels, each a layer by itself: nothing is filtered across them.
-    Layered1 {
+    Layered1 as Layered1 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH,
         layers: "number of layers" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS
     },
@@ -117,7 +131,7 @@ extents! {
 
 extents! {
     /// Rectangles of texels, each a layer by itself: nothing is filtered across them.
-    Layered2 {
+    Layered2 as Layered2 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
         height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
         layers: "number of layers" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS

@@ -7,14 +7,18 @@
 //! | `copies` | copies between arrays, buffers and the host, as methods of the stream |
 //! | `sampling` | how textures are read |
 //! | `objects` | textures and surfaces |
+//! | `linear` | textures of memory that has an address |
+//! | `texture_objects` | the driver's texture objects, and how long they live |
 //! | `block` | the driver's objects, and how they are freed |
 
 pub(super) mod block;
 mod copies;
 mod extents;
+mod linear;
 mod objects;
 mod sampling;
 mod texel;
+pub(super) mod texture_objects;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -22,9 +26,10 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 pub use extents::{ArrayExtents, Extent1, Extent2, Extent3, Layered1, Layered2};
+pub use linear::{LinearTexture, PitchedTexture};
 pub use objects::{Surface, Texture};
-pub use sampling::{AddressMode, Coordinates, Filter, ReadMode, TextureOptions};
-pub use texel::Texel;
+pub use sampling::{AddressMode, Coordinates, Filter, TextureOptions};
+pub use texel::{NormalisedTexel, Texel};
 
 use self::block::ArrayBlock;
 use super::allocation::Allocation;

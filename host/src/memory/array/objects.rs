@@ -3,47 +3,51 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use warpsmith_device::texture::Fetched;
+
 use super::Array;
 use super::extents::ArrayExtents;
-use super::sampling::TextureOptions;
-use super::texel::Texel;
+use super::sampling::{ReadMode, TextureOptions};
+use super::texel::{NormalisedTexel, Texel};
 use crate::error::{Code, Error, Result};
 use crate::memory::allocation::Allocation;
 use crate::memory::view::RawView;
 use crate::order::access::ViewScope;
 
-/// A way to read an array in kernels (CUDA C++ Programming Guide, "Texture Object API").
+/// A way to read an array in kernels (CUDA C++ Programming Guide, "Texture Object API"), whose fetches give an `F`.
 ///
-/// It keeps the array's memory, and goes to a kernel as its object's number, for a parameter of type `u64`: the launch counts as a read of
-/// the array and is put in order as such. What the kernel does with the number is its own `unsafe` code's affair. In a kernel launched by
-/// [`launch_early`](crate::Stream::launch_early) it must not be fetched from before the wait.
+/// A kernel takes `&Texture<F, Extent2>` as its `Texture2d<F>`, whatever the array's texels are, and others likewise
+/// ([`warpsmith_device::texture`]); foreign PTX takes its number, for the marker
+/// [`TextureObject`](warpsmith_device::launch::TextureObject). It keeps the array's memory, and the launch counts as a read of the array and is
+/// put in order as such. A launch that is passed a surface of the array, too, is refused.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
-/// use warpsmith_host::{Extent2, Filter, TextureOptions};
+/// use warpsmith_host::{Extent2, Filter, Texture, TextureOptions};
 ///
 /// # fn main() -> Result<()> {
 /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
 /// let stream = gpu.stream()?;
 /// let image = stream.array(&[0.0_f32, 1.0, 2.0, 3.0], Extent2 { width: 2, height: 2 })?;
-/// let smooth = image.texture(TextureOptions { filter: Filter::Linear, ..Default::default() })?;
+/// let smooth: Texture<f32, Extent2> = image.texture(TextureOptions { filter: Filter::Linear, ..Default::default() })?;
 /// assert_ne!(smooth.object(), 0);
 /// drop(image); // The texture keeps the texels.
 /// # Ok(())
 /// # }
 /// ```
-pub struct Texture<T: Texel, D: ArrayExtents> {
+pub struct Texture<F: Fetched, D: ArrayExtents> {
     allocation: Arc<Allocation>,
     object: u64,
     extents: D,
-    of: PhantomData<T>,
+    of: PhantomData<F>,
 }
 
 /// A way to read and write an array in kernels (CUDA C++ Programming Guide, "Surface Object API").
 ///
-/// It keeps the array's memory, and goes to a kernel as its object's number, for a parameter of type `u64`: the launch counts as a write of
-/// the array and is put in order as such. Kernels number x in bytes. What is written is seen by fetches of later launches, not of the same
-/// one.
+/// A kernel takes `&mut Surface<T, Extent2>` as its `Surface2d<T>`, and others likewise ([`warpsmith_device::texture`]); foreign PTX takes its
+/// number, for the marker [`SurfaceObject`](warpsmith_device::launch::SurfaceObject), and numbers x in bytes. It keeps the array's memory, and
+/// the launch counts as a write of the array and is put in order as such. What is written is seen by fetches of later launches, not of the
+/// same one: a launch that is passed a texture or a second surface of the array is refused.
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -69,16 +73,38 @@ pub struct Surface<T: Texel, D: ArrayExtents> {
 }
 
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
-    /// A texture of the array. Textures with the same options are one object.
+    /// A texture of the array, which gives texels as they are: integers as integers, `f16` as `f32`. Textures with the same options are one
+    /// object.
     ///
     /// # Errors
     ///
     /// The options contradict each other or the texels: coordinates in texels that wrap, integers that are to be filtered.
-    pub fn texture(&self, options: TextureOptions) -> Result<Texture<T, D>> {
-        let sampling = options.describe::<T>()?;
+    pub fn texture(&self, options: TextureOptions) -> Result<Texture<T::Fetched, D>> {
+        self.texture_of(options, ReadMode::Element)
+    }
+
+    /// A texture of the array, which gives integers as floats: unsigned ones from 0 to 1, signed ones from -1 to 1.
+    ///
+    /// # Errors
+    ///
+    /// Coordinates in texels are to wrap.
+    pub fn normalised_texture(&self, options: TextureOptions) -> Result<Texture<T::Share, D>>
+    where
+        T: NormalisedTexel,
+    {
+        self.texture_of(options, ReadMode::NormalisedFloat)
+    }
+
+    /// `F` is what fetches give of such texels in this mode.
+    fn texture_of<F: Fetched>(
+        &self,
+        options: TextureOptions,
+        read: ReadMode,
+    ) -> Result<Texture<F, D>> {
+        let sampling = options.describe::<T>(read)?;
         let object = self
             .block
-            .texture(&self.allocation.gpu, options, &sampling)?;
+            .texture(&self.allocation.gpu, (options, read), &sampling)?;
         Ok(Texture {
             allocation: self.allocation.clone(),
             object,
@@ -111,8 +137,8 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
 }
 
 macro_rules! objects {
-    ($($object:ident),*) => {$(
-        impl<T: Texel, D: ArrayExtents> $object<T, D> {
+    ($($object:ident<$texel:ident>),*) => {$(
+        impl<T: $texel, D: ArrayExtents> $object<T, D> {
             /// The object's number, for foreign code. It is valid as long as this lives.
             pub fn object(&self) -> u64 {
                 self.object
@@ -123,19 +149,25 @@ macro_rules! objects {
                 self.extents
             }
 
+            /// What a kernel gets of it beside the number.
+            pub(crate) fn extents_in_kernels(&self) -> [u32; 3] {
+                self.extents.in_kernels()
+            }
+
             /// The array as what a launch uses.
             pub(crate) fn view(&self) -> RawView<'_> {
                 RawView {
                     allocation: Some(&self.allocation),
                     address: self.allocation.base,
                     bytes: self.allocation.bytes,
-                    len: self.allocation.bytes / size_of::<T>(),
+                    // Of bytes: a texture does not know its texels.
+                    len: self.allocation.bytes,
                     scope: ViewScope::Shared,
                 }
             }
         }
 
-        impl<T: Texel, D: ArrayExtents> std::fmt::Debug for $object<T, D> {
+        impl<T: $texel, D: ArrayExtents> std::fmt::Debug for $object<T, D> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(
                     f,
@@ -148,4 +180,4 @@ macro_rules! objects {
     )*};
 }
 
-objects!(Texture, Surface);
+objects!(Texture<Fetched>, Surface<Texel>);

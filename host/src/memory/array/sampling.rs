@@ -30,10 +30,9 @@ pub enum Filter {
 }
 
 /// What a fetch gives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum ReadMode {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ReadMode {
     /// The texel as it is: integers as integers, `f16` as `f32`.
-    #[default]
     Element,
     /// Integers of 8 and 16 bits as floats: unsigned ones from 0 to 1, signed ones from -1 to 1.
     NormalisedFloat,
@@ -50,7 +49,8 @@ pub enum Coordinates {
 }
 
 /// How a texture is read. The default is what is least surprising, not the zeros of the driver's structure: the texel in which the
-/// coordinates lie, as it is, the nearest one for coordinates outside, and a border of zeros where one is asked for.
+/// coordinates lie, the nearest one for coordinates outside, and a border of zeros where one is asked for. Whether integers are normalised is part
+/// of the texture's type: [`Array::texture`](crate::Array::texture), [`Array::normalised_texture`](crate::Array::normalised_texture).
 ///
 /// ```
 /// use warpsmith_host::{AddressMode, Coordinates, Filter, TextureOptions};
@@ -70,8 +70,6 @@ pub struct TextureOptions {
     pub address: [AddressMode; 3],
     /// How many texels a fetch reads.
     pub filter: Filter,
-    /// What a fetch gives.
-    pub read: ReadMode,
     /// What coordinates count.
     pub coordinates: Coordinates,
     /// What [`AddressMode::Border`] gives.
@@ -84,7 +82,7 @@ impl TextureOptions {
     /// # Errors
     ///
     /// The options contradict each other or the texels.
-    pub(super) fn describe<T: Texel>(&self) -> Result<raw::CUDA_TEXTURE_DESC> {
+    pub(super) fn describe<T: Texel>(&self, read: ReadMode) -> Result<raw::CUDA_TEXTURE_DESC> {
         let refuse = |message: String, hint: &str| {
             Err(Error::misuse(
                 "cuTexObjectCreate",
@@ -107,21 +105,11 @@ impl TextureOptions {
             T::FORMAT,
             Format::CU_AD_FORMAT_HALF | Format::CU_AD_FORMAT_FLOAT
         );
-        let is_wide = matches!(
-            T::FORMAT,
-            Format::CU_AD_FORMAT_UNSIGNED_INT32 | Format::CU_AD_FORMAT_SIGNED_INT32
-        );
-        let normalises = self.read == ReadMode::NormalisedFloat;
-        if normalises && (is_float || is_wide) {
-            return refuse(
-                format!("texels of `{texel}` cannot be read as normalised floats"),
-                "integers of 8 and 16 bits can; read others with `ReadMode::Element`",
-            );
-        }
+        let normalises = read == ReadMode::NormalisedFloat;
         if self.filter == Filter::Linear && !is_float && !normalises {
             return refuse(
                 format!("integers are not filtered, and a fetch of `{texel}` gives integers"),
-                "fetch by `Filter::Point`, or set `read: ReadMode::NormalisedFloat` for texels of 8 and 16 bits",
+                "fetch by `Filter::Point`, or read texels of 8 and 16 bits by `normalised_texture`",
             );
         }
         let mut flags = 0;
