@@ -59,6 +59,7 @@ mod settings;
 mod simulator;
 mod stream;
 mod sync;
+mod trace;
 
 pub use context::attribute::Attribute;
 pub use context::capability::ComputeCapability;

@@ -22,6 +22,8 @@ use crate::order::stream_handle::StreamHandle;
 use crate::panics::timeline::NewLaunch;
 use crate::stream::Stream;
 use crate::sync::lock;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 pub(crate) struct Allocation {
     pub(crate) gpu: Arc<OpenDevice>,
@@ -66,14 +68,18 @@ impl Allocation {
         gpu.limits().require_pools()?;
         let mut base = 0;
         let raw = stream.handle.raw();
-        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the
-        // pool.
-        unsafe {
-            match pool {
-                None => call!(cuMemAllocAsync(&mut base, bytes, raw)),
-                Some(pool) => call!(cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)),
-            }
-        }
+        gpu.traced(
+            Track::of(&stream.handle),
+            || Work::call("cuMemAllocAsync", bytes),
+            // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the
+            // pool.
+            || unsafe {
+                match pool {
+                    None => call!(cuMemAllocAsync(&mut base, bytes, raw)),
+                    Some(pool) => call!(cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)),
+                }
+            },
+        )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         Ok(Allocation::pooled(stream, base, bytes))
     }
@@ -119,21 +125,23 @@ impl Allocation {
         gpu.bind()?;
         gpu.reclaim();
         let mut base = 0;
-        // SAFETY: the driver writes one address to `base`, which outlives the call.
-        unsafe {
-            call!(cuMemAllocManaged(
-                &mut base,
-                bytes,
-                raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0
-            ))
-        }
+        gpu.traced_on_host(
+            || Work::call("cuMemAllocManaged", bytes),
+            // SAFETY: the driver writes one address to `base`, which outlives the call.
+            || unsafe {
+                call!(cuMemAllocManaged(
+                    &mut base,
+                    bytes,
+                    raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0
+                ))
+            },
+        )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Managed);
         if !gpu.limits().concurrent_managed {
             gpu.order().launch_gate.require_host_access_check();
         }
-        // SAFETY: the memory was allocated above with `bytes` bytes, and its address has not left this function.
-        unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
+        Allocation::zero(gpu, base, bytes)?;
         // The wait makes the zeros visible to all streams and to the host.
         gpu.context().wait_for_service_stream()?;
         Ok(HostAllocation {
@@ -142,17 +150,29 @@ impl Allocation {
         })
     }
 
+    /// Enqueues zeros for memory that was just allocated with so many bytes, in this crate's own stream.
+    fn zero(gpu: &OpenDevice, base: u64, bytes: usize) -> Result<()> {
+        gpu.traced(
+            Some(Track::service(gpu.context())),
+            || Work::call("cuMemsetD8Async", bytes),
+            // SAFETY: the memory was allocated with `bytes` bytes, and its address has not left the caller.
+            || unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) },
+        )
+    }
+
     /// Device memory that other processes may open, zeroed.
     pub(super) fn exportable(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
         gpu.bind()?;
         gpu.reclaim();
         let mut base = 0;
-        // SAFETY: the driver writes one address to `base`, which outlives the call.
-        unsafe { call!(cuMemAlloc_v2(&mut base, bytes)) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+        gpu.traced_on_host(
+            || Work::call("cuMemAlloc", bytes),
+            // SAFETY: the driver writes one address to `base`, which outlives the call.
+            || unsafe { call!(cuMemAlloc_v2(&mut base, bytes)) },
+        )
+        .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Exportable);
-        // SAFETY: the memory was allocated above with `bytes` bytes, and its address has not left this function.
-        unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
+        Allocation::zero(gpu, base, bytes)?;
         gpu.context().wait_for_service_stream()?;
         Ok(allocation)
     }

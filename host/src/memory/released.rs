@@ -15,6 +15,8 @@ use crate::gpu::open_device::DeviceState;
 use crate::order::graph_memory::GraphMemory;
 use crate::order::position::StreamPosition;
 use crate::reclaim::{FreeCost, Reclaim};
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// Where memory comes from and so how it is freed.
 #[derive(Clone, Debug)]
@@ -82,15 +84,24 @@ impl ReleasedMemory {
         if let [StreamPosition::End(only)] = &self.positions[..]
             && !only.is_captured()
         {
-            // SAFETY: the allocation that owned the memory was dropped, and all its uses came before in this stream, which `only` keeps
-            // alive.
-            return unsafe { call!(cuMemFreeAsync(self.base, only.raw())) };
+            return gpu.traced(
+                Track::of(only),
+                || Work::call("cuMemFreeAsync", self.bytes),
+                // SAFETY: the allocation that owned the memory was dropped, and all its uses came before in this stream, which `only`
+                // keeps alive.
+                || unsafe { call!(cuMemFreeAsync(self.base, only.raw())) },
+            );
         }
         for position in &self.positions {
             position.hold_back(&guard, gpu.service_stream())?;
         }
-        // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop above.
-        unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) }
+        gpu.traced(
+            Some(Track::service(gpu.context())),
+            || Work::call("cuMemFreeAsync", self.bytes),
+            // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop
+            // above.
+            || unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) },
+        )
     }
 }
 

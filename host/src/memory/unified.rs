@@ -12,6 +12,8 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::order::access::{AccessKind, ViewScope};
 use crate::stream::Stream;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 use warpsmith_driver::raw;
 
 /// Memory with one address for host and device. It starts zeroed.
@@ -216,15 +218,19 @@ impl Stream {
             access,
             ViewScope::Shared,
         )?;
-        // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it changes
-        // no contents.
-        unsafe {
-            call!(cuMemPrefetchAsync(
-                allocation.base,
-                allocation.bytes,
-                device,
-                self.handle.raw()
-            ))
-        }
+        allocation.gpu.traced(
+            Track::of(&self.handle),
+            || Work::call("cuMemPrefetchAsync", allocation.bytes),
+            // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it
+            // changes no contents.
+            || unsafe {
+                call!(cuMemPrefetchAsync(
+                    allocation.base,
+                    allocation.bytes,
+                    device,
+                    self.handle.raw()
+                ))
+            },
+        )
     }
 }
