@@ -66,8 +66,8 @@ pub use context::capability::ComputeCapability;
 pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
-    KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Result, Unsupported,
-    set_drop_error_hook,
+    KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Refused, Result,
+    Unsupported, set_drop_error_hook,
 };
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
@@ -81,12 +81,13 @@ pub use launch::{
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
-    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, Filter, FlagWord, ForeignMemory,
-    ForeignWork, GrowableBuffer, HostRead, HostWrite, ImportedPool, Layered1, Layered2, Location,
-    MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, PhysicalMemory,
-    PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, ReadMode, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel,
-    Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
+    Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HostRead, HostWrite,
+    ImportedPool, Layered1, Layered2, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut,
+    MemoryPool, MissProperty, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer,
+    PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage, ReadMode, RegisteredBuffer,
+    ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions, UnifiedBuffer, VolumeMut,
+    Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -160,6 +161,7 @@ mod tests {
         shared::<Texture<f32, Extent2>>();
         shared::<Surface<f32, Extent2>>();
         shared::<PhysicalMemory>();
+        shared::<ExternalMemory>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();

@@ -7,7 +7,7 @@ use warpsmith_driver::raw;
 
 use super::array::block::ArrayBlock;
 use super::host_block::{HostBlock, HostMapping};
-use super::released::{MemoryKind, ReleasedMemory};
+use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
@@ -20,6 +20,7 @@ use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::timeline::NewLaunch;
+use crate::reclaim::Reclaim;
 use crate::stream::Stream;
 use crate::sync::lock;
 use crate::trace::track::Track;
@@ -216,6 +217,17 @@ impl Allocation {
         };
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Opened);
         asked.map(|()| allocation)
+    }
+
+    /// Device memory that somebody else owns, to whom `give_back` gives it when it was dropped and is not used any more.
+    pub(crate) fn foreign(
+        gpu: &Arc<OpenDevice>,
+        base: u64,
+        bytes: usize,
+        give_back: Box<dyn Reclaim>,
+    ) -> Arc<Allocation> {
+        let kind = MemoryKind::Foreign(Arc::new(GiveBack::new(give_back)));
+        Allocation::new(gpu, base, bytes, kind)
     }
 
     /// Reserved addresses, into which nothing is mapped yet; `bytes` is a multiple of the granularity.
@@ -433,7 +445,8 @@ impl OrderedMemory for Allocation {
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable
-            | MemoryKind::Opened => scope,
+            | MemoryKind::Opened
+            | MemoryKind::Foreign(_) => scope,
             // An array's textures and surfaces are used beside it.
             MemoryKind::Pinned(_)
             | MemoryKind::Managed
