@@ -48,6 +48,7 @@ mod driver_call;
 mod error;
 mod gpu;
 mod graph;
+pub mod interop;
 pub mod interprocess;
 mod launch;
 mod memory;
@@ -162,6 +163,7 @@ mod tests {
         shared::<Surface<f32, Extent2>>();
         shared::<PhysicalMemory>();
         shared::<ExternalMemory>();
+        shared::<interop::dlpack::Tensor>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();

@@ -230,6 +230,19 @@ impl Allocation {
         Allocation::new(gpu, base, bytes, kind)
     }
 
+    /// As [`foreign`](Self::foreign), usable in `stream` from here on and by others after it.
+    pub(crate) fn foreign_in(
+        stream: &Stream,
+        base: u64,
+        bytes: usize,
+        give_back: Box<dyn Reclaim>,
+    ) -> Arc<Allocation> {
+        let launch = stream.handle.timeline().next();
+        let history = UseHistory::begun_in(&stream.handle, &launch);
+        let kind = MemoryKind::Foreign(Arc::new(GiveBack::new(give_back)));
+        Allocation::with_history(&stream.gpu, base, bytes, kind, history)
+    }
+
     /// Reserved addresses, into which nothing is mapped yet; `bytes` is a multiple of the granularity.
     pub(crate) fn reserved(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
         let range = Arc::new(AddressRange::reserve(gpu, bytes)?);

@@ -39,7 +39,7 @@ use warpsmith_driver::raw;
 /// ```
 // covers: UM-05, UM-06
 pub struct UnifiedBuffer<T: Pod> {
-    memory: HostMemory<T>,
+    pub(crate) memory: HostMemory<T>,
 }
 
 /// Where memory should be.
