@@ -190,6 +190,39 @@ fn what_is_captured_is_no_work_and_what_libraries_do_is() {
 }
 
 #[test]
+fn devices_are_processes_of_one_trace() {
+    let path = path("devices");
+    let variables = [
+        (VARIABLE, path.to_str().expect("it is text")),
+        ("WARPSMITH_DEVICE", "simulator"),
+        ("WARPSMITH_SIMULATOR_DEVICES", "2"),
+    ];
+    in_own_process(&variables, || {
+        let one = Gpu::open(DeviceChoice::Simulator).unwrap();
+        let other = Gpu::open(DeviceChoice::SimulatorDevice(1)).unwrap();
+        let (here, there) = (one.stream().unwrap(), other.stream().unwrap());
+        let from = there.upload(&[7_u32; 100]).unwrap();
+        let mut to = here.zeroed::<u32>(100).unwrap();
+        here.copy_from_peer(&there, &from, &mut to).unwrap();
+        assert_eq!(here.download(&to).unwrap(), [7; 100]);
+        one.synchronize().unwrap();
+        other.synchronize().unwrap();
+        one.write_trace().unwrap();
+        let trace = read(&path);
+        let copies = named(&trace, "cuMemcpyPeerAsync");
+        assert_eq!(copies.len(), 2, "one in each stream: {trace:#}");
+        assert_ne!(copies[0]["pid"], copies[1]["pid"]);
+        for copy in copies {
+            assert_eq!(
+                (copy["cat"].as_str(), copy["args"]["bytes"].as_u64()),
+                (Some("copy"), Some(400))
+            );
+        }
+        std::fs::remove_file(&path).expect("the trace is there");
+    });
+}
+
+#[test]
 fn the_file_is_complete_at_any_time() {
     traced("complete", |path| {
         let gpu = gpu();

@@ -64,7 +64,8 @@ impl TraceFile {
             return Ok(file.clone());
         }
         let file = Arc::new(TraceFile {
-            path: path.to_owned(),
+            // Where a program changes its folder, the file stays.
+            path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
             beginning: Instant::now(),
             contents: Mutex::default(),
         });

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytemuck::Pod;
+
 use super::consumer::{CALL, Consumer};
 use super::element::{Device, Element};
 use super::tensor::Tensor;
@@ -90,7 +92,7 @@ host_buffers! {
 macro_rules! into_dlpack {
     ($($buffer:ident)*) => {
         $(
-            impl<T: Element> $buffer<T> {
+            impl<T: Pod> $buffer<T> {
                 /// Hands the buffer over as a DLPack tensor of this shape, to be used in the consumer's stream, which waits for all that was
                 /// done with the buffer before; the host waits for nothing. See [`dlpack`](mod@crate::interop::dlpack).
                 ///
@@ -102,7 +104,10 @@ macro_rules! into_dlpack {
                     self,
                     consumer: Consumer<'_>,
                     shape: &[usize],
-                ) -> Result<Tensor, Refused<Self>> {
+                ) -> Result<Tensor, Refused<Self>>
+                where
+                    T: Element,
+                {
                     export::<T, Self>(self, consumer, shape)
                 }
             }
