@@ -588,6 +588,59 @@ fn a_capture_hands_nothing_over() -> Result<()> {
     Ok(())
 }
 
+/// A wait would break the capture, and without one the memory may be in use.
+#[test]
+fn what_comes_back_during_a_capture_leaks_and_says_so() {
+    let output = common::in_own_process(&[], || {
+        let gpu = gpu();
+        let mut stream = gpu.stream().unwrap();
+        let mut kept = stream.upload(&[1_u32; 6]).unwrap();
+        let words = stream.upload(&[1_u32; 6]).unwrap();
+        let tensor = words.into_dlpack(Consumer::Unordered, &[6]).unwrap();
+        let graph = stream.capture(|capture| {
+            capture.fill(&mut kept, 7)?;
+            drop(tensor);
+            Ok(())
+        });
+        let mut ready = graph.and_then(|graph| graph.instantiate()).unwrap();
+        ready.launch(&stream).unwrap();
+        assert_eq!(stream.download(&kept).unwrap(), [7; 6]);
+    });
+    if let Some(output) = output {
+        assert!(
+            output.contains("while dropping") && output.contains("it leaks"),
+            "{output}"
+        );
+    }
+}
+
+/// A thread of the driver may not call it.
+#[test]
+fn a_deleter_may_be_called_in_a_function_of_the_host() -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let used = || {
+        let pool = gpu.default_pool()?;
+        Ok::<u64, Error>(pool.usage()?.used)
+    };
+    let before = used()?;
+    for consumer in [Consumer::Unordered, Consumer::Own(&stream)] {
+        let words = stream.zeroed::<u32>(1 << 20)?;
+        let tensor = words.into_dlpack(consumer, &[1 << 20])?;
+        stream.host_fn(move || drop(tensor))?;
+        stream.synchronize()?;
+        let begun = std::time::Instant::now();
+        while used()? > before {
+            assert!(
+                begun.elapsed().as_secs() < 60,
+                "{consumer:?} is never freed"
+            );
+            gpu.synchronize()?;
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn pythons_streams_are_told_apart() {
     // SAFETY: none of the numbers is used as a handle.
