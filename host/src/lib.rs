@@ -48,6 +48,7 @@ mod driver_call;
 mod error;
 mod gpu;
 mod graph;
+pub mod interop;
 pub mod interprocess;
 mod launch;
 mod memory;
@@ -59,14 +60,15 @@ mod settings;
 mod simulator;
 mod stream;
 mod sync;
+mod trace;
 
 pub use context::attribute::Attribute;
 pub use context::capability::ComputeCapability;
 pub use context::choice::{DeviceChoice, DeviceInfo};
 pub use error::{
     Busy, Code, DriverError, DropErrorHook, Error, GraphUpdateError, HostFunctionPanic,
-    KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Result, Unsupported,
-    set_drop_error_hook,
+    KernelFault, KernelPanic, LimitError, Misuse, Node, NotFound, PtxError, Refused, Result,
+    Unsupported, set_drop_error_hook,
 };
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
@@ -80,13 +82,13 @@ pub use launch::{
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
-    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, Filter, FlagWord, ForeignMemory,
-    ForeignWork, GrowableBuffer, HostRead, HostWrite, ImportedPool, Layered1, Layered2,
-    LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
-    MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions, PinnedBuffer, PitchedBuffer,
-    PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions, PoolPointer, PoolUsage,
-    RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture, TextureOptions,
-    UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
+    Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HostRead, HostWrite,
+    ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix,
+    MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions,
+    PinnedBuffer, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
+    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture,
+    TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;
@@ -163,6 +165,8 @@ mod tests {
         shared::<LinearTexture<'static, f32>>();
         shared::<PitchedTexture<'static, f32>>();
         shared::<PhysicalMemory>();
+        shared::<ExternalMemory>();
+        shared::<interop::dlpack::Tensor>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();
         shared::<HostRead<'static, f32>>();

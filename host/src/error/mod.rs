@@ -14,6 +14,7 @@ mod node;
 mod not_found;
 mod panics;
 mod ptx;
+mod refused;
 
 pub use busy::Busy;
 pub use code::Code;
@@ -29,6 +30,7 @@ pub use node::Node;
 pub use not_found::NotFound;
 pub use panics::{HostFunctionPanic, KernelPanic};
 pub use ptx::PtxError;
+pub use refused::Refused;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;

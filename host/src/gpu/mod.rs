@@ -10,6 +10,7 @@ pub(crate) mod limits;
 mod observe;
 pub(crate) mod open_device;
 mod peer;
+mod trace;
 
 use std::sync::{Arc, Mutex, Weak};
 

@@ -20,6 +20,9 @@ use crate::panics::timeline::Reach;
 use crate::reclaim::{Reclaim, Reclaimer};
 use crate::settings;
 use crate::sync::lock;
+use crate::trace::DeviceTrace;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// The state of an open device, which every object that was made from it owns a share of.
 pub(crate) struct OpenDevice {
@@ -32,6 +35,8 @@ pub(crate) struct DeviceState {
     order: DeviceOrder,
     reclaimer: Reclaimer,
     panics: Arc<Panics>,
+    /// What is noted of all that the device does, if it is.
+    trace: Option<DeviceTrace>,
     /// What was to be done on a thread that may not call the driver.
     postponed: Mutex<Vec<Postponed>>,
 }
@@ -58,11 +63,17 @@ impl OpenDevice {
             LaunchMode::Asynchronous
         };
         let context = Arc::new(Context::new(choice)?);
+        let trace = DeviceTrace::open(&context)?;
+        let order = DeviceOrder::new(mode);
+        if trace.is_some() {
+            order.launch_gate.require_trace();
+        }
         Ok(OpenDevice {
             state: ManuallyDrop::new(DeviceState {
                 panics: Panics::new(&context),
                 context,
-                order: DeviceOrder::new(mode),
+                order,
+                trace,
                 reclaimer: Reclaimer::default(),
                 postponed: Mutex::default(),
             }),
@@ -124,6 +135,38 @@ impl DeviceState {
 
     pub(crate) fn panics(&self) -> &Arc<Panics> {
         &self.panics
+    }
+
+    /// What is noted of all that the device does, if it is.
+    #[inline]
+    pub(crate) fn trace(&self) -> Option<&DeviceTrace> {
+        self.trace.as_ref()
+    }
+
+    /// Enqueues a piece of work, which is traced where the device is and the track is one.
+    #[inline]
+    pub(crate) fn traced<R>(
+        &self,
+        track: Option<Track<'_>>,
+        work: impl FnOnce() -> Work,
+        enqueue: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        match (&self.trace, track) {
+            (Some(trace), Some(track)) => trace.enqueue(track, work(), enqueue),
+            _ => enqueue(),
+        }
+    }
+
+    /// Does something on the host, which is traced where the device is.
+    pub(crate) fn traced_on_host<R>(
+        &self,
+        work: impl FnOnce() -> Work,
+        call: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        match &self.trace {
+            Some(trace) => trace.on_host(work(), call),
+            None => call(),
+        }
     }
 
     /// The stream for what this crate enqueues on its own account.
@@ -208,11 +251,15 @@ impl DeviceState {
     }
 
     /// Frees what still waits, once the device is idle. The last object of this device was dropped, so no other work is awaited.
-    fn close(self) {
+    fn close(mut self) {
         if let Err(error) = self.bind() {
             return self.report_drop(Err(error));
         }
+        let trace = self.trace.take();
         self.context.drain();
+        if let Some(Err(error)) = trace.map(DeviceTrace::close) {
+            report_drop_error(&error);
+        }
         self.do_postponed();
         self.reclaimer.reclaim_all(&self.context);
         self.order.forget_streams();

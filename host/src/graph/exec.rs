@@ -23,6 +23,8 @@ use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
 use crate::stream::host_function::{Repeated, run_repeated};
 use crate::sync::lock;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// A graph that is ready to launch, any number of times. A launch waits for the launches before it. Dropping it while it runs is fine.
 ///
@@ -244,8 +246,12 @@ impl GraphExec {
             }?;
         }
         self.last_stream = Arc::downgrade(&stream.handle);
-        // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
-        unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) }
+        self.gpu.traced(
+            Track::of(&stream.handle),
+            || Work::graph(self.contents.launches.len()),
+            // SAFETY: `self` owns the executable graph, `stream` the stream; `contents` keeps what the nodes use, which is freed in order.
+            || unsafe { call!(cuGraphLaunch(self.raw, stream.handle.raw())) },
+        )
     }
 
     /// Prepares launches in this stream: maps the memory that the graph allocates, so that the first launch does not have to. A launch in

@@ -2,6 +2,8 @@
 
 use warpsmith_driver::raw;
 
+use crate::trace::work::Sizes;
+
 /// Extents in x, y and z; what is not given is 1.
 ///
 /// ```
@@ -165,6 +167,16 @@ impl Grid {
             blockDimZ: self.threads.z,
             sharedMemBytes: self.shared,
             ..Default::default()
+        }
+    }
+
+    /// The sizes as a trace shows them.
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes::Kernel {
+            grid: self.blocks.array(),
+            block: self.threads.array(),
+            cluster: self.cluster.map(Dim3::array),
+            dynamic_shared_bytes: self.shared,
         }
     }
 

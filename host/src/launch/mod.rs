@@ -30,6 +30,8 @@ use crate::order::launch_gate::{GateState, LaunchMode};
 use crate::order::stream_handle::Overlap;
 use crate::panics::timeline::{NewLaunch, Reach};
 use crate::stream::Stream;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 pub use self::arguments::{Argument, Arguments, EarlyParameters};
 pub(crate) use self::arguments::{Packer, Words};
@@ -374,7 +376,11 @@ impl Stream {
             }
         }
         let parameters = packer.parameters();
-        self.call_driver(kernel, grid, options, packer, launch.number)?;
+        self.gpu.traced(
+            Track::of(&self.handle),
+            || Work::kernel(&kernel.name, grid.sizes()),
+            || self.call_driver(kernel, grid, options, packer, launch.number),
+        )?;
         if let Some(capture) = capture {
             let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
             capture.keep_launch(&guard, &self.handle, launch)?;

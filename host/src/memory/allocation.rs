@@ -8,7 +8,7 @@ use warpsmith_driver::raw;
 use super::array::block::ArrayBlock;
 use super::array::texture_objects::TextureObjects;
 use super::host_block::{HostBlock, HostMapping};
-use super::released::{MemoryKind, ReleasedMemory};
+use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
@@ -21,8 +21,11 @@ use crate::order::history::{OrderedMemory, UseHistory};
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::timeline::NewLaunch;
+use crate::reclaim::Reclaim;
 use crate::stream::Stream;
 use crate::sync::lock;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 pub(crate) struct Allocation {
     pub(crate) gpu: Arc<OpenDevice>,
@@ -69,14 +72,18 @@ impl Allocation {
         gpu.limits().require_pools()?;
         let mut base = 0;
         let raw = stream.handle.raw();
-        // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the
-        // pool.
-        unsafe {
-            match pool {
-                None => call!(cuMemAllocAsync(&mut base, bytes, raw)),
-                Some(pool) => call!(cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)),
-            }
-        }
+        gpu.traced(
+            Track::of(&stream.handle),
+            || Work::call("cuMemAllocAsync", bytes),
+            // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the
+            // pool.
+            || unsafe {
+                match pool {
+                    None => call!(cuMemAllocAsync(&mut base, bytes, raw)),
+                    Some(pool) => call!(cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)),
+                }
+            },
+        )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         Ok(Allocation::pooled(stream, base, bytes))
     }
@@ -122,21 +129,23 @@ impl Allocation {
         gpu.bind()?;
         gpu.reclaim();
         let mut base = 0;
-        // SAFETY: the driver writes one address to `base`, which outlives the call.
-        unsafe {
-            call!(cuMemAllocManaged(
-                &mut base,
-                bytes,
-                raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0
-            ))
-        }
+        gpu.traced_on_host(
+            || Work::call("cuMemAllocManaged", bytes),
+            // SAFETY: the driver writes one address to `base`, which outlives the call.
+            || unsafe {
+                call!(cuMemAllocManaged(
+                    &mut base,
+                    bytes,
+                    raw::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0
+                ))
+            },
+        )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes of unified memory")))?;
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Managed);
         if !gpu.limits().concurrent_managed {
             gpu.order().launch_gate.require_host_access_check();
         }
-        // SAFETY: the memory was allocated above with `bytes` bytes, and its address has not left this function.
-        unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
+        Allocation::zero(gpu, base, bytes)?;
         // The wait makes the zeros visible to all streams and to the host.
         gpu.context().wait_for_service_stream()?;
         Ok(HostAllocation {
@@ -145,17 +154,29 @@ impl Allocation {
         })
     }
 
+    /// Enqueues zeros for memory that was just allocated with so many bytes, in this crate's own stream.
+    fn zero(gpu: &OpenDevice, base: u64, bytes: usize) -> Result<()> {
+        gpu.traced(
+            Some(Track::service(gpu.context())),
+            || Work::call("cuMemsetD8Async", bytes),
+            // SAFETY: the memory was allocated with `bytes` bytes, and its address has not left the caller.
+            || unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) },
+        )
+    }
+
     /// Device memory that other processes may open, zeroed.
     pub(super) fn exportable(gpu: &Arc<OpenDevice>, bytes: usize) -> Result<Arc<Allocation>> {
         gpu.bind()?;
         gpu.reclaim();
         let mut base = 0;
-        // SAFETY: the driver writes one address to `base`, which outlives the call.
-        unsafe { call!(cuMemAlloc_v2(&mut base, bytes)) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
+        gpu.traced_on_host(
+            || Work::call("cuMemAlloc", bytes),
+            // SAFETY: the driver writes one address to `base`, which outlives the call.
+            || unsafe { call!(cuMemAlloc_v2(&mut base, bytes)) },
+        )
+        .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Exportable);
-        // SAFETY: the memory was allocated above with `bytes` bytes, and its address has not left this function.
-        unsafe { call!(cuMemsetD8Async(base, 0, bytes, gpu.service_stream().raw())) }?;
+        Allocation::zero(gpu, base, bytes)?;
         gpu.context().wait_for_service_stream()?;
         Ok(allocation)
     }
@@ -199,6 +220,30 @@ impl Allocation {
         };
         let allocation = Allocation::new(gpu, base, bytes, MemoryKind::Opened);
         asked.map(|()| allocation)
+    }
+
+    /// Device memory that somebody else owns, to whom `give_back` gives it when it was dropped and is not used any more.
+    pub(crate) fn foreign(
+        gpu: &Arc<OpenDevice>,
+        base: u64,
+        bytes: usize,
+        give_back: Box<dyn Reclaim>,
+    ) -> Arc<Allocation> {
+        let kind = MemoryKind::Foreign(Arc::new(GiveBack::new(give_back)));
+        Allocation::new(gpu, base, bytes, kind)
+    }
+
+    /// As [`foreign`](Self::foreign), usable in `stream` from here on and by others after it.
+    pub(crate) fn foreign_in(
+        stream: &Stream,
+        base: u64,
+        bytes: usize,
+        give_back: Box<dyn Reclaim>,
+    ) -> Arc<Allocation> {
+        let launch = stream.handle.timeline().next();
+        let history = UseHistory::begun_in(&stream.handle, &launch);
+        let kind = MemoryKind::Foreign(Arc::new(GiveBack::new(give_back)));
+        Allocation::with_history(&stream.gpu, base, bytes, kind, history)
     }
 
     /// Reserved addresses, into which nothing is mapped yet; `bytes` is a multiple of the granularity.
@@ -422,7 +467,8 @@ impl OrderedMemory for Allocation {
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable
-            | MemoryKind::Opened => scope,
+            | MemoryKind::Opened
+            | MemoryKind::Foreign(_) => scope,
             // An array's textures and surfaces are used beside it.
             MemoryKind::Pinned(_)
             | MemoryKind::Managed

@@ -18,6 +18,8 @@ use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 impl Stream {
     /// Copies `data` to the device. Waits until it has been read, which means for the stream's earlier work;
@@ -40,7 +42,7 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.in_order(CALL, &[to.used_for(AccessKind::Write)], || {
+        self.in_order(CALL, to.bytes, &[to.used_for(AccessKind::Write)], || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps the destination until its last
             // use; the source is borrowed until the wait below.
             unsafe {
@@ -83,7 +85,7 @@ impl Stream {
         if from.bytes == 0 {
             return self.synchronize();
         }
-        self.in_order(CALL, &[from.used_for(AccessKind::Read)], || {
+        self.in_order(CALL, from.bytes, &[from.used_for(AccessKind::Read)], || {
             // SAFETY: both sides have `from.bytes` bytes (the lengths are compared above). `in_order` keeps the source until its last
             // use; the destination is borrowed until the wait below.
             unsafe {
@@ -116,7 +118,7 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.copy_in_order(CALL, from, to, || {
+        self.copy_in_order(CALL, to.bytes, from, to, || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above), and `in_order` keeps them until their last
             // use.
             unsafe {
@@ -142,7 +144,7 @@ impl Stream {
             // Wider than the driver's patterns and not a repetition of one: lay one element down by a copy, then double it.
             return self.fill_by_doubling(to, &value);
         };
-        self.in_order(CALL, &[to.used_for(AccessKind::Write)], || {
+        self.in_order(CALL, to.bytes, &[to.used_for(AccessKind::Write)], || {
             pattern.set(to, self.handle.stream_ref())
         })
     }
@@ -150,35 +152,40 @@ impl Stream {
     fn fill_by_doubling<T: Pod>(&self, to: RawView<'_>, value: &T) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
         self.handle.refuse_capture(CALL)?;
-        self.in_order(CALL, &[to.used_for(AccessKind::Write)], || {
-            let bytes = bytemuck::bytes_of(value);
-            // SAFETY: the view has at least one element (`fill` returns for none), of `bytes.len()` bytes; `in_order` keeps it until
-            // its last use, and `value` is borrowed until the wait below.
-            unsafe {
-                call!(cuMemcpyHtoDAsync_v2(
-                    to.address,
-                    bytes.as_ptr().cast(),
-                    bytes.len(),
-                    self.handle.raw()
-                ))
-            }?;
-            let mut done = bytes.len();
-            while done < to.bytes {
-                let next = done.min(to.bytes - done);
-                // SAFETY: the source ends at `done`, where the destination starts, which ends at `to.bytes` at most; `in_order` keeps
-                // the view until its last use.
+        self.in_order(
+            "cuMemsetAsync",
+            to.bytes,
+            &[to.used_for(AccessKind::Write)],
+            || {
+                let bytes = bytemuck::bytes_of(value);
+                // SAFETY: the view has at least one element (`fill` returns for none), of `bytes.len()` bytes; `in_order` keeps it until
+                // its last use, and `value` is borrowed until the wait below.
                 unsafe {
-                    call!(cuMemcpyDtoDAsync_v2(
-                        to.address + done as u64,
+                    call!(cuMemcpyHtoDAsync_v2(
                         to.address,
-                        next,
+                        bytes.as_ptr().cast(),
+                        bytes.len(),
                         self.handle.raw()
                     ))
                 }?;
-                done += next;
-            }
-            Ok(())
-        })?;
+                let mut done = bytes.len();
+                while done < to.bytes {
+                    let next = done.min(to.bytes - done);
+                    // SAFETY: the source ends at `done`, where the destination starts, which ends at `to.bytes` at most; `in_order` keeps
+                    // the view until its last use.
+                    unsafe {
+                        call!(cuMemcpyDtoDAsync_v2(
+                            to.address + done as u64,
+                            to.address,
+                            next,
+                            self.handle.raw()
+                        ))
+                    }?;
+                    done += next;
+                }
+                Ok(())
+            },
+        )?;
         self.wait_for_borrowed_host_memory()
     }
 
@@ -202,7 +209,7 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.copy_in_order(CALL, from, to, || {
+        self.copy_in_order(CALL, to.bytes, from, to, || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
             // and `check_host_access` keeps the host from writing the source meanwhile.
             unsafe {
@@ -235,7 +242,7 @@ impl Stream {
         if to.bytes == 0 {
             return Ok(());
         }
-        self.copy_in_order(CALL, from, to, || {
+        self.copy_in_order(CALL, to.bytes, from, to, || {
             // SAFETY: both sides have `to.bytes` bytes (the lengths are compared above). `in_order` keeps both until their last use,
             // and `check_host_access` keeps the host from the destination meanwhile.
             unsafe {
@@ -256,10 +263,11 @@ impl Stream {
         Ok(copy)
     }
 
-    /// Enqueues a copy after all that earlier uses of both sides conflict with.
+    /// Enqueues a copy of so many bytes after all that earlier uses of both sides conflict with.
     pub(super) fn copy_in_order(
         &self,
         call: &'static str,
+        bytes: usize,
         from: RawView<'_>,
         to: RawView<'_>,
         enqueue: impl FnOnce() -> Result<()>,
@@ -268,16 +276,21 @@ impl Stream {
             from.used_for(AccessKind::Read),
             to.used_for(AccessKind::Write),
         ];
-        self.in_order(call, &uses, enqueue)
+        self.in_order(call, bytes, &uses, enqueue)
     }
 
-    /// Enqueues work after all that its memory's earlier uses conflict with.
+    /// Enqueues work on so many bytes after all that its memory's earlier uses conflict with.
     pub(super) fn in_order(
         &self,
         call: &'static str,
+        bytes: usize,
         uses: &[ViewUse<'_>],
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        let enqueue = || {
+            let track = Track::of(&self.handle);
+            self.gpu.traced(track, || Work::call(call, bytes), enqueue)
+        };
         self.gpu.bind()?;
         let number = self.handle.current_number();
         let mut fast = true;

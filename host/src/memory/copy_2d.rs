@@ -81,7 +81,8 @@ impl Stream {
         Shape::new(data.len(), to.rows(), to.columns(), stride)?;
         let view = to.elements.view();
         let from = Rows::on_host(data.as_ptr().cast_mut(), stride);
-        self.in_order(CALL, &[view.used_for(AccessKind::Write)], || {
+        let bytes = to.shape.bytes::<T>();
+        self.in_order(CALL, bytes, &[view.used_for(AccessKind::Write)], || {
             // SAFETY: the shape is that of the destination, and `Shape::new` says that the source has its rows at this stride. `in_order`
             // keeps the destination until its last use; the source is borrowed until the wait below.
             unsafe { self.copy_rows::<T>(to.shape, from, Rows::on_device(view.address, to.shape)) }
@@ -115,7 +116,8 @@ impl Stream {
         Shape::new(data.len(), from.rows(), from.columns(), stride)?;
         let view = from.elements.view();
         let to = Rows::on_host(data.as_mut_ptr(), stride);
-        self.in_order(CALL, &[view.used_for(AccessKind::Read)], || {
+        let bytes = from.shape.bytes::<T>();
+        self.in_order(CALL, bytes, &[view.used_for(AccessKind::Read)], || {
             // SAFETY: the shape is that of the source, and `Shape::new` says that the destination has room for its rows at this stride.
             // `in_order` keeps the source until its last use; the destination is borrowed until the wait below.
             unsafe {
@@ -152,7 +154,7 @@ impl Stream {
             ));
         }
         let (source, target) = (from.elements.view(), to.elements.view());
-        self.copy_in_order(CALL, source, target, || {
+        self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
             let from = Rows::on_device(source.address, from.shape);
             // SAFETY: both sides have `to`'s rows and columns (compared above), and `in_order` keeps them until their last use.
             unsafe {
@@ -175,7 +177,7 @@ impl Stream {
         self.handle.refuse_capture(CALL)?;
         let (source, target) = (from.memory.view(), to.elements.view());
         check_length(source.len, to.shape)?;
-        self.copy_in_order(CALL, source, target, || {
+        self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
             let from = Rows::on_host(source.address as *mut T, to.columns());
             // SAFETY: both sides have `to`'s elements (compared above). `in_order` keeps both until their last use, and
             // `check_host_access` keeps the host from writing the source meanwhile.
@@ -198,7 +200,7 @@ impl Stream {
         self.handle.refuse_capture(CALL)?;
         let (source, target) = (from.elements.view(), to.memory.view());
         check_length(target.len, from.shape)?;
-        self.copy_in_order(CALL, source, target, || {
+        self.copy_in_order(CALL, from.shape.bytes::<T>(), source, target, || {
             let to = Rows::on_host(target.address as *mut T, from.columns());
             // SAFETY: both sides have `from`'s elements (compared above). `in_order` keeps both until their last use, and
             // `check_host_access` keeps the host from the destination meanwhile.

@@ -11,6 +11,9 @@ use crate::gpu::open_device::OpenDevice;
 use crate::order::access::AccessKind;
 use crate::order::order_lock::OrderGuard;
 use crate::stream::Stream;
+use crate::trace::Begun;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// Work of another library on one stream or several, also of several devices: what it reads and writes, and what it needs to be kept.
 ///
@@ -215,10 +218,43 @@ impl<'a> ForeignWork<'a> {
                 }
             }
         }
+        let begun = self.begin_trace();
         if let Some(stream) = self.streams.last() {
             stream.gpu.bind()?;
         }
-        enqueue(&guards)
+        let enqueued = enqueue(&guards)?;
+        self.end_trace(begun);
+        Ok(enqueued)
+    }
+
+    /// Begins a span in each stream that is traced.
+    fn begin_trace(&self) -> Vec<(&'a Stream, Option<Begun>)> {
+        let mut begun: Vec<(&Stream, _)> = Vec::new();
+        for &stream in &self.streams {
+            let is_known = begun
+                .iter()
+                .any(|(known, _)| *known.handle == *stream.handle);
+            if let (false, Some(trace), Some(track)) =
+                (is_known, stream.gpu.trace(), Track::of(&stream.handle))
+            {
+                begun.push((stream, trace.begin(track)));
+            }
+        }
+        begun
+    }
+
+    /// Ends the spans; each has the bytes that the work touches in its stream.
+    fn end_trace(&self, begun: Vec<(&Stream, Option<Begun>)>) {
+        for (stream, begun) in begun {
+            let uses = self
+                .parts
+                .iter()
+                .filter(|(of, _)| of.handle == stream.handle);
+            let bytes = uses.map(|(_, used)| used.view.bytes).sum();
+            if let (Some(trace), Some(track)) = (stream.gpu.trace(), Track::of(&stream.handle)) {
+                trace.end(track, begun, Work::call(self.call, bytes));
+            }
+        }
     }
 }
 

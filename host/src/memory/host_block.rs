@@ -9,6 +9,7 @@ use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::DeviceState;
 use crate::reclaim::{FreeCost, Reclaim};
+use crate::trace::work::Work;
 
 /// Whether kernels can reach page-locked memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +63,13 @@ impl HostBlock {
         });
         let block = match (spare, mapping) {
             (Some(spare), _) => *spare,
-            (None, HostMapping::CopiesOnly) => HostBlock::new_for_copies(bytes)?,
-            (None, _) => HostBlock::new_mapped(gpu, bytes, mapping)?,
+            (None, _) => gpu.traced_on_host(
+                || Work::call("cuMemHostAlloc", bytes),
+                || match mapping {
+                    HostMapping::CopiesOnly => HostBlock::new_for_copies(bytes),
+                    _ => HostBlock::new_mapped(gpu, bytes, mapping),
+                },
+            )?,
         };
         // SAFETY: the block has `bytes` bytes and no other owner: it is new, or `take_unused` found it unused.
         unsafe { block.host.write_bytes(0, bytes) };

@@ -47,6 +47,11 @@ impl<T: Pod> HostMemory<T> {
         self.len
     }
 
+    /// Where the host sees it.
+    pub(crate) fn host_address(&self) -> u64 {
+        self.pointer.expose_provenance() as u64
+    }
+
     pub(crate) fn view(&self) -> RawView<'_> {
         RawView::whole::<T>(self.allocation.as_ref(), self.len)
     }

@@ -41,6 +41,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// The bytes of all elements, without what lies between the rows.
+    pub(super) fn bytes<T>(self) -> usize {
+        self.rows as usize * self.columns as usize * size_of::<T>()
+    }
+
     pub(super) fn new(len: usize, rows: usize, columns: usize, stride: usize) -> Result<Shape> {
         let invalid = |message: String, hint: &str| {
             Err(Error::misuse("matrix", Code::INVALID_VALUE, message, hint))

@@ -12,6 +12,7 @@
 //! | [`WriteCombinedBuffer`] | host, page-locked and not cached | writes | reads, over the bus |
 //! | [`GrowableBuffer`] | device, mapped into reserved addresses | by copies | yes |
 //! | [`UnifiedBuffer`] | wherever it was used last | by guards | yes |
+//! | [`ExternalMemory`] | another program interface's | | by buffers that are mapped of it |
 //! | [`AnyBuffer`] | one of device, unified and mapped: what could be had | | yes |
 //! | [`Arena`] | parts of any of these | | |
 //! | [`StreamFlag`] | host, page-locked | at any time, atomically | by waits and writes of streams |
@@ -29,6 +30,7 @@ pub(crate) mod copy;
 mod copy_2d;
 mod descriptor;
 mod exportable;
+mod external;
 mod flag;
 mod foreign;
 pub(crate) mod host_block;
@@ -59,6 +61,7 @@ pub use array::{
     TextureOptions,
 };
 pub use buffer::DeviceBuffer;
+pub use external::{ExternalMemory, ExternalMemoryOptions};
 pub use flag::{FlagWord, StreamFlag, Wait};
 pub use foreign::{ForeignMemory, ForeignWork};
 pub use host_memory::{HostRead, HostWrite};

@@ -52,7 +52,7 @@ pub struct PinnedBuffer<T: Pod> {
 /// ```
 // covers: PINNED-05, PINNED-06
 pub struct MappedBuffer<T: Pod> {
-    memory: HostMemory<T>,
+    pub(crate) memory: HostMemory<T>,
 }
 
 impl Gpu {

@@ -1,6 +1,6 @@
 //! Memory whose last owner was dropped: how it is freed, and after which uses.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use smallvec::SmallVec;
 use warpsmith_driver::raw;
@@ -16,6 +16,9 @@ use crate::gpu::open_device::DeviceState;
 use crate::order::graph_memory::GraphMemory;
 use crate::order::position::StreamPosition;
 use crate::reclaim::{FreeCost, Reclaim};
+use crate::sync::lock;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// Where memory comes from and so how it is freed.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub(crate) enum MemoryKind {
     Exportable,
     /// Device memory of another process.
     Opened,
+    /// Device memory that somebody else owns.
+    Foreign(Arc<GiveBack>),
     /// Reserved addresses with what is mapped there.
     Virtual(Arc<AddressRange>),
     /// The texels of a CUDA array, which has no address.
@@ -38,6 +43,21 @@ pub(crate) enum MemoryKind {
     Graph(Arc<GraphMemory>),
     /// Host memory whose owner took it back.
     GivenBack,
+}
+
+/// What gives memory back to its owner, once.
+pub(crate) struct GiveBack(Mutex<Option<Box<dyn Reclaim>>>);
+
+impl GiveBack {
+    pub(crate) fn new(give_back: Box<dyn Reclaim>) -> GiveBack {
+        GiveBack(Mutex::new(Some(give_back)))
+    }
+}
+
+impl std::fmt::Debug for GiveBack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GiveBack")
+    }
 }
 
 /// What is left of an allocation.
@@ -66,6 +86,11 @@ impl ReleasedMemory {
             MemoryKind::Array(block) => {
                 gpu.retire(Box::new(UnusedArray(block.clone())), &self.positions);
             }
+            MemoryKind::Foreign(give_back) => {
+                if let Some(give_back) = lock(&give_back.0).take() {
+                    gpu.retire(give_back, &self.positions);
+                }
+            }
             // Its nodes free it.
             MemoryKind::Graph(_) => {}
             MemoryKind::GivenBack => {}
@@ -88,15 +113,24 @@ impl ReleasedMemory {
         if let [StreamPosition::End(only)] = &self.positions[..]
             && !only.is_captured()
         {
-            // SAFETY: the allocation that owned the memory was dropped, and all its uses came before in this stream, which `only` keeps
-            // alive.
-            return unsafe { call!(cuMemFreeAsync(self.base, only.raw())) };
+            return gpu.traced(
+                Track::of(only),
+                || Work::call("cuMemFreeAsync", self.bytes),
+                // SAFETY: the allocation that owned the memory was dropped, and all its uses came before in this stream, which `only`
+                // keeps alive.
+                || unsafe { call!(cuMemFreeAsync(self.base, only.raw())) },
+            );
         }
         for position in &self.positions {
             position.hold_back(&guard, gpu.service_stream())?;
         }
-        // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop above.
-        unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) }
+        gpu.traced(
+            Some(Track::service(gpu.context())),
+            || Work::call("cuMemFreeAsync", self.bytes),
+            // SAFETY: the allocation that owned the memory was dropped, and the service stream waits for all its uses since the loop
+            // above.
+            || unsafe { call!(cuMemFreeAsync(self.base, gpu.service_stream().raw())) },
+        )
     }
 }
 

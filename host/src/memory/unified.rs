@@ -12,6 +12,8 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::order::access::{AccessKind, ViewScope};
 use crate::stream::Stream;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 use warpsmith_driver::raw;
 
 /// Memory with one address for host and device. It starts zeroed.
@@ -37,7 +39,7 @@ use warpsmith_driver::raw;
 /// ```
 // covers: UM-05, UM-06
 pub struct UnifiedBuffer<T: Pod> {
-    memory: HostMemory<T>,
+    pub(crate) memory: HostMemory<T>,
 }
 
 /// Where memory should be.
@@ -218,15 +220,19 @@ impl Stream {
             access,
             ViewScope::Shared,
         )?;
-        // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it changes
-        // no contents.
-        unsafe {
-            call!(cuMemPrefetchAsync(
-                allocation.base,
-                allocation.bytes,
-                device,
-                self.handle.raw()
-            ))
-        }
+        allocation.gpu.traced(
+            Track::of(&self.handle),
+            || Work::call("cuMemPrefetchAsync", allocation.bytes),
+            // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it
+            // changes no contents.
+            || unsafe {
+                call!(cuMemPrefetchAsync(
+                    allocation.base,
+                    allocation.bytes,
+                    device,
+                    self.handle.raw()
+                ))
+            },
+        )
     }
 }

@@ -12,6 +12,8 @@ use crate::gpu::Gpu;
 use crate::memory::PinnedBuffer;
 use crate::order::access::AccessKind;
 use crate::panics::timeline::Reach;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// A variable of a module that holds one or more `T`.
 ///
@@ -176,6 +178,9 @@ impl<T: Pod> Global<T> {
     ) -> Result<()> {
         let gpu = &self.module.gpu;
         gpu.bind()?;
+        let track = Some(Track::service(gpu.context()));
+        let bytes = self.len * size_of::<T>();
+        let copy = || gpu.traced(track, || Work::call(call, bytes), copy);
         let done = self
             .module
             .variables

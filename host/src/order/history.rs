@@ -24,6 +24,7 @@ use super::graph_memory::GraphMemory;
 use super::order_lock::OrderGuard;
 use super::position::StreamPosition;
 use super::stream_handle::StreamHandle;
+use crate::driver_call::stream_ref::StreamRef;
 use crate::error::Result;
 use crate::panics::timeline::{NewLaunch, Reach, Timeline};
 use crate::sync::lock;
@@ -180,6 +181,13 @@ impl UseHistory {
             let launch = self.owner_wrote.load(Ordering::Relaxed);
             uses.note(&timeline, launch, AccessKind::Write);
         }
+    }
+
+    /// Makes later work in a stream of somebody else wait for all uses so far.
+    pub(crate) fn hold_back(&self, guard: &OrderGuard<'_>, follower: StreamRef<'_>) -> Result<()> {
+        let positions = lock(&self.uses).entries.positions();
+        let mut positions = positions.iter();
+        positions.try_for_each(|position| position.hold_back(guard, follower))
     }
 
     /// Puts a use by work that is about to be enqueued in `stream` as `launch` after all that it conflicts with.

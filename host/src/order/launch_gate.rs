@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCKING: u32 = 1 << 31;
 /// There is unified memory on a device that cannot share it: every launch looks at the open host accesses under the order lock.
 const UNSHARED_MEMORY: u32 = 1 << 30;
+/// Every launch is traced.
+const TRACED: u32 = 1 << 29;
 /// The low bits count host accesses to unified memory that no kernel may run beside.
-const HOST_ACCESSES: u32 = UNSHARED_MEMORY - 1;
+const HOST_ACCESSES: u32 = TRACED - 1;
 
 /// Whether launches return at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +42,11 @@ impl LaunchGate {
     /// From here on every launch takes the order lock and asks for open host accesses.
     pub(crate) fn require_host_access_check(&self) {
         self.0.fetch_or(UNSHARED_MEMORY, Ordering::AcqRel);
+    }
+
+    /// From here on every launch asks whether it is traced.
+    pub(crate) fn require_trace(&self) {
+        self.0.fetch_or(TRACED, Ordering::AcqRel);
     }
 
     /// Keeps kernels out until [`close_host_access`](Self::close_host_access).

@@ -4,9 +4,9 @@ use core::ffi::{CStr, c_void};
 
 use super::entry::*;
 use super::{
-    array, attributes, capture, context, copy, device, error, event, extension, fill, function,
-    graph, graph_exec, graph_memory, init, interprocess, launch, link, managed, memory,
-    memory_operation, module, nodes, peer, pointer, pool, stream, texture, unsupported,
+    array, attributes, capture, context, copy, device, error, event, extension, external_memory,
+    fill, function, graph, graph_exec, graph_memory, init, interprocess, launch, link, managed,
+    memory, memory_operation, module, nodes, peer, pointer, pool, stream, texture, unsupported,
     virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
@@ -145,6 +145,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         device::find,
         error::find,
         event::find,
+        external_memory::find,
         fill::find,
         function::find,
         graph::find,

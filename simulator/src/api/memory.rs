@@ -2,8 +2,8 @@
 
 use super::entry::*;
 use crate::context::{Context, current};
-use crate::memory::graph_memory;
 use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo, RegisteredRange};
+use crate::memory::{external, graph_memory};
 use crate::order_check;
 use crate::streams::capture;
 
@@ -64,7 +64,15 @@ driver_calls! {
                 code::INVALID_VALUE
             });
         }
-        let wanted = |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_));
+        if external::free_ended(dptr as usize) {
+            return Ok(());
+        }
+        let wanted = |kind| {
+            matches!(
+                kind,
+                AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_) | AllocationKind::External
+            )
+        };
         let bytes = Memory::global().find(dptr as usize).map_or(0, |info| info.len);
         context.free(dptr as usize, wanted, "cuMemFree")?;
         order_check::freed_on_host(&context, "cuMemFree", dptr as usize, bytes);

@@ -16,6 +16,7 @@ mod device;
 mod error;
 mod event;
 mod extension;
+mod external_memory;
 mod fill;
 mod function;
 mod graph;

@@ -23,6 +23,8 @@ pub enum AllocationKind {
     Mapping,
     /// Plain device memory of another process (`cuIpcOpenMemHandle`), which frees it.
     Opened,
+    /// A part of memory that another program interface made (`cuExternalMemoryGetMappedBuffer`).
+    External,
     /// Memory that the simulator's own device runtime uses (the device heap).
     Internal,
 }
@@ -38,6 +40,7 @@ impl AllocationKind {
             | Self::Global
             | Self::Array
             | Self::Opened
+            | Self::External
             | Self::Internal => true,
         }
     }

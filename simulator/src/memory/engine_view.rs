@@ -158,6 +158,7 @@ fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::Allocati
         AllocationKind::Array => "CUDA array",
         AllocationKind::Mapping => "virtual memory",
         AllocationKind::Opened => "device memory of another process",
+        AllocationKind::External => "external memory",
         AllocationKind::Internal => "memory of the device heap",
     };
     // A graph's memory may not have been allocated yet.

@@ -21,6 +21,7 @@
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `interprocess` | plain memory and events that other processes open by a handle |
+//! | `external` | memory of other program interfaces, imported by a file descriptor |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
 //! | `peers` | which contexts reach the memory of other devices |
 //! | `graph_memory` | memory that lives in the order in which graphs run |
@@ -33,6 +34,7 @@ mod arena;
 pub(crate) mod array;
 mod engine_view;
 mod extent;
+pub(crate) mod external;
 mod fill;
 pub(crate) mod graph_memory;
 pub(crate) mod guest;

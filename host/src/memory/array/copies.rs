@@ -127,12 +127,17 @@ impl Stream {
         if data.len() != to.len() {
             return Err(length_mismatch(CALL, data.len(), to.len()));
         }
-        self.in_order(CALL, &[to.view().used_for(AccessKind::Write)], || {
-            let from = Side::Host(data.as_ptr().cast_mut().cast());
-            // SAFETY: the data has the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the array
-            // until its last use.
-            unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
-        })?;
+        self.in_order(
+            CALL,
+            to.view().bytes,
+            &[to.view().used_for(AccessKind::Write)],
+            || {
+                let from = Side::Host(data.as_ptr().cast_mut().cast());
+                // SAFETY: the data has the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the array
+                // until its last use.
+                unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
+            },
+        )?;
         self.wait_for_borrowed_host_memory()
     }
 
@@ -161,12 +166,17 @@ impl Stream {
         if data.len() != from.len() {
             return Err(length_mismatch(CALL, from.len(), data.len()));
         }
-        self.in_order(CALL, &[from.view().used_for(AccessKind::Read)], || {
-            let to = Side::Host(data.as_mut_ptr().cast());
-            // SAFETY: the data has room for the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the
-            // array until its last use.
-            unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }
-        })?;
+        self.in_order(
+            CALL,
+            from.view().bytes,
+            &[from.view().used_for(AccessKind::Read)],
+            || {
+                let to = Side::Host(data.as_mut_ptr().cast());
+                // SAFETY: the data has room for the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the
+                // array until its last use.
+                unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }
+            },
+        )?;
         self.wait_for_borrowed_host_memory()
     }
 
@@ -206,7 +216,7 @@ impl Stream {
                 "both must have the same extents",
             ));
         }
-        self.copy_in_order(CALL, from.view(), to.view(), || {
+        self.copy_in_order(CALL, to.view().bytes, from.view(), to.view(), || {
             // SAFETY: both arrays have the same extents (compared above), and `in_order` keeps them until their last use.
             unsafe { self.copy_texels::<T, D>(to.extents, from.side(), to.side()) }
         })
@@ -243,7 +253,7 @@ impl Stream {
         if source.len != to.len() {
             return Err(length_mismatch(CALL, source.len, to.len()));
         }
-        self.copy_in_order(CALL, source, to.view(), || {
+        self.copy_in_order(CALL, source.bytes, source, to.view(), || {
             let from = Side::Device(source.address);
             // SAFETY: the source has the array's texels (compared above), and `in_order` keeps both until their last use.
             unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
@@ -264,7 +274,7 @@ impl Stream {
         if target.len != from.len() {
             return Err(length_mismatch(CALL, from.len(), target.len));
         }
-        self.copy_in_order(CALL, from.view(), target, || {
+        self.copy_in_order(CALL, target.bytes, from.view(), target, || {
             let to = Side::Device(target.address);
             // SAFETY: the destination has room for the array's texels (compared above), and `in_order` keeps both until their last use.
             unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }

@@ -9,6 +9,8 @@ use crate::gpu::open_device::check_same_device;
 use crate::memory::buffer::DeviceBuffer;
 use crate::memory::view::DeviceRead;
 use crate::stream::Stream;
+use crate::trace::track::Track;
+use crate::trace::work::Work;
 
 /// A stream that allocates from a pool: see [`Stream::alloc_from`].
 #[derive(Clone, Copy, Debug)]
@@ -108,16 +110,20 @@ impl PoolAllocator<'_> {
         let buffer = self.raw(len)?;
         let view = buffer.raw_view();
         if view.bytes > 0 {
-            // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self.stream` owns; nobody else knows the
-            // buffer.
-            unsafe {
-                call!(cuMemsetD8Async(
-                    view.address,
-                    0,
-                    view.bytes,
-                    self.stream.handle.raw()
-                ))
-            }?;
+            self.stream.gpu.traced(
+                Track::of(&self.stream.handle),
+                || Work::call("cuMemsetD8Async", view.bytes),
+                // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self.stream` owns; nobody else knows
+                // the buffer.
+                || unsafe {
+                    call!(cuMemsetD8Async(
+                        view.address,
+                        0,
+                        view.bytes,
+                        self.stream.handle.raw()
+                    ))
+                },
+            )?;
         }
         Ok(buffer)
     }

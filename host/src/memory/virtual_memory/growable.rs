@@ -216,17 +216,22 @@ impl Stream {
         let view = new.view();
         let zeroed = match view.bytes {
             0 => Ok(()),
-            _ => self.in_order(CALL, &[view.used_for(AccessKind::Write)], || {
-                // SAFETY: the range is mapped (`map_for`) and the buffer's; `in_order` keeps it until its last use.
-                unsafe {
-                    call!(cuMemsetD8Async(
-                        view.address,
-                        0,
-                        view.bytes,
-                        self.handle.raw()
-                    ))
-                }
-            }),
+            _ => self.in_order(
+                CALL,
+                view.bytes,
+                &[view.used_for(AccessKind::Write)],
+                || {
+                    // SAFETY: the range is mapped (`map_for`) and the buffer's; `in_order` keeps it until its last use.
+                    unsafe {
+                        call!(cuMemsetD8Async(
+                            view.address,
+                            0,
+                            view.bytes,
+                            self.handle.raw()
+                        ))
+                    }
+                },
+            ),
         };
         if zeroed.is_err() {
             buffer.len = old;

@@ -1,0 +1,3 @@
+//! What other libraries and languages exchange arrays with.
+
+pub mod dlpack;

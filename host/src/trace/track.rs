@@ -1,0 +1,64 @@
+//! The tracks of a trace: one for each stream, one for each thread of the host.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::context::primary::Context;
+use crate::driver_call::stream_ref::StreamRef;
+use crate::order::stream_handle::StreamHandle;
+
+/// The tracks of the host's threads begin here, beyond all streams that a process makes. Viewers keep 32 bits, and 0 for themselves; the
+/// streams have their own numbers, which begin with 1.
+const FIRST_THREAD: u64 = 1 << 31;
+/// The track of this crate's own stream.
+const SERVICE: u64 = FIRST_THREAD - 1;
+
+/// A stream, and where its work is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Track<'a> {
+    stream: StreamRef<'a>,
+    number: u64,
+}
+
+impl<'a> Track<'a> {
+    /// Of a stream, unless it is being captured: then nothing of it runs.
+    pub(crate) fn of(stream: &'a StreamHandle) -> Option<Track<'a>> {
+        (!stream.is_captured()).then(|| Track {
+            stream: stream.stream_ref(),
+            number: stream.number(),
+        })
+    }
+
+    /// Of the stream for what this crate enqueues on its own account.
+    pub(crate) fn service(context: &'a Context) -> Track<'a> {
+        Track {
+            stream: context.service_stream(),
+            number: SERVICE,
+        }
+    }
+
+    pub(super) fn stream(self) -> StreamRef<'a> {
+        self.stream
+    }
+
+    pub(super) fn number(self) -> u64 {
+        self.number
+    }
+}
+
+/// The track of the calling thread.
+pub(super) fn host_thread() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(FIRST_THREAD);
+    thread_local! {
+        static OWN: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    OWN.with(|own| *own)
+}
+
+/// What a track is called.
+pub(super) fn name_of(track: u64) -> String {
+    match track {
+        SERVICE => "the library's own stream".into(),
+        FIRST_THREAD.. => format!("host thread {}", track - FIRST_THREAD + 1),
+        stream => format!("stream {stream}"),
+    }
+}

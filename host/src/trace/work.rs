@@ -1,0 +1,73 @@
+//! What a span says of a piece of work: its name, its category and its sizes.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+/// A piece of work.
+pub(crate) struct Work {
+    pub(super) name: Cow<'static, str>,
+    pub(super) category: &'static str,
+    pub(super) sizes: Sizes,
+}
+
+/// The sizes of a piece of work, as the arguments of its span.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Sizes {
+    Kernel {
+        /// In blocks.
+        grid: [u32; 3],
+        /// In threads.
+        block: [u32; 3],
+        /// In blocks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cluster: Option<[u32; 3]>,
+        dynamic_shared_bytes: u32,
+    },
+    Graph {
+        /// Kernel nodes.
+        kernels: usize,
+    },
+    Bytes {
+        bytes: usize,
+    },
+}
+
+impl Work {
+    /// A kernel's launch.
+    pub(crate) fn kernel(name: &str, sizes: Sizes) -> Work {
+        Work {
+            name: name.to_owned().into(),
+            category: "kernel",
+            sizes,
+        }
+    }
+
+    /// A graph's launch.
+    pub(crate) fn graph(kernels: usize) -> Work {
+        Work {
+            name: "graph".into(),
+            category: "graph",
+            sizes: Sizes::Graph { kernels },
+        }
+    }
+
+    /// A copy or a fill, of so many bytes, by this call of the driver or of another library.
+    pub(crate) fn call(call: &'static str, bytes: usize) -> Work {
+        let category = if call.starts_with("cuMemcpy") {
+            "copy"
+        } else if call.starts_with("cuMemset") {
+            "set"
+        } else if call.starts_with("cu") {
+            "memory"
+        } else {
+            "library"
+        };
+        Work {
+            name: call.into(),
+            category,
+            sizes: Sizes::Bytes { bytes },
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Memory of other program interfaces, imported by a file descriptor.
+
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+
+use super::entry::*;
+use crate::context::current;
+use crate::memory::external::{EXTERNAL, Importable};
+
+/// `CUDA_EXTERNAL_MEMORY_DEDICATED`: the memory is of one resource alone, which changes nothing here.
+const DEDICATED: c_uint = 1;
+
+driver_calls! {
+    Ready fn cuImportExternalMemory(
+        extMem_out: *mut CUexternalMemory, memHandleDesc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC,
+    ) {
+        let context = current()?;
+        let wish = parameters(memHandleDesc)?;
+        if extMem_out.is_null() || wish.flags & !DEDICATED != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        match wish.type_ {
+            CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD => {}
+            CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD
+            | CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF => {
+                return Err(code::NOT_SUPPORTED);
+            }
+            _ => return Err(code::INVALID_VALUE),
+        }
+        let number = wish.handle.fd;
+        if number < 0 {
+            return Err(code::UNKNOWN);
+        }
+        // SAFETY: not -1; the caller keeps it open during the call, and one that is not open is found out by the system.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+        let importable = Importable::new(descriptor, wish.size)?;
+        let object = context.add_to(&EXTERNAL, |handle| importable.into_object(handle, context.id(), context.device));
+        // SAFETY: the import has succeeded, which makes the descriptor the driver's; it is open, as the import has found.
+        drop(unsafe { OwnedFd::from_raw_fd(number) });
+        extMem_out.write(object.handle as CUexternalMemory);
+    }
+
+    Ready fn cuExternalMemoryGetMappedBuffer(
+        devPtr: *mut CUdeviceptr, extMem: CUexternalMemory, bufferDesc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC,
+    ) {
+        current()?;
+        let wish = parameters(bufferDesc)?;
+        if devPtr.is_null() || wish.flags != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        devPtr.write(EXTERNAL.get(extMem)?.map(wish.offset, wish.size)? as CUdeviceptr);
+    }
+
+    Ready fn cuDestroyExternalMemory(extMem: CUexternalMemory) {
+        current()?;
+        EXTERNAL.remove(extMem)?;
+    }
+}
