@@ -13,7 +13,10 @@ use core::marker::PhantomData;
 
 use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
 use crate::dependent::AfterPrimary;
-use crate::launch::{Awaited, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value};
+use crate::graph::DeviceGraph;
+use crate::launch::{
+    Awaited, GraphHandle, In, InMatrix, InRef, Out, OutMatrix, OutVolume, RawPtr, Value,
+};
 use crate::vector::Lanes;
 use crate::view::{
     Matrix, MatrixOut, PerBlock, PerThread, PerThread3d, PerThreadVectors, PerWarp, RowPerBlock,
@@ -45,8 +48,8 @@ impl<T: bytemuck::Pod> Passable for T {}
     label = "its type is none that crosses from the host to the device",
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
             `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
-            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, each with \
-            the lifetime that the launch gives it, and `AfterPrimary` of one of these"
+            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, \
+            and `DeviceGraph`, each with the lifetime that the launch gives it, and `AfterPrimary` of views and slices"
 )]
 pub unsafe trait KernelParameter {
     /// What the launcher knows it by.
@@ -111,6 +114,7 @@ mod form {
     pub const MATRIX_OUT: u32 = 8;
     pub const RAW: u32 = 9;
     pub const VOLUME_OUT: u32 = 10;
+    pub const DEVICE_GRAPH: u32 = 11;
     /// Added where the parameter is an `AfterPrimary` of the form's.
     pub const AFTER_PRIMARY: u32 = 16;
 }
@@ -308,6 +312,24 @@ unsafe impl<T: 'static> KernelParameter for fn(Reference<T>) {
     unsafe fn rebuild(first: *const T, (): (), (): (), (): (), _: &Launch) -> &T {
         // SAFETY: the pointer is a reference's, by the function's condition.
         unsafe { &*first }
+    }
+}
+
+// SAFETY: the handle by value, which leads to no memory: what the graph's nodes reach they reach when the graph runs.
+unsafe impl KernelParameter for for<'a> fn(DeviceGraph<'a>) {
+    type Marker = GraphHandle;
+    type Element = u64;
+    type First = u64;
+    type Second = ();
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = DeviceGraph<'launch>;
+    type Form = Flat<u64, (), { kind::SCALAR }, { form::DEVICE_GRAPH }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: u64, (): (), (): (), (): (), _: &Launch) -> DeviceGraph<'_> {
+        // SAFETY: the handle is what a launch passes for the marker, by the function's condition.
+        unsafe { DeviceGraph::from_raw(first) }
     }
 }
 
