@@ -14,6 +14,7 @@ use warpsmith_device::launch::{
 use warpsmith_device::panic::KERNEL_BITS;
 
 use crate::error::{Code, Error, LimitError};
+use crate::gpu::open_device::OpenDevice;
 use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
@@ -23,6 +24,7 @@ use crate::memory::{
     Texture, UnifiedBuffer, VolumeMut, WriteCombinedBuffer,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::launchable_graph::LaunchableGraph;
 
 /// The most Rust parameters of a kernel.
 pub(crate) const MOST_PARAMETERS: usize = 16;
@@ -41,6 +43,9 @@ pub struct Packer<'a> {
     uses: [MaybeUninit<Use<'a>>; MOST_PARAMETERS],
     /// Uses of memory so far.
     use_count: usize,
+    graphs: [MaybeUninit<PassedGraph<'a>>; MOST_PARAMETERS],
+    /// Graphs so far.
+    graph_count: usize,
     /// The stream's number, which the memory's owners are compared with.
     stream_number: u64,
     /// Some memory was not used by this stream alone.
@@ -67,6 +72,13 @@ pub(crate) struct Use<'a> {
     pub(crate) scope: ViewScope,
 }
 
+/// A graph that the kernel may launch.
+#[derive(Clone, Copy)]
+pub(crate) struct PassedGraph<'a> {
+    pub(crate) gpu: &'a Arc<OpenDevice>,
+    pub(crate) graph: &'a LaunchableGraph,
+}
+
 impl<'a> Packer<'a> {
     #[inline]
     pub(crate) fn new(stream_number: u64, words: &'a mut Words) -> Packer<'a> {
@@ -76,6 +88,8 @@ impl<'a> Packer<'a> {
             flat_count: 0,
             uses: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
             use_count: 0,
+            graphs: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
+            graph_count: 0,
             stream_number,
             needs_ordering: false,
             empty_reference: false,
@@ -131,6 +145,14 @@ impl<'a> Packer<'a> {
         self.word(shape.stride.into());
     }
 
+    /// A graph that the kernel may launch. Its memory is no buffer's of the launch, so it needs ordering in any case.
+    pub(crate) fn graph(&mut self, gpu: &'a Arc<OpenDevice>, graph: &'a LaunchableGraph) {
+        self.needs_ordering = true;
+        self.graphs[self.graph_count].write(PassedGraph { gpu, graph });
+        self.graph_count += 1;
+        self.word(graph.handle);
+    }
+
     /// Adds the parameters of the launch: where panics are told, and which launch of which kernel it is.
     #[inline]
     pub(crate) fn launch(&mut self, log: u64, launch: u64, kernel: u32) {
@@ -161,6 +183,11 @@ impl<'a> Packer<'a> {
         unsafe { std::slice::from_raw_parts(self.uses.as_ptr().cast(), self.use_count) }
     }
 
+    pub(crate) fn graphs(&self) -> &[PassedGraph<'a>] {
+        // SAFETY: `graph` writes each one before it counts it in `graph_count`, and `MaybeUninit<T>` is laid out as `T`.
+        unsafe { std::slice::from_raw_parts(self.graphs.as_ptr().cast(), self.graph_count) }
+    }
+
     #[cold]
     pub(crate) fn empty_reference_error(kernel: &str) -> Error {
         Error::Limit(Box::new(LimitError {
@@ -181,7 +208,8 @@ impl<'a> Packer<'a> {
     label = "`{Self}` does not fit `{M}`",
     note = "`Value<T>` takes a `T`; `In<T>` (`&[T]`) takes `&DeviceBuffer<T>` or a slice of it; `Out<T>` takes `&mut DeviceBuffer<T>` or a mutable slice",
     note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`",
-    note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`"
+    note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`",
+    note = "`GraphHandle` (`DeviceGraph` of the device library) takes `&DeviceGraph`: `graph.instantiate_for_device_launch(&stream)?`"
 )]
 pub trait Argument<M: ?Sized> {
     #[doc(hidden)]
