@@ -187,6 +187,8 @@ fn what_a_kernel_may_launch_lives_as_long_as_its_graph() -> Result<()> {
         ready.launch(&stream)?;
     }
     drop(ready);
+    let early = out.host().map(drop).expect_err("the tail writes it");
+    assert!(matches!(early, Error::Busy(_)), "{early}");
     // What takes the place of memory that was freed too early.
     let others: Vec<_> = (0..20)
         .map(|_| stream.filled(1000, 9_u32))
@@ -387,6 +389,68 @@ fn an_update_is_seen_by_the_graphs_that_launch_it() -> Result<()> {
     first.launch(&one)?;
     assert_eq!(one.download(&buffer)?, [32; 100]);
     Ok(())
+}
+
+/// The host's calls at the same time: an update is refused while a launch is under way, and a launch while the update is.
+#[test]
+fn updates_and_launches_by_two_threads() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = add(&module);
+    let (one, two) = (gpu.stream()?, gpu.stream()?);
+    let mut buffer = one.zeroed::<u32>(100)?;
+    let mut code = one.filled(1, 77_u32)?;
+    let mut tail = adds(&gpu, &add, &mut buffer, 1)?.instantiate_for_device_launch(&one)?;
+    let mut first = launcher(&gpu, &tail, &mut code)?.instantiate()?;
+    let same = adds(&gpu, &add, &mut buffer, 1)?;
+    let counted = |result: Result<()>| match result {
+        Ok(()) => 1,
+        Err(Error::Busy(_)) => 0,
+        Err(error) => panic!("{error}"),
+    };
+    let launches = std::thread::scope(|scope| {
+        let launches = scope.spawn(|| {
+            let launch = |_| {
+                let launched = counted(first.launch(&one));
+                one.synchronize().expect("no fault");
+                launched
+            };
+            (0..200).map(launch).sum::<u32>()
+        });
+        scope.spawn(|| {
+            let same = same;
+            (0..200).for_each(|_| _ = counted(tail.update(&same, &two)));
+        });
+        launches.join().expect("it counts")
+    });
+    assert!(launches > 0);
+    assert_eq!(one.download(&buffer)?, [launches; 100]);
+    Ok(())
+}
+
+/// It was dropped, and so was all that launched it.
+#[test]
+fn a_panic_of_a_graph_that_is_gone_is_told() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let kernels = kernels(&gpu);
+    let mut gate = Gate::new(&gpu, &module);
+    let stream = gpu.stream()?;
+    {
+        let mut code = stream.filled(1, 77_u32)?;
+        let mut graph = gpu.graph()?;
+        // SAFETY: the entry takes a number.
+        unsafe { graph.kernel_untyped(&kernels.at, Grid::new(2, 32), (6,)) }?;
+        let panics = graph.instantiate_for_device_launch(&stream)?;
+        let mut first = launcher(&gpu, &panics, &mut code)?.instantiate()?;
+        gate.close(&stream);
+        first.launch(&stream)?;
+    }
+    gate.open();
+    let error = stream.synchronize().expect_err("a panic");
+    let panic = error.panic().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!((panic.line, panic.others.len()), (6, 0));
+    gpu.synchronize()
 }
 
 /// A launcher may be the tail of what it launched only by an update, which is refused; a graph can still launch itself.
