@@ -3,7 +3,7 @@
 mod common;
 
 use common::panicking::kernels;
-use common::{Gate, add, gpu, module};
+use common::{Gate, add, gpu, in_own_process, module};
 use warpsmith_host::prelude::*;
 use warpsmith_host::{GraphBuilder, Node};
 use warpsmith_testkit::ptx;
@@ -68,6 +68,67 @@ fn launcher(gpu: &Gpu, launched: &DeviceGraph, code: &mut DeviceBuffer<u32>) -> 
     let mut graph = gpu.graph()?;
     launch_node(&mut graph, &launch_kernel(gpu), launched, code)?;
     Ok(graph)
+}
+
+#[test]
+fn kernels_that_may_launch_one_graph_come_one_after_the_other() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let stream = gpu.stream()?;
+    let kernel = launch_kernel(&gpu);
+    let (mut from, mut to) = (stream.zeroed::<u32>(10)?, stream.zeroed::<u32>(10)?);
+    let mut codes = [stream.filled(1, 77_u32)?, stream.filled(1, 77_u32)?];
+    let mut launched = adds(&gpu, &add(&module), &mut from, 1)?;
+    launched.copy(&from, &mut to)?;
+    launched.fill(&mut from.slice_mut(..5), 9)?;
+    let launched = launched.instantiate_for_device_launch(&stream)?;
+    let mut graph = gpu.graph()?;
+    let nodes = codes
+        .iter_mut()
+        .map(|code| launch_node(&mut graph, &kernel, &launched, code))
+        .collect::<Result<Vec<_>>>()?;
+    let edges = graph.edges()?;
+    assert_eq!(edges.len(), 1);
+    assert_eq!((edges[0].from, edges[0].to), (nodes[0], nodes[1]));
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(stream.download(&to)?, [1; 10]);
+    assert_eq!(stream.download(&from)?, [9, 9, 9, 9, 9, 1, 1, 1, 1, 1]);
+    // It was to run already.
+    let codes = codes.each_ref().map(|code| stream.download(code));
+    let [first, second] = codes;
+    assert_eq!((first?, second?), (vec![0], vec![1]));
+    Ok(())
+}
+
+#[test]
+fn a_graph_of_another_device_is_refused() {
+    let variables = [
+        ("WARPSMITH_DEVICE", "simulator"),
+        ("WARPSMITH_SIMULATOR_DEVICES", "2"),
+    ];
+    in_own_process(&variables, || {
+        let open = |choice| Gpu::open(choice).expect("a device");
+        let (here, there) = (
+            open(DeviceChoice::Simulator),
+            open(DeviceChoice::SimulatorDevice(1)),
+        );
+        let stream = here.stream().expect("a stream");
+        let elsewhere = there.stream().expect("a stream");
+        let mut buffer = stream.zeroed::<u32>(10).expect("a buffer");
+        let mut code = elsewhere.zeroed::<u32>(1).expect("a buffer");
+        let launched = adds(&here, &add(&module(&here)), &mut buffer, 1).expect("a graph");
+        let refused = |result: Result<()>| {
+            let error = result.expect_err("two devices").to_string();
+            assert!(error.contains("of one device"), "{error}");
+        };
+        refused(launched.instantiate_for_device_launch(&elsewhere).map(drop));
+        let launched = launched
+            .instantiate_for_device_launch(&stream)
+            .expect("a graph for kernels");
+        refused(launcher(&there, &launched, &mut code).map(drop));
+        // The code's buffer, too.
+        refused(launcher(&here, &launched, &mut code).map(drop));
+    });
 }
 
 // covers: DGRAPH-09

@@ -129,6 +129,21 @@ fn a_graph_runs_again_until_a_counter_says_so() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_kernel_that_launches_its_own_graph_runs_in_graphs_alone() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let mut counter = stream.zeroed::<u32>(1)?;
+    let mut codes = stream.filled(2, 77_u32)?;
+    let again = f.module.kernel(graphs::again)?;
+    let refused = stream.launch(&again, Grid::new(1, 1), (&mut counter, 3, &mut codes));
+    let error = refused.expect_err("outside of graphs");
+    assert_eq!(error.code(), Some(Code::NOT_SUPPORTED));
+    assert!(error.to_string().contains("graph.kernel(..)"), "{error}");
+    assert_eq!(stream.download(&counter)?, [0]);
+    Ok(())
+}
+
 // covers: DGRAPH-08, DGRAPH-09, DGRAPH-X02
 #[test]
 fn what_was_fired_is_done_when_the_stream_goes_on() -> Result<()> {

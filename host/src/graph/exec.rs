@@ -113,7 +113,12 @@ impl Graph {
                 5 => "a condition is not used by any node",
                 _ => "the driver gives no reason",
             };
-            return Err(error.while_doing(|| reason.into()));
+            let node = parameters.hErrNode_out;
+            let node = (!node.is_null()).then(|| Node::new(node, self.number));
+            return Err(error.while_doing(|| match node {
+                Some(node) => format!("{reason}: {node:?}"),
+                None => reason.into(),
+            }));
         }
         let instance = Arc::new(Instance);
         *lock(&self.instance) = Arc::downgrade(&instance);

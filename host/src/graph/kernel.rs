@@ -89,7 +89,10 @@ impl GraphBuilder<'_> {
         grid: Grid,
         packer: &mut Packer<'_>,
     ) -> Result<Node> {
-        check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
+        let buffers = packer.uses().iter().map(|used| &used.allocation.gpu);
+        for gpu in buffers.chain([&kernel.module.gpu]) {
+            check_same_device("cuGraphAddKernelNode", &self.gpu, gpu)?;
+        }
         for passed in packer.graphs() {
             check_same_device("cuGraphAddKernelNode", &self.gpu, passed.gpu)?;
             self.outside_of_bodies("a kernel that may launch graphs")?;
