@@ -45,7 +45,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Safety
     ///
-    /// The kernel's own conditions hold at each launch of the graph.
+    /// The kernel's own conditions hold at each launch of the graph, by the host or by a kernel.
     pub unsafe fn kernel_unchecked<K, A>(
         &mut self,
         kernel: &TypedKernel<K>,
@@ -66,7 +66,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
+    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph, by the host or by a kernel.
     pub unsafe fn kernel_untyped<P, A>(
         &mut self,
         kernel: &UntypedKernel<P>,
