@@ -310,7 +310,6 @@ fn a_kernel_of_a_stream_is_passed_no_graph_and_a_captured_one_is() -> Result<()>
     let mut gate = Gate::new(&gpu, &module);
     gate.close(&stream);
     ready.launch(&stream)?;
-    other.fill(&mut code, 55)?;
     let mut copy = other.zeroed::<u32>(10)?;
     other.copy(&buffer, &mut copy)?;
     assert!(!other.is_idle()?);
