@@ -139,7 +139,8 @@ fn work_in_other_streams_waits_for_what_may_be_launched() -> Result<()> {
     let add = add(&module);
     let mut gate = Gate::new(&gpu, &module);
     let (one, two) = (gpu.stream()?, gpu.stream()?);
-    let mut buffer = one.zeroed::<u32>(100)?;
+    // Made in the stream that is to wait: that the other one made it would be reason enough.
+    let mut buffer = two.zeroed::<u32>(100)?;
     let mut copy = two.zeroed::<u32>(100)?;
     let mut codes = [one.filled(1, 77_u32)?, one.filled(1, 77_u32)?];
     let [inner, outer] = &mut codes;
@@ -286,7 +287,7 @@ fn a_kernel_of_a_stream_is_passed_no_graph_and_a_captured_one_is() -> Result<()>
     let module = module(&gpu);
     let kernel = launch_kernel(&gpu);
     let (mut stream, other) = (gpu.stream()?, gpu.stream()?);
-    let mut buffer = stream.zeroed::<u32>(10)?;
+    let mut buffer = other.zeroed::<u32>(10)?;
     let mut code = stream.filled(1, 77_u32)?;
     let tail = adds(&gpu, &add(&module), &mut buffer, 4)?.instantiate_for_device_launch(&stream)?;
     // SAFETY: the entry launches a tail, and writes one word of a slice.
