@@ -185,13 +185,14 @@ fn launches_by_the_host_and_by_kernels_take_turns() -> Result<()> {
     let kernels = kernels(&gpu);
     let mut gate = Gate::new(&gpu, &module);
     let (one, two, three) = (gpu.stream()?, gpu.stream()?, gpu.stream()?);
-    let no = one.zeroed::<u32>(1)?;
-    let mut codes = [one.filled(1, 77_u32)?, one.filled(1, 77_u32)?];
+    // Each made where it is used first: that another stream made it would be a reason to wait.
+    let no = two.zeroed::<u32>(1)?;
+    let mut codes = [one.filled(1, 77_u32)?, three.filled(1, 77_u32)?];
     let [first_code, second_code] = &mut codes;
     let mut graph = gpu.graph()?;
     // SAFETY: the entry reads one word of a slice.
     unsafe { graph.kernel_untyped(&kernels.first, Grid::new(2, 32), (&no,)) }?;
-    let mut reads = graph.instantiate_for_device_launch(&one)?;
+    let mut reads = graph.instantiate_for_device_launch(&two)?;
     let mut first = launcher(&gpu, &reads, first_code)?.instantiate()?;
     let mut second = launcher(&gpu, &reads, second_code)?.instantiate()?;
     gpu.synchronize()?;
