@@ -139,3 +139,8 @@ pub struct TextureObject;
 
 /// A surface of any kind, for foreign PTX (`cudaSurfaceObject_t`). Flat: the object's number (64 bits).
 pub struct SurfaceObject;
+
+/// [`DeviceGraph`](crate::graph::DeviceGraph): an executable graph that the kernel may launch. It is of the kernel's device, was uploaded, and
+/// is kept until the graph that the kernel is a node of has ended with all that it has launched; whoever launches that has all in order that
+/// this one uses, and launches none of the two meanwhile. Flat: its handle (`u64`).
+pub struct GraphHandle(PhantomData<fn()>);

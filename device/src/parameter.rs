@@ -13,8 +13,10 @@ use core::marker::PhantomData;
 
 use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
 use crate::dependent::AfterPrimary;
+use crate::graph::DeviceGraph;
 use crate::launch::{
-    Awaited, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume, RawPtr, Value,
+    Awaited, GraphHandle, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume,
+    RawPtr, Value,
 };
 use crate::texture::{Fetched, Geometry, Positioned, Surface, SurfaceTexel, Texture, form_code};
 use crate::vector::Lanes;
@@ -48,8 +50,8 @@ impl<T: bytemuck::Pod> Passable for T {}
     label = "its type is none that crosses from the host to the device",
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
             `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
-            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, each with \
-            the lifetime that the launch gives it, and `AfterPrimary` of one of these",
+            `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, \
+            and `DeviceGraph`, each with the lifetime that the launch gives it, and `AfterPrimary` of views and slices",
     note = "of arrays it takes `Texture2d<T>`, `Surface2d<T>` and their like, which have no `AfterPrimary`"
 )]
 pub unsafe trait KernelParameter {
@@ -117,6 +119,7 @@ mod form {
     pub const VOLUME_OUT: u32 = 10;
     pub const TEXTURE: u32 = 11;
     pub const SURFACE: u32 = 12;
+    pub const DEVICE_GRAPH: u32 = 13;
     /// Added where the parameter is an `AfterPrimary` of the form's.
     pub const AFTER_PRIMARY: u32 = 16;
     /// What tells textures and surfaces from others is multiplied by it and added.
@@ -316,6 +319,24 @@ unsafe impl<T: 'static> KernelParameter for fn(Reference<T>) {
     unsafe fn rebuild(first: *const T, (): (), (): (), (): (), _: &Launch) -> &T {
         // SAFETY: the pointer is a reference's, by the function's condition.
         unsafe { &*first }
+    }
+}
+
+// SAFETY: the handle by value, which leads to no memory: what the graph's nodes reach they reach when the graph runs.
+unsafe impl KernelParameter for for<'a> fn(DeviceGraph<'a>) {
+    type Marker = GraphHandle;
+    type Element = u64;
+    type First = u64;
+    type Second = ();
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = DeviceGraph<'launch>;
+    type Form = Flat<u64, (), { kind::SCALAR }, { form::DEVICE_GRAPH }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: u64, (): (), (): (), (): (), _: &Launch) -> DeviceGraph<'_> {
+        // SAFETY: the handle is what a launch passes for the marker, by the function's condition.
+        unsafe { DeviceGraph::from_raw(first) }
     }
 }
 

@@ -73,7 +73,7 @@ pub use error::{
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
-pub use graph::{Capture, Condition, Edge, Graph, GraphBuilder, GraphExec};
+pub use graph::{Capture, Condition, DeviceGraph, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
     Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, EarlyParameters,
     FunctionAttributes, Grid, LaunchOptions, Occupancy, SuggestedBlock, Trigger, TypedKernel,
@@ -113,14 +113,15 @@ pub use warpsmith_simulator::observe;
 pub mod prelude {
     pub use crate::{
         Advice, Attach, Attribute, ClusterSizes, Code, ComputeCapability, Condition, DeviceBuffer,
-        DeviceChoice, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut, DeviceWrite, Dim3,
-        Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer, Location, MappedBuffer,
-        Module, ModuleOptions, PerThreadStream, PinnedBuffer, PitchedBuffer, Result, Stream,
-        StreamFlag, StreamOptions, TypedKernel, UnifiedBuffer, UntypedKernel, Wait,
+        DeviceChoice, DeviceGraph, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
+        DeviceWrite, Dim3, Error, Event, Global, Gpu, Graph, GraphExec, Grid, GrowableBuffer,
+        Location, MappedBuffer, Module, ModuleOptions, PerThreadStream, PinnedBuffer,
+        PitchedBuffer, Result, Stream, StreamFlag, StreamOptions, TypedKernel, UnifiedBuffer,
+        UntypedKernel, Wait,
     };
     pub use warpsmith_device::launch::{
-        In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix, OutSurface, OutVolume, RawPtr,
-        SafeKernel, SurfaceObject, TextureObject, Value,
+        GraphHandle, In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix, OutSurface, OutVolume,
+        RawPtr, SafeKernel, SurfaceObject, TextureObject, Value,
     };
 }
 
@@ -173,6 +174,7 @@ mod tests {
         shared::<HostWrite<'static, f32>>();
         shared::<StreamFlag<u32>>();
         shared::<GraphExec>();
+        shared::<DeviceGraph>();
         shared::<Error>();
         sent::<Graph>();
     }

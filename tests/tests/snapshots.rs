@@ -418,6 +418,17 @@ fn textures_and_surfaces() {
     ));
 }
 
+/// A graph is launched by its handle and the named stream's; its own handle is in a special register.
+// covers: DGRAPH-05, DGRAPH-06, DGRAPH-12
+#[test]
+fn launches_of_graphs() {
+    insta::assert_snapshot!(report(
+        SM_70,
+        &["tail", "again", "fire", "sibling"],
+        &["mov.u64", "st.param", "call", "cudaGraphLaunch"],
+    ));
+}
+
 #[test]
 fn an_unrolled_loop_leaves_no_loop_and_no_local_memory() {
     let local = ["ld.local", "st.local"];

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, Weak};
 
 use warpsmith_driver::raw;
 
-use super::contents::{Contents, HostNode, MemoryId, MemoryUse, next_number, null_node};
+use super::contents::{Contents, HostNode, MemoryId, next_number, null_node};
 use super::new_node::NewNode;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::entries::Entries;
+use crate::order::memory_use::MemoryUse;
 use crate::stream::host_function::run_repeated;
 
 /// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::{Contents, KernelNode, MemoryId, MemoryUse, next_number};
+use super::contents::{Contents, KernelNode, MemoryId, next_number};
 use super::description::Graph;
 use super::new_node::last_captured_node;
 use crate::driver_call::{self, call};
@@ -27,6 +27,8 @@ use crate::order::access::Access;
 use crate::order::capture::{CaptureRecorder, RecordedLaunch};
 use crate::order::entries::Entries;
 use crate::order::history::OrderedMemory;
+use crate::order::launchable_graph::LaunchableGraph;
+use crate::order::memory_use::MemoryUse;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::stream::Stream;
@@ -96,6 +98,19 @@ impl CaptureRecorder for CaptureState {
             .launches
             .push(KernelNode { node, launch });
         known
+    }
+
+    fn use_graph(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        graph: &LaunchableGraph,
+    ) -> Result<()> {
+        for used in &graph.uses {
+            self.order_use(guard, used.memory.clone(), stream, used.access)?;
+        }
+        lock(&self.recorded).contents.keep_launchable(graph);
+        Ok(())
     }
 
     fn keep(&self, _guard: &OrderGuard<'_>, object: Arc<dyn Any + Send + Sync>) {

@@ -7,17 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warpsmith_driver::raw;
 
 use crate::error::Node;
-use crate::order::access::Access;
 use crate::order::capture::RecordedLaunch;
 use crate::order::history::OrderedMemory;
+use crate::order::launchable_graph::LaunchableGraph;
+use crate::order::memory_use::MemoryUse;
+use crate::panics::reports::PanicSource;
 use crate::stream::host_function::HostFunction;
-
-/// Memory that a node uses, and what it does to it.
-#[derive(Clone)]
-pub(crate) struct MemoryUse {
-    pub(crate) memory: Arc<dyn OrderedMemory>,
-    pub(crate) access: Access,
-}
 
 /// Tells one memory from another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -39,6 +34,10 @@ pub(crate) struct Contents {
     pub(crate) host_functions: Vec<HostNode>,
     /// What other libraries' nodes use.
     pub(crate) kept: Vec<Arc<dyn Any + Send + Sync>>,
+    /// Executable graphs that kernels may launch; what they use is among the memory. Their destructors wait for what is enqueued.
+    pub(crate) launchable: Vec<Arc<dyn Any + Send + Sync>>,
+    /// Where the kernels of those tell of panics; each once.
+    pub(crate) panics: Vec<Arc<PanicSource>>,
 }
 
 /// A kernel node.
@@ -82,6 +81,20 @@ impl Contents {
         }
     }
 
+    /// Keeps a graph that a kernel may launch. What that uses is among the uses of the kernel's node.
+    pub(crate) fn keep_launchable(&mut self, graph: &LaunchableGraph) {
+        self.launchable.push(graph.exec.clone());
+        self.add_panics(&graph.panics);
+    }
+
+    fn add_panics(&mut self, sources: &[Arc<PanicSource>]) {
+        for source in sources {
+            if !self.panics.iter().any(|known| Arc::ptr_eq(known, source)) {
+                self.panics.push(source.clone());
+            }
+        }
+    }
+
     /// Adds all that another graph uses.
     pub(crate) fn absorb(&mut self, other: Contents) {
         for added in &other.memory {
@@ -90,6 +103,8 @@ impl Contents {
         self.launches.extend(other.launches);
         self.host_functions.extend(other.host_functions);
         self.kept.extend(other.kept);
+        self.launchable.extend(other.launchable);
+        self.add_panics(&other.panics);
     }
 }
 

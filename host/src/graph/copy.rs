@@ -3,7 +3,6 @@
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::MemoryUse;
 use super::new_node::capture_one_node;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
@@ -14,6 +13,7 @@ use crate::memory::size::length_mismatch;
 use crate::memory::view::RawView;
 use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer};
 use crate::order::access::AccessKind;
+use crate::order::memory_use::MemoryUse;
 
 impl GraphBuilder<'_> {
     /// Adds a copy from device memory to device memory.

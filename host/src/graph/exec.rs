@@ -17,7 +17,7 @@ use crate::order::access::ViewScope;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::reports::PanicSource;
-use crate::panics::source::GraphNumber;
+use crate::panics::source::{NumberToSet, Source, begin_graph_launch};
 use crate::panics::timeline::NewLaunch;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
@@ -50,9 +50,9 @@ use crate::trace::work::Work;
 /// ```
 pub struct GraphExec {
     gpu: Arc<OpenDevice>,
-    raw: raw::CUgraphExec,
+    pub(super) raw: raw::CUgraphExec,
     instance: Arc<Instance>,
-    contents: Contents,
+    pub(super) contents: Contents,
     /// Where its launches tell of panics, if anything in it can panic.
     panics: Option<Arc<PanicSource>>,
     /// What its host nodes point to.
@@ -83,9 +83,21 @@ impl Graph {
             self.free_memory()?;
             self.refuse_second_instance()?;
         }
-        let mut panics = None;
+        self.make_exec(0, None)
+    }
+
+    /// As [`instantiate`](Self::instantiate), of a graph that allocates no memory or has no other executable graph, with the driver's flags. Where
+    /// it tells of panics can be there already.
+    pub(super) fn make_exec(
+        &self,
+        flags: u64,
+        mut panics: Option<Arc<PanicSource>>,
+    ) -> Result<GraphExec> {
         let functions = self.report_to(&mut panics)?;
-        let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS::default();
+        let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS {
+            flags,
+            ..Default::default()
+        };
         let mut handle = std::ptr::null_mut();
         // SAFETY: the driver writes to `handle` and `parameters`, which outlive the call; `self` owns the graph.
         let result = unsafe {
@@ -103,12 +115,17 @@ impl Graph {
                 5 => "a condition is not used by any node",
                 _ => "the driver gives no reason",
             };
-            return Err(error.while_doing(|| reason.into()));
+            let node = parameters.hErrNode_out;
+            let node = (!node.is_null()).then(|| Node::new(node, self.number));
+            return Err(error.while_doing(|| match node {
+                Some(node) => format!("{reason}: {node:?}"),
+                None => reason.into(),
+            }));
         }
         let instance = Arc::new(Instance);
         *lock(&self.instance) = Arc::downgrade(&instance);
         Ok(GraphExec {
-            gpu: gpu.clone(),
+            gpu: self.gpu.clone(),
             raw: handle,
             instance,
             contents: self.contents.clone(),
@@ -195,20 +212,25 @@ impl GraphExec {
         if open || gpu.order().launch_gate.state().has_host_accesses() {
             return Err(Error::Busy(Box::new(Busy {
                 call: CALL,
-                reason: "the host has memory open that the graph uses".into(),
-                hint: "drop the guards of `host()` and `host_mut()` first",
+                reason: "the host has memory open that the graph uses, or updates a graph that it may launch"
+                    .into(),
+                hint: "drop the guards of `host()` and `host_mut()` first, and wait for the update",
             })));
         }
-        let timeline = stream.handle.timeline();
-        let (launch, number) = match &self.panics {
-            Some(panics) => panics.begin_graph_launch(timeline),
-            None => (timeline.next(), GraphNumber::Stays),
-        };
-        let enqueued = self.enqueue(&guard, stream, &launch, number);
-        if let (Some(panics), Err(_)) = (&self.panics, &enqueued) {
-            panics.separate_next_launch();
+        let (launch, to_set) = begin_graph_launch(stream.handle.timeline(), self.panic_sources());
+        let enqueued = self.enqueue(&guard, stream, &launch, &to_set);
+        if enqueued.is_err() {
+            self.panic_sources().for_each(Source::separate_next_launch);
         }
         enqueued
+    }
+
+    /// Where kernels tell of panics that run when it is launched: its own, and those of graphs that they launch.
+    fn panic_sources(&self) -> impl Iterator<Item = &Source> {
+        self.panics
+            .iter()
+            .chain(&self.contents.panics)
+            .map(|source| &***source)
     }
 
     /// Enqueues a launch after all that its memory's earlier uses conflict with.
@@ -217,7 +239,7 @@ impl GraphExec {
         guard: &OrderGuard<'_>,
         stream: &Stream,
         launch: &NewLaunch<'_>,
-        number: GraphNumber,
+        to_set: &[NumberToSet],
     ) -> Result<()> {
         for used in self.contents.ordered() {
             used.memory.order_use(
@@ -228,22 +250,17 @@ impl GraphExec {
                 ViewScope::Shared,
             )?;
         }
-        if let (Some(panics), GraphNumber::SetInOrder(number)) = (&self.panics, number) {
-            if let Some(last) = self.last_stream.upgrade()
-                && !Arc::ptr_eq(&last, &stream.handle)
-            {
-                last.hold_back(guard, stream.handle.stream_ref())?;
-            }
-            // SAFETY: the word lives with `panics`, which lives until the stream has done this. The launches before are done then, which read
-            // it: they are in this stream, or in one that it waits for.
-            unsafe {
-                call!(cuMemsetD32Async(
-                    panics.graph_number_address(),
-                    number,
-                    1,
-                    stream.handle.raw()
-                ))
-            }?;
+        if !to_set.is_empty()
+            && let Some(last) = self.last_stream.upgrade()
+            && !Arc::ptr_eq(&last, &stream.handle)
+        {
+            last.hold_back(guard, stream.handle.stream_ref())?;
+        }
+        for &NumberToSet { address, number } in to_set {
+            // SAFETY: the word lives with its source, which lives until the stream has done this: with this executable graph, or that of the
+            // contents whose kernels tell there. The launches before are done then, which read it: they are in this stream, or in one that it
+            // waits for, as the last stream above, and as all that have had the turn of a graph that kernels launch.
+            unsafe { call!(cuMemsetD32Async(address, number, 1, stream.handle.raw())) }?;
         }
         self.last_stream = Arc::downgrade(&stream.handle);
         self.gpu.traced(

@@ -6,7 +6,7 @@ use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::{KernelNode, MemoryUse};
+use super::contents::KernelNode;
 use crate::driver_call::call;
 use crate::error::{Node, Result};
 use crate::gpu::open_device::check_same_device;
@@ -16,6 +16,7 @@ use crate::launch::{
 };
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::KERNEL_ACCESS;
+use crate::order::memory_use::MemoryUse;
 
 impl GraphBuilder<'_> {
     /// Adds the launch of a safe kernel.
@@ -44,7 +45,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Safety
     ///
-    /// The kernel's own conditions hold at each launch of the graph.
+    /// The kernel's own conditions hold at each launch of the graph, by the host or by a kernel.
     pub unsafe fn kernel_unchecked<K, A>(
         &mut self,
         kernel: &TypedKernel<K>,
@@ -65,7 +66,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
+    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph, by the host or by a kernel.
     pub unsafe fn kernel_untyped<P, A>(
         &mut self,
         kernel: &UntypedKernel<P>,
@@ -88,7 +89,14 @@ impl GraphBuilder<'_> {
         grid: Grid,
         packer: &mut Packer<'_>,
     ) -> Result<Node> {
-        check_same_device("cuGraphAddKernelNode", &self.gpu, &kernel.module.gpu)?;
+        let buffers = packer.uses().iter().map(|used| &used.allocation.gpu);
+        for gpu in buffers.chain([&kernel.module.gpu]) {
+            check_same_device("cuGraphAddKernelNode", &self.gpu, gpu)?;
+        }
+        for passed in packer.graphs() {
+            check_same_device("cuGraphAddKernelNode", &self.gpu, passed.gpu)?;
+            self.outside_of_bodies("a kernel that may launch graphs")?;
+        }
         check(kernel, attributes, &grid, packer)?;
         let memory = packer.uses().iter().map(|used| MemoryUse {
             memory: used.allocation.clone(),
@@ -98,7 +106,11 @@ impl GraphBuilder<'_> {
             memory: variables.clone(),
             access: KERNEL_ACCESS,
         });
-        let uses: Vec<_> = memory.chain(variables).collect();
+        let launchable = packer
+            .graphs()
+            .iter()
+            .flat_map(|passed| passed.graph.uses.iter().cloned());
+        let uses: Vec<_> = memory.chain(variables).chain(launchable).collect();
         let own = packer.parameters();
         if kernel.launch_parameters != LaunchParameters::Absent {
             // The log comes when the graph is made ready, which launch it is when it is launched.
@@ -130,6 +142,9 @@ impl GraphBuilder<'_> {
             }
         })?;
         // Before anything can fail: the node is in the graph.
+        for passed in packer.graphs() {
+            self.contents.keep_launchable(passed.graph);
+        }
         let launch = Arc::new(GraphLaunch::new(kernel, grid, own));
         self.contents.launches.push(KernelNode {
             node: Some(node),

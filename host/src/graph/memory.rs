@@ -6,7 +6,6 @@ use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::MemoryUse;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::memory::allocation::Allocation;
@@ -15,6 +14,7 @@ use crate::memory::{DeviceBuffer, device_location};
 use crate::order::access::Access;
 use crate::order::graph_memory::GraphMemory;
 use crate::order::history::OrderedMemory;
+use crate::order::memory_use::MemoryUse;
 
 impl GraphBuilder<'_> {
     /// Adds nodes that allocate memory and fill it with zeros, at each launch anew.

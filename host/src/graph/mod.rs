@@ -4,7 +4,8 @@
 //! their nodes use (memory, modules, functions) alive, and launching one is a use of that memory as a kernel launch is: it is put
 //! in order with everything else. Within a graph the order is an edge between nodes; nodes that conflict on memory get theirs by
 //! themselves, in the order in which they were added, so that a graph has no races. Memory that a graph allocates for itself (`memory`)
-//! is its nodes' alone, from one of its nodes to another.
+//! is its nodes' alone, from one of its nodes to another. A kernel may launch graphs that were made for it (`device_graph`): what those use its
+//! node uses.
 
 mod builder;
 mod capture;
@@ -12,6 +13,8 @@ mod conditional;
 mod contents;
 mod copy;
 mod description;
+mod device_graph;
+mod device_rules;
 mod exec;
 mod kernel;
 mod last_handle;
@@ -22,4 +25,5 @@ pub use self::builder::GraphBuilder;
 pub use self::capture::Capture;
 pub use self::conditional::Condition;
 pub use self::description::{Edge, Graph};
+pub use self::device_graph::DeviceGraph;
 pub use self::exec::GraphExec;

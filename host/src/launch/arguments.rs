@@ -16,6 +16,7 @@ use warpsmith_device::panic::KERNEL_BITS;
 use warpsmith_device::texture::{Dim2, Fetched, Linear};
 
 use crate::error::{Code, Error, LimitError};
+use crate::gpu::open_device::OpenDevice;
 use crate::memory::allocation::Allocation;
 use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
@@ -26,6 +27,7 @@ use crate::memory::{
     WriteCombinedBuffer,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
+use crate::order::launchable_graph::LaunchableGraph;
 
 /// The most Rust parameters of a kernel.
 pub(crate) const MOST_PARAMETERS: usize = 16;
@@ -44,6 +46,9 @@ pub struct Packer<'a> {
     uses: [MaybeUninit<Use<'a>>; MOST_PARAMETERS],
     /// Uses of memory so far.
     use_count: usize,
+    graphs: [MaybeUninit<PassedGraph<'a>>; MOST_PARAMETERS],
+    /// Graphs so far.
+    graph_count: usize,
     /// The stream's number, which the memory's owners are compared with.
     stream_number: u64,
     /// Some memory was not used by this stream alone.
@@ -72,6 +77,13 @@ pub(crate) struct Use<'a> {
     pub(crate) scope: ViewScope,
 }
 
+/// A graph that the kernel may launch.
+#[derive(Clone, Copy)]
+pub(crate) struct PassedGraph<'a> {
+    pub(crate) gpu: &'a Arc<OpenDevice>,
+    pub(crate) graph: &'a LaunchableGraph,
+}
+
 impl<'a> Packer<'a> {
     #[inline]
     pub(crate) fn new(stream_number: u64, words: &'a mut Words) -> Packer<'a> {
@@ -81,6 +93,8 @@ impl<'a> Packer<'a> {
             flat_count: 0,
             uses: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
             use_count: 0,
+            graphs: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
+            graph_count: 0,
             stream_number,
             needs_ordering: false,
             empty_reference: false,
@@ -158,6 +172,14 @@ impl<'a> Packer<'a> {
         }
     }
 
+    /// A graph that the kernel may launch. Its memory is no buffer's of the launch, so it needs ordering in any case.
+    pub(crate) fn graph(&mut self, gpu: &'a Arc<OpenDevice>, graph: &'a LaunchableGraph) {
+        self.needs_ordering = true;
+        self.graphs[self.graph_count].write(PassedGraph { gpu, graph });
+        self.graph_count += 1;
+        self.word(graph.handle);
+    }
+
     /// Adds the parameters of the launch: where panics are told, and which launch of which kernel it is.
     #[inline]
     pub(crate) fn launch(&mut self, log: u64, launch: u64, kernel: u32) {
@@ -186,6 +208,11 @@ impl<'a> Packer<'a> {
     pub(crate) fn uses(&self) -> &[Use<'a>] {
         // SAFETY: `memory` writes each use before it counts it in `use_count`, and `MaybeUninit<T>` is laid out as `T`.
         unsafe { std::slice::from_raw_parts(self.uses.as_ptr().cast(), self.use_count) }
+    }
+
+    pub(crate) fn graphs(&self) -> &[PassedGraph<'a>] {
+        // SAFETY: `graph` writes each one before it counts it in `graph_count`, and `MaybeUninit<T>` is laid out as `T`.
+        unsafe { std::slice::from_raw_parts(self.graphs.as_ptr().cast(), self.graph_count) }
     }
 
     #[cold]
@@ -219,7 +246,8 @@ impl<'a> Packer<'a> {
     note = "`Value<T>` takes a `T`; `In<T>` (`&[T]`) takes `&DeviceBuffer<T>` or a slice of it; `Out<T>` takes `&mut DeviceBuffer<T>` or a mutable slice",
     note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`",
     note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`",
-    note = "`InTexture<T, Dim2>` takes a `&Texture<T, Extent2>` and `OutSurface<T, Dim2>` a `&mut Surface<T, Extent2>`, others likewise"
+    note = "`InTexture<T, Dim2>` takes a `&Texture<T, Extent2>` and `OutSurface<T, Dim2>` a `&mut Surface<T, Extent2>`, others likewise",
+    note = "`GraphHandle` (`DeviceGraph` of the device library) takes `&DeviceGraph`: `graph.instantiate_for_device_launch(&stream)?`"
 )]
 pub trait Argument<M: ?Sized> {
     #[doc(hidden)]

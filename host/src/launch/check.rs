@@ -258,6 +258,20 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
     Ok(())
 }
 
+/// The error for a launch in a stream of a kernel that is passed a graph.
+#[cold]
+pub(crate) fn graph_outside_of_graphs(kernel: &Function) -> Error {
+    Error::misuse(
+        CALL,
+        Code::NOT_SUPPORTED,
+        format!(
+            "kernel `{}` is passed a graph to launch, which only a kernel that is a node of a graph can do",
+            kernel.name
+        ),
+        "add it to a graph by `graph.kernel(..)`, or capture its launch",
+    )
+}
+
 /// The error for a launch that the driver refused, with figures where they can be had.
 #[cold]
 pub(crate) fn launch_failed(kernel: &Function, grid: &Grid, code: Code) -> Error {
@@ -297,8 +311,14 @@ pub(crate) fn launch_failed(kernel: &Function, grid: &Grid, code: Code) -> Error
     driver_call::failed(CALL, code).while_doing(|| {
         let Dim3 { x, y, z } = grid.blocks;
         let block = grid.threads;
+        let reason = match code {
+            Code::NOT_SUPPORTED => {
+                "a kernel that launches graphs runs as a node of a graph alone: add it by `graph.kernel(..)`"
+            }
+            _ => "or an earlier fault",
+        };
         format!(
-            "kernel `{}`, grid {x} x {y} x {z}, block {} x {} x {}, {} bytes of dynamic shared memory; or an earlier fault",
+            "kernel `{}`, grid {x} x {y} x {z}, block {} x {} x {}, {} bytes of dynamic shared memory; {reason}",
             kernel.name, block.x, block.y, block.z, grid.shared
         )
     })

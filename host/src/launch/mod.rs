@@ -19,9 +19,9 @@ use std::sync::Arc;
 use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
-use self::check::{CALL, launch_failed};
+use self::check::{CALL, graph_outside_of_graphs, launch_failed};
 use crate::error::{Busy, Code, Error, Result};
-use crate::gpu::open_device::wrong_device;
+use crate::gpu::open_device::{check_same_device, wrong_device};
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
 use crate::order::access::ViewScope;
@@ -347,6 +347,14 @@ impl Stream {
                 hint: "drop the guards of `host()` and `host_mut()` first",
             })));
         }
+        let capture = self.gpu.order().capture_of(&guard, &self.handle);
+        for passed in packer.graphs() {
+            let Some(capture) = &capture else {
+                return Err(graph_outside_of_graphs(kernel));
+            };
+            check_same_device(CALL, &self.gpu, passed.gpu)?;
+            capture.use_graph(&guard, &self.handle, passed.graph)?;
+        }
         // Until it is enqueued. A captured launch is numbered when its graph is launched; this number is nobody's then.
         let launch = self.handle.timeline().next();
         for used in packer.uses() {
@@ -358,7 +366,6 @@ impl Stream {
                 used.scope,
             )?;
         }
-        let capture = self.gpu.order().capture_of(&guard, &self.handle);
         if let Some(variables) = &kernel.variables {
             match &capture {
                 Some(capture) => {

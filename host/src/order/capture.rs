@@ -7,6 +7,7 @@ use warpsmith_driver::raw;
 
 use super::access::Access;
 use super::history::OrderedMemory;
+use super::launchable_graph::LaunchableGraph;
 use super::order_lock::OrderGuard;
 use super::stream_handle::StreamHandle;
 use crate::error::Result;
@@ -31,6 +32,14 @@ pub(crate) trait CaptureRecorder: Send + Sync {
         guard: &OrderGuard<'_>,
         stream: &StreamHandle,
         launch: Arc<dyn RecordedLaunch>,
+    ) -> Result<()>;
+
+    /// Puts all that a graph uses in order within the capture, whose next kernel in `stream` may launch it, and keeps it.
+    fn use_graph(
+        &self,
+        guard: &OrderGuard<'_>,
+        stream: &Arc<StreamHandle>,
+        graph: &LaunchableGraph,
     ) -> Result<()>;
 
     /// Keeps something else for the graph.

@@ -14,6 +14,8 @@ pub(crate) mod entries;
 pub(crate) mod graph_memory;
 pub(crate) mod history;
 pub(crate) mod launch_gate;
+pub(crate) mod launchable_graph;
+pub(crate) mod memory_use;
 pub(crate) mod order_lock;
 pub(crate) mod position;
 pub(crate) mod recorded_event;

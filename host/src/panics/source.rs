@@ -46,13 +46,30 @@ struct GraphLaunch {
     positions: u64,
 }
 
-/// What a launch of a graph has to do so that its panics are its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum GraphNumber {
-    /// The log has the right number.
-    Stays,
-    /// The stream has to set this number first, after the launches before.
-    SetInOrder(u32),
+/// A number that the stream has to set before a launch of a graph, after the launches before, so that the launch's panics are its own.
+#[derive(Clone, Copy)]
+pub(crate) struct NumberToSet {
+    /// Where on the device; it lives with the source.
+    pub(crate) address: u64,
+    pub(crate) number: u32,
+}
+
+/// Numbers a launch of a graph among those of a stream, for all places where kernels tell of panics that run in it: the graph's, and those of
+/// graphs that it launches. The caller holds the order lock, and enqueues it then.
+pub(crate) fn begin_graph_launch<'t, 's>(
+    timeline: &'t Arc<Timeline>,
+    sources: impl Iterator<Item = &'s Source>,
+) -> (NewLaunch<'t>, Vec<NumberToSet>) {
+    let positions = timeline.positions();
+    let launch = timeline.next();
+    let to_set = sources
+        .filter_map(|source| {
+            let number = source.graph_number(timeline, positions, launch.number)?;
+            let address = source.log.graph_launch_address();
+            Some(NumberToSet { address, number })
+        })
+        .collect();
+    (launch, to_set)
 }
 
 /// A panic, and the launch that it belongs to.
@@ -78,25 +95,10 @@ impl Source {
         self.log.device_address()
     }
 
-    /// The address on the device of the number that a graph's launch may have to set.
-    pub(crate) fn graph_number_address(&self) -> u64 {
-        self.log.graph_launch_address()
-    }
-
-    /// Numbers a launch of the graph among those of a stream. The caller holds the order lock, and enqueues it then.
-    pub(crate) fn begin_graph_launch<'a>(
-        &self,
-        timeline: &'a Arc<Timeline>,
-    ) -> (NewLaunch<'a>, GraphNumber) {
-        let positions = timeline.positions();
-        let launch = timeline.next();
-        let number = self.graph_number(timeline, positions, launch.number);
-        (launch, number)
-    }
-
-    fn graph_number(&self, timeline: &Arc<Timeline>, positions: u64, launch: u64) -> GraphNumber {
+    /// The number that the stream has to set for this launch; `None` if the log has the right one.
+    fn graph_number(&self, timeline: &Arc<Timeline>, positions: u64, launch: u64) -> Option<u32> {
         let Owner::Graph(launches) = &self.owner else {
-            return GraphNumber::Stays;
+            return None;
         };
         let mut launches = lock(launches);
         launches
@@ -109,7 +111,7 @@ impl Source {
         {
             // Nothing comes between the two, and no wait covers the earlier one without this one.
             last.last = launch;
-            return GraphNumber::Stays;
+            return None;
         }
         let number = launches.current.wrapping_add(1).max(1);
         let idle = launches.known.is_empty();
@@ -124,9 +126,9 @@ impl Source {
         if idle {
             // What was launched before is done.
             self.log.set_graph_launch(number);
-            GraphNumber::Stays
+            None
         } else {
-            GraphNumber::SetInOrder(number)
+            Some(number)
         }
     }
 

@@ -20,6 +20,7 @@ pub mod cooperative;
 pub mod dependent;
 pub mod faults;
 pub mod floats;
+pub mod graphs;
 pub mod half;
 pub mod language;
 pub mod local_atomics;

@@ -1,4 +1,4 @@
-//! What a kernel inside a CUDA graph can set: the value of a conditional node.
+//! The value of a conditional node.
 
 /// Sets the value of a graph's condition, which the conditional node tests next: zero is false, everything else true. The
 /// last value before the test counts, whichever thread set it.
