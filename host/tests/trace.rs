@@ -218,6 +218,7 @@ fn devices_are_processes_of_one_trace() {
                 (Some("copy"), Some(400))
             );
         }
+        drop((from, to, here, there, one, other));
         std::fs::remove_file(&path).expect("the trace is there");
     });
 }
