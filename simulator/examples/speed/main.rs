@@ -92,6 +92,8 @@ impl TouchSink for Order {
 
     fn spoken(&self) {}
 
+    fn aliases_fenced(&self) {}
+
     fn begins_early(&self) -> bool {
         false
     }
