@@ -1,4 +1,5 @@
-//! Memory of other program interfaces, imported by a file descriptor. The exporter is this test, which no GPU can import from.
+//! Memory of other program interfaces, imported by a file descriptor. Where the exporter is this test, no GPU can import from it; physical
+//! memory that was exported is external memory everywhere.
 
 mod common;
 
@@ -6,8 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use common::{Gate, gpu, launch_add, module};
 use rustix::fs::{MemfdFlags, SealFlags};
-use warpsmith_host::ExternalMemoryOptions;
 use warpsmith_host::prelude::*;
+use warpsmith_host::{ExternalMemoryOptions, MappingAccess, PhysicalOptions};
 
 const BYTES: usize = 1 << 20;
 const WORDS: usize = BYTES / size_of::<u32>();
@@ -162,5 +163,38 @@ fn a_part_beyond_the_memory_is_named() -> Result<()> {
     assert!(text.contains("4098") && text.contains("4 bytes"), "{text}");
     assert_eq!(unaligned.unwrap_err().code(), Some(Code::NOT_SUPPORTED));
     assert_eq!(empty?.len(), 0);
+    Ok(())
+}
+
+// covers: INTEROP-05, INTEROP-06
+#[test]
+fn exported_physical_memory_is_external_memory() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let stream = gpu.stream()?;
+    let shareable = PhysicalOptions {
+        shareable: true,
+        ..Default::default()
+    };
+    let physical = gpu.physical_memory(BYTES, shareable)?;
+    // SAFETY: all of it is written before it is read, and its uses by the two addresses are not at the same time.
+    let mut here = unsafe { physical.map::<u32>(MappingAccess::ReadWrite)? };
+    stream.fill(&mut here, 5)?;
+    stream.synchronize()?;
+    let options = ExternalMemoryOptions {
+        bytes: physical.bytes() as u64,
+        dedicated: false,
+    };
+    // SAFETY: it is of this device's memory of that size.
+    let memory = unsafe { gpu.import_external_memory(physical.export()?, options)? };
+    // SAFETY: all words are written, and the stream is waited for between the uses.
+    let mut words = unsafe { memory.map::<u32>(0, WORDS)? };
+    launch_add(&stream, &common::add(&module), &mut words, 2);
+    stream.synchronize()?;
+    let seen = stream.download(&here.slice(..WORDS))?;
+    assert!(seen.iter().all(|&word| word == 7));
+    // SAFETY: nobody reads them.
+    let beyond = unsafe { memory.map::<u8>(0, physical.bytes() + 1) };
+    assert!(beyond.is_err());
     Ok(())
 }

@@ -7,6 +7,7 @@ use warpsmith_driver::Backend;
 use warpsmith_host::{Gpu, Stream};
 use warpsmith_nccl_abi::{ncclComm_t, ncclConfig_t, ncclResult_t};
 
+use crate::at_exit::Awaited;
 use crate::call::{check, failed, finish};
 use crate::error::{Error, Result};
 use crate::id::UniqueId;
@@ -30,8 +31,9 @@ impl Default for Options {
 
 /// A rank among several, on a GPU of its own. Its methods are those of [`Group`](crate::Group), each as a group of one call.
 ///
-/// Dropping it gives it back in the background, when its work is done and the graphs that it is part of are gone; a process that ends
-/// before is an error for ranks that still wait for it, so [`close`](Self::close) is better at the end of a program.
+/// Dropping it gives it back in the background, when its work is done and the graphs that it is part of are gone. The end of the process
+/// waits for that, for ten seconds at most; a process that ends before is an error for ranks that still wait for it, so [`close`](Self::close)
+/// is better at the end of a program.
 pub struct Communicator {
     pub(crate) inner: Arc<Inner>,
 }
@@ -141,7 +143,9 @@ impl Drop for Inner {
             life: Mutex::new(Life::Alive),
         };
         *self.life() = Life::Closed;
+        let awaited = Awaited::new();
         std::thread::spawn(move || {
+            let _awaited = awaited;
             let _ = rest.gpu.make_current();
             if rest.close().is_err() {
                 // Nothing more can be done but to leave it.

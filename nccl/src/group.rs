@@ -431,15 +431,20 @@ impl<'a> Group<'a> {
             lives.push(inner.alive(CALL)?);
             work.keeps((*inner).clone());
         }
-        let make_calls = || -> Result<()> {
+        // Whether what was begun is enqueued, as NCCL says.
+        let make_calls = || -> Result<bool> {
+            if let [only] = &calls[..] {
+                return only.make();
+            }
             // SAFETY: the call takes no arguments, and `ncclGroupEnd` follows on this thread.
             let code = unsafe { (nccl.functions.ncclGroupStart)() };
             check("ncclGroupStart", code, None)?;
-            let made = calls.iter().try_for_each(Queued::make);
+            let made = calls.iter().try_for_each(|call| call.make().map(drop));
             // SAFETY: the group was begun above, on this thread.
             let code = unsafe { (nccl.functions.ncclGroupEnd)() };
             made?;
-            check(CALL, code, Some(communicators[0].comm()))
+            check(CALL, code, Some(communicators[0].comm()))?;
+            Ok(code == ncclResult_t::ncclSuccess)
         };
         let wait = |lives: &mut [std::sync::MutexGuard<'_, _>]| -> Result<()> {
             for (inner, life) in communicators.iter().zip(lives) {
@@ -458,7 +463,12 @@ impl<'a> Group<'a> {
         // SAFETY: NCCL enqueues in the streams of the calls alone, which were named; it reads what was named for reading and writes what was
         // named for writing, as far as the counts say, which are those of the buffers; a graph keeps the communicators. What NCCL has begun
         // it has enqueued when it is no longer in progress.
-        unsafe { work.enqueue(|| make_calls().and_then(|()| wait(&mut lives))) }
+        unsafe {
+            work.enqueue(|| match make_calls()? {
+                true => Ok(()),
+                false => wait(&mut lives),
+            })
+        }
     }
 }
 
@@ -467,8 +477,8 @@ fn both<T: Element>(send: &ForeignMemory<T>, receive: &ForeignMemory<T>, count: 
 }
 
 impl Queued<'_> {
-    /// Calls NCCL, which enqueues at the end of the group.
-    fn make(&self) -> Result<()> {
+    /// Calls NCCL, which enqueues at the end of the group, if there is one. Whether it has all that it needs for that.
+    fn make(&self) -> Result<bool> {
         let inner = &self.communicator.inner;
         let (nccl, comm) = (&inner.nccl.functions, inner.comm());
         let stream: cudaStream_t = self.stream.as_raw();
@@ -510,7 +520,8 @@ impl Queued<'_> {
             }
         };
         match code {
-            ncclResult_t::ncclSuccess | ncclResult_t::ncclInProgress => Ok(()),
+            ncclResult_t::ncclSuccess => Ok(true),
+            ncclResult_t::ncclInProgress => Ok(false),
             code => Err(failed(name, code, Some(comm))),
         }
     }

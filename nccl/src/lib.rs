@@ -42,6 +42,7 @@
 //! and ends the communicator when the time is over or NCCL reports an error: the work on the device ends, and so does that of the other
 //! ranks. Coming together has a limit, too ([`Options::timeout`]).
 
+mod at_exit;
 mod bandwidth;
 mod call;
 mod communicator;

@@ -321,7 +321,7 @@ fn orders_and_scopes_compute_the_same() -> Result<()> {
             (&mut words,),
         )?
     };
-    assert_eq!(stream.download(&words)?, [7]);
+    assert_eq!(stream.download(&words)?, [8]);
     Ok(())
 }
 

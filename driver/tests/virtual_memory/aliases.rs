@@ -81,7 +81,7 @@ fn without_the_fence_two_addresses_are_reported() {
         assert_eq!(found.kind, FaultKind::Race, "{found}");
         let text = found.to_string();
         for part in [
-            "kernel `through` in stream",
+            "kernel `through` in",
             "writes memory at",
             "and reads the same physical memory at",
             "fence.proxy.alias",

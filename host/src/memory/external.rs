@@ -78,7 +78,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// The size is 0, or the driver refuses the descriptor, which comes back.
+    /// The size is 0, the driver refuses the descriptor, or no duplicate can be made of it: the driver is given one, since it closes some of
+    /// those that it refuses. The descriptor itself comes back.
     ///
     /// # Safety
     ///
@@ -90,17 +91,11 @@ impl Gpu {
         descriptor: OwnedFd,
         options: ExternalMemoryOptions,
     ) -> Result<ExternalMemory, Refused<OwnedFd>> {
-        match self.import(&descriptor, options) {
-            Ok(memory) => {
-                // The driver has it now, and closes it.
-                let _ = descriptor.into_raw_fd();
-                Ok(memory)
-            }
-            Err(error) => Err(Refused::new(error, descriptor)),
-        }
+        self.import(&descriptor, options)
+            .map_err(|error| Refused::new(error, descriptor))
     }
 
-    /// As [`import_external_memory`](Self::import_external_memory): where it succeeds the descriptor is the driver's.
+    /// As [`import_external_memory`](Self::import_external_memory), of a duplicate.
     fn import(
         &self,
         descriptor: &OwnedFd,
@@ -116,9 +111,19 @@ impl Gpu {
         }
         self.inner.bind()?;
         let number = descriptor.as_raw_fd();
+        let duplicate = descriptor.try_clone().map_err(|error| {
+            Error::misuse(
+                "cuImportExternalMemory",
+                Code::OPERATING_SYSTEM,
+                format!("file descriptor {number} cannot be duplicated: {error}"),
+                "close files that are not needed, or raise the limit of open files",
+            )
+        })?;
         let wish = raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
             type_: raw::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
-            handle: raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 { fd: number },
+            handle: raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 {
+                fd: duplicate.as_raw_fd(),
+            },
             size: options.bytes,
             flags: if options.dedicated { DEDICATED } else { 0 },
             reserved: [0; 16],
@@ -126,7 +131,21 @@ impl Gpu {
         let mut object = std::ptr::null_mut();
         // SAFETY: the driver writes one handle to `object` and reads `wish`, which outlive the call; the descriptor is open, and of what the
         // options say (the caller of `import_external_memory`).
-        unsafe { call!(cuImportExternalMemory(&mut object, &wish)) }.map_err(|error| {
+        let imported = unsafe { call!(cuImportExternalMemory(&mut object, &wish)) };
+        match &imported {
+            // Not looked at: it refuses the arguments.
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some(Code::INVALID_VALUE | Code::NOT_SUPPORTED | Code::INVALID_CONTEXT)
+                ) =>
+            {
+                drop(duplicate);
+            }
+            // The driver has it, or has closed it, as measured (`CUDA_ERROR_UNKNOWN`).
+            _ => drop(duplicate.into_raw_fd()),
+        }
+        imported.map_err(|error| {
             error.while_doing(|| {
                 format!(
                     "file descriptor {number} as external memory of {} bytes",

@@ -2,6 +2,8 @@
 
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
+use rustix::io::fcntl_getfd;
+
 use super::entry::*;
 use crate::context::current;
 use crate::memory::external::{EXTERNAL, Importable};
@@ -15,27 +17,26 @@ driver_calls! {
     ) {
         let context = current()?;
         let wish = parameters(memHandleDesc)?;
-        if extMem_out.is_null() || wish.flags & !DEDICATED != 0 {
+        if extMem_out.is_null() || wish.flags & !DEDICATED != 0 || wish.size == 0 {
             return Err(code::INVALID_VALUE);
         }
         match wish.type_ {
             CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD => {}
-            CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD
-            | CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF => {
-                return Err(code::NOT_SUPPORTED);
-            }
+            // Of Windows, of other libraries.
+            CUexternalMemoryHandleType_enum(2..=9) => return Err(code::NOT_SUPPORTED),
             _ => return Err(code::INVALID_VALUE),
         }
         let number = wish.handle.fd;
-        if number < 0 {
+        // SAFETY: one that is not open is found out by the system.
+        let is_open = number >= 0 && fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok();
+        if !is_open {
             return Err(code::UNKNOWN);
         }
-        // SAFETY: not -1; the caller keeps it open during the call, and one that is not open is found out by the system.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+        // From here on it is the driver's, as on a GPU, whether the import succeeds or not.
+        // SAFETY: the caller hands it over, and it is open.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
         let importable = Importable::new(descriptor, wish.size)?;
         let object = context.add_to(&EXTERNAL, |handle| importable.into_object(handle, context.id(), context.device));
-        // SAFETY: the import has succeeded, which makes the descriptor the driver's; it is open, as the import has found.
-        drop(unsafe { OwnedFd::from_raw_fd(number) });
         extMem_out.write(object.handle as CUexternalMemory);
     }
 

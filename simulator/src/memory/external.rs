@@ -8,11 +8,10 @@
 //! freed: from then on it counts as freed, so that each use is found, and [`free`] knows it.
 
 use std::collections::BTreeSet;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
 use rustix::fs::SealFlags;
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 use super::accounting;
 use super::allocation::{AllocationKind, AllocationState};
@@ -30,7 +29,8 @@ pub(crate) struct External {
     context: u64,
     device: usize,
     file: ImportedFile,
-    bytes: usize,
+    /// What can be mapped: what there is, and no more than the import said.
+    bytes: u64,
     /// Where its buffers begin.
     buffers: Mutex<BTreeSet<usize>>,
 }
@@ -57,35 +57,32 @@ impl ContextBound for External {
 /// A file that is to become a memory object, which has been looked at.
 pub(crate) struct Importable {
     file: ImportedFile,
-    bytes: usize,
+    bytes: u64,
 }
 
 impl Importable {
-    /// What an open descriptor refers to, as memory of so many bytes. The descriptor stays the caller's.
+    /// What a descriptor refers to, as memory of so many bytes; more than there are is found out when they are mapped.
     ///
     /// # Errors
     ///
-    /// Unknown if the descriptor is not open; invalid value if its file can become shorter, or is shorter than `bytes`, or if that is 0.
-    pub(crate) fn new(descriptor: BorrowedFd<'_>, bytes: u64) -> Result<Importable> {
-        let (file, available) = match SharedFile::import(descriptor, Content::Physical) {
+    /// Unknown if it is no file in memory, or its file can become shorter.
+    pub(crate) fn new(descriptor: OwnedFd, bytes: u64) -> Result<Importable> {
+        let (file, available) = match SharedFile::import(descriptor.as_fd(), Content::Physical) {
             Ok((file, _)) => {
                 let bytes = file.bytes();
                 (ImportedFile::Physical(file), bytes)
             }
             Err(_) => {
-                let file = fcntl_dupfd_cloexec(descriptor, 0).map_err(|error| match error {
-                    Errno::BADF => code::UNKNOWN,
-                    _ => code::INVALID_VALUE,
-                })?;
-                let bytes = sealed_bytes(&file).ok_or(code::INVALID_VALUE)?;
+                let bytes = sealed_bytes(&descriptor).ok_or(code::UNKNOWN)?;
+                // By another number: the one that was handed over is closed, as a GPU's driver does.
+                let file = descriptor.try_clone().map_err(|_| code::UNKNOWN)?;
                 (ImportedFile::Other(file), bytes)
             }
         };
-        let bytes = usize::try_from(bytes).map_err(|_| code::INVALID_VALUE)?;
-        match bytes {
-            1.. if bytes <= available => Ok(Importable { file, bytes }),
-            _ => Err(code::INVALID_VALUE),
-        }
+        Ok(Importable {
+            file,
+            bytes: bytes.min(available as u64),
+        })
     }
 
     /// The memory object of this handle.
@@ -110,7 +107,7 @@ impl External {
     /// failed if the system refuses, as for a file that may not be written.
     pub(crate) fn map(&self, offset: u64, bytes: u64) -> Result<usize> {
         let end = offset.checked_add(bytes).ok_or(code::INVALID_VALUE)?;
-        if bytes == 0 || end > self.bytes as u64 {
+        if bytes == 0 || end > self.bytes {
             return Err(code::INVALID_VALUE);
         }
         let (offset, bytes) = (offset as usize, bytes as usize);

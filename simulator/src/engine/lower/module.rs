@@ -13,7 +13,7 @@ use crate::engine::exec::notes::Noted;
 use crate::engine::module::{
     Global, Kernel, KernelParameter, LoadError, Module, Space as GlobalSpace,
 };
-use crate::engine::program::Program;
+use crate::engine::program::{Program, Uses};
 use crate::ptx::ast::{self, Linkage, Space};
 use crate::ptx::{self, Error, Result};
 
@@ -148,6 +148,12 @@ fn lower_functions<'a>(
             .map(|&f| registers[f as usize])
             .max()
             .unwrap_or(0);
+        // What it mentions, not all that an indirect call might come to: who launches graphs is refused by a plain launch.
+        let of_mentioned = |&f: &u32| program.functions[f as usize].uses.graph_launches;
+        let uses = Uses {
+            graph_launches: reached.iter().any(of_mentioned),
+            ..program.uses(number as u32)
+        };
         let static_shared = context.shared.static_size(number as u32);
         let [dynamic_shared_base, packed_shared_base] = context.shared.dynamic_base(number as u32);
         let kernel = Kernel {
@@ -155,7 +161,7 @@ fn lower_functions<'a>(
             parameters,
             static_shared,
             local_bytes: program.local_bytes(number as u32),
-            uses: program.uses(number as u32),
+            uses,
             registers: function.max_registers.unwrap_or(255).min(pressure.max(16)),
             max_threads: function.max_threads,
             exact_threads: function.exact_threads,

@@ -1,0 +1,45 @@
+//! The end of the process waits for communicators that are given back in the background: a thread inside of NCCL while its library's destructors
+//! run would use what they have freed.
+
+use std::ffi::c_int;
+use std::sync::{Condvar, Mutex, Once, PoisonError};
+use std::time::Duration;
+
+/// How long. Ranks in other processes may never come.
+const LIMIT: Duration = Duration::from_secs(10);
+
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// Work in the background, which the end of the process waits for until this is dropped.
+pub(crate) struct Awaited(());
+
+impl Awaited {
+    pub(crate) fn new() -> Awaited {
+        static REGISTER: Once = Once::new();
+        REGISTER.call_once(|| {
+            unsafe extern "C" {
+                fn atexit(function: extern "C" fn()) -> c_int;
+            }
+            // NCCL and the driver were loaded before, so their destructors run later than this.
+            // SAFETY: the function is the C library's, with this signature; what is registered does not unwind. If it has no room nothing is
+            // awaited.
+            let _ = unsafe { atexit(wait) };
+        });
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Awaited(())
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ENDED.notify_all();
+    }
+}
+
+extern "C" fn wait() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    // A lock that panicked, or a time that is over: the process ends in any case.
+    let _ = ENDED.wait_timeout_while(running, LIMIT, |running| *running > 0);
+}
