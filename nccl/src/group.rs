@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use warpsmith_host::{DeviceRead, DeviceWrite, ForeignMemory, ForeignWork, Stream};
 use warpsmith_nccl_abi::{cudaStream_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
 
@@ -15,7 +16,8 @@ use crate::error::{Error, Result};
 /// communicator needs one, and so do sends and receives that depend on each other. See [`group`].
 pub struct Group<'a> {
     work: ForeignWork<'a>,
-    calls: Vec<Queued<'a>>,
+    /// Most groups have one.
+    calls: SmallVec<[Queued<'a>; 1]>,
 }
 
 struct Queued<'a> {
@@ -83,7 +85,7 @@ impl Buffers {
 pub fn group<'a>(build: impl FnOnce(&mut Group<'a>) -> Result<()>) -> Result<()> {
     let mut group = Group {
         work: ForeignWork::new("warpsmith_nccl::group"),
-        calls: Vec::new(),
+        calls: SmallVec::new(),
     };
     build(&mut group)?;
     group.enqueue()
@@ -418,7 +420,7 @@ impl<'a> Group<'a> {
     fn enqueue(self) -> Result<()> {
         const CALL: &str = "ncclGroupEnd";
         let Group { mut work, calls } = self;
-        let mut communicators: Vec<&Arc<Inner>> =
+        let mut communicators: SmallVec<[&Arc<Inner>; 1]> =
             calls.iter().map(|call| &call.communicator.inner).collect();
         // All threads take several communicators in the same order.
         communicators.sort_by_key(|inner| Arc::as_ptr(inner).addr());
@@ -426,7 +428,7 @@ impl<'a> Group<'a> {
         let Some(nccl) = communicators.first().map(|inner| inner.nccl) else {
             return Ok(());
         };
-        let mut lives = Vec::new();
+        let mut lives: SmallVec<[_; 1]> = SmallVec::new();
         for inner in &communicators {
             lives.push(inner.alive(CALL)?);
             work.keeps((*inner).clone());

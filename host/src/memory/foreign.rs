@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use smallvec::SmallVec;
 
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
@@ -47,10 +48,11 @@ use crate::trace::work::Work;
 #[must_use = "nothing is put in order before `enqueue`"]
 pub struct ForeignWork<'a> {
     call: &'static str,
-    parts: Vec<(&'a Stream, ViewUse<'a>)>,
-    /// Streams that work is enqueued in, with or without memory.
-    streams: Vec<&'a Stream>,
-    kept: Vec<Arc<dyn Any + Send + Sync>>,
+    // Most work is a call with two buffers in one stream, which takes no memory of the heap.
+    parts: SmallVec<[(&'a Stream, ViewUse<'a>); 2]>,
+    /// Streams that work is enqueued in, with or without memory; no two neighbours are the same.
+    streams: SmallVec<[&'a Stream; 1]>,
+    kept: SmallVec<[Arc<dyn Any + Send + Sync>; 1]>,
 }
 
 /// Where memory is that [`ForeignWork`] uses.
@@ -81,15 +83,18 @@ impl<'a> ForeignWork<'a> {
     pub fn new(call: &'static str) -> ForeignWork<'a> {
         ForeignWork {
             call,
-            parts: Vec::new(),
-            streams: Vec::new(),
-            kept: Vec::new(),
+            parts: SmallVec::new(),
+            streams: SmallVec::new(),
+            kept: SmallVec::new(),
         }
     }
 
     /// The work uses this stream, even if it touches no memory there.
     pub fn uses(&mut self, stream: &'a Stream) {
-        self.streams.push(stream);
+        let is_last = |&last: &&Stream| std::ptr::eq(last, stream);
+        if !self.streams.last().is_some_and(is_last) {
+            self.streams.push(stream);
+        }
     }
 
     /// The work reads `memory` in `stream`.
@@ -153,7 +158,7 @@ impl<'a> ForeignWork<'a> {
                 ));
             }
         }
-        self.streams.push(stream);
+        self.uses(stream);
         self.parts.push((stream, view.used_for(kind)));
         Ok(ForeignMemory {
             pointer: DevicePointer::from_address(view.address),
@@ -185,15 +190,19 @@ impl<'a> ForeignWork<'a> {
         self,
         enqueue: impl FnOnce(&Guards<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut gpus: Vec<&Arc<OpenDevice>> = self.streams.iter().map(|s| &s.gpu).collect();
+        let mut gpus: SmallVec<[&Arc<OpenDevice>; 1]> =
+            self.streams.iter().map(|s| &s.gpu).collect();
         // All threads take several locks in the same order.
         gpus.sort_by_key(|gpu| Arc::as_ptr(gpu).addr());
         gpus.dedup_by_key(|gpu| Arc::as_ptr(gpu).addr());
         let locked = gpus.into_iter().map(|gpu| (gpu, gpu.lock_order()));
         let guards = Guards(locked.collect());
-        let mut launches = Vec::new();
+        if let [(only, _)] = &guards.0[..] {
+            only.bind()?;
+        }
+        let mut launches: SmallVec<[_; 2]> = SmallVec::new();
         for (stream, used) in &self.parts {
-            stream.gpu.bind()?;
+            guards.bind(stream)?;
             let Some(allocation) = used.view.allocation else {
                 continue;
             };
@@ -220,7 +229,7 @@ impl<'a> ForeignWork<'a> {
         }
         let begun = self.begin_trace();
         if let Some(stream) = self.streams.last() {
-            stream.gpu.bind()?;
+            guards.bind(stream)?;
         }
         let enqueued = enqueue(&guards)?;
         self.end_trace(begun);
@@ -259,9 +268,17 @@ impl<'a> ForeignWork<'a> {
 }
 
 /// The order locks of several devices, taken.
-pub(super) struct Guards<'a>(Vec<(&'a Arc<OpenDevice>, OrderGuard<'a>)>);
+pub(super) struct Guards<'a>(SmallVec<[(&'a Arc<OpenDevice>, OrderGuard<'a>); 1]>);
 
 impl Guards<'_> {
+    /// Makes the context of a stream's device current, if there are several devices; the only one's is.
+    fn bind(&self, stream: &Stream) -> Result<()> {
+        match &self.0[..] {
+            [_] => Ok(()),
+            _ => stream.gpu.bind(),
+        }
+    }
+
     /// The lock of a stream's device. The stream was named.
     pub(super) fn of(&self, stream: &Stream) -> &OrderGuard<'_> {
         let own = self.0.iter().find(|(gpu, _)| Arc::ptr_eq(gpu, &stream.gpu));
