@@ -391,6 +391,34 @@ fn where_unified_memory_cannot_be_shared_host_and_kernels_take_turns() {
     });
 }
 
+/// One kernel, with memory that moves and with memory that stays at the host; how atomics of both sides go together is the device's to say.
+// covers: UM-04
+#[test]
+fn unified_and_mapped_memory_are_the_same_to_a_kernel() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = common::add(&module);
+    let stream = gpu.stream()?;
+    let mut unified = gpu.unified::<u32>(1000)?;
+    let mut mapped = gpu.mapped::<u32>(1000)?;
+    for (index, word) in unified.host_mut()?.iter_mut().enumerate() {
+        *word = index as u32;
+    }
+    mapped.host_mut()?.copy_from_slice(&unified.host()?);
+    let grid = Grid::cover(1000, 128);
+    // SAFETY: the entry takes a slice and a number, and writes only the slice.
+    unsafe {
+        stream.launch_untyped(&add, grid, (&mut unified, 7))?;
+        stream.launch_untyped(&add, grid, (&mut mapped, 7))?;
+    }
+    stream.synchronize()?;
+    assert_eq!(*unified.host()?, *mapped.host()?);
+    assert_eq!(unified.host()?[999], 1006);
+    let native = gpu.attribute(Attribute::HOST_NATIVE_ATOMIC_SUPPORTED)?;
+    assert!((0..=1).contains(&native), "{native}");
+    Ok(())
+}
+
 /// Elements aligned to as much as the driver's memory is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C, align(256))]
