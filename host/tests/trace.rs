@@ -8,13 +8,18 @@ use common::{Gate, add, gpu, in_own_process, launch_add, module};
 use serde_json::Value;
 use warpsmith_host::ForeignWork;
 use warpsmith_host::prelude::*;
+use warpsmith_testkit::process::is_child;
 
 const VARIABLE: &str = "WARPSMITH_TRACE";
 const LEN: usize = 1000;
 
-/// A file of this test's own.
+/// A file of this run of the test; its child has been told which.
 fn path(test: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("warpsmith-trace-{test}.json"))
+    if is_child() {
+        return std::env::var_os(VARIABLE).expect("the file's name").into();
+    }
+    let run = std::process::id();
+    std::env::temp_dir().join(format!("warpsmith-trace-{test}-{run}.json"))
 }
 
 /// Runs `body` in a process that is traced to a file, which it is told.
@@ -299,7 +304,8 @@ fn the_name_may_have_the_number_of_the_process() {
     let pattern = path("%p");
     in_own_process(&[(VARIABLE, pattern.to_str().expect("it is text"))], || {
         drop(gpu());
-        let path = path(&std::process::id().to_string());
+        let name = pattern.to_str().expect("it is text");
+        let path = PathBuf::from(name.replace("%p", &std::process::id().to_string()));
         assert!(spans(&read(&path)).is_empty());
         std::fs::remove_file(path).expect("it is there");
     });
