@@ -135,7 +135,12 @@ impl DeviceOrder {
         // An error means that the context is lost: nothing runs any more.
         let idle: Vec<_> = lock(&self.streams)
             .extract_if(.., |stream| {
-                dropped(stream) && stream.past_is_done(&guard).unwrap_or(true)
+                let is_idle = dropped(stream) && stream.past_is_done(&guard).unwrap_or(true);
+                if is_idle {
+                    // With the list, and not later: a wait for the device that does not find it there finds it gone (`reach`).
+                    stream.timeline().leave();
+                }
+                is_idle
             })
             .collect();
         drop(guard);
