@@ -20,6 +20,16 @@ fn shares(gpu: &Gpu) -> bool {
         != 0
 }
 
+/// Runs `body` where the device does not share unified memory, in a process of its own.
+fn exclusively(body: impl FnOnce(&Gpu)) {
+    common::in_own_process(&EXCLUSIVE, || {
+        let gpu = gpu();
+        if !shares(&gpu) {
+            body(&gpu);
+        }
+    });
+}
+
 fn add_to(stream: &Stream, add: &common::Add, buffer: &mut UnifiedBuffer<u32>) -> Result<()> {
     // SAFETY: the entry takes a slice and a number, and writes only the slice.
     unsafe { stream.launch_untyped(add, Grid::new(1, 100), (buffer, 1)) }
@@ -66,17 +76,13 @@ fn where_it_is_shared_the_host_goes_on() {
 #[test]
 fn what_ends_the_devices_turn() {
     // covers: UM-35
-    common::in_own_process(&EXCLUSIVE, || {
-        let gpu = gpu();
-        if shares(&gpu) {
-            return;
-        }
-        let module = module(&gpu);
+    exclusively(|gpu| {
+        let module = module(gpu);
         let add = common::add(&module);
         let (one, other) = (gpu.stream().unwrap(), gpu.stream().unwrap());
         let mut x = gpu.unified::<u32>(100).unwrap();
         let y = gpu.unified::<u32>(100).unwrap();
-        let mut gate = Gate::new(&gpu, &module);
+        let mut gate = Gate::new(gpu, &module);
         let event = gpu.event_untimed().unwrap();
 
         // A wait for a stream is enough if it alone is active, and not beside another.
@@ -120,17 +126,13 @@ fn what_ends_the_devices_turn() {
 #[test]
 fn attached_memory_is_the_hosts_or_one_streams() {
     // covers: UM-39, UM-X16, UM-X17
-    common::in_own_process(&EXCLUSIVE, || {
-        let gpu = gpu();
-        if shares(&gpu) {
-            return;
-        }
-        let module = module(&gpu);
+    exclusively(|gpu| {
+        let module = module(gpu);
         let add = common::add(&module);
         let one = gpu.stream().unwrap();
         let mut x = gpu.unified::<u32>(100).unwrap();
         let mut y = gpu.unified::<u32>(100).unwrap();
-        let mut gate = Gate::new(&gpu, &module);
+        let mut gate = Gate::new(gpu, &module);
         y.attach(&one, Attach::Host).unwrap();
         gate.close(&one);
         y.host_mut().unwrap()[0] = 3;
@@ -194,12 +196,8 @@ fn threads_with_a_stream_and_memory_each_do_not_wait_for_each_other() {
 #[test]
 fn the_end_of_a_stream_does_not_end_an_attachment() {
     // covers: UM-40
-    common::in_own_process(&EXCLUSIVE, || {
-        let gpu = gpu();
-        if shares(&gpu) {
-            return;
-        }
-        let module = module(&gpu);
+    exclusively(|gpu| {
+        let module = module(gpu);
         let (one, other) = (gpu.stream().unwrap(), gpu.stream().unwrap());
         let handle: raw::CUstream = one.as_raw().cast();
         // SAFETY: the simulator knows a handle that is none any more; a GPU has left the test above.
@@ -208,7 +206,7 @@ fn the_end_of_a_stream_does_not_end_an_attachment() {
         data.attach(&one, Attach::Single).unwrap();
         drop(one);
         gpu.synchronize().unwrap();
-        let mut gate = Gate::new(&gpu, &module);
+        let mut gate = Gate::new(gpu, &module);
         gate.close(&other);
         // The driver would have given the memory to all streams again.
         assert!(!is_destroyed());

@@ -145,6 +145,38 @@ impl<'a> Group<'a> {
         });
     }
 
+    /// The buffers of a call that reads one and writes another.
+    fn two<S, D>(
+        &mut self,
+        call: &'static str,
+        communicator: &Communicator,
+        stream: &'a Stream,
+        send: &'a S,
+        receive: &'a mut D,
+    ) -> Result<[ForeignMemory<S::Item>; 2]>
+    where
+        S: DeviceRead<Item: Element> + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
+        self.check(call, communicator, stream)?;
+        let send = self.work.reads(stream, send)?;
+        Ok([send, self.work.writes(stream, receive)?])
+    }
+
+    /// Adds a call with one buffer, which it writes and may read.
+    fn push_in_place<D: DeviceWrite<Item: Element> + ?Sized>(
+        &mut self,
+        communicator: &'a Communicator,
+        stream: &'a Stream,
+        buffer: &'a mut D,
+        call: impl FnOnce(Buffers) -> Call,
+    ) -> Result<()> {
+        let buffer = self.work.writes(stream, buffer)?;
+        let buffers = both(&buffer, &buffer, buffer.len());
+        self.push(communicator, stream, call(buffers));
+        Ok(())
+    }
+
     /// Each rank gets the reduction of all ranks' `send`, which has the length of `receive`.
     ///
     /// # Errors
@@ -163,9 +195,7 @@ impl<'a> Group<'a> {
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
         const CALL: &str = "ncclAllReduce";
-        self.check(CALL, communicator, stream)?;
-        let send = self.work.reads(stream, send)?;
-        let receive = self.work.writes(stream, receive)?;
+        let [send, receive] = self.two(CALL, communicator, stream, send, receive)?;
         if send.len() != receive.len() {
             return Err(mismatch(
                 CALL,
@@ -198,14 +228,9 @@ impl<'a> Group<'a> {
         reduction: Reduction,
     ) -> Result<()> {
         self.check("ncclAllReduce", communicator, stream)?;
-        let buffer = self.work.writes(stream, buffer)?;
-        let buffers = both(&buffer, &buffer, buffer.len());
-        self.push(
-            communicator,
-            stream,
-            Call::AllReduce(buffers, reduction.raw()),
-        );
-        Ok(())
+        self.push_in_place(communicator, stream, buffer, |buffers| {
+            Call::AllReduce(buffers, reduction.raw())
+        })
     }
 
     /// Each rank's `buffer` becomes that of `root`.
@@ -223,10 +248,9 @@ impl<'a> Group<'a> {
         const CALL: &str = "ncclBroadcast";
         self.check(CALL, communicator, stream)?;
         let root = root_of(CALL, communicator, root)?;
-        let buffer = self.work.writes(stream, buffer)?;
-        let buffers = both(&buffer, &buffer, buffer.len());
-        self.push(communicator, stream, Call::Broadcast(buffers, root));
-        Ok(())
+        self.push_in_place(communicator, stream, buffer, |buffers| {
+            Call::Broadcast(buffers, root)
+        })
     }
 
     /// The buffer of `root` becomes the reduction of all ranks' buffers. The others' stay as they are.
@@ -245,14 +269,9 @@ impl<'a> Group<'a> {
         const CALL: &str = "ncclReduce";
         self.check(CALL, communicator, stream)?;
         let root = root_of(CALL, communicator, root)?;
-        let buffer = self.work.writes(stream, buffer)?;
-        let buffers = both(&buffer, &buffer, buffer.len());
-        self.push(
-            communicator,
-            stream,
-            Call::Reduce(buffers, reduction.raw(), root),
-        );
-        Ok(())
+        self.push_in_place(communicator, stream, buffer, |buffers| {
+            Call::Reduce(buffers, reduction.raw(), root)
+        })
     }
 
     /// Each rank gets all ranks' `send`, one behind the other.
@@ -272,9 +291,7 @@ impl<'a> Group<'a> {
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
         const CALL: &str = "ncclAllGather";
-        self.check(CALL, communicator, stream)?;
-        let send = self.work.reads(stream, send)?;
-        let receive = self.work.writes(stream, receive)?;
+        let [send, receive] = self.two(CALL, communicator, stream, send, receive)?;
         let size = communicator.size();
         if send.len().checked_mul(size) != Some(receive.len()) {
             return Err(mismatch(
@@ -309,9 +326,7 @@ impl<'a> Group<'a> {
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
         const CALL: &str = "ncclReduceScatter";
-        self.check(CALL, communicator, stream)?;
-        let send = self.work.reads(stream, send)?;
-        let receive = self.work.writes(stream, receive)?;
+        let [send, receive] = self.two(CALL, communicator, stream, send, receive)?;
         let size = communicator.size();
         if receive.len().checked_mul(size) != Some(send.len()) {
             return Err(mismatch(
@@ -349,9 +364,7 @@ impl<'a> Group<'a> {
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
         const CALL: &str = "all-to-all (ncclSend, ncclRecv)";
-        self.check(CALL, communicator, stream)?;
-        let send = self.work.reads(stream, send)?;
-        let receive = self.work.writes(stream, receive)?;
+        let [send, receive] = self.two(CALL, communicator, stream, send, receive)?;
         let size = communicator.size();
         if send.len() != receive.len() || !send.len().is_multiple_of(size) {
             return Err(mismatch(
@@ -411,10 +424,9 @@ impl<'a> Group<'a> {
         const CALL: &str = "ncclRecv";
         self.check(CALL, communicator, stream)?;
         let peer = root_of(CALL, communicator, from)?;
-        let receive = self.work.writes(stream, receive)?;
-        let buffers = both(&receive, &receive, receive.len());
-        self.push(communicator, stream, Call::Receive(buffers, peer));
-        Ok(())
+        self.push_in_place(communicator, stream, receive, |buffers| {
+            Call::Receive(buffers, peer)
+        })
     }
 
     fn enqueue(self) -> Result<()> {

@@ -335,7 +335,6 @@ impl Drop for StreamHandle {
             handover,
             before_capture,
         } = unsafe { ManuallyDrop::take(&mut self.owned) };
-        self.timeline.leave();
         self.context.destroy(move || {
             let stream = match stream {
                 Some(stream) => destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream)),

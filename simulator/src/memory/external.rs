@@ -13,7 +13,6 @@ use std::sync::Mutex;
 
 use rustix::fs::SealFlags;
 
-use super::accounting;
 use super::allocation::{AllocationKind, AllocationState};
 use super::shared_file::{Content, SharedFile};
 use super::space::Memory;
@@ -138,7 +137,11 @@ impl Drop for External {
     fn drop(&mut self) {
         let buffers = std::mem::take(&mut *lock(&self.buffers));
         for base in buffers {
-            if accounting::release(base, "cuDestroyExternalMemory").is_some() {
+            // It counts against nothing, and the object that knew it is gone.
+            if Memory::global()
+                .free(base, "cuDestroyExternalMemory")
+                .is_some()
+            {
                 lock(&ENDED).insert(base);
             }
         }

@@ -143,6 +143,35 @@ fn memory<'a>(view: &RawView<'a>) -> Result<&'a Arc<Allocation>> {
     }
 }
 
+/// The texture object of texels `T` that lie in an allocation.
+///
+/// # Errors
+///
+/// The options contradict each other or the texels, or the driver refuses.
+///
+/// # Safety
+///
+/// They do lie in it.
+unsafe fn object<T: Texel>(
+    allocation: &Allocation,
+    texels: Texels,
+    options: TextureOptions,
+    read: ReadMode,
+) -> Result<u64> {
+    let sampling = options.describe::<T>(read)?;
+    let reading = Reading {
+        texels,
+        options,
+        read,
+    };
+    // SAFETY: the texels lie in the allocation (this function's condition), and a launch that uses the object keeps the allocation.
+    unsafe {
+        allocation
+            .textures()
+            .object(&allocation.gpu, reading, &sampling)
+    }
+}
+
 impl<T: Texel> DeviceBuffer<T> {
     /// A texture of elements, which gives them as they are: integers as integers, `f16` as `f32`.
     ///
@@ -188,25 +217,14 @@ fn linear<T: Texel, F: Fetched>(view: RawView<'_>, read: ReadMode) -> Result<Lin
     );
     check_extent(allocation, &subject, width, view.len)?;
     check_alignment(allocation, &subject, view.address)?;
-    let options = TextureOptions::default();
-    let sampling = options.describe::<T>(read)?;
     let texels = Texels::Linear {
         address: view.address,
         bytes: view.bytes,
         format: T::FORMAT,
         components: T::COMPONENTS,
     };
-    let reading = Reading {
-        texels,
-        options,
-        read,
-    };
-    // SAFETY: the texels are the view's, which lies in its allocation, and a launch keeps the allocation.
-    let object = unsafe {
-        allocation
-            .textures()
-            .object(&allocation.gpu, reading, &sampling)
-    }?;
+    // SAFETY: the texels are the view's, which lies in its allocation.
+    let object = unsafe { object::<T>(allocation, texels, TextureOptions::default(), read) }?;
     Ok(LinearTexture {
         view,
         object,
@@ -282,7 +300,6 @@ fn pitched<T: Texel, F: Fetched>(
             hint,
         ));
     }
-    let sampling = options.describe::<T>(read)?;
     let texels = Texels::Pitched {
         address: view.address,
         width,
@@ -291,17 +308,8 @@ fn pitched<T: Texel, F: Fetched>(
         format: T::FORMAT,
         components: T::COMPONENTS,
     };
-    let reading = Reading {
-        texels,
-        options,
-        read,
-    };
-    // SAFETY: the texels are the buffer's, which lies in its allocation, and a launch keeps the allocation.
-    let object = unsafe {
-        allocation
-            .textures()
-            .object(&allocation.gpu, reading, &sampling)
-    }?;
+    // SAFETY: the texels are the buffer's, which lies in its allocation.
+    let object = unsafe { object::<T>(allocation, texels, options, read) }?;
     Ok(PitchedTexture {
         view,
         object,
