@@ -4,9 +4,8 @@ use std::marker::PhantomData;
 
 use super::elements::{register_width, value_type};
 use super::family::Family;
-use super::geometry::{Geometry, object};
-use super::query::Query;
-use super::texture::QueryOperands;
+use super::geometry::Geometry;
+use super::query::{self, Asked};
 use crate::engine::access::texel::{self, Place};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -238,37 +237,23 @@ fn store<R: Element>(
     Ok(())
 }
 
-/// `suq`
-struct Ask;
+/// `suq`: surfaces.
+struct Surfaces;
 
-impl Op for Ask {
-    type Operands = QueryOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let (query, objects) = (o.query.get(), *o.object.lanes(warp));
-        let mut result = [0; LANES];
-        for lane in lanes_of(warp.mask) {
-            match surface(warp, cluster, lane, objects[lane]) {
-                Ok(texels) => result[lane] = query.answer(&texels, false),
-                Err(failed) => return failed,
-            }
-        }
-        o.d.put(warp, &result);
-        Flow::Next
+impl Asked for Surfaces {
+    fn look_up(
+        warp: &mut Warp,
+        cluster: &Cluster<'_>,
+        lane: usize,
+        number: u64,
+    ) -> Result<(Texels, bool), Flow> {
+        Ok((surface(warp, cluster, lane, number)?, false))
     }
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
     if form.opcode() == "suq" {
-        form.has("b32");
-        let query = Query::read(form)?;
-        return Some(Lowering::new(move |cx, inst| {
-            let d = cx.dst(&inst.operands[0], Width::W32)?;
-            let object = object(cx, &inst.operands[1])?;
-            cx.emit_fields_with(vector::<Ask>(), &[d, object], &[query.number()]);
-            Ok(())
-        }));
+        return query::read::<Surfaces>(form);
     }
     if !form.has("b") {
         return None;

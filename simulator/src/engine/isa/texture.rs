@@ -1,21 +1,20 @@
 //! `tex txq`: fetches by texture objects, and what these are.
 
 use super::family::Family;
-use super::geometry::{Geometry, object};
-use super::query::Query;
+use super::geometry::Geometry;
+use super::query::{self, Asked};
 use crate::engine::access::texel::{self, Place};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
 use crate::engine::exec::op::{Op, vector};
-use crate::engine::exec::operand::{
-    Encoded, LANES, Read, ReadList, Write, WriteList, lanes_of, operands,
-};
+use crate::engine::exec::operand::{Encoded, LANES, Read, ReadList, WriteList, lanes_of, operands};
 use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::fault::FaultKind;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Field, Width};
+use crate::engine::texels::Texels;
 use crate::numerics::texture::{Coordinates, fetch};
 use crate::ptx::Error;
 
@@ -29,7 +28,6 @@ operands! {
     pub(crate) struct FetchOperands {
         d: WriteList<u32>, object: Read<u64>, coordinates: ReadList<u32>, geometry: Encoded<Geometry>, whole: Encoded<bool>
     }
-    pub(crate) struct QueryOperands { d: Write<u32>, object: Read<u64>, query: Encoded<Query> }
 }
 
 /// `tex`
@@ -107,39 +105,26 @@ fn fetch_lanes(warp: &mut Warp, cluster: &Cluster<'_>, o: FetchOperands) -> Resu
     Ok(())
 }
 
-/// `txq`
-struct Ask;
+/// `txq`: textures.
+struct Textures;
 
-impl Op for Ask {
-    type Operands = QueryOperands;
-
-    #[inline(always)]
-    fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
-        let (query, objects) = (o.query.get(), *o.object.lanes(warp));
-        let mut result = [0; LANES];
-        for lane in lanes_of(warp.mask) {
-            match cluster.grid.memory.texture(objects[lane]) {
-                Ok(texture) => {
-                    result[lane] = query.answer(&texture.texels, texture.sampler.normalised);
-                }
-                Err(error) => return texel::no_object(warp, lane, "texture", objects[lane], error),
-            }
+impl Asked for Textures {
+    fn look_up(
+        warp: &mut Warp,
+        cluster: &Cluster<'_>,
+        lane: usize,
+        number: u64,
+    ) -> Result<(Texels, bool), Flow> {
+        match cluster.grid.memory.texture(number) {
+            Ok(texture) => Ok((texture.texels, texture.sampler.normalised)),
+            Err(error) => Err(texel::no_object(warp, lane, "texture", number, error)),
         }
-        o.d.put(warp, &result);
-        Flow::Next
     }
 }
 
 fn read(form: &FormReader<'_>) -> Option<Lowering> {
     if form.opcode() == "txq" {
-        form.has("b32");
-        let query = Query::read(form)?;
-        return Some(Lowering::new(move |cx, inst| {
-            let d = cx.dst(&inst.operands[0], Width::W32)?;
-            let object = object(cx, &inst.operands[1])?;
-            cx.emit_fields_with(vector::<Ask>(), &[d, object], &[query.number()]);
-            Ok(())
-        }));
+        return query::read::<Textures>(form);
     }
     let geometry = Geometry::read(form)?;
     if !form.has("v4") || form.operands() != 2 {
