@@ -56,6 +56,56 @@ fn a_destroyed_context_takes_everything_with_it() {
     fails!(201, cuCtxPushCurrent_v2(context));
 }
 
+/// Which context is current matters to no call that names a stream.
+#[test]
+fn a_stream_tells_the_context() {
+    // covers: DRV-03
+    gpu();
+    let stream = stream() as usize;
+    let module: CUmodule = get!(cuModuleLoadData(
+        c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }"
+            .as_ptr()
+            .cast()
+    ));
+    let function: CUfunction = get!(cuModuleGetFunction(module, c"nothing".as_ptr()));
+    let function = function as usize;
+    for other in [false, true] {
+        std::thread::spawn(move || {
+            let stream = stream as CUstream;
+            let context: Option<CUcontext> = other.then(|| get!(cuCtxCreate_v2(0, 0)));
+            let memory: CUdeviceptr = get!(cuMemAllocAsync(4096, stream));
+            ok!(cuMemsetD8Async(memory, 7, 4096, stream));
+            let config = CUlaunchConfig {
+                gridDimX: 1,
+                gridDimY: 1,
+                gridDimZ: 1,
+                blockDimX: 32,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: 0,
+                hStream: stream,
+                attrs: null_mut(),
+                numAttrs: 0,
+            };
+            ok!(cuLaunchKernelEx(
+                &config,
+                function as CUfunction,
+                null_mut(),
+                null_mut()
+            ));
+            ok!(cuMemFreeAsync(memory, stream));
+            ok!(cuStreamSynchronize(stream));
+            if let Some(context) = context {
+                assert_eq!(get!(cuCtxGetCurrent()), context);
+                ok!(cuCtxDestroy_v2(context));
+            }
+        })
+        .join()
+        .unwrap();
+    }
+    ok!(cuModuleUnload(module));
+}
+
 /// Pointers are good in all contexts, so a free waits for the work of all of them.
 #[test]
 fn a_free_waits_for_streams_of_other_contexts() {

@@ -1,8 +1,11 @@
-//! A count of the program's allocations.
+//! A count of the program's allocations, while it is wanted: what is timed is not slowed down by it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use warpsmith_host::prelude::Result;
+
+static COUNTING: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 /// The system's allocator, counted. What the driver allocates is its own.
@@ -11,7 +14,9 @@ pub struct Counter;
 // SAFETY: all is handed on to the system's allocator, which keeps the trait's contract.
 unsafe impl GlobalAlloc for Counter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        if COUNTING.load(Ordering::Relaxed) {
+            ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        }
         // SAFETY: the caller's promise is the one that is asked for.
         unsafe { System.alloc(layout) }
     }
@@ -22,7 +27,11 @@ unsafe impl GlobalAlloc for Counter {
     }
 }
 
-/// How often memory was allocated so far.
-pub fn allocations() -> u64 {
-    ALLOCATIONS.load(Ordering::Relaxed)
+/// How often `work` allocates memory.
+pub fn count(work: impl FnOnce() -> Result<()>) -> Result<u64> {
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    COUNTING.store(true, Ordering::Relaxed);
+    let done = work();
+    COUNTING.store(false, Ordering::Relaxed);
+    done.map(|()| ALLOCATIONS.load(Ordering::Relaxed) - before)
 }

@@ -14,7 +14,7 @@ const LAUNCHES: u32 = 500;
 pub const COUNTED: u64 = 100;
 
 /// The CPU's time for one launch. Writes how often [`COUNTED`] typed launches allocated memory.
-pub fn typed(gpu: &Gpu, allocations: &mut u64) -> Result<Row> {
+pub fn typed(gpu: &Gpu, allocations: &mut Option<u64>) -> Result<Row> {
     let module = gpu.load(PTX)?;
     let kernel: Nothing = module.untyped_kernel("nothing")?;
     let stream = gpu.stream()?;
@@ -27,11 +27,7 @@ pub fn typed(gpu: &Gpu, allocations: &mut u64) -> Result<Row> {
         unsafe { stream.launch_untyped(&kernel, Grid::new(1, 32), (2.0, &x, &mut y)) }
     };
     launch()?;
-    let before = heap::allocations();
-    for _ in 0..COUNTED {
-        launch()?;
-    }
-    *allocations = heap::allocations() - before;
+    *allocations = Some(heap::count(|| (0..COUNTED).try_for_each(|_| launch()))?);
     Row::measure(
         gpu,
         "launch of a kernel with two slices",

@@ -58,26 +58,35 @@ impl PlainArguments {
     }
 }
 
+/// Arguments are the names of what is measured (`launch`, `graph`, `allocation`, `upload`, `download`, `prefetch`, `ways`); none means all.
 fn main() -> Result<()> {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     let gpu = Gpu::open_default()?;
     let (name, driver) = (gpu.name(), gpu.driver_version());
     println!("{name}, driver {driver}\n");
     println!("{}", Row::HEAD);
-    let mut allocations = 0;
-    for row in [
-        launches::typed(&gpu, &mut allocations)?,
-        graphs::chain(&gpu)?,
-        pools::allocation(&gpu)?,
-        copies::upload(&gpu)?,
-        copies::download(&gpu)?,
-        copies::prefetch(&gpu)?,
-    ] {
-        println!("{row}");
+    let mut allocations = None;
+    let rows: [(&str, &mut dyn FnMut(&Gpu) -> Result<Row>); 6] = [
+        ("launch", &mut |gpu| launches::typed(gpu, &mut allocations)),
+        ("graph", &mut graphs::chain),
+        ("allocation", &mut pools::allocation),
+        ("upload", &mut copies::upload),
+        ("download", &mut copies::download),
+        ("prefetch", &mut copies::prefetch),
+    ];
+    for (name, measure) in rows {
+        if wanted(name) {
+            println!("{}", measure(&gpu)?);
+        }
     }
-    println!(
-        "\nallocations of host memory by {} typed launches: {allocations}",
-        launches::COUNTED
-    );
+    if let Some(allocations) = allocations {
+        let launches = launches::COUNTED;
+        println!("\nallocations of host memory by {launches} typed launches: {allocations}");
+    }
+    if !wanted("ways") {
+        return Ok(());
+    }
     println!("\n{}", Row::WAYS);
     for row in [ways::chain(&gpu)?, ways::both_directions(&gpu)?] {
         println!("{row}");

@@ -169,6 +169,12 @@ impl DeviceState {
         }
     }
 
+    /// Whether memory may be freed on this thread, and nobody is to be told of it.
+    #[inline]
+    pub(crate) fn frees_plainly(&self) -> bool {
+        self.trace.is_none() && !callback::is_running()
+    }
+
     /// The stream for what this crate enqueues on its own account.
     pub(crate) fn service_stream(&self) -> StreamRef<'_> {
         self.context.service_stream()

@@ -297,7 +297,6 @@ impl Stream {
             return Err(wrong_device(CALL));
         }
         check(kernel, attributes, grid, packer)?;
-        gpu.bind()?;
         // Until the launch is enqueued the host cannot come between.
         let launching = kernel.variables.as_deref().map(ModuleVariables::launching);
         let variables_in_order = kernel
@@ -336,6 +335,7 @@ impl Stream {
         options: Option<&LaunchOptions<'_>>,
         packer: &mut Packer<'_>,
     ) -> Result<GateState> {
+        self.gpu.bind()?;
         let guard = self.gpu.lock_order();
         let gate = self.gpu.order().launch_gate.state();
         if gate.has_host_accesses() {
@@ -480,14 +480,14 @@ impl Stream {
         // those of the entry: `Arguments` and the signature (`Module::kernel`) see to it for a safe launch, the caller's promise for an
         // unsafe one.
         // The memory among them is alive until its last use: `enqueue` put the use in order, and frees follow that order.
-        let code = unsafe {
+        let code = self.gpu.context().call_in_stream(|| unsafe {
             raw::cuLaunchKernelEx(
                 &config,
                 kernel.raw(),
                 packer.pointers(),
                 std::ptr::null_mut(),
             )
-        };
+        });
         if code.0 != 0 {
             return Err(launch_failed(kernel, grid, Code(code.0)));
         }

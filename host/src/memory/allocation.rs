@@ -1,17 +1,19 @@
 //! A piece of memory that the device can reach, whatever its kind, with what is known about its uses.
 
 use std::alloc::Layout;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use warpsmith_driver::raw;
 
 use super::array::block::ArrayBlock;
 use super::array::texture_objects::TextureObjects;
+use super::freed_block::NO_MEMORY;
 use super::host_block::{HostBlock, HostMapping};
 use super::released::{GiveBack, MemoryKind, ReleasedMemory};
 use super::virtual_memory::range::AddressRange;
-use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
+use crate::driver_call::{call, check};
 use crate::error::{Busy, Code, Error, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
@@ -29,15 +31,16 @@ use crate::trace::work::Work;
 
 pub(crate) struct Allocation {
     pub(crate) gpu: Arc<OpenDevice>,
-    /// The address on the device; for pinned memory that is not mapped, on the host.
-    pub(crate) base: u64,
-    pub(crate) bytes: usize,
-    kind: MemoryKind,
-    history: UseHistory,
+    /// The address on the device; for pinned memory that is not mapped, on the host. It and the size change only while nobody shares `self`:
+    /// see [`freed_block`](super::freed_block).
+    pub(super) base: AtomicU64,
+    pub(super) bytes: AtomicUsize,
+    pub(super) kind: MemoryKind,
+    pub(super) history: UseHistory,
     /// Changed under the device's order lock only.
     attachment: Mutex<Attachment>,
     /// What reads it as texels; an array's block has its own.
-    textures: OnceLock<Arc<TextureObjects>>,
+    pub(super) textures: OnceLock<Arc<TextureObjects>>,
 }
 
 /// Who may use managed memory on a device that cannot share it with the host.
@@ -68,20 +71,24 @@ impl Allocation {
         bytes: usize,
     ) -> Result<Arc<Allocation>> {
         let gpu = &stream.gpu;
-        gpu.bind()?;
         gpu.limits().require_pools()?;
         let mut base = 0;
         let raw = stream.handle.raw();
         gpu.traced(
             Track::of(&stream.handle),
             || Work::call("cuMemAllocAsync", bytes),
-            // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has the
-            // pool.
-            || unsafe {
-                match pool {
-                    None => call!(cuMemAllocAsync(&mut base, bytes, raw)),
-                    Some(pool) => call!(cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)),
-                }
+            || {
+                // SAFETY: the driver writes one address to `base`, which outlives the call; `stream` owns the stream, and the caller has
+                // the pool.
+                let code = gpu.context().call_in_stream(|| unsafe {
+                    match pool {
+                        None => raw::cuMemAllocAsync(&mut base, bytes, raw),
+                        Some(pool) => {
+                            raw::cuMemAllocFromPoolAsync(&mut base, bytes, pool.raw(), raw)
+                        }
+                    }
+                });
+                check("cuMemAllocAsync", code)
             },
         )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes")))?;
@@ -91,9 +98,14 @@ impl Allocation {
     /// Memory of a pool, this process's or an imported one, whose address was just given: usable in `stream` from here on and by others
     /// after it.
     pub(crate) fn pooled(stream: &Stream, base: u64, bytes: usize) -> Arc<Allocation> {
-        let launch = stream.handle.timeline().next();
-        let history = UseHistory::begun_in(&stream.handle, &launch);
-        Allocation::with_history(&stream.gpu, base, bytes, MemoryKind::Pool, history)
+        match Allocation::of_freed_block(stream, base, bytes) {
+            Some(allocation) => allocation,
+            None => {
+                let kind = MemoryKind::Pool(stream.handle.lane().clone());
+                let history = UseHistory::begun_in(&stream.handle);
+                Allocation::with_history(&stream.gpu, base, bytes, kind, history)
+            }
+        }
     }
 
     /// Page-locked host memory, zeroed.
@@ -240,8 +252,7 @@ impl Allocation {
         bytes: usize,
         give_back: Box<dyn Reclaim>,
     ) -> Arc<Allocation> {
-        let launch = stream.handle.timeline().next();
-        let history = UseHistory::begun_in(&stream.handle, &launch);
+        let history = UseHistory::begun_in(&stream.handle);
         let kind = MemoryKind::Foreign(Arc::new(GiveBack::new(give_back)));
         Allocation::with_history(&stream.gpu, base, bytes, kind, history)
     }
@@ -303,13 +314,25 @@ impl Allocation {
     ) -> Arc<Allocation> {
         Arc::new(Allocation {
             gpu: gpu.clone(),
-            base,
-            bytes,
+            base: AtomicU64::new(base),
+            bytes: AtomicUsize::new(bytes),
             kind,
             history,
             attachment: Mutex::default(),
             textures: OnceLock::new(),
         })
+    }
+
+    /// Its address on the device; for pinned memory that is not mapped, on the host.
+    #[inline]
+    pub(crate) fn base(&self) -> u64 {
+        self.base.load(Ordering::Relaxed)
+    }
+
+    /// Its size.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Its texture objects, which are destroyed when it ends and its last use is over.
@@ -463,7 +486,7 @@ impl OrderedMemory for Allocation {
         // Memory that the host can reach has no owner, so that each use comes here: is checked against the attachment, and is noted with its
         // number, by which the host knows whether it waited for it.
         let scope = match self.kind {
-            MemoryKind::Pool
+            MemoryKind::Pool(_)
             | MemoryKind::Virtual(_)
             | MemoryKind::Graph(_)
             | MemoryKind::Exportable
@@ -481,10 +504,13 @@ impl OrderedMemory for Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        if self.base() == NO_MEMORY && matches!(self.kind, MemoryKind::Pool(_)) {
+            return;
+        }
         let released = ReleasedMemory {
-            base: self.base,
-            bytes: self.bytes,
-            kind: self.kind.clone(),
+            base: self.base(),
+            bytes: self.bytes(),
+            kind: std::mem::replace(&mut self.kind, MemoryKind::GivenBack),
             positions: self.history.take_positions(),
             textures: self.textures.take(),
         };

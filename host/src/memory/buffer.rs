@@ -86,8 +86,8 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// What the buffer is, if it has memory.
-    pub(crate) fn into_allocation(self) -> Option<Arc<Allocation>> {
-        self.allocation
+    pub(crate) fn into_allocation(mut self) -> Option<Arc<Allocation>> {
+        self.allocation.take()
     }
 
     /// A buffer of `len` elements at the start of an allocation that is large enough.
@@ -96,6 +96,15 @@ impl<T: Pod> DeviceBuffer<T> {
             allocation: Some(allocation),
             len,
             of: PhantomData,
+        }
+    }
+}
+
+impl<T: Pod> Drop for DeviceBuffer<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(allocation) = self.allocation.take() {
+            allocation.release();
         }
     }
 }

@@ -86,13 +86,13 @@ impl Gpu {
             return Ok(DeviceBuffer::without_memory(len));
         }
         let allocation = Allocation::opened(&self.inner, handle.to_driver())?;
-        if bytes > allocation.bytes {
+        if bytes > allocation.bytes() {
             return Err(Error::misuse(
                 CALL,
                 Code::INVALID_VALUE,
                 format!(
                     "{len} elements take {bytes} bytes, the memory has {}",
-                    allocation.bytes
+                    allocation.bytes()
                 ),
                 "open as many elements as the owner has exported",
             ));
@@ -125,7 +125,7 @@ impl<T: Pod> DeviceBuffer<T> {
         allocation.gpu.bind()?;
         let mut handle = raw::CUipcMemHandle { reserved: [0; 64] };
         // SAFETY: the driver writes the handle to `handle`, which outlives the call; the address is the allocation's, which `self` keeps.
-        unsafe { call!(cuIpcGetMemHandle(&mut handle, allocation.base)) }?;
+        unsafe { call!(cuIpcGetMemHandle(&mut handle, allocation.base())) }?;
         Ok(MemoryHandle::of_driver(handle))
     }
 }

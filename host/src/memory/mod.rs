@@ -33,6 +33,7 @@ mod exportable;
 mod external;
 mod flag;
 mod foreign;
+mod freed_block;
 pub(crate) mod host_block;
 mod host_memory;
 mod matrix;

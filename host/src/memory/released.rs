@@ -14,6 +14,7 @@ use crate::driver_call::call;
 use crate::error::Result;
 use crate::gpu::open_device::DeviceState;
 use crate::order::graph_memory::GraphMemory;
+use crate::order::pool_lane::PoolLane;
 use crate::order::position::StreamPosition;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::sync::lock;
@@ -23,8 +24,8 @@ use crate::trace::work::Work;
 /// Where memory comes from and so how it is freed.
 #[derive(Clone, Debug)]
 pub(crate) enum MemoryKind {
-    /// From the device's default pool: freed in stream order.
-    Pool,
+    /// From a pool, allocated in the stream that has this lane: freed in stream order.
+    Pool(Arc<PoolLane>),
     /// Page-locked host memory.
     Pinned(HostBlock),
     /// Managed memory.
@@ -78,7 +79,7 @@ impl ReleasedMemory {
             gpu.retire(Box::new(UnusedTextures(textures.clone())), &self.positions);
         }
         match &self.kind {
-            MemoryKind::Pool => gpu.report_drop(self.free_in_stream_order(gpu)),
+            MemoryKind::Pool(_) => gpu.report_drop(self.free_in_stream_order(gpu)),
             MemoryKind::Virtual(range) => {
                 gpu.retire(Box::new(UnusedRange(range.clone())), &self.positions);
             }

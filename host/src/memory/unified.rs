@@ -143,8 +143,8 @@ impl<T: Pod> UnifiedBuffer<T> {
         // SAFETY: the range is the allocation's, which `self` keeps alive; advice changes no contents.
         unsafe {
             call!(cuMemAdvise(
-                allocation.base,
-                allocation.bytes,
+                allocation.base(),
+                allocation.bytes(),
                 advice,
                 device
             ))
@@ -178,7 +178,7 @@ impl<T: Pod> UnifiedBuffer<T> {
             unsafe {
                 call!(cuStreamAttachMemAsync(
                     stream.handle.raw(),
-                    allocation.base,
+                    allocation.base(),
                     0,
                     flags.0
                 ))
@@ -222,13 +222,13 @@ impl Stream {
         )?;
         allocation.gpu.traced(
             Track::of(&self.handle),
-            || Work::call("cuMemPrefetchAsync", allocation.bytes),
+            || Work::call("cuMemPrefetchAsync", allocation.bytes()),
             // SAFETY: the range is the allocation's, which the order of its uses keeps alive until the stream has done this; moving it
             // changes no contents.
             || unsafe {
                 call!(cuMemPrefetchAsync(
-                    allocation.base,
-                    allocation.bytes,
+                    allocation.base(),
+                    allocation.bytes(),
                     device,
                     self.handle.raw()
                 ))

@@ -32,7 +32,7 @@ impl<'a> RawView<'a> {
     pub(crate) fn whole<T>(allocation: Option<&'a Arc<Allocation>>, len: usize) -> RawView<'a> {
         RawView {
             allocation,
-            address: allocation.map_or(0, |allocation| allocation.base),
+            address: allocation.map_or(0, |allocation| allocation.base()),
             bytes: len * size_of::<T>(),
             len,
             scope: ViewScope::Sole,
@@ -47,7 +47,7 @@ impl<'a> RawView<'a> {
     pub(crate) fn access(&self, kind: AccessKind) -> Access {
         let start = self
             .allocation
-            .map_or(0, |allocation| self.address - allocation.base);
+            .map_or(0, |allocation| self.address - allocation.base());
         Access {
             start,
             end: start + self.bytes as u64,

@@ -145,8 +145,8 @@ impl Uses {
 }
 
 impl UseHistory {
-    /// That of memory which `stream` has just allocated, as this launch. Nobody else knows of the memory: there is nothing to put in order.
-    pub(crate) fn begun_in(stream: &Arc<StreamHandle>, launch: &NewLaunch<'_>) -> Self {
+    /// That of memory which `stream` has just got, after its last launch. Nobody else knows of the memory: there is nothing to put in order.
+    pub(crate) fn begun_in(stream: &Arc<StreamHandle>) -> Self {
         let position = StreamPosition::End(stream.clone());
         let uses = Uses {
             entries: Entries::first(position, Access::EVERYTHING),
@@ -154,10 +154,17 @@ impl UseHistory {
         };
         Self {
             owner: AtomicU64::new(stream.number()),
-            owner_wrote: AtomicU64::new(launch.number),
+            owner_wrote: AtomicU64::new(stream.timeline().last()),
             uses: Mutex::new(uses),
             host_accesses: AtomicU32::new(0),
         }
+    }
+
+    /// Begins anew, as [`begun_in`](Self::begun_in) does, with a history that the same stream owns: of memory that was freed there. The uses
+    /// say already what they are to say of an owner.
+    #[inline]
+    pub(crate) fn begin_again(&self, stream: &StreamHandle) {
+        self.note_write(stream.timeline().last());
     }
 
     /// The fast path: every use so far was in the stream that has this number now.

@@ -17,6 +17,7 @@ pub(crate) mod launch_gate;
 pub(crate) mod launchable_graph;
 pub(crate) mod memory_use;
 pub(crate) mod order_lock;
+pub(crate) mod pool_lane;
 pub(crate) mod position;
 pub(crate) mod recorded_event;
 pub(crate) mod stream_handle;

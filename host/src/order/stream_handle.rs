@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use warpsmith_driver::raw;
 
 use super::order_lock::OrderGuard;
+use super::pool_lane::PoolLane;
 use super::recorded_event::RecordedEvent;
 use crate::context::primary::Context;
 use crate::driver_call::adopt::destroyed;
@@ -35,6 +36,8 @@ pub(crate) struct StreamHandle {
     panics: Arc<PanicSource>,
     /// How the last launch that wished to overlap with the one before it does so; held while such a launch is enqueued.
     overlap: Mutex<Overlap>,
+    /// How memory of pools is freed here, and what of it is kept.
+    lane: Arc<PoolLane>,
     /// How it stands to the legacy default stream.
     pub(crate) role: StreamRole,
 }
@@ -151,6 +154,7 @@ impl StreamHandle {
             timeline,
             panics,
             overlap: Mutex::default(),
+            lane: Arc::new(PoolLane::new(Handle::new(raw), number)),
             role,
         }))
     }
@@ -185,6 +189,12 @@ impl StreamHandle {
         let done = enqueue(may);
         *last = if may { wish } else { Overlap::No };
         done
+    }
+
+    /// How memory of pools is freed here, while the stream is not captured.
+    #[inline]
+    pub(crate) fn lane(&self) -> &Arc<PoolLane> {
+        &self.lane
     }
 
     /// Its launches.
@@ -227,6 +237,7 @@ impl StreamHandle {
                 self.raw()
             ))
         }?;
+        self.lane.shut(true);
         self.capture_number.store(number, Ordering::Release);
         self.current_number.store(CAPTURED, Ordering::Release);
         Ok(())
@@ -236,6 +247,7 @@ impl StreamHandle {
     pub(crate) fn leave_capture(&self, _guard: &OrderGuard<'_>) {
         self.current_number.store(self.number, Ordering::Release);
         self.capture_number.store(0, Ordering::Release);
+        self.lane.shut(false);
     }
 
     /// # Errors

@@ -75,7 +75,7 @@ impl Timeline {
 
     /// The number of the last launch.
     #[inline]
-    fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.launched.load(Ordering::SeqCst)
     }
 

@@ -85,6 +85,12 @@ pub struct Stream {
     _unique: PhantomData<()>,
 }
 
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.handle.lane().close();
+    }
+}
+
 impl Gpu {
     /// A new stream that does not take turns with the legacy default stream.
     pub fn stream(&self) -> Result<Stream> {

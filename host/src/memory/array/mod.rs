@@ -103,7 +103,7 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
     fn view(&self) -> RawView<'_> {
         RawView {
             allocation: Some(&self.allocation),
-            address: self.allocation.base,
+            address: self.allocation.base(),
             bytes: self.block.bytes,
             len: self.len(),
             // Its textures and surfaces are beside it.

@@ -158,10 +158,10 @@ macro_rules! objects {
             pub(crate) fn view(&self) -> RawView<'_> {
                 RawView {
                     allocation: Some(&self.allocation),
-                    address: self.allocation.base,
-                    bytes: self.allocation.bytes,
+                    address: self.allocation.base(),
+                    bytes: self.allocation.bytes(),
                     // Of bytes: a texture does not know its texels.
-                    len: self.allocation.bytes,
+                    len: self.allocation.bytes(),
                     scope: ViewScope::Shared,
                 }
             }

@@ -3,7 +3,9 @@
 use bytemuck::Pod;
 
 use super::MemoryPool;
-use crate::driver_call::call;
+use warpsmith_driver::raw;
+
+use crate::driver_call::check;
 use crate::error::Result;
 use crate::gpu::open_device::check_same_device;
 use crate::memory::buffer::DeviceBuffer;
@@ -113,15 +115,14 @@ impl PoolAllocator<'_> {
             self.stream.gpu.traced(
                 Track::of(&self.stream.handle),
                 || Work::call("cuMemsetD8Async", view.bytes),
-                // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self.stream` owns; nobody else knows
-                // the buffer.
-                || unsafe {
-                    call!(cuMemsetD8Async(
-                        view.address,
-                        0,
-                        view.bytes,
-                        self.stream.handle.raw()
-                    ))
+                || {
+                    let stream = self.stream.handle.raw();
+                    // SAFETY: the range is the buffer's, and it was allocated in this stream, which `self.stream` owns; nobody else knows
+                    // the buffer.
+                    let code = self.stream.gpu.context().call_in_stream(|| unsafe {
+                        raw::cuMemsetD8Async(view.address, 0, view.bytes, stream)
+                    });
+                    check("cuMemsetD8Async", code)
                 },
             )?;
         }

@@ -149,7 +149,7 @@ impl<T: Pod> DeviceBuffer<T> {
         allocation.gpu.bind()?;
         let mut data = raw::CUmemPoolPtrExportData { reserved: [0; 64] };
         // SAFETY: the driver writes the data to `data`, which outlives the call; the address is the allocation's, which `self` keeps.
-        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base)) }.map_err(|error| {
+        unsafe { call!(cuMemPoolExportPointer(&mut data, allocation.base())) }.map_err(|error| {
             error.while_doing(|| {
                 "exporting a buffer: only one of a pool made with `PoolOptions::shareable` can be".into()
             })
