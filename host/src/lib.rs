@@ -41,7 +41,8 @@
 //! # Threads
 //!
 //! Everything but graphs under construction can be shared between threads. Each call makes the context current on its thread if it is
-//! not and the driver looks at it; launches, allocations and frees name their stream, which is enough. Objects may be dropped in any order and on any thread; the context is released with the last of them.
+//! not and the driver looks at it; launches, allocations and frees name their stream, which is enough. Objects may be dropped in any order
+//! and on any thread; the context is released with the last of them.
 
 mod context;
 mod driver_call;

@@ -159,8 +159,8 @@ impl Gpu {
         attribute.of(self.inner.context().device)
     }
 
-    /// Makes the device's context current on this thread, for another library that looks there. All that this crate does on a device does so
-    /// by itself, and leaves that device's context current.
+    /// Makes the device's context current on this thread, for another library that looks there. What this crate does needs none to be
+    /// current, and may leave that of the device current that it used.
     pub fn make_current(&self) -> Result<()> {
         self.inner.bind()
     }
