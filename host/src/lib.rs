@@ -74,6 +74,7 @@ pub use error::{
 pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
+pub use gpu::properties::{DeviceProperties, Uuid};
 pub use graph::{Capture, Condition, DeviceGraph, Edge, Graph, GraphBuilder, GraphExec};
 pub use launch::{
     Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, EarlyParameters,

@@ -1,8 +1,8 @@
 //! A device with its primary context, from which everything else comes.
 //!
 //! The context is the driver's *primary* one, which libraries built on the CUDA runtime share. It is held by every object that was
-//! made from it and given back when the last of them is gone, so objects can be dropped in any order. Each call makes it current
-//! on the calling thread if it is not (a read of a thread-local inside the driver otherwise).
+//! made from it and given back when the last of them is gone, so objects can be dropped in any order. Calls make it current on the
+//! calling thread if it is not and the driver looks at it.
 
 mod graph_memory;
 pub(crate) mod info;
@@ -10,6 +10,8 @@ pub(crate) mod limits;
 mod observe;
 pub(crate) mod open_device;
 mod peer;
+pub(crate) mod properties;
+mod reset;
 mod trace;
 
 use std::sync::{Arc, Mutex, Weak};
