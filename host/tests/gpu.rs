@@ -47,7 +47,7 @@ fn a_reset_device_begins_anew() {
     if let Side::Parent(_) = own_process(&[]) {
         return;
     }
-    let gpu = gpu();
+    let gpu = Gpu::open_default().expect("a device");
     let stack = gpu.stack_size().expect("the limit");
     gpu.set_stack_size(2 * stack).expect("more stack");
     let stream = gpu.stream().expect("a stream");

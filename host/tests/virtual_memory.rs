@@ -191,6 +191,56 @@ fn only_what_nothing_uses_is_given_back() -> Result<()> {
     Ok(())
 }
 
+/// A wait covers what was before it: later uses in the same stream keep the memory.
+#[test]
+fn later_uses_keep_memory_that_was_waited_for() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = common::add(&module);
+    let stream = gpu.stream()?;
+    let event = gpu.event_untimed()?;
+    type Use = fn(&Stream, &common::Add, &mut GrowableBuffer<u32>) -> Result<()>;
+    let uses: [Use; 3] = [
+        |stream, _, buffer| stream.fill(buffer, 9),
+        |stream, _, buffer| {
+            let mut copy = stream.zeroed(buffer.len())?;
+            stream.copy(buffer, &mut copy)
+        },
+        |stream, add, buffer| {
+            let grid = Grid::cover(buffer.len(), 128);
+            // SAFETY: the entry takes a slice and a number, and writes only the slice.
+            unsafe { stream.launch_untyped(add, grid, (buffer, 1)) }
+        },
+    ];
+    for (number, use_it) in uses.into_iter().enumerate() {
+        for wait in 0..3 {
+            let mut buffer = gpu.growable::<u32>(4 * PIECE)?;
+            stream.grow_zeroed(&mut buffer, 1)?;
+            stream.grow_zeroed(&mut buffer, 2 * PIECE)?;
+            match wait {
+                0 => stream.synchronize()?,
+                1 => gpu.synchronize()?,
+                _ => {
+                    stream.record(&event)?;
+                    event.synchronize()?;
+                }
+            }
+            let release = hold_up(&stream)?;
+            use_it(&stream, &add, &mut buffer)?;
+            buffer.truncate(1);
+            let shrunk = buffer.shrink_to_fit();
+            assert!(
+                matches!(shrunk, Err(Error::Busy(_))),
+                "use {number}, wait {wait}: {shrunk:?}"
+            );
+            drop(release);
+            gpu.synchronize()?;
+            buffer.shrink_to_fit()?;
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_graph_keeps_the_memory_it_uses() -> Result<()> {
     let gpu = gpu();

@@ -11,7 +11,8 @@
 //! panic in a later launch is none of its business. So the history knows after which launch each stream wrote last.
 //!
 //! The host, too, waits for the last use and not for what the stream holds after it. So memory that the host can reach has no owner: each use
-//! is noted with its number in the stream, and is done once some wait has covered that number.
+//! is noted with its number in the stream, and is done once some wait has covered that number. Where there is an owner, the host waits for
+//! all that its stream holds.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -312,13 +313,16 @@ impl UseHistory {
     ) -> Result<Option<Reach>> {
         let mut uses = lock(&self.uses);
         self.note_what_owner_wrote(&mut uses);
+        // An owner's uses have no numbers: only its stream can say that they are done.
+        let is_numbered = self.owner.load(Ordering::Relaxed) == NOBODY;
         let mut reach = uses.left.clone();
         if kind == AccessKind::Read && !uses.entries.writes() {
             return Ok(Some(reach));
         }
         for position in uses.entries.positions() {
             reach.merge(&uses.reach(&position));
-            if !uses.is_past(&position, kind) && !position.is_done(guard)? {
+            let is_past = is_numbered && uses.is_past(&position, kind);
+            if !is_past && !position.is_done(guard)? {
                 return Ok(None);
             }
         }
