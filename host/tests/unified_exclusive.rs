@@ -194,6 +194,42 @@ fn threads_with_a_stream_and_memory_each_do_not_wait_for_each_other() {
 }
 
 #[test]
+fn a_stream_and_the_host_take_turns_with_what_is_attached_to_it() {
+    // covers: UM-39
+    exclusively(|gpu| {
+        let module = module(gpu);
+        let add = common::add(&module);
+        let (one, other) = (gpu.stream().unwrap(), gpu.stream().unwrap());
+        let mut data = gpu.unified::<u32>(100).unwrap();
+        data.attach(&one, Attach::Single).unwrap();
+        // A kernel of that stream, whatever it uses.
+        let mut gate = Gate::new(gpu, &module);
+        gate.close(&one);
+        assert!(is_busy(data.host()) && is_busy(data.host_mut()));
+        gate.open();
+        one.synchronize().unwrap();
+
+        // And the other way round.
+        let mut buffer = other.zeroed::<u32>(100).unwrap();
+        let guard = data.host_mut().unwrap();
+        // SAFETY: the entry takes a slice and a number, and writes only the slice.
+        let launch = |stream: &Stream, buffer: &mut DeviceBuffer<u32>| unsafe {
+            stream.launch_untyped(&add, Grid::new(1, 100), (buffer, 1))
+        };
+        launch(&other, &mut buffer).unwrap();
+        assert!(is_busy(launch(&one, &mut buffer)));
+        let mut graph = gpu.graph().unwrap();
+        graph.fill(&mut buffer, 5).unwrap();
+        let mut graph = graph.instantiate().unwrap();
+        assert!(is_busy(graph.launch(&one)));
+        graph.launch(&other).unwrap();
+        drop(guard);
+        launch(&one, &mut buffer).unwrap();
+        assert_eq!(one.download(&buffer).unwrap(), [6; 100]);
+    });
+}
+
+#[test]
 fn the_end_of_a_stream_does_not_end_an_attachment() {
     // covers: UM-40
     exclusively(|gpu| {

@@ -209,7 +209,9 @@ impl GraphExec {
             .contents
             .ordered()
             .any(|used| used.memory.history().is_open_to_host());
-        if open || gpu.order().launch_gate.state().has_host_accesses() {
+        let kept_out = gpu.order().launch_gate.state().has_host_accesses()
+            || stream.handle.host_accesses().are_open();
+        if open || kept_out {
             return Err(Error::Busy(Box::new(Busy {
                 call: CALL,
                 reason: "the host has memory open that the graph uses, or updates a graph that it may launch"

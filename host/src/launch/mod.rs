@@ -338,7 +338,7 @@ impl Stream {
         self.gpu.bind()?;
         let guard = self.gpu.lock_order();
         let gate = self.gpu.order().launch_gate.state();
-        if gate.has_host_accesses() {
+        if gate.has_host_accesses() || self.handle.host_accesses().are_open() {
             return Err(Error::Busy(Box::new(Busy {
                 call: CALL,
                 reason:

@@ -11,8 +11,11 @@ use bytemuck::Pod;
 use super::allocation::{Allocation, Attachment, HostAllocation};
 use super::view::RawView;
 use crate::error::{Busy, Error, Result};
+use crate::gpu::open_device::DeviceState;
 use crate::order::access::AccessKind;
 use crate::order::history::OrderedMemory;
+use crate::order::order_lock::OrderGuard;
+use crate::order::stream_handle::StreamHandle;
 
 /// What pinned, mapped and unified buffers share.
 pub(crate) struct HostMemory<T: Pod> {
@@ -89,19 +92,64 @@ impl<T: Pod> HostMemory<T> {
     }
 }
 
-/// An open access: graphs with this memory are refused, and on devices where the host must stay out while any kernel runs, launches.
+/// An open access: graphs with this memory are refused, and on devices that cannot share unified memory, kernels.
 struct HostAccess {
     allocation: Arc<Allocation>,
-    effect: HostAccessEffect,
+    kept_out: KeptOut,
 }
 
-/// What an open access of the host keeps out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum HostAccessEffect {
-    /// Graphs that use the memory.
-    Graphs,
-    /// Those, and every kernel.
-    GraphsAndKernels,
+/// The kernels that an open access of the host keeps out, as a device requires that cannot share unified memory.
+enum KeptOut {
+    None,
+    /// Those of one stream.
+    OfStream(Arc<StreamHandle>),
+    All,
+}
+
+impl KeptOut {
+    /// For an access to this memory.
+    // covers: UM-01, UM-39
+    fn by(allocation: &Allocation) -> KeptOut {
+        if !allocation.is_managed() || allocation.gpu.limits().concurrent_managed {
+            return KeptOut::None;
+        }
+        match allocation.attachment() {
+            Attachment::Everywhere => KeptOut::All,
+            Attachment::HostOnly => KeptOut::None,
+            Attachment::OneStream(stream) => KeptOut::OfStream(stream),
+        }
+    }
+
+    /// Begins to keep them out.
+    fn open(&self, gpu: &DeviceState) {
+        match self {
+            KeptOut::None => {}
+            KeptOut::OfStream(stream) => stream.host_accesses().open(),
+            KeptOut::All => gpu.order().launch_gate.open_host_access(),
+        }
+    }
+
+    /// Lets them in again.
+    fn close(&self, gpu: &DeviceState) {
+        match self {
+            KeptOut::None => {}
+            KeptOut::OfStream(stream) => stream.host_accesses().close(),
+            KeptOut::All => gpu.order().launch_gate.close_host_access(),
+        }
+    }
+
+    /// Whether none of them may be running.
+    ///
+    /// # Errors
+    ///
+    /// An earlier fault on the device.
+    fn are_done(&self, gpu: &DeviceState, guard: &OrderGuard<'_>) -> Result<bool> {
+        match self {
+            KeptOut::None => Ok(true),
+            KeptOut::OfStream(stream) => stream.past_is_done(guard),
+            KeptOut::All => gpu.order().is_idle(guard),
+        }
+    }
 }
 
 impl HostAccess {
@@ -113,34 +161,27 @@ impl HostAccess {
         let gpu = &allocation.gpu;
         let guard = gpu.lock_order();
         allocation.check_host_access(&guard, call, kind)?;
-        // covers: UM-01
-        let effect = if allocation.is_managed()
-            && !gpu.limits().concurrent_managed
-            && allocation.attachment() == Attachment::Everywhere
-        {
-            HostAccessEffect::GraphsAndKernels
-        } else {
-            HostAccessEffect::Graphs
-        };
-        if effect == HostAccessEffect::GraphsAndKernels {
-            let gate = &gpu.order().launch_gate;
-            // Before the question, so that no launch comes between.
-            gate.open_host_access();
-            let idle = gpu.order().is_idle(&guard);
-            if !matches!(idle, Ok(true)) {
-                gate.close_host_access();
-                idle?;
-                return Err(Error::Busy(Box::new(Busy {
-                    call,
-                    reason: "this device cannot share unified memory with the host while a kernel runs, and one may".into(),
-                    hint: "call `gpu.synchronize()` first",
-                })));
-            }
+        let kept_out = KeptOut::by(allocation);
+        // Before the question, so that no launch comes between.
+        kept_out.open(gpu);
+        let done = kept_out.are_done(gpu, &guard);
+        if !matches!(done, Ok(true)) {
+            kept_out.close(gpu);
+            done?;
+            return Err(Error::Busy(Box::new(Busy {
+                call,
+                reason: match kept_out {
+                    KeptOut::OfStream(_) => "this device cannot share unified memory with the host while the stream that it is attached to does something, and it may",
+                    _ => "this device cannot share unified memory with the host while a kernel runs, and one may",
+                }
+                .into(),
+                hint: "wait first: `gpu.synchronize()`, or `stream.synchronize()` of the stream that the memory is attached to",
+            })));
         }
         allocation.history().open_host_access(&guard);
         Ok(HostAccess {
             allocation: allocation.clone(),
-            effect,
+            kept_out,
         })
     }
 }
@@ -148,9 +189,7 @@ impl HostAccess {
 impl Drop for HostAccess {
     fn drop(&mut self) {
         self.allocation.history().close_host_access();
-        if self.effect == HostAccessEffect::GraphsAndKernels {
-            self.allocation.gpu.order().launch_gate.close_host_access();
-        }
+        self.kept_out.close(&self.allocation.gpu);
     }
 }
 

@@ -14,7 +14,7 @@
 //! is noted with its number in the stream, and is done once some wait has covered that number. Where there is an owner, the host waits for
 //! all that its stream holds.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -22,6 +22,7 @@ use smallvec::SmallVec;
 use super::access::{Access, AccessKind, ViewScope};
 use super::entries::Entries;
 use super::graph_memory::GraphMemory;
+use super::host_accesses::HostAccesses;
 use super::order_lock::OrderGuard;
 use super::position::StreamPosition;
 use super::stream_handle::StreamHandle;
@@ -70,7 +71,7 @@ pub(crate) struct UseHistory {
     owner_wrote: AtomicU64,
     uses: Mutex<Uses>,
     /// Host accesses that are open. Only graphs ask: everything else is kept out by the borrow.
-    host_accesses: AtomicU32,
+    host_accesses: HostAccesses,
 }
 
 #[derive(Default)]
@@ -157,7 +158,7 @@ impl UseHistory {
             owner: AtomicU64::new(stream.number()),
             owner_wrote: AtomicU64::new(stream.timeline().last()),
             uses: Mutex::new(uses),
-            host_accesses: AtomicU32::new(0),
+            host_accesses: HostAccesses::default(),
         }
     }
 
@@ -344,27 +345,16 @@ impl UseHistory {
 
     /// Counts an access of the host that begins.
     pub(crate) fn open_host_access(&self, _guard: &OrderGuard<'_>) {
-        self.change_host_accesses(|count| count + 1);
+        self.host_accesses.open();
     }
 
     /// Counts an access of the host that ends.
     pub(crate) fn close_host_access(&self) {
-        self.change_host_accesses(|count| count - 1);
-    }
-
-    /// A count that has reached its limit, by guards that were forgotten, stays there: graphs are kept out for good.
-    fn change_host_accesses(&self, change: impl Fn(u32) -> u32) {
-        let changed = self
-            .host_accesses
-            .try_update(Ordering::AcqRel, Ordering::Acquire, |count| {
-                (count != u32::MAX).then(|| change(count))
-            });
-        // `Err`: at the limit, nothing changed.
-        let _ = changed;
+        self.host_accesses.close();
     }
 
     /// Whether the host has the memory open.
     pub(crate) fn is_open_to_host(&self) -> bool {
-        self.host_accesses.load(Ordering::Acquire) != 0
+        self.host_accesses.are_open()
     }
 }

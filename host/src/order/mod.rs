@@ -13,6 +13,7 @@ pub(crate) mod device_order;
 pub(crate) mod entries;
 pub(crate) mod graph_memory;
 pub(crate) mod history;
+pub(crate) mod host_accesses;
 pub(crate) mod launch_gate;
 pub(crate) mod launchable_graph;
 pub(crate) mod memory_use;

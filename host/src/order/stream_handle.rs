@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
+use super::host_accesses::HostAccesses;
 use super::order_lock::OrderGuard;
 use super::pool_lane::PoolLane;
 use super::recorded_event::RecordedEvent;
@@ -36,6 +37,8 @@ pub(crate) struct StreamHandle {
     panics: Arc<PanicSource>,
     /// How the last launch that wished to overlap with the one before it does so; held while such a launch is enqueued.
     overlap: Mutex<Overlap>,
+    /// Open accesses of the host to unified memory that is attached here, on a device that cannot share it: no kernel may run here beside.
+    host_accesses: HostAccesses,
     /// How memory of pools is freed here, and what of it is kept.
     lane: Arc<PoolLane>,
     /// How it stands to the legacy default stream.
@@ -154,6 +157,7 @@ impl StreamHandle {
             timeline,
             panics,
             overlap: Mutex::default(),
+            host_accesses: HostAccesses::default(),
             lane: Arc::new(PoolLane::new(Handle::new(raw), number)),
             role,
         }))
@@ -189,6 +193,11 @@ impl StreamHandle {
         let done = enqueue(may);
         *last = if may { wish } else { Overlap::No };
         done
+    }
+
+    /// The host's open accesses to unified memory that is attached here.
+    pub(crate) fn host_accesses(&self) -> &HostAccesses {
+        &self.host_accesses
     }
 
     /// How memory of pools is freed here, while the stream is not captured.
