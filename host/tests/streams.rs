@@ -111,6 +111,8 @@ fn time_between_events() -> Result<()> {
     let forth = stop.elapsed_since(&start)?;
     assert!(forth.as_nanos() > 0 && forth.as_secs() < 10, "{forth:?}");
     drop(buffer);
+    let error = start.elapsed_since(&stop).unwrap_err();
+    assert!(error.to_string().contains("later"), "{error}");
 
     let untimed = gpu.event_untimed()?;
     stream.record(&untimed)?;

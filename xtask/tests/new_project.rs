@@ -110,3 +110,16 @@ fn an_existing_folder_is_left_alone() {
         "mine"
     );
 }
+
+#[test]
+fn a_folder_of_the_checkout_is_refused() {
+    let folder = support::workspace().join("target/a-project-in-the-checkout");
+    let output = support::new(&folder);
+    assert!(!output.status.success());
+    assert!(
+        output.stderr.contains("lies in the warpsmith checkout"),
+        "{}",
+        output.stderr
+    );
+    assert!(!folder.exists());
+}

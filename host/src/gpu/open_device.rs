@@ -93,17 +93,23 @@ pub(crate) fn check_same_device(
     if Arc::ptr_eq(one, other) {
         Ok(())
     } else {
-        Err(wrong_device(call))
+        Err(wrong_device(call, ["one object", "another"], [one, other]))
     }
 }
 
+/// The error of two objects that are used together, by what each is and whose.
 #[cold]
-pub(crate) fn wrong_device(call: &'static str) -> Error {
+pub(crate) fn wrong_device(
+    call: &'static str,
+    [one, other]: [&str; 2],
+    devices: [&Arc<OpenDevice>; 2],
+) -> Error {
+    let [first, second] = devices.map(|gpu| gpu.context().choice);
     Error::misuse(
         call,
         Code::INVALID_CONTEXT,
-        "the stream, the kernel and the memory are not all of one device",
-        "make them from the same `Gpu`",
+        format!("{one} is of `{first}`, {other} of `{second}`"),
+        "make what is used together from the same `Gpu`; `stream.copy_from_peer` copies between devices",
     )
 }
 

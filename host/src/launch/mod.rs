@@ -288,13 +288,18 @@ impl Stream {
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         let gpu = &self.gpu;
-        if !Arc::ptr_eq(gpu, &kernel.module.gpu)
-            || packer
-                .uses()
-                .iter()
-                .any(|used| !Arc::ptr_eq(gpu, &used.allocation.gpu))
-        {
-            return Err(wrong_device(CALL));
+        let mut of_memory = packer.uses().iter().map(|used| &used.allocation.gpu);
+        if !Arc::ptr_eq(gpu, &kernel.module.gpu) {
+            let devices = [&kernel.module.gpu, gpu];
+            return Err(wrong_device(CALL, ["the kernel", "the stream"], devices));
+        }
+        if let Some(other) = of_memory.find(|other| !Arc::ptr_eq(gpu, other)) {
+            let devices = [other, gpu];
+            return Err(wrong_device(
+                CALL,
+                ["memory that the kernel is passed", "the stream"],
+                devices,
+            ));
         }
         check(kernel, attributes, grid, packer)?;
         // Until the launch is enqueued the host cannot come between.

@@ -11,7 +11,7 @@ use crate::driver_call::adopt::{self, destroyed};
 use crate::driver_call::{self, call};
 use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::OpenDevice;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::interprocess::EventHandle;
 use crate::panics::timeline::Reach;
 use crate::sync::lock;
@@ -221,8 +221,9 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// One of them was not recorded, is not complete yet, or cannot measure time.
+    /// One of them was not recorded, is not complete yet, cannot measure time or is of another device; or `start` was recorded later.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
+        check_same_device("cuEventElapsedTime", &self.gpu, &start.gpu)?;
         for event in [self, start] {
             if !event.is_timed() {
                 return Err(Error::misuse(
@@ -252,9 +253,18 @@ impl Event {
             };
             error.while_doing(|| why.into())
         })?;
-        Ok(Duration::from_secs_f64(
-            f64::from(milliseconds.max(0.0)) * 1e-3,
-        ))
+        if milliseconds < 0.0 {
+            return Err(Error::misuse(
+                "cuEventElapsedTime",
+                Code::INVALID_VALUE,
+                format!(
+                    "the event that the time is to begin at was recorded {} ms later",
+                    -milliseconds
+                ),
+                "ask the later event: `end.elapsed_since(&start)`",
+            ));
+        }
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
     }
 
     pub(crate) fn raw(&self) -> raw::CUevent {

@@ -63,6 +63,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             dir.display()
         );
     }
+    if dir.starts_with(workspace::root()) {
+        bail!(
+            "{} lies in the warpsmith checkout, whose workspace and settings would be the project's: name a folder outside of it",
+            dir.display()
+        );
+    }
     let name = match &options.name {
         Some(name) => name.clone(),
         None => dir

@@ -80,7 +80,8 @@ pub fn new(dir: &Path) -> ProcessOutput {
     process::output(command.arg("new").arg(dir), process::LIMIT)
 }
 
-fn workspace() -> &'static Path {
+/// The checkout.
+pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("xtask lies one folder below the workspace's root")
