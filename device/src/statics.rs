@@ -28,20 +28,37 @@ use crate::atomic::{Atomic, AtomicValue, GridScope};
     label = "it may write any bytes, and not all of them may be a `{Self}`",
     note = "numbers, `Atomic` and `Plain` of plain data, and arrays of those will do: a `u32` for a `bool`, a `Plain` of a struct that is `bytemuck::Pod`"
 )]
-pub unsafe trait AnyBytes {}
+pub unsafe trait AnyBytes {
+    /// Whether kernels rely on it that nobody writes while they run.
+    #[doc(hidden)]
+    const IS_CONSTANT: bool = false;
+}
 
 // SAFETY: `Pod` says so.
-unsafe impl<T: Pod> AnyBytes for Constant<T> {}
+unsafe impl<T: Pod> AnyBytes for Constant<T> {
+    const IS_CONSTANT: bool = true;
+}
 // SAFETY: `Pod` says so.
 unsafe impl<T: Pod> AnyBytes for Plain<T> {}
 // SAFETY: the types that have atomic operations are numbers.
 unsafe impl<T: AtomicValue, S: GridScope> AnyBytes for Atomic<T, S> {}
 // SAFETY: an array is its elements, whose trait says so.
-unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
+unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {
+    const IS_CONSTANT: bool = T::IS_CONSTANT;
+}
 
 /// Fails to compile for what the host cannot set.
 #[doc(hidden)]
 pub const fn assert_any_bytes<T: AnyBytes>() {}
+
+/// Fails to compile for what cannot be in managed memory, which the host writes while kernels run.
+#[doc(hidden)]
+pub const fn assert_managed<T: AnyBytes>() {
+    assert!(
+        !T::IS_CONSTANT,
+        "no memory is both managed and constant: a `Constant` goes into `constant!`, and `managed_static!` takes numbers, `Atomic` and `Plain`"
+    );
+}
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
@@ -179,6 +196,9 @@ macro_rules! device_static {
 ///
 /// Becomes a `.visible .global .attribute(.managed)` object. Any arch.
 ///
+/// It exists from the loading of the module to its end, in each module that is loaded; the host's handle to it keeps the module. A
+/// [`Constant`](crate::statics::Constant) does not compile here: no memory is both constant and managed.
+///
 /// ```
 /// use warpsmith_device::prelude::*;
 ///
@@ -200,6 +220,6 @@ macro_rules! managed_static {
         $(#[$attribute])*
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.managed"))]
         $visibility static $name: $ty = $value;
-        const _: () = $crate::statics::assert_any_bytes::<$ty>();
+        const _: () = $crate::statics::assert_managed::<$ty>();
     )+};
 }
