@@ -110,7 +110,8 @@ fn names_program(message: &str) -> bool {
     let import = message
         .strip_prefix("unresolved import `")
         .is_some_and(|path| path.starts_with("crate::") || path.starts_with("super::"));
-    import || (message.starts_with("cannot find") && message.ends_with("in the crate root"))
+    import
+        || (message.starts_with("cannot find") && message.ends_with("in the crate root"))
         || (message.starts_with("cannot find") && message.ends_with("in module `super`"))
 }
 

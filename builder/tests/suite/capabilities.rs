@@ -88,7 +88,10 @@ fn functions_of_the_device_library() {
             text.contains(named) && text.contains(" needs sm_90, and this build is for sm_80"),
             "{text}"
         );
-        assert!(text.contains("(used by `kernels_under_test::k` at "), "{text}");
+        assert!(
+            text.contains("(used by `kernels_under_test::k` at "),
+            "{text}"
+        );
     }
     // An attribute of the kernel.
     let text = refusal(
@@ -110,7 +113,7 @@ fn functions_of_the_device_library() {
         Arch::Sm80,
     );
     assert!(
-        text.contains("across_cluster` (`barrier.cluster"),
+        text.contains("across_cluster::<..>` (`barrier.cluster"),
         "{text}"
     );
 }
@@ -183,6 +186,12 @@ fn instructions_in_assembly() {
             Some("thread block clusters"),
         ),
         (
+            Arch::Sm89,
+            "sm_90",
+            "max.s16x2.relu {x:e}, {x:e}, {x:e};",
+            Some("DPX"),
+        ),
+        (
             Arch::Sm75,
             "sm_80",
             "cp.async.ca.shared.global [{x:e}], [{x}], 4;",
@@ -233,7 +242,9 @@ fn instructions_in_assembly() {
             Some(capability) => format!("`{name}` ({capability})"),
             None => format!("`{name}`"),
         };
-        let expected = format!("{what} needs {needs}, and this build is for {arch} (used by `kernels_under_test::k` at ");
+        let expected = format!(
+            "{what} needs {needs}, and this build is for {arch} (used by `kernels_under_test::k` at "
+        );
         assert!(text.starts_with(&expected), "{text}\n{expected}");
     }
 }
