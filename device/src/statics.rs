@@ -28,42 +28,43 @@ use crate::atomic::{Atomic, AtomicValue, GridScope};
     label = "it may write any bytes, and not all of them may be a `{Self}`",
     note = "numbers, `Atomic` and `Plain` of plain data, and arrays of those will do: a `u32` for a `bool`, a `Plain` of a struct that is `bytemuck::Pod`"
 )]
-pub unsafe trait AnyBytes {
-    /// Whether kernels rely on it that nobody writes while they run.
-    #[doc(hidden)]
-    const IS_CONSTANT: bool = false;
-}
+pub unsafe trait AnyBytes {}
 
 // SAFETY: `Pod` says so.
-unsafe impl<T: Pod> AnyBytes for Constant<T> {
-    const IS_CONSTANT: bool = true;
-}
+unsafe impl<T: Pod> AnyBytes for Constant<T> {}
 // SAFETY: `Pod` says so.
 unsafe impl<T: Pod> AnyBytes for Plain<T> {}
 // SAFETY: the types that have atomic operations are numbers.
 unsafe impl<T: AtomicValue, S: GridScope> AnyBytes for Atomic<T, S> {}
 // SAFETY: an array is its elements, whose trait says so.
-unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {
-    const IS_CONSTANT: bool = T::IS_CONSTANT;
-}
+unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
+
+/// A type of a managed static: what the host sets, but for [`Constant`].
+#[diagnostic::on_unimplemented(
+    message = "a static of type `{Self}` cannot be in managed memory",
+    label = "the host may write any bytes there, also while kernels run",
+    note = "numbers, `Atomic` and `Plain` of plain data, and arrays of those will do; no memory is both managed and constant: a `Constant` goes \
+            into `constant!`"
+)]
+pub trait Managed: AnyBytes {}
+
+impl<T: Pod> Managed for Plain<T> {}
+impl<T: AtomicValue, S: GridScope> Managed for Atomic<T, S> {}
+impl<T: Managed, const N: usize> Managed for [T; N] {}
 
 /// Fails to compile for what the host cannot set.
 #[doc(hidden)]
 pub const fn assert_any_bytes<T: AnyBytes>() {}
 
-/// Fails to compile for what cannot be in managed memory, which the host writes while kernels run.
+/// Fails to compile for what cannot be in managed memory.
 #[doc(hidden)]
-pub const fn assert_managed<T: AnyBytes>() {
-    assert!(
-        !T::IS_CONSTANT,
-        "no memory is both managed and constant: a `Constant` goes into `constant!`, and `managed_static!` takes numbers, `Atomic` and `Plain`"
-    );
-}
+pub const fn assert_managed<T: Managed>() {}
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         // SAFETY: a number; the assertion below shows that it is plain data.
         unsafe impl AnyBytes for $number {}
+        impl Managed for $number {}
         const _: () = crate::__private::assert_plain::<$number>();
     )*};
 }

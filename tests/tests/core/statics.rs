@@ -63,6 +63,4 @@ fn a_managed_static_lives_as_long_as_its_handle() {
     threads.set(&7).unwrap();
     drop((gpu, stream));
     assert_eq!(threads.get().unwrap(), 7);
-    // The host's static of this name is another object.
-    assert_eq!(kernels::THREADS.load(Relaxed), 3);
 }
