@@ -49,8 +49,7 @@ pub fn histogram_shared(data: &[u32], bins: AtomicSlice<u32>) {
         let bin = value.min(last);
         if bin < held {
             // SAFETY: within the dynamic shared memory; between the barriers the bins are reached by atomic operations only.
-            let bin =
-                unsafe { Atomic::<u32, scope::Block>::from_ptr(own.add(bin as usize)) };
+            let bin = unsafe { Atomic::<u32, scope::Block>::from_ptr(own.add(bin as usize)) };
             bin.add(1, Relaxed);
         } else if let Some(bin) = bins.get(bin as usize) {
             bin.add(1, Relaxed);

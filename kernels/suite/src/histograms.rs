@@ -30,7 +30,9 @@ impl Place {
     pub fn for_bins(gpu: &Gpu, bins: usize) -> Result<Place> {
         let room = shared_bytes(gpu)?;
         let within = |place: &Place, bytes| place.block_bytes(bins) <= bytes;
-        let mut close = [Place::Shared].into_iter().chain(CLUSTERS.map(Place::Cluster));
+        let mut close = [Place::Shared]
+            .into_iter()
+            .chain(CLUSTERS.map(Place::Cluster));
         let largest = Place::Cluster(CLUSTERS[CLUSTERS.len() - 1]);
         Ok(close
             .find(|place| within(place, room / 4))
