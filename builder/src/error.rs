@@ -93,8 +93,11 @@ pub enum BuildError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchLacks {
-    /// The instruction or feature.
+    /// The instruction or attribute.
     pub feature: String,
+    /// What it is a part of, as the CUDA C++ Programming Guide calls it: `thread block clusters`. None if the architecture has that, or
+    /// there is no such name.
+    pub capability: Option<&'static str>,
     /// The library's function that has it, where the user's code calls one.
     pub called: Option<String>,
     /// The architecture that has it.
@@ -109,10 +112,13 @@ pub struct ArchLacks {
 
 impl std::fmt::Display for ArchLacks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(called) = &self.called {
-            write!(f, "`{called}` (`{}`)", self.feature)?;
-        } else {
-            write!(f, "`{}`", self.feature)?;
+        match (&self.called, self.capability) {
+            (Some(called), Some(capability)) => {
+                write!(f, "`{called}` (`{}`: {capability})", self.feature)?;
+            }
+            (Some(called), None) => write!(f, "`{called}` (`{}`)", self.feature)?,
+            (None, Some(capability)) => write!(f, "`{}` ({capability})", self.feature)?,
+            (None, None) => write!(f, "`{}`", self.feature)?,
         }
         let (needs, arch) = (&self.needs, self.arch);
         write!(

@@ -87,6 +87,14 @@ pub(crate) fn hint(message: &str) -> Option<String> {
                 .into(),
         );
     }
+    if names_program(message) {
+        return Some(
+            "the kernels are a crate of their own on the GPU, without the program around their module: code for both goes into the \
+             module. A static of the host's is out of reach there: pass its value, or the address of memory that the device reaches, as \
+             an argument; a static of the device's is made with `device_static!`, `managed_static!` or `constant!`"
+                .into(),
+        );
+    }
     let is_path = message.starts_with("failed to resolve")
         || message.starts_with("cannot find")
         || message.starts_with("unresolved import");
@@ -94,6 +102,17 @@ pub(crate) fn hint(message: &str) -> Option<String> {
         return Some("kernels have `core`, not `std`".into());
     }
     None
+}
+
+/// Whether it is about something outside of the kernels' module: a path that begins with `crate` or `super` and leads to the root of
+/// the crate, where nothing but the module is.
+fn names_program(message: &str) -> bool {
+    let import = message
+        .strip_prefix("unresolved import `")
+        .is_some_and(|path| path.starts_with("crate::") || path.starts_with("super::"));
+    import
+        || (message.starts_with("cannot find") && message.ends_with("in the crate root"))
+        || (message.starts_with("cannot find") && message.ends_with("in module `super`"))
 }
 
 #[cfg(test)]
@@ -120,6 +139,11 @@ mod tests {
                 "`FloatExt`",
             ),
             ("unresolved import `std`", "`core`"),
+            (
+                "cannot find value `COUNT` in the crate root",
+                "`device_static!`",
+            ),
+            ("unresolved import `super::COUNT`", "`device_static!`"),
             (
                 "environment variable `OUT_DIR` not defined at compile time",
                 "nvptx64",

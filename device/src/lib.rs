@@ -60,6 +60,7 @@ pub mod clock;
 pub mod cluster;
 mod cooperative;
 pub mod dependent;
+pub mod dpx;
 pub mod fence;
 pub mod float;
 pub mod graph;

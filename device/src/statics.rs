@@ -39,14 +39,32 @@ unsafe impl<T: AtomicValue, S: GridScope> AnyBytes for Atomic<T, S> {}
 // SAFETY: an array is its elements, whose trait says so.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
 
+/// A type of a managed static: what the host sets, but for [`Constant`].
+#[diagnostic::on_unimplemented(
+    message = "a static of type `{Self}` cannot be in managed memory",
+    label = "the host may write any bytes there, also while kernels run",
+    note = "numbers, `Atomic` and `Plain` of plain data, and arrays of those will do; no memory is both managed and constant: a `Constant` goes \
+            into `constant!`"
+)]
+pub trait Managed: AnyBytes {}
+
+impl<T: Pod> Managed for Plain<T> {}
+impl<T: AtomicValue, S: GridScope> Managed for Atomic<T, S> {}
+impl<T: Managed, const N: usize> Managed for [T; N] {}
+
 /// Fails to compile for what the host cannot set.
 #[doc(hidden)]
 pub const fn assert_any_bytes<T: AnyBytes>() {}
+
+/// Fails to compile for what cannot be in managed memory.
+#[doc(hidden)]
+pub const fn assert_managed<T: Managed>() {}
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         // SAFETY: a number; the assertion below shows that it is plain data.
         unsafe impl AnyBytes for $number {}
+        impl Managed for $number {}
         const _: () = crate::__private::assert_plain::<$number>();
     )*};
 }
@@ -179,6 +197,9 @@ macro_rules! device_static {
 ///
 /// Becomes a `.visible .global .attribute(.managed)` object. Any arch.
 ///
+/// It exists from the loading of the module to its end, in each module that is loaded; the host's handle to it keeps the module. A
+/// [`Constant`](crate::statics::Constant) does not compile here: no memory is both constant and managed.
+///
 /// ```
 /// use warpsmith_device::prelude::*;
 ///
@@ -200,6 +221,6 @@ macro_rules! managed_static {
         $(#[$attribute])*
         #[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle), unsafe(link_section = ".nv.managed"))]
         $visibility static $name: $ty = $value;
-        const _: () = $crate::statics::assert_any_bytes::<$ty>();
+        const _: () = $crate::statics::assert_managed::<$ty>();
     )+};
 }

@@ -222,3 +222,85 @@ fn a_recursion_without_end_is_a_fault() {
         assert!(report.contains("in kernel deep"), "{report}");
     }
 }
+
+/// A module with a managed variable, and one whose kernel writes where it is told.
+const MANAGED: &core::ffi::CStr = c"
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .global .attribute(.managed) .align 4 .u32 counter = 5;
+.visible .entry count()
+{
+    .reg .b32 %r<2>;
+    atom.global.add.u32 %r1, [counter], 1;
+    ret;
+}
+";
+
+/// In a process of its own: the context is lost.
+#[test]
+fn a_managed_variable_goes_with_its_module() {
+    // covers: UM-10
+    let Side::Child = own_process(&[("WARPSMITH_REPORT", "0")]) else {
+        return;
+    };
+    let backend = gpu();
+    let module: CUmodule = get!(cuModuleLoadData(MANAGED.as_ptr().cast()));
+    let count: CUfunction = get!(cuModuleGetFunction(module, c"count".as_ptr()));
+    let (mut address, mut bytes): (CUdeviceptr, usize) = (0, 0);
+    ok!(cuModuleGetGlobal_v2(
+        &mut address,
+        &mut bytes,
+        module,
+        c"counter".as_ptr()
+    ));
+    assert_eq!(bytes, 4);
+    // The host reads and writes it at its address, between kernels.
+    let counter = address as *mut u32;
+    // SAFETY: the module is loaded, so the word exists; no kernel runs.
+    unsafe {
+        assert_eq!(counter.read_volatile(), 5);
+        counter.write_volatile(1234);
+    }
+    let mut none: [*mut c_void; 0] = [];
+    let launch = |function, parameters: *mut *mut c_void| {
+        ok!(cuLaunchKernel(
+            function,
+            1,
+            1,
+            1,
+            1,
+            1,
+            1,
+            0,
+            null_mut(),
+            parameters,
+            null_mut()
+        ));
+    };
+    launch(count, none.as_mut_ptr());
+    ok!(cuCtxSynchronize());
+    // SAFETY: as above, and the kernel has been waited for.
+    assert_eq!(unsafe { counter.read_volatile() }, 1235);
+    ok!(cuModuleUnload(module));
+    if backend == Backend::Cuda {
+        // What is at the address then, a driver does not say.
+        return;
+    }
+    let other: CUmodule = get!(cuModuleLoadData(PTX.as_ptr().cast()));
+    let write: CUfunction = get!(cuModuleGetFunction(other, c"write_behind".as_ptr()));
+    // It writes 16 bytes behind.
+    let mut argument = address - 16;
+    launch(write, [(&raw mut argument).cast::<c_void>()].as_mut_ptr());
+    fails!(700, cuCtxSynchronize());
+    let fault = fault(null_mut()).expect("the write is a fault");
+    let access = fault.access.as_ref().expect("the write");
+    assert_eq!(access.address, address);
+    let nearest = access.nearest.as_ref().expect("the variable");
+    assert_eq!((nearest.base, nearest.freed), (address, true));
+    let report = fault.to_string();
+    assert!(
+        report.contains("managed memory of") && report.contains("freed by cuModuleUnload"),
+        "{report}"
+    );
+}

@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod availability;
+pub mod capability;
 pub mod effect;
 mod filling;
 mod find;

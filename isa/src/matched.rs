@@ -83,6 +83,14 @@ impl Match {
         }
     }
 
+    /// Whether all of these hold, separated by spaces; of several with `/` between, one.
+    pub(crate) fn holds_all(&self, list: &str) -> bool {
+        list.is_empty()
+            || list
+                .split(' ')
+                .all(|items| items.split('/').any(|item| self.holds(item)))
+    }
+
     pub(crate) fn holds_any(&self, list: &str) -> bool {
         list.split(' ').any(|name| self.holds(name))
     }

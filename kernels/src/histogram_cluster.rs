@@ -1,6 +1,7 @@
 //! A histogram whose bins are spread over a cluster's shared memory. Explained in
 //! `docs/src/kernels/histogram_cluster.md`.
 
+use crate::histogram_bins::for_each_mine;
 use warpsmith_device::atomic::{Atomic, scope};
 use warpsmith_device::prelude::*;
 use warpsmith_device::shared as shared_memory;
@@ -46,19 +47,7 @@ pub unsafe fn histogram_cluster(data: &[u32], bins: AtomicSlice<u32>, shift: u32
             Atomic::<u32, scope::Cluster>::from_ptr(bin).add(1, Relaxed);
         }
     };
-    let (vectors, tail) = data.vectors();
-    let mut i = thread::index();
-    while let Some(&Vector(values)) = vectors.get(i) {
-        unroll!(k in [0, 1, 2, 3] {
-            count(values[k]);
-        });
-        i += grid::threads_x();
-    }
-    if thread::block_idx_x() == 0
-        && let Some(&value) = tail.get(t as usize)
-    {
-        count(value);
-    }
+    for_each_mine(data, count);
 
     // Everyone has counted: the bins are complete, and no block accesses another's memory any more.
     cluster::sync();

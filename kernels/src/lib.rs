@@ -10,6 +10,7 @@ pub mod conjugate_gradient;
 pub mod convolution;
 pub mod equalize;
 pub mod histogram;
+pub mod histogram_bins;
 pub mod histogram_cluster;
 pub mod peak;
 pub mod power_iteration;

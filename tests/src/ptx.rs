@@ -15,13 +15,23 @@ pub fn llvm() -> u32 {
     text.parse().expect("the build script writes a number")
 }
 
+/// Those that a device of this compute capability takes, the oldest first, each with its architecture's name.
+pub fn taken_by(
+    capability: ComputeCapability,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    [
+        (7, "sm_70", SM_70),
+        (8, "sm_80", SM_80),
+        (9, "sm_90", SM_90),
+    ]
+    .into_iter()
+    .filter(move |(major, ..)| *major <= capability.major)
+    .map(|(_, name, text)| (name, text))
+}
+
 /// The newest of them that a device of this compute capability takes.
 pub fn for_capability(capability: ComputeCapability) -> &'static str {
-    match capability.major {
-        9.. => SM_90,
-        8 => SM_80,
-        _ => SM_70,
-    }
+    taken_by(capability).last().map_or(SM_70, |(_, text)| text)
 }
 
 /// The instructions of a kernel (or other function) in order: no directives, labels, comments; registers without their numbers, so

@@ -107,6 +107,55 @@ fn clusters() {
     ));
 }
 
+// covers: CPASYNC-02, CPASYNC-04, CPASYNC-05
+#[test]
+fn asynchronous_copies() {
+    let families = &["cp.async", "bar.", "isspacep"];
+    insta::assert_snapshot!(report(SM_80, &kernels(SM_80, "copied_"), families));
+}
+
+// covers: CC-16, CPASYNC-10
+#[test]
+fn copies_of_sm_70() {
+    let families = &["cp.async", "bar.", "st.shared"];
+    insta::assert_snapshot!(report(SM_70, &kernels(SM_70, "copied_"), families));
+}
+
+// covers: MBAR-02, MBAR-03, MBAR-04, MBAR-10, CC-16
+#[test]
+fn split_barriers() {
+    let of = |ptx| report(ptx, &["split_rounds"], &["mbarrier", "bar.", "membar"]);
+    insta::assert_snapshot!(format!(
+        "sm_70\n{}sm_80\n{}sm_90\n{}",
+        of(SM_70),
+        of(SM_80),
+        of(SM_90)
+    ));
+}
+
+const DPX: &[&str] = &[
+    "add.s16x2",
+    "add.u16x2",
+    "max.",
+    "min.relu",
+    "min.s",
+    "min.u16",
+    "min.u32",
+    "setp.eq.b16",
+];
+
+// covers: DPX-01, DPX-02, DPX-03
+#[test]
+fn dpx() {
+    insta::assert_snapshot!(report(SM_90, &kernels(SM_90, "dpx_"), DPX));
+}
+
+// covers: CC-16
+#[test]
+fn dpx_of_sm_80() {
+    insta::assert_snapshot!(report(SM_80, &kernels(SM_80, "dpx_"), DPX));
+}
+
 // covers: CG-10
 #[test]
 fn grid_barrier() {

@@ -203,18 +203,15 @@ fn choose_version(
 ) -> Result<PtxVersion, BuildError> {
     let mut needs = requirements::check(module, job.arch, &job.foreign)?;
     for record in records {
-        let mut attribute = |what, ptx, level| {
-            requirements::attribute(&mut needs, job.arch, &record.kernel, what, ptx, level)
-        };
         if record
             .parameters
             .iter()
             .any(|p| matches!(p, records::ParameterKind::ByValue { .. }))
         {
-            attribute("grid_constant", PtxVersion::new(7, 7), 70)?;
+            requirements::by_value(&mut needs);
         }
         if record.cluster[0] != 0 {
-            attribute("cluster dimensions", PtxVersion::new(7, 8), 90)?;
+            requirements::cluster(module, &mut needs, job.arch, &record.kernel)?;
         }
     }
     match job.ptx_version {

@@ -12,7 +12,8 @@ use crate::linker::spaces;
 use crate::linker::template::{Statement, statements};
 use crate::linker::user_code::{self, UserCode};
 use crate::llvm::{Module, ValueKind};
-use warpsmith_isa::{Since, Target, Targets, nvvm, special_registers};
+use crate::source_location::SourceLocation;
+use warpsmith_isa::{Since, Target, Targets, capability, nvvm, special_registers};
 
 /// What an instruction, an attribute or an architecture asks for.
 #[derive(Debug, Clone)]
@@ -59,26 +60,39 @@ pub(crate) fn check(
     Ok(highest)
 }
 
-/// Counts a kernel attribute in.
-pub(crate) fn attribute(
+/// Counts a kernel's parameters by value in.
+pub(crate) fn by_value(highest: &mut Requirement) {
+    raise(highest, "grid_constant", PtxVersion::new(7, 7));
+}
+
+/// Counts the cluster dimensions of `kernel` in.
+pub(crate) fn cluster(
+    module: &Module<'_>,
     highest: &mut Requirement,
     arch: Arch,
     kernel: &str,
-    what: &str,
-    ptx: PtxVersion,
-    level: u32,
 ) -> Result<(), BuildError> {
-    if arch.level() < level {
+    let what = "cluster dimensions";
+    if let Some(capability) = capability::lacked_by_clusters(target(arch)) {
+        let function = module.functions().into_iter().find(|f| f.name() == kernel);
+        let location = function.and_then(|kernel| {
+            let file = kernel.subprogram()?.file()?;
+            Some(SourceLocation {
+                file: file.to_string_lossy().into_owned(),
+                ..kernel.location()?
+            })
+        });
         return Err(BuildError::ArchLacks(Box::new(ArchLacks {
             feature: what.into(),
+            capability: Some(capability),
             called: None,
-            needs: format!("sm_{level}"),
+            needs: "sm_90".into(),
             arch,
             used_by: Some(kernel.into()),
-            location: None,
+            location,
         })));
     }
-    raise(highest, what, ptx);
+    raise(highest, what, PtxVersion::new(7, 8));
     Ok(())
 }
 
@@ -98,22 +112,42 @@ fn check_asm(
     highest: &mut Requirement,
 ) -> Result<(), BuildError> {
     for statement in statements(text) {
-        for since in needs(statement, target(arch)) {
-            need(statement.mnemonic, since, &around, arch, highest)?;
+        for asked in needs(statement, target(arch)) {
+            need(asked, &around, arch, highest)?;
         }
     }
     Ok(())
 }
 
+/// What an instruction, intrinsic or special register asks for.
+struct Need<'t> {
+    /// Its name.
+    what: &'t str,
+    /// Since when it exists.
+    since: Since,
+    /// What it is a part of, if the architecture lacks all of that.
+    capability: Option<&'static str>,
+}
+
 /// Since when the instruction exists for `target`, and the special registers that it reads.
-fn needs(statement: Statement<'_>, target: Target) -> impl Iterator<Item = Since> {
-    let form = statement.form().map(|form| Since {
-        ptx: form.first_version(target),
-        ..form.since()
+fn needs<'t>(statement: Statement<'t>, target: Target) -> impl Iterator<Item = Need<'t>> {
+    let form = statement.form().map(|form| Need {
+        what: statement.mnemonic,
+        since: Since {
+            ptx: form.first_version(target),
+            ..form.since()
+        },
+        capability: form.lacked_capability(target),
     });
-    let registers = statement.registers().filter_map(special_registers::find);
-    form.into_iter()
-        .chain(registers.map(|register| Since::parse(register.since)))
+    let registers = statement.registers().filter_map(move |name| {
+        let register = special_registers::find(name)?;
+        Some(Need {
+            what: name,
+            since: Since::parse(register.since),
+            capability: register.lacked_capability(target),
+        })
+    });
+    form.into_iter().chain(registers)
 }
 
 /// The architecture as the instruction tables write it.
@@ -139,14 +173,21 @@ fn check_intrinsic(
     let Some(lowered) = nvvm::find(name) else {
         return Ok(());
     };
-    let since = lowered.since(target(arch));
-    need(name, since, around, arch, highest)
+    let asked = Need {
+        what: name,
+        since: lowered.since(target(arch)),
+        capability: lowered.lacked_capability(target(arch)),
+    };
+    need(asked, around, arch, highest)
 }
 
-/// Counts in what `what`, an instruction or intrinsic, needs.
+/// Counts it in.
 fn need(
-    what: &str,
-    since: Since,
+    Need {
+        what,
+        since,
+        capability,
+    }: Need<'_>,
     around: impl Fn() -> UserCode,
     arch: Arch,
     highest: &mut Requirement,
@@ -160,6 +201,7 @@ fn need(
         } = around();
         return Err(BuildError::ArchLacks(Box::new(ArchLacks {
             feature: what.into(),
+            capability,
             called: calls,
             needs: first_name(since.targets),
             arch,
@@ -181,6 +223,7 @@ mod tests {
     fn since(template: &str) -> (PtxVersion, String) {
         let all: Vec<Since> = statements(template)
             .flat_map(|statement| needs(statement, target(Arch::Sm89)))
+            .map(|need| need.since)
             .collect();
         let newest = all.iter().max_by_key(|since| since.ptx).expect(template);
         let ptx = PtxVersion::new(newest.ptx.major.into(), newest.ptx.minor.into());

@@ -7,7 +7,7 @@ use super::symbols::{DYNAMIC_SHARED_MEMORY, resolved_by_driver};
 use super::thread_exits;
 use super::user_code::{self, UserCode};
 use crate::error::UnresolvedSymbol;
-use crate::llvm::{Module, Value};
+use crate::llvm::{Module, Value, ValueKind};
 use crate::names::demangle;
 
 /// Functions and globals that are used and not defined.
@@ -39,7 +39,7 @@ pub(super) fn describe(module: &Module<'_>, libraries: &[PathBuf]) -> Vec<Unreso
             let name = symbol.name();
             let user = user_of(module, symbol, libraries);
             UnresolvedSymbol {
-                remedy: remedy(&name),
+                remedy: remedy(&name, symbol),
                 symbol: demangle(&name),
                 used_by: user.function,
                 location: user.location,
@@ -59,8 +59,8 @@ fn user_of<'c>(module: &Module<'c>, symbol: Value<'c>, libraries: &[PathBuf]) ->
     users.into_iter().next().unwrap_or_default()
 }
 
-/// What to do about a missing symbol, by its name.
-fn remedy(symbol: &str) -> String {
+/// What to do about a missing symbol, by its name, and by whether it is a function or a static.
+fn remedy(symbol: &str, value: Value<'_>) -> String {
     // Most of C's mathematics is in `compiler_builtins`; these are not.
     const MATH: &[&str] = &[
         "acosh",
@@ -107,6 +107,12 @@ fn remedy(symbol: &str) -> String {
     }
     if symbol.starts_with("__sync_") || symbol.starts_with("__atomic_") {
         return "the GPU has no atomic operation of this width: use 32 or 64 bits".into();
+    }
+    if value.kind() != ValueKind::Function {
+        return "it is declared in an `extern` block, and no linked crate defines it for the GPU, which cannot reach statics of the host: pass \
+                the value, or the address of memory that the device reaches, as an argument; a static of the device's is made with \
+                `device_static!`, `managed_static!` or `constant!`"
+            .into();
     }
     "it is declared in an `extern` block and no linked crate defines it: define it, or remove the call".into()
 }

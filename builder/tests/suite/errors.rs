@@ -87,6 +87,61 @@ fn an_unresolved_symbol_is_named_with_its_user_and_the_way_out() {
     );
 }
 
+/// A static of the host's, declared where the linker is to find it.
+// covers: UM-17, UM-X10
+#[test]
+fn a_static_of_the_host_is_out_of_reach() {
+    let source = format!(
+        "unsafe extern \"C\" {{ static HOST_COUNT: u32; }}\n\
+         #[inline(never)] fn count() -> u32 {{ unsafe {{ HOST_COUNT }} }}\n{}",
+        kernel("k", "*x = count() as f32;")
+    );
+    let text = error(CudaBuilder::new(krate(&source).path())).to_string();
+    assert!(
+        text.contains("unresolved symbol `HOST_COUNT` (used by `")
+            && text.contains("::count` at ")
+            && text.contains("src/lib.rs:4:47)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the GPU, which cannot reach statics of the host: pass the value, or the address of memory that the device reaches, as an argument")
+            && text.contains("`managed_static!`"),
+        "{text}"
+    );
+}
+
+/// The program's statics, named from the module of its kernels.
+// covers: UM-17, UM-X10
+#[test]
+fn a_module_of_kernels_does_not_see_the_program() {
+    for (head, value) in [
+        ("", "crate::COUNT"),
+        ("", "super::COUNT"),
+        ("use crate::COUNT;\n", "COUNT"),
+        ("use super::COUNT;\n", "COUNT"),
+    ] {
+        let module = format!(
+            "{head}{PANIC}{}",
+            kernel("k", &format!("*x = {value} as f32;"))
+        );
+        let project = Project::new(&[
+            (
+                "src/main.rs",
+                "mod kernels;\nstatic COUNT: u32 = 1;\nfn main() {}\n",
+            ),
+            ("src/kernels.rs", &module),
+        ]);
+        let module = project.path().join("src/kernels.rs");
+        let error = error(CudaBuilder::for_module(module));
+        let text = error.to_string();
+        assert!(
+            text.contains("A static of the host's is out of reach there: pass its value")
+                && text.contains("--> src/kernels.rs:"),
+            "{text}"
+        );
+    }
+}
+
 /// What exists on the host only gets the name of what stands for it, in the text and in the error's data.
 #[test]
 fn what_only_the_host_has_gets_a_hint() {

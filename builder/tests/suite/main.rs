@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod attributes;
+mod capabilities;
 mod convergence;
 mod edits;
 mod errors;

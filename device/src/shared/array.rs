@@ -70,6 +70,15 @@ impl<T, const N: usize> SharedArray<'_, T, N> {
     }
 }
 
+impl<T, const N: usize> SharedArray<'_, T, N> {
+    /// The object, for a phase in which it is filled: nobody uses what was lent any more.
+    #[inline(always)]
+    pub(super) fn into_pointer(self) -> *mut T {
+        self.take_back();
+        self.pointer
+    }
+}
+
 impl<'a, T: Element, const N: usize> SharedArray<'a, T, N> {
     /// Writes the thread's own element, the one with its number in the block ([`thread::linear_in_block`]).
     ///

@@ -14,6 +14,14 @@
 //! WarpRow --fill_with--> WarpRowFilled --sync--> WarpRowView --sync--> WarpRow
 //! ```
 //!
+//! An array can be filled by asynchronous copies, while the block computes ([`copies`](copies())):
+//!
+//! ```text
+//! SharedArray --Copies::copy--> SharedCopying --sync--> SharedView --sync--> SharedArray
+//! ```
+//!
+//! The barrier before the reads can be passed in two steps, with other work between ([`split_barrier`](split_barrier())).
+//!
 //! Besides, [`SharedFilled::sync_atomic`] lets all threads of the block use the elements atomically, and
 //! [`SharedFilled::across_cluster`] lets all blocks of a cluster read each other's arrays.
 //!
@@ -27,15 +35,19 @@
 //! own.
 
 mod array;
+pub(crate) mod copies;
 mod share;
+mod split_barrier;
 mod storage;
 mod tile;
 mod unsynchronised;
 mod warp_row;
 
 pub use array::{SharedArray, SharedFilled, SharedOwn, SharedView};
+pub use copies::{Copies, SharedCopying, copies};
 pub use share::SharedAtomics;
 pub use share::{ClusterAtomics, ClusterView};
+pub use split_barrier::{SplitBarrier, split_barrier};
 pub use storage::{Region, SharedRaw, dynamic, dynamic_bytes};
 #[doc(hidden)]
 pub use storage::{Shared, marker, new_array, new_tile};

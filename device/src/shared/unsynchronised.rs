@@ -2,7 +2,7 @@
 
 use core::ops::Index;
 
-use super::{SharedFilled, TileFilled, WarpRowFilled};
+use super::{SharedCopying, SharedFilled, TileFilled, WarpRowFilled};
 
 /// Memory that all its threads have filled. The types before a barrier are not, and exist to be told apart.
 #[diagnostic::on_unimplemented(
@@ -28,6 +28,7 @@ macro_rules! not_readable {
 }
 not_readable! {
     SharedFilled [N];
+    SharedCopying [N];
     TileFilled [R C S];
     WarpRowFilled [C];
 }

@@ -19,6 +19,7 @@ pub mod case;
 mod cases;
 pub mod check;
 pub mod equalize;
+pub mod histograms;
 pub mod random;
 pub mod session;
 pub mod table;

@@ -35,7 +35,7 @@ pub fn outcomes(outcomes: &[Outcome], device: &str) -> Table {
 }
 
 /// An empty table with these columns.
-pub(crate) fn empty(columns: &[&str]) -> Table {
+pub fn empty(columns: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_FULL_CONDENSED)

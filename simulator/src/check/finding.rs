@@ -46,6 +46,13 @@ pub enum Finding {
         /// What the value decides; `None` where the read itself is not to be made.
         decision: Option<Decision>,
     },
+    /// A register is used that belongs to an operation which its thread has not waited for.
+    InFlight {
+        /// The operation.
+        access: ThreadAccess,
+        /// What the register's value decides.
+        decision: Decision,
+    },
     /// An access to the shared memory of another block that is not ordered before that block's exit.
     Exit {
         /// The access.
@@ -78,6 +85,7 @@ impl Finding {
         match self {
             Finding::Race { access, .. }
             | Finding::Uninitialised { access, .. }
+            | Finding::InFlight { access, .. }
             | Finding::Exit { access, .. }
             | Finding::MbarrierOverwritten { access, .. } => access,
         }

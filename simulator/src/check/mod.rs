@@ -80,7 +80,7 @@ pub use access::{
 };
 pub use collision::colliding_lanes;
 pub use finding::{Finding, ThreadExit};
-pub use poison::{Decision, DecisionKind, Marks, Poison, PoisonOrigin};
+pub use poison::{Decision, DecisionKind, Marks, Poison, PoisonOrigin, PoisonSource};
 pub use shared::SharedMemory;
 
 #[cfg(test)]

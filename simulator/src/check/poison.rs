@@ -12,17 +12,29 @@ use rustc_hash::FxHashMap;
 
 use super::access::{Site, ThreadAccess};
 
-/// A read of uninitialised memory, from which poison comes.
+/// Where poison comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoisonOrigin {
-    /// The read.
+    /// The read, or the operation.
     pub access: ThreadAccess,
-    /// Rank of the block whose shared memory it is.
-    pub block: u32,
-    /// The first uninitialised byte.
-    pub offset: u32,
-    /// Bytes of the read.
-    pub size: u32,
+    /// Why its value is none.
+    pub source: PoisonSource,
+}
+
+/// Why a value is poison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoisonSource {
+    /// Uninitialised memory was read.
+    Memory {
+        /// Rank of the block whose shared memory it is.
+        block: u32,
+        /// The first uninitialised byte.
+        offset: u32,
+        /// Bytes of the read.
+        size: u32,
+    },
+    /// The register belongs to an operation that the thread has not waited for.
+    InFlight,
 }
 
 /// Where poison decides something.
@@ -161,10 +173,12 @@ impl Marks {
 #[derive(Debug, Default)]
 pub struct Poison {
     origins: Vec<PoisonOrigin>,
-    /// By the instruction and thread that read, and the first byte, of its block.
-    numbers: FxHashMap<(Site, u32, u32, u32, u32), u32>,
+    /// By the instruction and thread that read, and the first byte, of its block; of an operation, no byte.
+    numbers: FxHashMap<(Site, u32, u32, Option<(u32, u32)>), u32>,
     /// By frame and offset.
     registers: FxHashMap<(u32, u32), Marks>,
+    /// By frame and offset: the registers of operations in flight, with the number of the latest operation and its origin's.
+    in_flight: FxHashMap<(u32, u32), (u64, u32)>,
     /// By lane and offset in its local memory.
     local: FxHashMap<(usize, u64), u32>,
     /// The carry flags.
@@ -175,19 +189,24 @@ impl Poison {
     /// Whether nothing is poison.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.registers.is_empty() && self.local.is_empty() && self.carry.lanes == 0
+        self.in_flight.is_empty() && !self.has_values()
+    }
+
+    /// Whether anything is poison besides the registers of operations in flight.
+    #[inline]
+    pub fn has_values(&self) -> bool {
+        !self.registers.is_empty() || !self.local.is_empty() || self.carry.lanes != 0
     }
 
     /// The number of an origin.
     pub fn number(&mut self, origin: PoisonOrigin) -> u32 {
         let origins = &mut self.origins;
-        let PoisonOrigin {
-            access,
-            block,
-            offset,
-            ..
-        } = origin;
-        let key = (access.site, access.block, access.thread, block, offset);
+        let PoisonOrigin { access, source } = origin;
+        let byte = match source {
+            PoisonSource::Memory { block, offset, .. } => Some((block, offset)),
+            PoisonSource::InFlight => None,
+        };
+        let key = (access.site, access.block, access.thread, byte);
         *self.numbers.entry(key).or_insert_with(|| {
             origins.push(origin);
             origins.len() as u32 - 1
@@ -199,15 +218,37 @@ impl Poison {
         self.origins[number as usize]
     }
 
-    /// The poison of a register.
+    /// The poison of a register, for an instruction that reads it.
     pub fn marks(&self, frame: u32, offset: u32) -> Marks {
+        match self.in_flight.get(&(frame, offset)) {
+            Some(&(_, origin)) => Marks {
+                lanes: u32::MAX,
+                origins: [origin; 32],
+            },
+            None => self.contents(frame, offset),
+        }
+    }
+
+    /// The poison of what a register holds, whomever it belongs to.
+    pub fn contents(&self, frame: u32, offset: u32) -> Marks {
         let found = self.registers.get(&(frame, offset));
         found.copied().unwrap_or(Marks::NONE)
     }
 
+    /// A register belongs to the operation of this number from here on.
+    pub fn hold(&mut self, frame: u32, offset: u32, operation: u64, origin: PoisonOrigin) {
+        let origin = self.number(origin);
+        self.in_flight.insert((frame, offset), (operation, origin));
+    }
+
+    /// The operation of this number is done: the registers are the thread's again, but for those that a later one has.
+    pub fn release(&mut self, operation: u64) {
+        self.in_flight.retain(|_, held| held.0 != operation);
+    }
+
     /// A register is written in these lanes.
     pub fn write(&mut self, frame: u32, offset: u32, lanes: u32, marks: &Marks) {
-        let old = self.marks(frame, offset);
+        let old = self.contents(frame, offset);
         let new = old.within(!lanes).with(&marks.within(lanes));
         if new.lanes != 0 {
             self.registers.insert((frame, offset), new);
@@ -232,7 +273,7 @@ impl Poison {
             .map(|((_, offset), marks)| (*offset, *marks))
             .collect();
         for (offset, marks) in moved {
-            let there = self.marks(to, offset).with(&marks.within(lanes));
+            let there = self.contents(to, offset).with(&marks.within(lanes));
             self.write(to, offset, lanes, &there);
         }
         self.leave_frame(from, lanes);

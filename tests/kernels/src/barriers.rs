@@ -110,3 +110,25 @@ pub fn shuffles_in_a_loop(x: &[u32], rounds: u32, mut out: PerThread<[u32]>) {
         *out = value;
     }
 }
+
+/// Twenty rounds in which each thread passes a value on to the next one, by a barrier in two halves; what it does between them counts, too.
+#[kernel(launch_bounds(96))]
+pub fn split_rounds(rounds: u32, mut out: PerThread<[u32]>) {
+    let word = shared!([u64; 1]);
+    let mut array = shared!([u32; 96]);
+    let own = thread::linear_in_block();
+    let threads = block::threads();
+    let value = shared::split_barrier(word, |barrier| {
+        let mut value = own;
+        for round in 0..rounds {
+            let filled = array.refill().write(value);
+            let (values, added) = filled.sync_during(barrier, || round * own);
+            value = values[((own + 1) % threads) as usize].wrapping_add(added);
+            barrier.sync_during(|| ());
+        }
+        value
+    });
+    if let Some(out) = out.mine() {
+        *out = value;
+    }
+}

@@ -16,8 +16,10 @@ pub mod basics;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod clusters;
 pub mod cooperative;
+pub mod copies;
 #[cfg(any(not(target_arch = "nvptx64"), warpsmith_arch_at_least = "90"))]
 pub mod dependent;
+pub mod dpx;
 pub mod faults;
 pub mod floats;
 pub mod graphs;

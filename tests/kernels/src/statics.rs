@@ -30,3 +30,14 @@ pub fn filter(x: &[f32], mut out: PerThread<[f32]>) {
         *out = window.iter().zip(TAPS.iter()).map(|(x, tap)| x * tap).sum();
     }
 }
+
+warpsmith_device::managed_static! {
+    /// Counts threads, from where the host sets it.
+    pub static THREADS: Atomic<u32> = Atomic::new(3);
+}
+
+/// Counts its threads in managed memory.
+#[kernel]
+pub fn count_threads() {
+    THREADS.add(1, Relaxed);
+}

@@ -131,3 +131,29 @@ fn shuffles_inside_a_loop() {
     }
     assert_eq!(stream.download(&out).unwrap(), x);
 }
+
+/// With the hardware's barriers in memory, and without.
+// covers: MBAR-05, MBAR-06, CC-16
+#[test]
+fn a_barrier_in_two_halves() {
+    let gpu = Gpu::open_default().unwrap();
+    let stream = gpu.stream().unwrap();
+    for (arch, text) in warpsmith_tests::ptx::taken_by(gpu.compute_capability()) {
+        let module = gpu.load(text).unwrap();
+        let kernel = module.kernel(kernels::split_rounds).unwrap();
+        for threads in [1u32, 33, 96] {
+            let mut out = stream.zeroed::<u32>(threads as usize).unwrap();
+            stream
+                .launch(&kernel, Grid::new(1, threads), (20, &mut out))
+                .unwrap();
+            let mut want: Vec<u32> = (0..threads).collect();
+            for round in 0..20 {
+                want.rotate_left(1);
+                for (own, value) in (0..).zip(&mut want) {
+                    *value = value.wrapping_add(round * own);
+                }
+            }
+            assert_eq!(stream.download(&out).unwrap(), want, "{arch}, {threads}");
+        }
+    }
+}

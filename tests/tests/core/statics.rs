@@ -45,3 +45,22 @@ fn the_host_sets_and_reads_statics() {
     assert_eq!(fresh.get().unwrap(), 5);
     assert_eq!(*kernels::TAPS, [1.0, 2.0, 3.0, 4.0]);
 }
+
+/// A handle to a managed variable keeps its module, so nothing in safe code uses one whose module is unloaded.
+// covers: UM-10, UM-X19
+#[test]
+fn a_managed_static_lives_as_long_as_its_handle() {
+    let Fixture { gpu, module } = Fixture::open().unwrap();
+    let stream = gpu.stream().unwrap();
+    let threads = module.global::<u32>("THREADS").unwrap();
+    assert_eq!(threads.get().unwrap(), 3);
+    let kernel = module.kernel(kernels::count_threads).unwrap();
+    threads.set(&1234).unwrap();
+    stream.launch(&kernel, Grid::new(2, 32), ()).unwrap();
+    drop(kernel);
+    drop(module);
+    assert_eq!(threads.get().unwrap(), 1234 + 64);
+    threads.set(&7).unwrap();
+    drop((gpu, stream));
+    assert_eq!(threads.get().unwrap(), 7);
+}

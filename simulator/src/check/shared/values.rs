@@ -1,8 +1,8 @@
 //! Uninitialised values that the engine follows: where they come from, where they go, and what they decide.
 
-use super::super::access::Access;
+use super::super::access::{Access, Performer};
 use super::super::finding::Finding;
-use super::super::poison::{Decision, PoisonOrigin};
+use super::super::poison::{Decision, PoisonOrigin, PoisonSource};
 use super::{SharedMemory, by_lane};
 
 impl SharedMemory {
@@ -26,9 +26,23 @@ impl SharedMemory {
         }
         Some(PoisonOrigin {
             access: by_lane(access, access.class(), lane),
-            block: at / self.stride,
-            offset: at % self.stride,
-            size: access.size,
+            source: PoisonSource::Memory {
+                block: at / self.stride,
+                offset: at % self.stride,
+                size: access.size,
+            },
+        })
+    }
+
+    /// Where the values of registers come from that belong to an operation in flight, which its lane 0 has started and which makes this
+    /// access; `None` if values are not followed.
+    pub fn in_flight(&self, access: &Access<'_>) -> Option<PoisonOrigin> {
+        self.validity.as_ref()?;
+        let mut access = by_lane(access, access.class(), 0);
+        access.performer = Performer::Operation;
+        Some(PoisonOrigin {
+            access,
+            source: PoisonSource::InFlight,
         })
     }
 
@@ -44,18 +58,20 @@ impl SharedMemory {
 
     /// An uninitialised value decides something. If races are looked for, the finding is held back until the next barrier.
     pub fn decide(&mut self, origin: PoisonOrigin, decision: Decision) {
-        let PoisonOrigin {
-            access,
-            block,
-            offset,
-            size,
-        } = origin;
-        self.pending.get_or_insert(Finding::Uninitialised {
-            access,
-            block,
-            offset,
-            size,
-            decision: Some(decision),
+        let PoisonOrigin { access, source } = origin;
+        self.pending.get_or_insert(match source {
+            PoisonSource::Memory {
+                block,
+                offset,
+                size,
+            } => Finding::Uninitialised {
+                access,
+                block,
+                offset,
+                size,
+                decision: Some(decision),
+            },
+            PoisonSource::InFlight => Finding::InFlight { access, decision },
         });
         self.due |= self.races.is_none();
     }

@@ -44,7 +44,12 @@ fn a_read_whose_value_is_followed_is_no_finding_until_it_decides() {
     assert!(shared.take_reads_uninitialised());
     assert!(!shared.take_reads_uninitialised(), "taken");
     let origin = shared.poison_at(&access, 0, 16, 4).expect("nobody wrote");
-    assert_eq!((origin.block, origin.offset, origin.size), (0, 16, 4));
+    let memory = PoisonSource::Memory {
+        block: 0,
+        offset: 16,
+        size: 4,
+    };
+    assert_eq!(origin.source, memory);
     assert_eq!(shared.overdue(true), None);
     shared.decide(origin, decision(DecisionKind::Guard));
     let found = shared.overdue(false).expect("nothing holds it back");
@@ -162,4 +167,38 @@ fn registers_are_of_frames_and_lanes() {
     assert_eq!(poison.read_local(2, 8, 4), None);
     poison.exit(0b1000);
     assert!(poison.is_empty());
+}
+
+#[test]
+fn registers_of_an_operation_in_flight_are_poison_to_those_who_read_them() {
+    let mut shared = machine(false);
+    let offsets = [16; 32];
+    let origin = shared
+        .in_flight(&read(&offsets))
+        .expect("values are followed");
+    let mut poison = Poison::default();
+    poison.write(0, 8, u32::MAX, &lanes(0b101));
+    for operation in [4, 5] {
+        poison.hold(0, 8, operation, origin);
+    }
+    assert_eq!(poison.marks(0, 8).lanes(), u32::MAX);
+    assert_eq!(poison.contents(0, 8), lanes(0b101));
+    assert_eq!(poison.marks(1, 8), Marks::NONE, "of another frame");
+    // What is written meanwhile is what the register holds.
+    poison.write(0, 8, u32::MAX, &Marks::NONE);
+    assert!(!poison.has_values() && !poison.is_empty());
+    poison.release(4);
+    let (_, number) = poison.marks(0, 8).first_of(1).expect("a later one has it");
+    assert_eq!(poison.origin(number), origin);
+    shared.decide(origin, decision(DecisionKind::Output));
+    let found = shared.overdue(false);
+    assert!(
+        matches!(found, Some(Finding::InFlight { access, .. }) if access.site == 9),
+        "{found:?}"
+    );
+    poison.release(5);
+    assert!(poison.is_empty());
+    // Without the check there is no such origin.
+    let unchecked = SharedMemory::new(1, 32, 512, true, false);
+    assert_eq!(unchecked.in_flight(&read(&offsets)), None);
 }

@@ -114,6 +114,15 @@ fn describe(
             notes.extend(decision.map(|decision| decision_note(cluster, grid, &decision)));
             (FaultKind::Uninitialised, message, notes.into())
         }
+        Finding::InFlight { access, decision } => {
+            let name = grid.program.site_name(access.site);
+            let message = format!("result of {name} used before it was waited for");
+            let notes = vec![
+                "the registers of D are the product's until a wgmma.wait_group that waits for its group".to_owned(),
+                decision_note(cluster, grid, decision),
+            ];
+            (FaultKind::Uninitialised, message, notes.into())
+        }
         Finding::Exit {
             access,
             exit,

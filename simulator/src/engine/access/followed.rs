@@ -212,6 +212,17 @@ pub(crate) fn read_by_operation(
     Some(origin)
 }
 
+/// Where the values of registers come from that belong to an operation in flight of this issuer; `None` if values are not followed.
+pub(crate) fn in_flight(
+    cluster: &Cluster<'_>,
+    issuer: Issuer,
+    (declared, size): (Declared, u32),
+) -> Option<PoisonOrigin> {
+    let offsets = [0; LANES];
+    let told = as_told(issuer, declared, FULL, &offsets, size);
+    cluster.checker.as_deref()?.in_flight(&told)
+}
+
 /// Marks the memory that is stored to. What goes to global memory has left the block.
 fn store(
     warp: &mut Warp,

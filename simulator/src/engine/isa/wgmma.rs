@@ -7,6 +7,7 @@ use super::family::Family;
 use super::matrix_operands::{FragmentUse, fragment};
 use super::warpgroup;
 use super::wgmma_completion::{complete, rows, watch};
+use super::wgmma_follow::hold;
 use crate::check::DecisionKind;
 use crate::engine::access::declared::Declared;
 use crate::engine::dataflow::Dataflow;
@@ -206,6 +207,9 @@ impl Op for Product {
             a: o.a,
         };
         warp.products.issue(0, product);
+        if cluster.checker.is_some() {
+            hold(warp, cluster, &product);
+        }
         match watch(warp, cluster, &product) {
             Ok(()) => Flow::Next,
             Err(flow) => flow,

@@ -100,7 +100,14 @@ fn perform(
     let function = &cluster.grid.program.functions[pending.function as usize];
     let frame = &warp.frames[pending.frame as usize];
     if let Some(mut registers) = FrameRegisters::of(frame, pending.function, function) {
-        if warp.poison.is_some() || factors.uninitialised.iter().any(|all| !all.is_empty()) {
+        if let Some(poison) = &mut warp.poison {
+            poison.release(pending.number);
+        }
+        let has_poison = warp
+            .poison
+            .as_ref()
+            .is_some_and(|poison| poison.has_values());
+        if has_poison || factors.uninitialised.iter().any(|all| !all.is_empty()) {
             let poison = warp.poison.take().unwrap_or_default();
             let poison = follow(poison, &registers, pending, &factors, own);
             warp.follow_from_here(poison);

@@ -5,11 +5,12 @@ use rustc_hash::FxHashMap;
 
 use crate::check::{Marks, Poison, PoisonOrigin};
 use crate::engine::access::declared::Declared;
-use crate::engine::access::followed::read_by_operation;
+use crate::engine::access::followed::{in_flight, read_by_operation};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::frame::FrameRegisters;
 use crate::engine::exec::operand::{Address, CONSTANT, FULL, Read, ReadList, SINK, lanes_of};
 use crate::engine::exec::product::PendingProduct;
+use crate::engine::exec::warp::Warp;
 use crate::engine::exec::warpgroup::SharedFactors;
 use crate::numerics::matrix::accumulate::Addend;
 use crate::numerics::matrix::warpgroup::{UNIT_BYTES, WARP_ROWS, WarpgroupProduct};
@@ -37,6 +38,28 @@ pub(super) fn uninitialised(
     found
 }
 
+/// The registers of D are the product's from here on, if values are followed: what is read of them before the wait is none.
+#[cold]
+pub(super) fn hold(warp: &mut Warp, cluster: &Cluster<'_>, pending: &PendingProduct) {
+    let access = (Declared::from_word(pending.accesses[1]), UNIT_BYTES);
+    let Some(origin) = in_flight(cluster, pending.issuer, access) else {
+        return;
+    };
+    let function = &cluster.grid.program.functions[pending.function as usize];
+    let frame = &warp.frames[pending.frame as usize];
+    let Some(registers) = FrameRegisters::of(frame, pending.function, function) else {
+        return;
+    };
+    let mut poison = warp.poison.take().unwrap_or_default();
+    for index in 0..pending.d.len() {
+        let register = pending.d.get(&registers, index).word();
+        if register != SINK {
+            poison.hold(pending.frame, register, pending.number, origin);
+        }
+    }
+    warp.follow_from_here(poison);
+}
+
 /// Follows uninitialised values through the warp's part of a product.
 #[cold]
 pub(super) fn follow(
@@ -47,8 +70,9 @@ pub(super) fn follow(
     warp: u32,
 ) -> Box<Poison> {
     let product = pending.product;
+    // C is what the registers hold, also if a later product has them by now.
     let marks = |poison: &Poison, operand: Read<u32>| match operand.word() & CONSTANT {
-        0 => poison.marks(pending.frame, operand.word()),
+        0 => poison.contents(pending.frame, operand.word()),
         _ => Marks::NONE,
     };
     let all = |poison: &Poison, list: ReadList<u32>| -> Vec<Marks> {
