@@ -169,7 +169,7 @@ impl Context {
         *retained -= 1;
         if *retained == 0 {
             self.alive.store(false, Ordering::Release);
-            self.reset();
+            self.reset("cuDevicePrimaryCtxRelease");
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl Context {
     /// `cuCtxDestroy`: ends a created context.
     pub(crate) fn destroy(&self) {
         self.alive.store(false, Ordering::Release);
-        self.reset();
+        self.reset("cuCtxDestroy");
     }
 
     /// How often the context has been reset.
@@ -211,11 +211,12 @@ impl Context {
         registry.add(make)
     }
 
-    /// Ends all work and frees everything that belongs to the context; the sticky error is gone afterwards.
-    pub(crate) fn reset(&self) {
+    /// Ends all work and frees everything that belongs to the context, by this call; the sticky error is gone afterwards.
+    pub(crate) fn reset(&self, call: &str) {
         self.cancel.store(true, Ordering::Release);
         self.queues.wait_all();
         self.flush_output();
+        memory::leaks::at_end_of_context(self.id(), call);
         let keepers = std::mem::take(&mut *lock(&self.keepers));
         keepers.iter().for_each(|keeper| keeper.release(self.id()));
         self.queues.clear();

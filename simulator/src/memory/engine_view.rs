@@ -147,7 +147,7 @@ impl DeviceMemory for DeviceView<'_> {
     }
 }
 
-fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::AllocationInfo {
+pub(super) fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::AllocationInfo {
     let kind = match detail.kind {
         AllocationKind::Device => "device memory",
         AllocationKind::Managed => "managed memory",

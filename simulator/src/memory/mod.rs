@@ -24,6 +24,7 @@
 //! | `external` | memory of other program interfaces, imported by a file descriptor |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
 //! | `peers` | which contexts reach the memory of other devices |
+//! | `leaks` | what is left at the end of a context or the process |
 //! | `graph_memory` | memory that lives in the order in which graphs run |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
@@ -41,6 +42,7 @@ pub(crate) mod guest;
 pub(crate) mod hints;
 mod hold;
 pub(crate) mod interprocess;
+pub(crate) mod leaks;
 mod pages;
 pub(crate) mod peers;
 mod pointer;
