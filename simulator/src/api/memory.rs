@@ -74,6 +74,7 @@ driver_calls! {
             )
         };
         let bytes = Memory::global().find(dptr as usize).map_or(0, |info| info.len);
+        order_check::owner_frees("cuMemFree", "the host's call", dptr as usize);
         context.free(dptr as usize, wanted, "cuMemFree")?;
         order_check::freed_on_host(&context, "cuMemFree", dptr as usize, bytes);
     }

@@ -91,9 +91,17 @@ fn name(left: Vec<Left>, when: &str) {
     }
     let bytes: usize = left.iter().map(|piece| piece.bytes).sum();
     let count = left.len();
-    let pieces = if count == 1 { "allocation is" } else { "allocations are" };
+    let pieces = if count == 1 {
+        "allocation is"
+    } else {
+        "allocations are"
+    };
     let message = format!("leak: {count} {pieces} not freed at {when}, {bytes} bytes in all");
-    let mut notes: Vec<String> = left.into_iter().take(MOST_NAMED).map(|piece| piece.text).collect();
+    let mut notes: Vec<String> = left
+        .into_iter()
+        .take(MOST_NAMED)
+        .map(|piece| piece.text)
+        .collect();
     if count > MOST_NAMED {
         notes.push(format!("and {} more", count - MOST_NAMED));
     }

@@ -21,6 +21,7 @@
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `interprocess` | plain memory and events that other processes open by a handle |
+//! | `process` | whether another process runs |
 //! | `external` | memory of other program interfaces, imported by a file descriptor |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
 //! | `peers` | which contexts reach the memory of other devices |
@@ -47,6 +48,7 @@ mod pages;
 pub(crate) mod peers;
 mod pointer;
 pub(crate) mod pool;
+mod process;
 mod shared_file;
 mod slots;
 mod space;
