@@ -120,7 +120,9 @@ fn what_is_left_at_the_end_of_the_process_is_named() {
             640 + 72 + (2 << 20)
         ),
         "640 bytes of device memory of cuMemAlloc at 0x".to_owned(),
-        format!("72 bytes of stream-ordered device memory of cuMemAllocAsync in stream {stream} at 0x"),
+        format!(
+            "72 bytes of stream-ordered device memory of cuMemAllocAsync in stream {stream} at 0x"
+        ),
         format!("2097152 bytes of physical memory of cuMemCreate, handle {physical}"),
     ] {
         assert!(output.stderr.contains(&line), "{line}\n{output}");

@@ -2,6 +2,7 @@
 
 use super::entry::*;
 use crate::context::{Context, current};
+use crate::memory::attachment::{self, Attachment};
 use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo, RegisteredRange};
 use crate::memory::{external, graph_memory};
 use crate::order_check;
@@ -46,6 +47,9 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let base = allocate(&context, dptr.is_null(), bytesize, AllocationKind::Managed, "cuMemAllocManaged")?;
+        if CUmemAttach_flags(flags) == CUmemAttach_flags::CU_MEM_ATTACH_HOST {
+            attachment::attach(base, Attachment::Host);
+        }
         put(dptr, base as CUdeviceptr)?;
     }
 

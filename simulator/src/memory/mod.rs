@@ -24,6 +24,7 @@
 //! | `process` | whether another process runs |
 //! | `external` | memory of other program interfaces, imported by a file descriptor |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
+//! | `attachment` | whose managed memory is, for devices that cannot share it |
 //! | `peers` | which contexts reach the memory of other devices |
 //! | `leaks` | what is left at the end of a context or the process |
 //! | `graph_memory` | memory that lives in the order in which graphs run |
@@ -34,6 +35,7 @@ mod accounting;
 mod allocation;
 mod arena;
 pub(crate) mod array;
+pub(crate) mod attachment;
 mod engine_view;
 mod extent;
 pub(crate) mod external;

@@ -9,6 +9,7 @@ use crate::engine;
 use crate::error::{Result, code};
 use crate::memory;
 use crate::registry::{ContextBound, Registry};
+use crate::settings;
 use crate::sync::lock;
 use warpsmith_abi::CUmodule;
 
@@ -55,6 +56,9 @@ impl Module {
             return Ok(Arc::clone(function));
         }
         let kernel = Arc::clone(self.code.kernel(name).ok_or(code::NOT_FOUND)?);
+        if !settings::process().eager_loading {
+            context.wait_to_load(|| format!("kernel `{name}` (cuModuleGetFunction)"))?;
+        }
         let target = u32::from(self.code.target.level);
         let function = context.add_to(&FUNCTIONS, |handle| {
             Function::new(
