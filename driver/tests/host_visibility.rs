@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use warpsmith_abi::fault::FaultKind;
 use warpsmith_driver::fault;
+use warpsmith_testkit::process::{is_child, run_in_child};
 
 /// Thread 1 is block 0, thread 2 is block 1, or each is a kernel of its own.
 const PTX: &core::ffi::CStr = c"
@@ -96,6 +97,27 @@ again:
     setp.eq.u32 %p, %r, 0;
     @%p bra again;
     st.release.gpu.global.u32 [%a1], %r;
+    ret;
+}
+";
+
+/// One atomic operation each.
+const ATOMICS: &core::ffi::CStr = c"
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry near(.param .u64 word)
+{
+    .reg .b64 %a;
+    ld.param.u64 %a, [word];
+    red.relaxed.gpu.global.add.u32 [%a], 1;
+    ret;
+}
+.visible .entry far(.param .u64 word)
+{
+    .reg .b64 %a;
+    ld.param.u64 %a, [word];
+    red.relaxed.sys.global.add.u32 [%a], 1;
     ret;
 }
 ";
@@ -243,4 +265,65 @@ fn a_copy_that_the_host_begins_needs_a_release_that_reaches_the_host() {
         ok!(cuCtxDestroy_v2(context));
     }
     assert!(warpsmith_driver::configure_simulator("checks", "default"));
+}
+
+/// Atomic operations on all kinds of memory; those behind the line are too narrow.
+fn count() {
+    gpu();
+    let module: CUmodule = get!(cuModuleLoadData(ATOMICS.as_ptr().cast()));
+    let stream = stream();
+    let device: CUdeviceptr = get!(cuMemAlloc_v2(4));
+    let mapped = Word::new();
+    launch(module, c"near", 1, stream, &[device]);
+    launch(module, c"far", 4, stream, &[mapped.address()]);
+    ok!(cuStreamSynchronize(stream));
+    eprintln!("until here all was well");
+    let mut plain = vec![0u32; 1024];
+    let registered = plain.as_mut_ptr() as CUdeviceptr;
+    ok!(cuMemHostRegister_v2(plain.as_mut_ptr().cast(), 4096, 0));
+    for word in [mapped.address(), mapped.address(), registered] {
+        launch(module, c"near", 1, stream, &[word]);
+    }
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!((mapped.load(), plain[0]), (6, 1));
+    ok!(cuMemHostUnregister(plain.as_mut_ptr().cast()));
+}
+
+#[test]
+fn an_atomic_operation_on_the_hosts_memory_that_leaves_the_host_out_is_noted() {
+    // covers: PINNED-07
+    const NAME: &str = "an_atomic_operation_on_the_hosts_memory_that_leaves_the_host_out_is_noted";
+    if is_child() {
+        return count();
+    }
+    let native = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
+    let backend = gpu();
+    let is_native: c_int = get!(cuDeviceGetAttribute(native, 0));
+    assert!(matches!(is_native, 0 | 1));
+    let note = "note: an atomic operation of device scope on memory of the host";
+    let variables: [(&[(&str, &str)], bool); 3] = [
+        (&[("WARPSMITH_CHECKS", "all")], true),
+        (&[("WARPSMITH_CHECKS", "default")], false),
+        (
+            &[
+                ("WARPSMITH_CHECKS", "all"),
+                ("WARPSMITH_SIMULATOR_ATTRIBUTES", "86=1"),
+            ],
+            false,
+        ),
+    ];
+    for (variables, is_noted) in variables {
+        let output = run_in_child(NAME, variables);
+        if backend == Backend::Cuda {
+            continue;
+        }
+        let (before, behind) = (output.stderr)
+            .split_once("until here all was well")
+            .expect("the child says so");
+        assert!(!before.contains("note:"), "{output}");
+        // Once for the instruction.
+        let count = behind.matches(note).count();
+        assert_eq!(count, usize::from(is_noted), "{output}");
+        assert!(!is_noted || behind.contains("in kernel near"), "{output}");
+    }
 }
