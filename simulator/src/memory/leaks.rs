@@ -44,6 +44,11 @@ pub(crate) fn watch_end_of_process() {
 }
 
 extern "C" fn at_end_of_process() {
+    // What cannot be written then is not: a panic would end the process as a crash does.
+    let _ = std::panic::catch_unwind(name_all);
+}
+
+fn name_all() {
     if !settings::get().leaks {
         return;
     }

@@ -60,8 +60,10 @@ impl Ledger {
 
     /// The entries that a file has behind this much memory; `None` if the system refuses.
     pub(super) fn map(file: &SharedFile, memory: usize) -> Option<Ledger> {
+        // What another process's file says may be anything.
+        let behind = file.bytes().checked_sub(memory)?;
         let bytes = Self::bytes(memory);
-        if file.bytes() < memory.checked_add(bytes)? {
+        if behind < bytes {
             return None;
         }
         let protection = ProtFlags::READ | ProtFlags::WRITE;
