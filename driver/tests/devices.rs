@@ -113,7 +113,7 @@ fn portable_page_locked_memory_is_for_all_devices() {
 /// On the simulator alone: a GPU would need more than it has.
 #[test]
 fn managed_memory_may_be_more_than_the_device_has() {
-    // covers: UM-13
+    // covers: UM-13, MEM-17
     if !in_child(&[("WARPSMITH_SIMULATOR_MEMORY", "64M")]) {
         return;
     }
@@ -121,6 +121,13 @@ fn managed_memory_may_be_more_than_the_device_has() {
     const BYTES: usize = 256 << 20;
     let memory: CUdeviceptr = get!(cuMemAllocManaged(BYTES, 1));
     fails!(2, cuMemAlloc_v2(&mut 0, BYTES));
+    // Plain memory is taken at once, whether or not it is used, and leaves nothing to others; managed memory takes none of it.
+    let all: CUdeviceptr = get!(cuMemAlloc_v2(60 << 20));
+    fails!(2, cuMemAlloc_v2(&mut 0, 8 << 20));
+    fails!(2, cuMemAllocAsync(&mut 0, 8 << 20, null_mut()));
+    let more: CUdeviceptr = get!(cuMemAllocManaged(77 << 20, 1));
+    ok!(cuMemFree_v2(more));
+    ok!(cuMemFree_v2(all));
     ok!(cuMemsetD32_v2(memory, 0x0102_0304, BYTES / 4));
     ok!(cuCtxSynchronize());
     // SAFETY: managed memory of this size, with nothing running.

@@ -519,7 +519,7 @@ fn words_that_streams_wait_for_order_them() {
 
 #[test]
 fn memory_of_a_pool_is_used_between_its_allocation_and_its_free() {
-    // covers: GMEM-09
+    // covers: GMEM-09, POOL-41
     let _turn = turn();
     // The use before the allocation, after the free, and not before it.
     for case in 0..6 {
@@ -581,6 +581,7 @@ fn memory_of_a_pool_is_used_between_its_allocation_and_its_free() {
 
 #[test]
 fn a_use_that_comes_after_the_free_names_who_has_freed() {
+    // covers: POOL-41
     let _turn = turn();
     for copy in [false, true] {
         let Some(own) = Own::new() else { return };
@@ -645,7 +646,7 @@ fn a_copy_of_a_pools_memory_wants_its_streams_context() {
 
 #[test]
 fn wrong_frees_and_questions_about_freed_memory_are_named() {
-    // covers: POOL-38
+    // covers: POOL-38, POOL-41
     let _turn = turn();
     let Some(own) = Own::new() else { return };
     let (one, other) = (stream(), stream());

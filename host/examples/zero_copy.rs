@@ -93,6 +93,7 @@ fn main() -> Result<()> {
     }
     assert!(stream.download(&sums)?.iter().all(|sum| *sum == 8));
 
+    // covers: MEM-17
     const PAIRS: u32 = 100;
     let pooled = median(|| {
         // SAFETY: nothing reads it.

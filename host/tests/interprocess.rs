@@ -25,12 +25,25 @@ fn connect() -> UnixStream {
 
 /// Runs the other side of a test in a process of its own: `send` talks to it first; it is waited for.
 fn beside_another_process(test: &'static str, send: impl FnOnce(&mut UnixStream)) {
+    beside_a_process_with(test, &[], send);
+}
+
+/// As [`beside_another_process`], where that has these variables.
+fn beside_a_process_with(
+    test: &'static str,
+    variables: &'static [(&str, &str)],
+    send: impl FnOnce(&mut UnixStream),
+) {
     let path = std::env::temp_dir().join(format!("warpsmith-{test}-{}", std::process::id()));
     let listener = UnixListener::bind(&path).expect("the path is free");
     let child = {
         let path = path.clone().into_os_string().into_string();
         let path = path.expect("temporary paths are text");
-        std::thread::spawn(move || run_in_child(test, &[(SOCKET, &path)]))
+        std::thread::spawn(move || {
+            let mut all = vec![(SOCKET, &*path)];
+            all.extend(variables);
+            run_in_child(test, &all)
+        })
     };
     let (mut socket, _) = listener.accept().expect("the child connects");
     send(&mut socket);
@@ -136,6 +149,45 @@ fn another_process_gets_a_buffer_of_the_pool() -> Result<()> {
     assert!(error.to_string().contains("shareable"), "{error}");
     let error = gpu.default_pool()?.export().unwrap_err();
     assert!(error.to_string().contains("shareable"), "{error}");
+    Ok(())
+}
+
+fn an_owner_of_two_devices(test: &'static str) -> Result<()> {
+    let gpu = gpu();
+    let stream = gpu.stream()?;
+    let pool = gpu.pool(PoolOptions {
+        shareable: true,
+        ..Default::default()
+    })?;
+    let words = stream.alloc_from(&pool)?.filled(1000, 7_u32)?;
+    stream.synchronize()?;
+    let (descriptor, pointer) = (pool.export()?, words.export_pointer()?);
+    // The other process sees the other device alone.
+    let variables = &[("CUDA_VISIBLE_DEVICES", "1")];
+    beside_a_process_with(test, variables, |socket| {
+        send_descriptor(socket, descriptor).expect("the child is there");
+        socket
+            .write_all(&pointer.to_bytes())
+            .expect("the child is there");
+    });
+    assert_eq!(stream.download(&words)?, [8; 1000]);
+    Ok(())
+}
+
+// covers: POOL-32
+#[test]
+fn a_device_reaches_the_pool_of_one_that_its_process_does_not_see() -> Result<()> {
+    const NAME: &str = "a_device_reaches_the_pool_of_one_that_its_process_does_not_see";
+    if is_child() {
+        return match std::env::var_os(SOCKET) {
+            Some(_) => a_process_without_the_pool(),
+            None => an_owner_of_two_devices(NAME),
+        };
+    }
+    // One GPU has no other.
+    if gpu().is_simulator() || Gpu::devices()?.len() > 1 {
+        run_in_child(NAME, &[("WARPSMITH_SIMULATOR_DEVICES", "2")]);
+    }
     Ok(())
 }
 

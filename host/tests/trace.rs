@@ -195,6 +195,58 @@ fn what_is_captured_is_no_work_and_what_libraries_do_is() {
 }
 
 #[test]
+fn what_may_serialise_streams_is_marked() {
+    // covers: STREAM-13
+    traced("serialise", |path| {
+        let gpu = gpu();
+        let module = module(&gpu);
+        let add = add(&module);
+        let stream = gpu.stream().unwrap();
+        let legacy = gpu.legacy_stream().unwrap();
+        let mut words = stream.zeroed::<u32>(LEN).unwrap();
+        let mut copy = stream.upload(&[1_u32; LEN]).unwrap();
+        launch_add(&stream, &add, &mut words, 1);
+        launch_add(&legacy, &add, &mut words, 1);
+        stream.copy(&words, &mut copy).unwrap();
+        stream.fill(&mut copy, 5).unwrap();
+        let pinned = gpu.pinned::<u8>(77).unwrap();
+        let unified = gpu.unified::<u8>(78).unwrap();
+        gpu.synchronize().unwrap();
+        gpu.write_trace().unwrap();
+        drop((pinned, unified));
+
+        let trace = read(path);
+        let marked = |name: &str, bytes: Option<u64>| {
+            let mut marks: Vec<_> = named(&trace, name)
+                .iter()
+                .filter(|span| bytes.is_none_or(|bytes| span["args"]["bytes"] == bytes))
+                .map(|span| span["args"]["may_serialise"].as_str())
+                .collect();
+            marks.dedup();
+            marks
+        };
+        for (call, bytes, why) in [
+            ("cuMemHostAlloc", 77, "allocation of page-locked memory"),
+            ("cuMemAllocManaged", 78, "allocation of device memory"),
+            (
+                "cuMemcpyDtoDAsync",
+                4000,
+                "copy within the memory of a device",
+            ),
+            ("cuMemsetAsync", 4000, "memory set of a device"),
+        ] {
+            assert_eq!(marked(call, Some(bytes)), [Some(why)], "{call}");
+        }
+        // Stream-ordered memory and copies from the host hold up nobody.
+        assert_eq!(marked("cuMemAllocAsync", None), [None]);
+        assert_eq!(marked("cuMemcpyHtoDAsync", None), [None]);
+        let mut launches = marked("add", None);
+        launches.sort();
+        assert_eq!(launches, [None, Some("work of the null stream")]);
+    });
+}
+
+#[test]
 fn devices_are_processes_of_one_trace() {
     let path = path("devices");
     let variables = [

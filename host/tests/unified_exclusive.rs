@@ -152,6 +152,105 @@ fn attached_memory_is_the_hosts_or_one_streams() {
     });
 }
 
+/// Copies and fills in a stream of memory that is the stream's, another one's or the host's.
+fn copies_and_fills() {
+    let gpu = gpu();
+    let shares = shares(&gpu);
+    let (this, other) = (gpu.stream().unwrap(), gpu.stream().unwrap());
+    let mut on_device = this.upload(&[7_u32; 100]).unwrap();
+    let mut read = [0_u32; 100];
+    for (attach, is_this_streams) in [
+        (Attach::Global, true),
+        (Attach::Host, false),
+        (Attach::Single, true),
+        (Attach::Single, false),
+    ] {
+        let mut data = gpu.unified::<u32>(100).unwrap();
+        let owner = if is_this_streams { &this } else { &other };
+        data.attach(owner, attach).unwrap();
+        let allowed = shares || is_this_streams;
+        let results = [
+            this.upload_into(&[3_u32; 100], &mut data),
+            this.download_into(&data, &mut read),
+            this.copy(&on_device, &mut data),
+            this.copy(&data, &mut on_device),
+            this.fill(&mut data, 9),
+        ];
+        for (number, result) in results.into_iter().enumerate() {
+            match allowed {
+                true => result.unwrap(),
+                false => {
+                    let refused = result.expect_err("it is not this stream's");
+                    let code = refused.code();
+                    assert_eq!(code, Some(Code::NOT_PERMITTED), "{number}: {refused}");
+                }
+            }
+        }
+        this.synchronize().unwrap();
+        let expected = if allowed { 9 } else { 0 };
+        assert_eq!(data.host().unwrap()[99], expected, "{attach:?}");
+        // As the host's end of a copy it is the host's, whoever else may use it.
+        let slice = data.host().unwrap();
+        this.upload_into(&slice, &mut on_device).unwrap();
+        drop(slice);
+        assert_eq!(this.download(&on_device).unwrap(), [expected; 100]);
+    }
+}
+
+#[test]
+fn copies_and_fills_of_the_device_want_memory_that_is_its_streams() {
+    // covers: UM-41, UM-42
+    common::in_own_process(&EXCLUSIVE, copies_and_fills);
+}
+
+#[test]
+fn where_it_is_shared_copies_and_fills_are_allowed() {
+    // covers: UM-41, UM-42
+    common::in_own_process(&SHARED, copies_and_fills);
+}
+
+#[test]
+fn a_copy_or_a_fill_makes_its_stream_active() {
+    // covers: UM-42
+    exclusively(|gpu| {
+        let module = module(gpu);
+        let stream = gpu.stream().unwrap();
+        let source = stream.upload(&[7_u32; 100]).unwrap();
+        let mut used = gpu.unified::<u32>(100).unwrap();
+        let beside = gpu.unified::<u32>(100).unwrap();
+        let mut own = gpu.unified::<u32>(100).unwrap();
+        let hosts = {
+            let mut hosts = gpu.unified::<u32>(100).unwrap();
+            hosts.attach(&stream, Attach::Host).unwrap();
+            hosts
+        };
+        own.attach(&stream, Attach::Single).unwrap();
+        for copies in [false, true] {
+            let mut gate = Gate::new(gpu, &module);
+            gate.close(&stream);
+            match copies {
+                false => stream.fill(&mut used, 5).unwrap(),
+                true => stream.copy(&source, &mut used).unwrap(),
+            }
+            assert!(is_busy(used.host()), "what is written");
+            assert!(is_busy(beside.host()), "and what any stream may use");
+            assert!(hosts.host().is_ok(), "but not what no stream may use");
+            gate.open();
+            stream.synchronize().unwrap();
+            assert_eq!(used.host().unwrap()[0], if copies { 7 } else { 5 });
+            assert!(beside.host().is_ok());
+        }
+        // Memory that is one stream's is busy with the work of that stream that uses it.
+        let mut gate = Gate::new(gpu, &module);
+        gate.close(&stream);
+        stream.fill(&mut own, 6).unwrap();
+        assert!(is_busy(own.host()));
+        gate.open();
+        stream.synchronize().unwrap();
+        assert_eq!(own.host().unwrap()[0], 6);
+    });
+}
+
 #[test]
 fn threads_with_a_stream_and_memory_each_do_not_wait_for_each_other() {
     // covers: UM-40, UM-X18

@@ -13,6 +13,7 @@ use crate::check::stream_order::{
 };
 use crate::context::Context;
 use crate::engine::{DeviceMemory, TouchSink};
+use crate::memory::pool::{self, OwnersSide};
 use crate::memory::virtual_memory::AliasedPages;
 use crate::memory::{AllocationInfo, AllocationKind, AllocationState, Memory};
 use crate::report;
@@ -62,6 +63,8 @@ pub(crate) struct Running<'a> {
     place: Place,
     agent: Agent,
     run: Arc<Run>,
+    /// When it began, as processes tell each other ([`pool::now`]).
+    began: u64,
 }
 
 /// A piece of work begins on this thread; `None` if the check is off.
@@ -99,6 +102,7 @@ fn begin_at(context: &Context, place: Place, what: String) -> Running<'_> {
             domain: 0,
         },
         run,
+        began: pool::now(),
     }
 }
 
@@ -148,6 +152,7 @@ impl Running<'_> {
     fn end_at(&self, place: Place, mut touched: Touched, is_last: bool) {
         let mut layout = Layout::default();
         let (mut speaks, mut hears) = (false, false);
+        let mut imported = None;
         touched.pages.retain(|page| {
             let Some(known) = layout.at(page.page * PAGE) else {
                 return true;
@@ -155,6 +160,11 @@ impl Running<'_> {
             if known.reaches_host {
                 speaks |= matches!(page.class, Class::SystemWrite | Class::WordWrite);
                 hears |= matches!(page.class, Class::SystemRead | Class::SystemWrite);
+            }
+            if let Some(pool) = known.imported
+                && imported.is_none()
+            {
+                imported = self.use_of_import(pool, known.info.base, page.class);
             }
             !known.is_internal
         });
@@ -177,6 +187,50 @@ impl Running<'_> {
             state.shadow.end(&piece, &touched, others, is_freed)
         };
         self.report(found);
+        if let Some(fault) = imported {
+            self.context.fail(fault);
+        }
+    }
+
+    /// What is wrong with a use of memory that another process owns.
+    fn use_of_import(&self, pool: u64, base: usize, class: Class) -> Option<Fault> {
+        let pool = pool::of_allocation(pool)?;
+        let (call, does, how) = match pool.owners_side(base, self.began)? {
+            OwnersSide::NotMade => (
+                "cuMemAllocFromPoolAsync",
+                Class::Allocate,
+                "before its owner's stream has allocated it",
+            ),
+            OwnersSide::Freed => (
+                "cuMemFreeAsync",
+                Class::Free,
+                "after its owner has freed it",
+            ),
+        };
+        let piece = self.piece(self.place.clone());
+        let owner = PieceOfWork {
+            what: call.to_owned(),
+            place: format!(
+                "process {}, which owns the pool,",
+                pool.owner().unwrap_or_default()
+            ),
+            does: does.name().to_owned(),
+        };
+        Some(Fault {
+            access: Some(access(access_kind(class), base as u64, self.context)),
+            work: vec![side(&piece, class.name()), owner],
+            notes: vec!["let the use come after the allocation and before the owner's free: an interprocess event, or a wait of the host \
+                 that it tells the other process of".to_owned()],
+            ..Fault::outside_kernels(
+                FaultKind::StreamOrder,
+                format!(
+                    "use of imported memory {how}: {} in {} {} memory at {base:#x}",
+                    piece.what,
+                    piece.at,
+                    class.name(),
+                ),
+            )
+        })
     }
 
     fn others(&self, state: &State) -> Others {
@@ -239,6 +293,28 @@ impl Running<'_> {
 pub(crate) fn freed_on_host(context: &Context, what: &str, address: usize, bytes: usize) {
     if let Some(running) = begin_on_host(context, what) {
         running.free(address, bytes, true);
+    }
+}
+
+/// Says that memory of a pool is about to be freed which another process has imported and not freed (CUDA C++ Programming Guide,
+/// "IPC Free Limitations").
+pub(crate) fn owner_frees(by: &str, place: &str, address: usize) {
+    if !is_on() {
+        return;
+    }
+    if let Some(process) = pool::importer_of(address) {
+        misuse(
+            format!("free before an importer's: {by} of {address:#x} in {place}"),
+            [
+                (by, place, "frees"),
+                (
+                    "cuMemPoolImportPointer",
+                    &format!("process {process}"),
+                    "imports, has not freed, and may use",
+                ),
+            ],
+            "free it in each process that has imported it first, and let the owner's free come after (an interprocess event, or a wait)",
+        );
     }
 }
 
@@ -340,6 +416,8 @@ struct Known {
     reaches_host: bool,
     /// It belongs to the device runtime.
     is_internal: bool,
+    /// Its pool, if another process owns that.
+    imported: Option<u64>,
 }
 
 impl Layout {
@@ -356,9 +434,22 @@ impl Layout {
                 AllocationKind::Managed | AllocationKind::Pinned(_) | AllocationKind::Mapping
             ),
             is_internal: detail.kind == AllocationKind::Internal,
+            imported: match detail.kind {
+                AllocationKind::Pool(pool) => pool::of_allocation(pool)
+                    .and_then(|found| found.owner())
+                    .map(|_| pool),
+                _ => None,
+            },
         };
         self.last = Some(known);
         Some(known)
+    }
+}
+
+fn access_kind(class: Class) -> AccessKind {
+    match class {
+        Class::Read => AccessKind::Read,
+        _ => AccessKind::Write,
     }
 }
 
@@ -434,10 +525,7 @@ fn fault(conflict: &Conflict, context: &Context) -> Fault {
         address,
     } = conflict;
     let lifetime = later_class.is_lifetime() || earlier_class.is_lifetime();
-    let kind = match (*later_class, *earlier_class) {
-        (Class::Read, _) => AccessKind::Read,
-        _ => AccessKind::Write,
-    };
+    let kind = access_kind(*later_class);
     let mut notes =
         vec!["no edge of a graph, event, stream or wait of the host orders the two".to_owned()];
     notes.push(match lifetime {

@@ -12,8 +12,12 @@ use crate::sync::{read, write};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// `WARPSMITH_CHECKS`: `all`, `default`, `none`, or a list of `bounds`, `races`, `uninitialised`, `barriers`,
-    /// `mbarriers`, `stream-order`.
+    /// `mbarriers`, `stream-order`; and, not among all, `leaks` and `loading`.
     pub(crate) checks: Checks,
+    /// `leaks` in `WARPSMITH_CHECKS`: memory that is left at the end of its context is named.
+    pub(crate) leaks: bool,
+    /// `loading` in `WARPSMITH_CHECKS`: the first launch of a kernel waits for its context, as lazy loading may.
+    pub(crate) loading: bool,
     /// `WARPSMITH_SEED`: draws the order of whatever has none.
     pub(crate) seed: u64,
     /// `WARPSMITH_SIMULATOR_THREADS`: worker threads of a launch; 0 means one for each core.
@@ -97,6 +101,8 @@ fn cell() -> &'static RwLock<Settings> {
     SETTINGS.get_or_init(|| {
         let mut settings = Settings {
             checks: Checks::DEFAULT,
+            leaks: false,
+            loading: false,
             seed: 0,
             threads: 0,
             stderr: true,
@@ -138,7 +144,11 @@ pub(crate) fn configure(name: &str, value: &str) -> bool {
 impl Settings {
     fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
-            "checks" => parse_checks(value).map(|checks| self.checks = checks),
+            "checks" => parse_checks(value).map(|wanted| {
+                self.checks = wanted.checks;
+                self.leaks = wanted.leaks;
+                self.loading = wanted.loading;
+            }),
             "seed" => value.parse().ok().map(|seed| self.seed = seed),
             "threads" => value.parse().ok().map(|threads| self.threads = threads),
             "resident_grids" => value
@@ -197,8 +207,17 @@ fn parse_vector_level(value: &str) -> Option<VectorLevel> {
     }
 }
 
-fn parse_checks(value: &str) -> Option<Checks> {
+/// What a list of checks asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct WantedChecks {
+    checks: Checks,
+    leaks: bool,
+    loading: bool,
+}
+
+fn parse_checks(value: &str) -> Option<WantedChecks> {
     let mut checks = Checks::NONE;
+    let (mut leaks, mut loading) = (false, false);
     for name in value
         .split(',')
         .map(str::trim)
@@ -214,10 +233,16 @@ fn parse_checks(value: &str) -> Option<Checks> {
             "barriers" => checks.barriers = true,
             "mbarriers" => checks.mbarriers = true,
             "stream-order" => checks.stream_order = true,
+            "leaks" => leaks = true,
+            "loading" => loading = true,
             _ => return None,
         }
     }
-    Some(checks)
+    Some(WantedChecks {
+        checks,
+        leaks,
+        loading,
+    })
 }
 
 #[cfg(test)]
@@ -252,12 +277,13 @@ mod tests {
 
     #[test]
     fn checks_are_named_singly_or_together() {
-        assert_eq!(parse_checks("all"), Some(Checks::ALL));
-        assert_eq!(parse_checks("none"), Some(Checks::NONE));
-        assert_eq!(parse_checks("default"), Some(Checks::DEFAULT));
-        assert_eq!(parse_checks("default,stream-order"), Some(Checks::ALL));
+        let checks = |list| parse_checks(list).map(|wanted| wanted.checks);
+        assert_eq!(checks("all"), Some(Checks::ALL));
+        assert_eq!(checks("none"), Some(Checks::NONE));
+        assert_eq!(checks("default"), Some(Checks::DEFAULT));
+        assert_eq!(checks("default,stream-order"), Some(Checks::ALL));
         assert_eq!(
-            parse_checks("races, bounds,mbarriers"),
+            checks("races, bounds,mbarriers"),
             Some(Checks {
                 races: true,
                 bounds: true,
@@ -265,6 +291,18 @@ mod tests {
                 ..Checks::NONE
             })
         );
-        assert_eq!(parse_checks("race"), None);
+        assert_eq!(checks("race"), None);
+    }
+
+    #[test]
+    fn leaks_and_loading_are_looked_at_only_where_they_are_named() {
+        for list in ["all", "default", "none", ""] {
+            let wanted = parse_checks(list).expect(list);
+            assert!(!wanted.leaks && !wanted.loading, "{list}");
+        }
+        let wanted = parse_checks("default,leaks").expect("a list");
+        assert_eq!(wanted.checks, Checks::DEFAULT);
+        assert!(wanted.leaks && !wanted.loading);
+        assert!(parse_checks("loading").expect("a list").loading);
     }
 }

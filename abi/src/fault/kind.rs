@@ -36,6 +36,8 @@ pub enum FaultKind {
     Race,
     /// Two pieces of work (kernels, copies, frees ...) that conflict and that nothing orders.
     StreamOrder,
+    /// Memory that nobody has freed when its context or the process ended. It is only named: no call fails by it.
+    Leak,
     /// A read of uninitialised memory, or, in a shuffle, of a lane that takes no part.
     Uninitialised,
     /// An initialised mbarrier written by something else than its operations.
@@ -80,6 +82,7 @@ impl FaultKind {
             | FaultKind::MbarrierOverwritten
             | FaultKind::Cancelled
             | FaultKind::UnsetCondition => CUresult::CUDA_ERROR_LAUNCH_FAILED,
+            FaultKind::Leak => CUresult::CUDA_SUCCESS,
             FaultKind::Other => CUresult::CUDA_ERROR_UNKNOWN,
         }
     }

@@ -24,6 +24,8 @@ pub struct Note {
 pub enum NoteKind {
     /// Lanes of one instruction have written different values to the same address.
     CollidingWrites,
+    /// An atomic operation on memory of the host has a scope that leaves the host out.
+    NarrowHostAtomic,
     /// A kind that a newer simulator has.
     #[serde(other)]
     Other,

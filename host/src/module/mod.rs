@@ -169,7 +169,8 @@ impl Module {
 
     /// Loads all kernels now. Otherwise the driver loads each when it is looked up or launched first (`CUDA_MODULE_LOADING` is `LAZY` unless it
     /// is set), which takes time and memory then, and may wait for the device: kernels of which one waits for the other must be loaded before
-    /// the first is launched, and a measurement begins after it. A binary ([`Gpu::load_binary`]) has no list of kernels: look them up instead.
+    /// the first is launched (with `loading` in `WARPSMITH_CHECKS` the simulator finds those that are not), and a measurement begins after it. A
+    /// binary ([`Gpu::load_binary`]) has no list of kernels: look them up instead.
     ///
     /// ```
     /// use warpsmith_host::prelude::*;

@@ -194,8 +194,16 @@ enum Event<'a> {
         tid: u64,
         ts: f64,
         dur: f64,
-        args: &'a Sizes,
+        args: Arguments<'a>,
     },
+}
+
+#[derive(Serialize)]
+struct Arguments<'a> {
+    #[serde(flatten)]
+    sizes: &'a Sizes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    may_serialise: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -235,7 +243,10 @@ impl Serialize for Events<'_> {
                 tid: span.track,
                 ts: span.start,
                 dur: span.duration,
-                args: &span.work.sizes,
+                args: Arguments {
+                    sizes: &span.work.sizes,
+                    may_serialise: span.work.may_serialise,
+                },
             })?;
         }
         list.end()

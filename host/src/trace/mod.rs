@@ -110,7 +110,10 @@ impl DeviceTrace {
     }
 
     /// What is behind a piece of work that was enqueued.
-    pub(crate) fn end(&self, track: Track<'_>, begun: Option<Begun>, work: Work) {
+    pub(crate) fn end(&self, track: Track<'_>, begun: Option<Begun>, mut work: Work) {
+        if track.is_legacy() {
+            work.may_serialise = Some("work of the null stream");
+        }
         let Some((Begun(start), stop)) = begun.and_then(|begun| Some((begun, self.record(track)?)))
         else {
             self.file.leave_out(1);

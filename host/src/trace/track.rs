@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::context::primary::Context;
 use crate::driver_call::stream_ref::StreamRef;
-use crate::order::stream_handle::StreamHandle;
+use crate::order::stream_handle::{StreamHandle, StreamRole};
 
 /// The tracks of the host's threads begin here, beyond all streams that a process makes. Viewers keep 32 bits, and 0 for themselves; the
 /// streams have their own numbers, which begin with 1.
@@ -17,6 +17,7 @@ const SERVICE: u64 = FIRST_THREAD - 1;
 pub(crate) struct Track<'a> {
     stream: StreamRef<'a>,
     number: u64,
+    is_legacy: bool,
 }
 
 impl<'a> Track<'a> {
@@ -25,6 +26,7 @@ impl<'a> Track<'a> {
         (!stream.is_captured()).then(|| Track {
             stream: stream.stream_ref(),
             number: stream.number(),
+            is_legacy: stream.role == StreamRole::Legacy,
         })
     }
 
@@ -33,11 +35,17 @@ impl<'a> Track<'a> {
         Track {
             stream: context.service_stream(),
             number: SERVICE,
+            is_legacy: false,
         }
     }
 
     pub(super) fn stream(self) -> StreamRef<'a> {
         self.stream
+    }
+
+    /// Whether it is that of the legacy default stream.
+    pub(super) fn is_legacy(self) -> bool {
+        self.is_legacy
     }
 
     pub(super) fn number(self) -> u64 {

@@ -9,6 +9,9 @@ pub(crate) struct Work {
     pub(super) name: Cow<'static, str>,
     pub(super) category: &'static str,
     pub(super) sizes: Sizes,
+    /// What it is on CUDA's list of what may keep work of different streams from overlapping, work before it from work after it (CUDA C++
+    /// Programming Guide, "Implicit Synchronization").
+    pub(super) may_serialise: Option<&'static str>,
 }
 
 /// The sizes of a piece of work, as the arguments of its span.
@@ -41,6 +44,7 @@ impl Work {
             name: name.to_owned().into(),
             category: "kernel",
             sizes,
+            may_serialise: None,
         }
     }
 
@@ -50,6 +54,7 @@ impl Work {
             name: "graph".into(),
             category: "graph",
             sizes: Sizes::Graph { kernels },
+            may_serialise: None,
         }
     }
 
@@ -68,6 +73,18 @@ impl Work {
             name: call.into(),
             category,
             sizes: Sizes::Bytes { bytes },
+            may_serialise: serialising(call),
         }
+    }
+}
+
+/// The kind of call on CUDA's list. Stream-ordered allocations are not on it.
+fn serialising(call: &str) -> Option<&'static str> {
+    match call {
+        "cuMemHostAlloc" => Some("allocation of page-locked memory"),
+        "cuMemAlloc" | "cuMemAllocManaged" => Some("allocation of device memory"),
+        "cuMemcpyDtoDAsync" => Some("copy within the memory of a device"),
+        _ if call.starts_with("cuMemset") => Some("memory set of a device"),
+        _ => None,
     }
 }

@@ -53,6 +53,29 @@ fn a_report_has_a_row_a_kernel_and_says_that_it_is_the_simulators() {
 }
 
 #[test]
+fn a_timing_without_a_warm_up_is_refused() {
+    // covers: LAZY-07
+    let gpu = Gpu::open(DeviceChoice::Simulator).unwrap();
+    let options = |warm_ups| Options {
+        names: vec!["saxpy".into()],
+        warm_ups,
+        repetitions: 1,
+        twins: false,
+        size: Some(50),
+        on_simulator: true,
+        ..Options::default()
+    };
+    let refused = run(&gpu, &options(0), &mut |_| ()).unwrap_err();
+    let text = format!("{refused:#}");
+    assert!(
+        text.contains("saxpy: cannot time") && text.contains("loading the kernel"),
+        "{text}"
+    );
+    let report = run(&gpu, &options(2), &mut |_| ()).unwrap();
+    assert_eq!(report.rows[0].ours.timing.repetitions, 1);
+}
+
+#[test]
 fn an_unknown_kernel_is_answered_with_the_known_ones() {
     let gpu = Gpu::open(DeviceChoice::Simulator).unwrap();
     let options = Options {

@@ -27,7 +27,7 @@ driver_calls! {
     }
 
     Ready fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) {
-        context::primary(index(dev)?)?.reset();
+        context::primary(index(dev)?)?.reset("cuDevicePrimaryCtxReset");
     }
 
     Ready fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint) {

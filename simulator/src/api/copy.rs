@@ -111,6 +111,7 @@ fn now(transfer: impl FnOnce() -> Result<Transfer>) -> Result {
     stream.capture.refuse_synchronisation()?;
     let transfer = transfer()?;
     if transfer.bytes() > 0 {
+        transfer.refuse_incoherent(context.device, stream.identity())?;
         stream.execute_and_wait(Operation::Copy(transfer))?;
         context.flush_output();
     }
@@ -159,6 +160,7 @@ fn later(stream: CUstream, transfer: impl FnOnce() -> Result<Transfer>) -> Resul
     if transfer.bytes() == 0 {
         return Ok(());
     }
+    transfer.refuse_incoherent(stream.context()?.device, stream.identity())?;
     report_foreign_context(&stream, &transfer);
     if stream.capture.is_capturing() || !transfer.has_pageable_end() {
         graph::perform(&stream, Operation::Copy(transfer))?;

@@ -4,7 +4,7 @@
 
 use super::entry::*;
 use crate::graph;
-use crate::memory::Fill;
+use crate::memory::{Fill, attachment};
 use crate::streams::{self, Operation};
 
 macro_rules! fills {
@@ -60,7 +60,14 @@ fn fill(
         height,
     };
     let waits = waits && fill.is_host_visible();
-    let done = graph::perform(&stream, Operation::Fill(fill.check()?))?;
+    let fill = fill.check()?;
+    attachment::refuse_device(
+        "a memset",
+        address as usize,
+        stream.context()?.device,
+        stream.identity(),
+    )?;
+    let done = graph::perform(&stream, Operation::Fill(fill))?;
     match done {
         Some(point) if waits => {
             point.wait();

@@ -3,6 +3,7 @@
 use super::entry::*;
 use crate::context;
 use crate::device;
+use crate::memory::leaks;
 
 driver_calls! {
     Early fn cuInit(Flags: c_uint) {
@@ -13,6 +14,7 @@ driver_calls! {
             return Err(code::NO_DEVICE);
         }
         context::initialise();
+        leaks::watch_end_of_process();
     }
 
     Early fn cuDriverGetVersion(driverVersion: *mut c_int) {

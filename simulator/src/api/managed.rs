@@ -4,6 +4,7 @@ use super::device::index;
 use super::entry::*;
 use crate::context::current;
 use crate::graph;
+use crate::memory::attachment::{self, Attachment};
 use crate::memory::hints::{ManagedRange, names_device};
 use crate::streams::{self, Operation, Stream};
 
@@ -108,7 +109,7 @@ unsafe fn range_attribute(
     Ok(())
 }
 
-/// `cuStreamAttachMemAsync`: in the stream's order, and of no effect on a device with concurrent access but for the checks.
+/// `cuStreamAttachMemAsync`: in the stream's order, and of no effect on a device with concurrent access.
 pub(super) fn attach(stream: &Stream, address: usize, length: usize, flags: c_uint) -> Result {
     let info = ManagedRange::of(address, 1)?.allocation;
     let whole = info.base == address && (length == 0 || length == info.len);
@@ -116,5 +117,12 @@ pub(super) fn attach(stream: &Stream, address: usize, length: usize, flags: c_ui
     if !whole || !matches!(flags, 1 | 2 | 4) || (single && stream.is_legacy()) {
         return Err(code::INVALID_VALUE);
     }
-    graph::perform(stream, Operation::Empty).map(drop)
+    graph::perform(stream, Operation::Empty)?;
+    let to = match CUmemAttach_flags(flags) {
+        CUmemAttach_flags::CU_MEM_ATTACH_HOST => Attachment::Host,
+        CUmemAttach_flags::CU_MEM_ATTACH_SINGLE => Attachment::Stream(stream.identity()),
+        _ => Attachment::Global,
+    };
+    attachment::attach(info.base, to);
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::entry::*;
 use crate::context::{Context, current};
+use crate::memory::attachment::{self, Attachment};
 use crate::memory::{AllocationKind, AllocationState, Memory, PointerInfo, RegisteredRange};
 use crate::memory::{external, graph_memory};
 use crate::order_check;
@@ -46,6 +47,9 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let base = allocate(&context, dptr.is_null(), bytesize, AllocationKind::Managed, "cuMemAllocManaged")?;
+        if CUmemAttach_flags(flags) == CUmemAttach_flags::CU_MEM_ATTACH_HOST {
+            attachment::attach(base, Attachment::Host);
+        }
         put(dptr, base as CUdeviceptr)?;
     }
 
@@ -74,6 +78,7 @@ driver_calls! {
             )
         };
         let bytes = Memory::global().find(dptr as usize).map_or(0, |info| info.len);
+        order_check::owner_frees("cuMemFree", "the host's call", dptr as usize);
         context.free(dptr as usize, wanted, "cuMemFree")?;
         order_check::freed_on_host(&context, "cuMemFree", dptr as usize, bytes);
     }

@@ -2,6 +2,7 @@
 
 use super::entry::*;
 use crate::context::current;
+use crate::device;
 use crate::memory::access::Access;
 use crate::memory::pool::{self, POOLS};
 use crate::memory::virtual_memory::{GRANULARITY, MemoryLocation, access_of, reserved_around};
@@ -143,7 +144,7 @@ unsafe fn write_attribute(
             }
             Pointer::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => {
                 data.cast::<c_int>()
-                    .write(known.map_or(CU_DEVICE_INVALID, |known| known.device as c_int));
+                    .write(known.map_or(CU_DEVICE_INVALID, ordinal));
             }
             Pointer::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
                 data.cast::<CUdeviceptr>()
@@ -187,4 +188,12 @@ unsafe fn write_attribute(
         }
     }
     Ok(())
+}
+
+/// The device's number, if this process sees it.
+fn ordinal(known: &PointerInfo) -> CUdevice {
+    match known.device < device::count() {
+        true => known.device as CUdevice,
+        false => CU_DEVICE_INVALID,
+    }
 }

@@ -1,5 +1,6 @@
 //! Stream-ordered allocation and memory pools.
 
+use std::borrow::Cow;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::memory::graph_memory::{self, Placement};
 use crate::memory::pool::{self, POOLS, Pool, PoolKind};
 use crate::memory::{AllocationKind, AllocationState, Memory};
 use crate::order_check;
+use crate::settings;
 use crate::streams::{self, Operation, Stream};
 
 const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
@@ -282,10 +284,14 @@ fn allocate(stream: &Stream, pool: &Pool, bytes: usize, no_result: bool) -> Resu
         let made = graph::capture_allocation(stream, placement)?;
         return Ok(made.map_or(0, |allocation| allocation.address()));
     }
-    let (address, waits) = pool.allocate(context.id(), bytes, &stream.end())?;
+    let by: Cow<'static, str> = match settings::get().leaks {
+        true => format!("cuMemAllocAsync in {}", stream.label()).into(),
+        false => "cuMemAllocAsync".into(),
+    };
+    let (address, waits) = pool.allocate(context.id(), bytes, &stream.end(), by)?;
     for point in waits {
         stream.wait_for(point)?;
     }
-    stream.note_allocation(address, bytes)?;
+    stream.note_allocation(pool, address, bytes)?;
     Ok(address)
 }

@@ -6,6 +6,7 @@ use super::entry::*;
 use super::managed;
 use crate::context::{Context, current};
 use crate::device;
+use crate::memory::attachment;
 use crate::streams::capture;
 use crate::streams::{self, STREAMS, Stream, StreamCallback};
 
@@ -19,7 +20,9 @@ driver_calls! {
     }
 
     Ready fn cuStreamDestroy_v2(hStream: CUstream) {
-        STREAMS.remove(hStream)?.capture.depart();
+        let stream = STREAMS.remove(hStream)?;
+        stream.capture.depart();
+        attachment::end_of_stream(stream.identity());
     }
 
     Ready fn cuStreamSynchronize(hStream: CUstream) {

@@ -6,6 +6,7 @@
 
 mod current;
 mod limits;
+mod loading;
 mod output;
 mod primary;
 mod quiet;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex};
 
 use super::limits::Limits;
+use super::loading::Loads;
 use super::output::PrintBuffer;
 use super::quiet;
 use crate::error::{Result, code};
@@ -48,6 +49,8 @@ pub(crate) struct Context {
     /// Bytes of the device heap in use.
     heap_used: AtomicUsize,
     output: PrintBuffer,
+    /// What is being loaded into it.
+    pub(super) loads: Loads,
 }
 
 impl Context {
@@ -82,6 +85,7 @@ impl Context {
             epoch: AtomicU64::new(0),
             heap_used: AtomicUsize::new(0),
             output: PrintBuffer::default(),
+            loads: Loads::default(),
         }
     }
 
@@ -119,7 +123,8 @@ impl Context {
     }
 
     /// Reports a fault and makes it the context's sticky error, unless there is one.
-    pub(crate) fn fail(&self, fault: Fault) {
+    pub(crate) fn fail(&self, mut fault: Fault) {
+        self.loads.explain(&mut fault);
         let code = fault.kind.code();
         let fault = Arc::new(fault);
         report::fault(&fault);
@@ -169,7 +174,7 @@ impl Context {
         *retained -= 1;
         if *retained == 0 {
             self.alive.store(false, Ordering::Release);
-            self.reset();
+            self.reset("cuDevicePrimaryCtxRelease");
         }
         Ok(())
     }
@@ -177,7 +182,7 @@ impl Context {
     /// `cuCtxDestroy`: ends a created context.
     pub(crate) fn destroy(&self) {
         self.alive.store(false, Ordering::Release);
-        self.reset();
+        self.reset("cuCtxDestroy");
     }
 
     /// How often the context has been reset.
@@ -211,11 +216,12 @@ impl Context {
         registry.add(make)
     }
 
-    /// Ends all work and frees everything that belongs to the context; the sticky error is gone afterwards.
-    pub(crate) fn reset(&self) {
+    /// Ends all work and frees everything that belongs to the context, by this call; the sticky error is gone afterwards.
+    pub(crate) fn reset(&self, call: &str) {
         self.cancel.store(true, Ordering::Release);
         self.queues.wait_all();
         self.flush_output();
+        memory::leaks::at_end_of_context(self.id(), call);
         let keepers = std::mem::take(&mut *lock(&self.keepers));
         keepers.iter().for_each(|keeper| keeper.release(self.id()));
         self.queues.clear();

@@ -12,4 +12,4 @@ pub(crate) use capacity::{
     PIECE, exceeds_host, give_memory, memory_info, take_memory, total_memory,
 };
 pub(crate) use catalog::{DRIVER_VERSION, compute_capability, profile};
-pub(crate) use visible::{count, identity, in_machine, of_machine};
+pub(crate) use visible::{count, identity, in_machine, known_or_unseen, of_machine};

@@ -56,6 +56,11 @@ pub(crate) fn of_machine(number: usize) -> Option<usize> {
     visible().iter().position(|&device| device == number)
 }
 
+/// The visible device of a number in the machine; for one that this process does not see, a number that is no visible device's.
+pub(crate) fn known_or_unseen(number: usize) -> usize {
+    of_machine(number).unwrap_or_else(|| MOST.saturating_add(number))
+}
+
 /// A device's identity, by its number in the machine.
 pub(crate) fn identity(device: usize) -> [u8; 16] {
     let mut bytes = *b"warpsmith-sim-00";

@@ -70,6 +70,12 @@ pub trait DeviceMemory: Sync {
     /// Counts changes (allocation, free): when it has moved, cached extents are dropped.
     fn generation(&self) -> &AtomicU64;
 
+    /// Whether an address is memory of the host, for which an atomic operation of the device is not one operation. Memory of which that is not
+    /// known need not say so.
+    fn lacks_host_atomics(&self, _address: u64) -> bool {
+        false
+    }
+
     /// The texture object of a number. Memory that has none need not say so.
     fn texture(&self, _object: u64) -> Result<TextureObject, ObjectError> {
         Err(ObjectError::None)

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::allocation::{AllocationKind, AllocationState};
+use super::attachment;
 use super::external;
 use super::graph_memory;
 use super::interprocess;
@@ -43,6 +44,7 @@ pub(crate) fn release(base: usize, by: &'static str) -> Option<()> {
         interprocess::forget(info.base);
     }
     match detail.kind {
+        AllocationKind::Managed => attachment::forget(info.base),
         AllocationKind::External => external::forget_buffer(info.base),
         AllocationKind::Pool(pool) => pool::give_back(pool, info.base, info.len),
         kind if counts(kind) => device::give_memory(detail.device, info.len),

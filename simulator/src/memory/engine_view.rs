@@ -6,10 +6,13 @@ use std::sync::atomic::AtomicU64;
 use super::allocation::{AllocationDetail, AllocationInfo, AllocationKind, AllocationState};
 use super::graph_memory::{self, NodeScope};
 use super::peers;
+use super::pointer::PointerInfo;
 use super::space::Memory;
 use super::texture;
 use super::virtual_memory;
+use crate::device;
 use crate::engine::{self, AccessError, DeviceMemory, Extent, ObjectError, Texels, TextureObject};
+use warpsmith_abi::CUdevice_attribute;
 
 /// `CU_MEMHOSTREGISTER_READ_ONLY`
 const READ_ONLY: u32 = 8;
@@ -138,6 +141,19 @@ impl DeviceMemory for DeviceView<'_> {
         &self.memory.generation
     }
 
+    fn lacks_host_atomics(&self, address: u64) -> bool {
+        let address = address as usize;
+        // First what costs no lock: most atomic operations are on memory of a device.
+        let may_be_host = self
+            .memory
+            .find(address)
+            .is_some_and(|info| info.device.is_none());
+        let native = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
+        may_be_host
+            && device::profile(self.device).limit(native) == 0
+            && PointerInfo::of(address).is_some_and(|known| known.is_host_memory())
+    }
+
     fn texture(&self, object: u64) -> Result<TextureObject, ObjectError> {
         texture::texture(object)
     }
@@ -147,7 +163,7 @@ impl DeviceMemory for DeviceView<'_> {
     }
 }
 
-fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::AllocationInfo {
+pub(super) fn describe(info: AllocationInfo, detail: &AllocationDetail) -> engine::AllocationInfo {
     let kind = match detail.kind {
         AllocationKind::Device => "device memory",
         AllocationKind::Managed => "managed memory",

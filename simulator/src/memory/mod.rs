@@ -21,9 +21,12 @@
 //! | `word` | words that streams wait for and write |
 //! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `interprocess` | plain memory and events that other processes open by a handle |
+//! | `process` | whether another process runs |
 //! | `external` | memory of other program interfaces, imported by a file descriptor |
 //! | `pool`, `accounting` | whose device memory an allocation takes |
+//! | `attachment` | whose managed memory is, for devices that cannot share it |
 //! | `peers` | which contexts reach the memory of other devices |
+//! | `leaks` | what is left at the end of a context or the process |
 //! | `graph_memory` | memory that lives in the order in which graphs run |
 //! | `pointer`, `hints` | what the driver answers about a pointer, and what it was told about managed memory |
 
@@ -32,6 +35,7 @@ mod accounting;
 mod allocation;
 mod arena;
 pub(crate) mod array;
+pub(crate) mod attachment;
 mod engine_view;
 mod extent;
 pub(crate) mod external;
@@ -41,10 +45,12 @@ pub(crate) mod guest;
 pub(crate) mod hints;
 mod hold;
 pub(crate) mod interprocess;
+pub(crate) mod leaks;
 mod pages;
 pub(crate) mod peers;
 mod pointer;
 pub(crate) mod pool;
+mod process;
 mod shared_file;
 mod slots;
 mod space;

@@ -223,10 +223,14 @@ impl Memory {
         Some((self.slots.info(slot)?, self.slots.detail(slot)?))
     }
 
+    /// All live allocations.
+    pub(super) fn live(&self) -> Vec<(AllocationInfo, AllocationDetail)> {
+        self.slots.live()
+    }
+
     /// All live allocations of one context.
     pub fn of_context(&self, context: u64) -> Vec<(AllocationInfo, AllocationDetail)> {
-        self.slots
-            .live()
+        self.live()
             .into_iter()
             .filter(|(_, detail)| detail.context == context)
             .collect()

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::allocation::Use;
 use super::array::{ARRAYS, Array, ArrayPart};
+use super::attachment;
 use super::extent::{Extent, Layout, product};
+use super::graph_memory::StreamIdentity;
 use super::guest::{self, Source};
 use super::hold::Hold;
 use super::space::Memory;
@@ -204,6 +206,21 @@ impl Transfer {
             Depth: self.extent.depth(),
             ..Default::default()
         }
+    }
+
+    /// Refuses a copy in a stream of a device by which the device would access managed memory that is not for it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`attachment::refuse_device`].
+    pub(crate) fn refuse_incoherent(&self, device: usize, stream: StreamIdentity) -> Result {
+        let (to, from) = self.asked.unzip();
+        for (end, kind) in [(&self.to, to), (&self.from, from)] {
+            if kind == Some(CUmemorytype::CU_MEMORYTYPE_DEVICE) {
+                attachment::refuse_device("a copy", end.address(), device, stream)?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -71,6 +71,10 @@ pub(super) fn compiler_error(name: &str, error: &engine::LoadError) -> LoadFailu
 /// Loads PTX into a context.
 pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, LoadFailure> {
     refuse_image(ptx)?;
+    if settings::process().eager_loading {
+        let wait = context.wait_to_load(|| "a module (CUDA_MODULE_LOADING=EAGER)".to_owned());
+        wait.map_err(|code| failure(code, "the context ended while the module waited for it"))?;
+    }
     let mut variables = Vec::new();
     let mut out_of_memory = false;
     let loaded = engine::Module::load_for(settings::process().vector_level, ptx, &mut |variable| {

@@ -9,6 +9,7 @@ use crate::engine;
 use crate::error::{Result, code};
 use crate::memory;
 use crate::registry::{ContextBound, Registry};
+use crate::settings;
 use crate::sync::lock;
 use warpsmith_abi::CUmodule;
 
@@ -50,11 +51,18 @@ impl Module {
 
     /// The function of a kernel; the same each time.
     pub(crate) fn function(&self, context: &Context, name: &str) -> Result<Arc<Function>> {
+        let known = lock(&self.functions).get(name).cloned();
+        if let Some(function) = known {
+            return Ok(function);
+        }
+        let kernel = Arc::clone(self.code.kernel(name).ok_or(code::NOT_FOUND)?);
+        if !settings::process().eager_loading {
+            context.wait_to_load(|| format!("kernel `{name}` (cuModuleGetFunction)"))?;
+        }
         let mut functions = lock(&self.functions);
         if let Some(function) = functions.get(name) {
             return Ok(Arc::clone(function));
         }
-        let kernel = Arc::clone(self.code.kernel(name).ok_or(code::NOT_FOUND)?);
         let target = u32::from(self.code.target.level);
         let function = context.add_to(&FUNCTIONS, |handle| {
             Function::new(

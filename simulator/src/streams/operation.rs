@@ -70,6 +70,9 @@ impl Operation {
                 Ok(())
             }
             Self::Free(address) => {
+                if let Some(place) = work::place() {
+                    order_check::owner_frees("cuMemFreeAsync", &place.label, *address);
+                }
                 memory::free_in_stream_order(*address);
                 Ok(())
             }

@@ -13,6 +13,7 @@ use crate::check::stream_order::{Class, Clock, Touched};
 use crate::context::Context;
 use crate::error::{Result, code};
 use crate::memory::graph_memory::StreamIdentity;
+use crate::memory::pool::{self, Pool};
 use crate::order_check;
 use crate::registry::{ContextBound, Registry};
 use crate::settings;
@@ -277,14 +278,19 @@ impl Stream {
         self.queue.end()
     }
 
-    /// Memory was allocated in the stream's order: a piece of work for those who look at that order, and for nobody else.
-    pub(crate) fn note_allocation(&self, address: usize, bytes: usize) -> Result {
-        if !order_check::is_on() {
+    /// Memory was allocated in the stream's order: a piece of work for those who look at that order, and for other processes that see the
+    /// pool.
+    pub(crate) fn note_allocation(&self, pool: &Pool, address: usize, bytes: usize) -> Result {
+        if !order_check::is_on() && !pool.is_shared() {
             return Ok(());
         }
+        let pool = pool.is_shared().then(|| pool.handle as u64);
         let context = self.context()?;
         let worker = Arc::clone(&context);
         let work = Box::new(move || {
+            if let Some(pool) = pool.and_then(pool::of_allocation) {
+                pool.make(address);
+            }
             if let Some(piece) = order_check::begin(&worker, || "cuMemAllocAsync".to_owned()) {
                 piece.end(Touched::range(
                     Class::Allocate,

@@ -110,6 +110,13 @@ impl QueueSet {
         self.all().iter().map(WorkQueue::end).collect()
     }
 
+    /// What the queues are called that have work left.
+    pub(crate) fn unfinished(&self) -> Vec<Arc<str>> {
+        let all = self.all();
+        let unfinished = all.iter().filter(|queue| !queue.end().is_reached());
+        unfinished.map(|queue| queue.label()).collect()
+    }
+
     /// Lets what is submitted to any queue from here on wait for a point.
     pub(crate) fn hold_back(&self, point: &CompletionPoint) {
         // Streams that are made later wait for this one.

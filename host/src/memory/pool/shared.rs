@@ -71,9 +71,12 @@ pub struct ImportedPool {
 impl Gpu {
     /// A pool that this or another process has exported by [`MemoryPool::export`]. The descriptor may be closed afterwards.
     ///
+    /// Its memory lies on the device that it was made for, which this process need not see. Where that is another one than this, this one is
+    /// given access to it; what the pool's owner has given to devices counts for the owner alone.
+    ///
     /// # Errors
     ///
-    /// The descriptor is not a pool's, or the pool's device is one that this process does not see.
+    /// The descriptor is not a pool's, or this device cannot reach the pool's.
     pub fn import_pool(&self, descriptor: impl AsFd) -> Result<ImportedPool> {
         self.inner.bind()?;
         self.inner.limits().require_pools()?;
@@ -93,10 +96,12 @@ impl Gpu {
             let number = descriptor.as_raw_fd();
             error.while_doing(|| format!("file descriptor {number} as a memory pool"))
         })?;
-        Ok(ImportedPool {
+        let pool = ImportedPool {
             gpu: self.inner.clone(),
             raw: Handle::new(raw),
-        })
+        };
+        pool.reach()?;
+        Ok(pool)
     }
 }
 
@@ -161,6 +166,32 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 impl ImportedPool {
+    /// Lets the device reach the pool's memory, if it does not.
+    // covers: POOL-32
+    fn reach(&self) -> Result<()> {
+        type Access = raw::CUmemAccess_flags;
+        let mut location = raw::CUmemLocation {
+            type_: raw::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+            ..Default::default()
+        };
+        location.__bindgen_anon_1.id = self.gpu.context().device;
+        let mut has = Access::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        // SAFETY: the driver writes the flags and reads the location, which outlive the call; `self` owns the pool.
+        let told = unsafe { call!(cuMemPoolGetAccess(&mut has, self.raw.raw(), &mut location)) };
+        // A driver that does not tell has given the access that it gives.
+        if told.is_err() || has != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE {
+            return Ok(());
+        }
+        let wish = raw::CUmemAccessDesc {
+            location,
+            flags: Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        // SAFETY: the driver reads one wish, which outlives the call; `self` owns the pool.
+        unsafe { call!(cuMemPoolSetAccess(self.raw.raw(), &wish, 1)) }.map_err(|error| {
+            error.while_doing(|| "a memory pool of a device that this one does not reach".into())
+        })
+    }
+
     /// The buffer of the pool's owner that `pointer` names, of `len` elements. It has an address of its own here; dropping it ends its use
     /// by this process, in the order of the streams that used it, and leaves it to its owner.
     ///

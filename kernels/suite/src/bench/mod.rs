@@ -12,7 +12,7 @@ mod statistics;
 pub use overhead::Overhead;
 pub use report::{Report, Resources, Row, Side};
 pub use roofs::Roofs;
-pub use statistics::Timing;
+pub use statistics::{Samples, Timing};
 
 use crate::case::{Case, Problem, Progress};
 use crate::session::{Implementation, Session};
@@ -26,6 +26,8 @@ use warpsmith_host::prelude::*;
 pub struct Options {
     /// The cases by name; none means all.
     pub names: Vec<String>,
+    /// Launches of each implementation before those that are timed: at least one, which loads the kernel and touches the memory.
+    pub warm_ups: usize,
     /// Timed launches of each implementation.
     pub repetitions: usize,
     /// Seed of the inputs.
@@ -42,6 +44,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             names: Vec::new(),
+            warm_ups: 1,
             repetitions: 21,
             seed: 1,
             twins: true,
@@ -127,18 +130,20 @@ fn measure(
     } else {
         &[Implementation::Ours]
     };
-    let mut samples = [const { Vec::new() }; 2];
+    let mut samples = [Samples::default(), Samples::default()];
     let mut seed = options.seed;
-    // The first round warms up (lazy loading, page tables) and is not counted.
-    for round in 0..=options.repetitions {
-        step(&format!("timing, {round} of {}", options.repetitions));
+    for round in 0..options.warm_ups + options.repetitions {
+        let timed = (round + 1).saturating_sub(options.warm_ups);
+        step(&format!("timing, {timed} of {}", options.repetitions));
         for turn in 0..sides.len() {
             let implementation = sides[(turn + round) % sides.len()];
             seed = seed.wrapping_add(1);
             let time = once(session, problem.as_mut(), implementation, seed, flush)
                 .with_context(|| doing("cannot run"))?;
-            if round > 0 {
-                samples[implementation as usize].push(time);
+            let samples = &mut samples[implementation as usize];
+            match timed {
+                0 => samples.warm_up(),
+                _ => samples.add(time).with_context(|| doing("cannot time"))?,
             }
         }
     }
@@ -156,7 +161,7 @@ fn measure(
     }
     let mut side = |implementation: Implementation| -> Result<Side> {
         Ok(Side {
-            timing: Timing::of(&samples[implementation as usize]),
+            timing: samples[implementation as usize].timing()?,
             verified: match results.remove(0) {
                 Ok(verified) => verified.to_string(),
                 Err(wrong) => bail!(

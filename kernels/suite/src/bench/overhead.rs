@@ -1,6 +1,6 @@
 //! What a typed launch costs the CPU, beside a plain `cuLaunchKernelEx` of the same kernel with the same arguments.
 
-use super::statistics::Timing;
+use super::statistics::{Samples, Timing};
 use crate::session::Session;
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(super) fn measure(session: &Session) -> Result<Overhead> {
     } else {
         (BATCH, BATCHES)
     };
-    let mut samples = [const { Vec::new() }; 2];
+    let mut samples = [Samples::default(), Samples::default()];
     for round in 0..=batches {
         for kind in [round % 2, 1 - round % 2] {
             stream.synchronize()?;
@@ -57,15 +57,16 @@ pub(super) fn measure(session: &Session) -> Result<Overhead> {
                 }
             }
             let time: Duration = start.elapsed() / batch;
-            if round > 0 {
-                samples[kind].push(time);
+            match round {
+                0 => samples[kind].warm_up(),
+                _ => samples[kind].add(time)?,
             }
         }
     }
     stream.synchronize()?;
     Ok(Overhead {
-        typed: Timing::of(&samples[0]),
-        plain: Timing::of(&samples[1]),
+        typed: samples[0].timing()?,
+        plain: samples[1].timing()?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the device can do at best, measured rather than read from a datasheet.
 
-use super::statistics::Timing;
+use super::statistics::Samples;
 use crate::case::Roof;
 use crate::random::Fill;
 use crate::session::Session;
@@ -44,14 +44,13 @@ impl Roofs {
 
 /// The median of several timings, after one that is not counted.
 fn median(session: &Session, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut samples: Vec<Duration> = Vec::new();
-    for round in 0..12 {
-        let time = session.time(&mut work)?;
-        if round > 0 {
-            samples.push(time);
-        }
+    let mut samples = Samples::default();
+    session.time(&mut work)?;
+    samples.warm_up();
+    for _ in 0..11 {
+        samples.add(session.time(&mut work)?)?;
     }
-    Ok(Timing::of(&samples).median_us * 1e-6)
+    Ok(samples.timing()?.median_us * 1e-6)
 }
 
 fn copy(session: &Session, bytes: usize) -> Result<f64> {

@@ -1,7 +1,46 @@
 //! Median and spread of repeated timings.
 
+use anyhow::{Result, ensure};
 use serde::Serialize;
 use std::time::Duration;
+
+/// The timings of one thing, which count once it has run at least once.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    is_warm: bool,
+    times: Vec<Duration>,
+}
+
+impl Samples {
+    /// It has run without being timed: its code is loaded, its memory is there.
+    pub fn warm_up(&mut self) {
+        self.is_warm = true;
+    }
+
+    /// Adds the time of a run.
+    ///
+    /// # Errors
+    ///
+    /// It has not run before: its first launch loads the kernel (CUDA C++ Programming Guide, "Lazy Loading", "Autotuning").
+    pub fn add(&mut self, time: Duration) -> Result<()> {
+        ensure!(
+            self.is_warm,
+            "the first run is timed, which includes the time that loading the kernel takes: let it run at least once before"
+        );
+        self.times.push(time);
+        Ok(())
+    }
+
+    /// Median and spread.
+    ///
+    /// # Errors
+    ///
+    /// There is no time.
+    pub fn timing(&self) -> Result<Timing> {
+        ensure!(!self.times.is_empty(), "nothing was timed");
+        Ok(Timing::of(&self.times))
+    }
+}
 
 /// What is left of many timings of one thing, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -20,7 +59,7 @@ pub struct Timing {
 
 impl Timing {
     /// Summarises `samples`, of which there must be at least one.
-    pub fn of(samples: &[Duration]) -> Timing {
+    fn of(samples: &[Duration]) -> Timing {
         let mut us: Vec<f64> = samples.iter().map(|d| d.as_secs_f64() * 1e6).collect();
         us.sort_by(f64::total_cmp);
         Timing {
@@ -58,6 +97,20 @@ mod tests {
             (12.0, 10.0, 5)
         );
         assert!((timing.spread() - 1.0 / 12.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_first_run_is_not_timed() {
+        // covers: LAZY-07
+        let mut samples = Samples::default();
+        let refused = samples.add(Duration::from_micros(900)).unwrap_err();
+        assert!(refused.to_string().contains("loading"), "{refused}");
+        assert!(samples.timing().is_err());
+        samples.warm_up();
+        assert!(samples.timing().is_err(), "nothing was timed");
+        samples.add(Duration::from_micros(5)).unwrap();
+        let timing = samples.timing().unwrap();
+        assert_eq!((timing.median_us, timing.repetitions), (5.0, 1));
     }
 
     #[test]

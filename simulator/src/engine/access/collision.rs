@@ -55,8 +55,6 @@ fn describe(
         }
         None => format!("global memory, at {:#x}", pointer.addr()),
     };
-    let kernel = &grid.program.functions[grid.entry as usize].name;
-    let frame = grid.program.site_frame(warp.issuer().site);
     Note {
         kind: NoteKind::CollidingWrites,
         message: format!(
@@ -64,12 +62,19 @@ fn describe(
             values.shown(first),
             values.shown(second)
         ),
-        origin: FaultOrigin {
-            kernel: kernel.clone(),
-            block: cluster.blocks[warp.block as usize].index,
-            thread: grid.thread_index(warp.index, first as u32),
-            frames: frame.into_iter().collect(),
-        },
+        origin: origin(warp, cluster, first),
         lines: vec!["one of them stays; which one is undefined".to_owned()],
+    }
+}
+
+/// Where a lane of the warp is, for a note.
+pub(super) fn origin(warp: &Warp, cluster: &Cluster<'_>, lane: usize) -> FaultOrigin {
+    let grid = cluster.grid;
+    let frame = grid.program.site_frame(warp.issuer().site);
+    FaultOrigin {
+        kernel: grid.program.functions[grid.entry as usize].name.clone(),
+        block: cluster.blocks[warp.block as usize].index,
+        thread: grid.thread_index(warp.index, lane as u32),
+        frames: frame.into_iter().collect(),
     }
 }

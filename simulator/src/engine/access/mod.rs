@@ -13,6 +13,7 @@ pub(crate) mod declared;
 pub(crate) mod finding;
 pub(crate) mod followed;
 pub(crate) mod locate;
+mod narrow;
 pub(crate) mod path;
 pub(crate) mod resolve;
 pub(crate) mod texel;

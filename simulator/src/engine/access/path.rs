@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use warpsmith_isa::effect::{AccessKind, Effect, Proxy, Space};
+use warpsmith_isa::effect::{AccessKind, Effect, Proxy, Scope, Space};
 
 use super::bytes::Bytes;
 use super::check;
 use super::collision;
 use super::declared::{Declared, Region};
 use super::locate::Extent;
+use super::narrow;
 use super::resolve::{self, Found};
 use super::values::Stored;
 use crate::check::stream_order::Class;
@@ -129,6 +130,9 @@ pub(crate) fn read_byte(
 /// Tells what is touched of global memory.
 #[inline(never)]
 fn touch(warp: &Warp, cluster: &mut Cluster<'_>, declared: Declared, size: u32, bytes: &Bytes) {
+    if declared.kind() == AccessKind::Atomic && declared.scope() != Scope::System {
+        narrow::note(warp, cluster, declared.scope(), &bytes.pointers(warp, size));
+    }
     let Some(touches) = cluster.touches.as_deref_mut() else {
         return;
     };

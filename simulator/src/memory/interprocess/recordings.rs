@@ -13,6 +13,7 @@ use std::os::fd::AsFd;
 
 use super::handle::{Handle, Unopened};
 use crate::error::{Result, code};
+use crate::memory::process::is_running;
 use crate::memory::shared_file::{Content, SharedFile};
 
 const PAGE: usize = 4096;
@@ -203,16 +204,6 @@ impl SharedPoint {
             .load(Ordering::Acquire);
         maker >> 32 == self.number & 0xffff_ffff && !is_running(maker as u32)
     }
-}
-
-/// Whether a process runs: one that has ended and was not waited for does not.
-fn is_running(process: u32) -> bool {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
-        return false;
-    };
-    // The state stands behind the name, which may hold anything.
-    let state = text.rsplit_once(") ").map(|(_, rest)| rest.as_bytes());
-    !matches!(state, Some([b'Z' | b'X', ..]))
 }
 
 #[cfg(all(test, not(miri)))]

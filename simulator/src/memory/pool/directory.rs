@@ -9,6 +9,8 @@ use super::shared::SharedMemory;
 use super::{Pool, PoolKind};
 use crate::device;
 use crate::error::{Result, code};
+use crate::memory::allocation::AllocationKind;
+use crate::memory::space::Memory;
 use crate::registry::Registry;
 use crate::sync::lock;
 
@@ -22,7 +24,7 @@ static DESTROYED: Mutex<Vec<Arc<Pool>>> = Mutex::new(Vec::new());
 ///
 /// # Errors
 ///
-/// Those of [`SharedMemory::import`].
+/// Those of [`SharedMemory::import`]. Its device may be one that this process does not see: then no device reaches it until it is told to.
 pub(crate) fn import(descriptor: BorrowedFd<'_>) -> Result<Arc<Pool>> {
     let (shared, device) = SharedMemory::import(descriptor)?;
     Ok(POOLS.add(|handle| Pool::imported(handle, device, shared)))
@@ -80,10 +82,12 @@ pub(crate) fn destroy(handle: CUmemoryPool) -> Result {
         destroyed.retain(|known| known.is_in_use());
         destroyed.push(POOLS.remove(handle)?);
     }
-    let pools = of_device(pool.device)?;
-    let mut current = lock(&pools.current);
-    if current.handle == pool.handle {
-        *current = Arc::clone(&pools.default);
+    // One that was imported is never current, and its device may be one that this process does not see.
+    if let Ok(pools) = of_device(pool.device) {
+        let mut current = lock(&pools.current);
+        if current.handle == pool.handle {
+            *current = Arc::clone(&pools.default);
+        }
     }
     pool.destroy();
     Ok(())
@@ -104,6 +108,15 @@ pub(crate) fn of_allocation(pool: u64) -> Option<Arc<Pool>> {
             .cloned()
     };
     find(pool).or_else(destroyed)
+}
+
+/// Another process that has imported a stream-ordered allocation of this one and has not freed it, if there is one.
+pub(crate) fn importer_of(address: usize) -> Option<u32> {
+    let (_, detail) = Memory::global().detail(address)?;
+    let AllocationKind::Pool(pool) = detail.kind else {
+        return None;
+    };
+    of_allocation(pool)?.importer(address)
 }
 
 /// Counts memory of a pool as free again.

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `account` | how many bytes a pool has and uses, and whom freed ones may serve |
 //! | `shared` | the file that the memory of exported and imported pools is |
+//! | `ledger` | what the processes that share a pool tell each other of its allocations |
 //! | `attributes` | what the driver answers about a pool and what it is told |
 //! | `directory` | all pools, and which ones a device has |
 //! | `reservation` | taking memory for allocations, from a pool or from its device |
@@ -15,6 +16,7 @@
 mod account;
 mod attributes;
 mod directory;
+mod ledger;
 mod reservation;
 mod shared;
 
@@ -26,9 +28,10 @@ use self::account::Account;
 pub(crate) use self::attributes::is_int;
 pub(super) use self::directory::give_back;
 pub(crate) use self::directory::{
-    POOLS, after_synchronisation, current_of, default_of, destroy, import, of_allocation,
-    set_current,
+    POOLS, after_synchronisation, current_of, default_of, destroy, import, importer_of,
+    of_allocation, set_current,
 };
+pub(crate) use self::ledger::{OwnersSide, now};
 pub(super) use self::reservation::take_from_device;
 use self::shared::SharedMemory;
 use super::access::Access;
@@ -141,12 +144,18 @@ impl Pool {
     pub(crate) fn import_pointer(&self, context: u64, data: &[u8; 64]) -> Result<usize> {
         let imported = self.shared.as_ref().filter(|shared| shared.is_imported());
         let shared = imported.ok_or(code::INVALID_VALUE)?;
-        let (offset, bytes) = shared.import_pointer(data)?;
+        let part = shared.import_pointer(data)?;
         let kind = AllocationKind::Pool(self.handle as u64);
         let base = Memory::global()
-            .allocate(bytes, kind, context, self.device, "cuMemPoolImportPointer")
+            .allocate(
+                part.bytes(),
+                kind,
+                context,
+                self.device,
+                "cuMemPoolImportPointer",
+            )
             .ok_or(code::OUT_OF_MEMORY)?;
-        shared.show(base, offset)?;
+        shared.show_imported(base, part)?;
         Ok(base)
     }
 
@@ -185,9 +194,10 @@ impl Pool {
     ///
     /// Invalid value if that was said before.
     pub(crate) fn announce_free(&self, address: usize, bytes: usize, stream: Arc<str>) -> Result {
-        let announced = self
-            .own_state()
-            .is_none_or(|mut state| state.account.announce(address, bytes));
+        let announced = match self.own_state() {
+            Some(mut state) => state.account.announce(address, bytes),
+            None => !lock(&self.frees).contains_key(&address),
+        };
         if announced {
             lock(&self.frees).insert(address, stream);
         }
@@ -201,26 +211,52 @@ impl Pool {
 
     /// Says where the free that was announced is enqueued; nowhere if it became part of a graph or was refused.
     pub(crate) fn note_free(&self, address: usize, point: Option<CompletionPoint>) {
+        if point.is_none() {
+            lock(&self.frees).remove(&address);
+        }
         let Some(mut state) = self.own_state() else {
             return;
         };
         match point {
             Some(point) => state.account.enqueued(address, point),
-            None => {
-                state.account.withdraw(address);
-                lock(&self.frees).remove(&address);
-            }
+            None => state.account.withdraw(address),
         }
     }
 
+    /// The stream has come to an allocation.
+    pub(crate) fn make(&self, address: usize) {
+        if let Some(shared) = &self.shared {
+            shared.make(address);
+        }
+    }
+
+    /// The process that made the pool, if this one has imported it.
+    pub(crate) fn owner(&self) -> Option<u32> {
+        let imported = self.shared.as_ref().filter(|shared| shared.is_imported());
+        imported.map(SharedMemory::owner)
+    }
+
+    /// What the process that made the pool has done with an allocation that this one has imported, which makes a use wrong that began at
+    /// `begun` ([`now`]) and ends now.
+    pub(crate) fn owners_side(&self, address: usize, begun: u64) -> Option<OwnersSide> {
+        let imported = self.shared.as_ref().filter(|shared| shared.is_imported());
+        imported?.owners_side(address, begun)
+    }
+
+    /// Another process that has imported an allocation of this one and has not freed it, if there is one.
+    fn importer(&self, address: usize) -> Option<u32> {
+        self.exportable().ok()?.importer(address)
+    }
+
+    /// Takes an allocation's memory back.
     fn give_back(&self, address: usize, bytes: usize) {
         lock(&self.frees).remove(&address);
-        let Some(mut state) = self.own_state() else {
-            return;
-        };
         if let Some(shared) = &self.shared {
             shared.give_back(address);
         }
+        let Some(mut state) = self.own_state() else {
+            return;
+        };
         state.account.freed(address, bytes);
         if state.destroyed {
             state.account.synchronised();

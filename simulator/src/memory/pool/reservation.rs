@@ -1,5 +1,7 @@
 //! Taking memory for allocations, from a pool or from its device.
 
+use std::borrow::Cow;
+
 use super::Pool;
 use super::account::{LIKED, Relation};
 use super::directory::POOLS;
@@ -11,17 +13,18 @@ use crate::sync::lock;
 use crate::work::CompletionPoint;
 
 impl Pool {
-    /// Takes memory for an allocation of a context in a stream that has come to `point`. The stream has to wait for the points that come
+    /// Takes memory for an allocation of a context, by this call, in a stream that has come to `point`. The stream has to wait for the points that come
     /// with the address.
     pub(crate) fn allocate(
         &self,
         context: u64,
         bytes: usize,
         point: &CompletionPoint,
+        by: Cow<'static, str>,
     ) -> Result<(usize, Vec<CompletionPoint>)> {
         let waits = self.reserve(bytes, point).ok_or(code::OUT_OF_MEMORY)?;
         let kind = AllocationKind::Pool(self.handle as u64);
-        let base = Memory::global().allocate(bytes, kind, context, self.device, "cuMemAllocAsync");
+        let base = Memory::global().allocate(bytes, kind, context, self.device, by);
         let shown = |base: &usize| match &self.shared {
             Some(shared) => shared.place(*base, bytes).is_ok(),
             None => true,

@@ -1,22 +1,30 @@
-//! The memory of a pool that other processes can see: one file, of which each allocation is a part.
+//! The memory of a pool that other processes can see: one file, of which each allocation is a part. Behind the memory the file has the
+//! [`Ledger`] of the allocations.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 
+use super::ledger::{Ledger, OwnersSide};
 use crate::device;
 use crate::error::{Result, code};
 use crate::memory::shared_file::{Content, SharedFile};
 use crate::memory::space::Memory;
 use crate::sync::lock;
 
-const PAGE: usize = 4096;
+/// What parts begin with.
+pub(super) const PAGE: usize = 4096;
 /// Begins what is exported of an allocation.
 const MAGIC: u64 = u64::from_le_bytes(*b"warppool");
 
-/// A pool's file. The parts are known to the process that made it alone.
+/// A pool's file. All parts are known to the process that made it alone; another one knows those that it has imported.
 pub(super) struct SharedMemory {
     file: SharedFile,
+    /// The bytes of memory at the file's start.
+    memory: usize,
+    ledger: Ledger,
+    /// The process that made it.
+    owner: u32,
     is_imported: bool,
     parts: Mutex<Parts>,
 }
@@ -32,13 +40,28 @@ struct Parts {
 }
 
 #[derive(Clone, Copy)]
-struct Part {
+pub(super) struct Part {
     offset: usize,
     /// As asked for. It takes whole pages.
     bytes: usize,
+    /// Tells it from others at the same offset; of parts that are used.
+    number: u32,
 }
 
 impl Part {
+    /// One that nobody uses yet.
+    fn at(offset: usize, bytes: usize) -> Part {
+        Part {
+            offset,
+            bytes,
+            number: 0,
+        }
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        self.bytes
+    }
+
     fn pages(self) -> usize {
         self.bytes.next_multiple_of(PAGE)
     }
@@ -47,10 +70,16 @@ impl Part {
 impl SharedMemory {
     /// A file that is as long as the device's memory and takes none until it is used; `None` if the system refuses it.
     pub(super) fn create(device: usize) -> Option<Self> {
-        let bytes = device::total_memory(device).next_multiple_of(PAGE);
-        let numbers = [device::in_machine(device) as u64, 0, 0, 0];
+        let memory = device::total_memory(device).next_multiple_of(PAGE);
+        let owner = std::process::id();
+        let number = device::in_machine(device) as u64;
+        let numbers = [number, memory as u64, owner.into(), 0];
+        let file = SharedFile::create(Content::Pool, memory + Ledger::bytes(memory), numbers)?;
         Some(Self {
-            file: SharedFile::create(Content::Pool, bytes, numbers)?,
+            ledger: Ledger::map(&file, memory)?,
+            file,
+            memory,
+            owner,
             is_imported: false,
             parts: Mutex::default(),
         })
@@ -60,16 +89,24 @@ impl SharedMemory {
     ///
     /// # Errors
     ///
-    /// Those of [`SharedFile::import`]; invalid device if this process does not see the pool's.
+    /// Those of [`SharedFile::import`]; out of memory if the system has no room.
     pub(super) fn import(descriptor: BorrowedFd<'_>) -> Result<(Self, usize)> {
-        let (file, [device, ..]) = SharedFile::import(descriptor, Content::Pool)?;
-        let device = device::of_machine(device as usize).ok_or(code::INVALID_DEVICE)?;
+        let (file, [device, memory, owner, _]) = SharedFile::import(descriptor, Content::Pool)?;
+        let memory = memory as usize;
         let imported = Self {
+            ledger: Ledger::map(&file, memory).ok_or(code::OUT_OF_MEMORY)?,
             file,
+            memory,
+            owner: owner as u32,
             is_imported: true,
             parts: Mutex::default(),
         };
-        Ok((imported, device))
+        Ok((imported, device::known_or_unseen(device as usize)))
+    }
+
+    /// The process that made it.
+    pub(super) fn owner(&self) -> u32 {
+        self.owner
     }
 
     pub(super) fn is_imported(&self) -> bool {
@@ -82,27 +119,61 @@ impl SharedMemory {
 
     /// Gives an allocation a part of the file, and shows it there.
     pub(super) fn place(&self, address: usize, bytes: usize) -> Result {
-        let part = lock(&self.parts)
-            .take(bytes, self.file.bytes())
-            .ok_or(code::OUT_OF_MEMORY)?;
-        lock(&self.parts).used.insert(address, part);
+        let mut parts = lock(&self.parts);
+        let mut part = parts.take(bytes, self.memory).ok_or(code::OUT_OF_MEMORY)?;
+        part.number = self.ledger.begin(part.offset);
+        parts.used.insert(address, part);
+        drop(parts);
         self.show(address, part.offset)
     }
 
+    /// The stream has come to an allocation.
+    pub(super) fn make(&self, address: usize) {
+        if let Some(part) = lock(&self.parts).used.get(&address) {
+            self.ledger.make(part.offset);
+        }
+    }
+
+    /// Shows a part that was imported at an allocation, and keeps it as one that this process uses.
+    pub(super) fn show_imported(&self, address: usize, part: Part) -> Result {
+        self.show(address, part.offset)?;
+        self.ledger.import(part.offset);
+        lock(&self.parts).used.insert(address, part);
+        Ok(())
+    }
+
+    /// What the owner has done with an imported allocation that makes a use wrong which began at `begun` and ends now.
+    pub(super) fn owners_side(&self, address: usize, begun: u64) -> Option<OwnersSide> {
+        let part = lock(&self.parts).used.get(&address).copied()?;
+        self.ledger.owners_side(part.offset, part.number, begun)
+    }
+
     /// Shows the file from `offset` on at an allocation.
-    pub(super) fn show(&self, address: usize, offset: usize) -> Result {
+    fn show(&self, address: usize, offset: usize) -> Result {
         Memory::global()
             .back_with_file(address, self.file.as_fd(), offset)
             .ok_or(code::OUT_OF_MEMORY)
     }
 
-    /// Takes an allocation's part back.
+    /// A process that has imported an allocation of this one's and has not freed it, if there is one.
+    pub(super) fn importer(&self, address: usize) -> Option<u32> {
+        let part = lock(&self.parts).used.get(&address).copied()?;
+        self.ledger.importer(part.offset)
+    }
+
+    /// Takes an allocation's part back; in a process that has imported it, its use ends.
     pub(super) fn give_back(&self, address: usize) {
         let mut parts = lock(&self.parts);
-        if let Some(part) = parts.used.remove(&address) {
-            self.file.discard(part.offset, part.pages());
-            parts.free.push(part);
+        let Some(part) = parts.used.remove(&address) else {
+            return;
+        };
+        if self.is_imported {
+            self.ledger.let_go(part.offset, part.number);
+            return;
         }
+        self.ledger.free(part.offset);
+        self.file.discard(part.offset, part.pages());
+        parts.free.push(part);
     }
 
     pub(super) fn export_pointer(&self, address: usize) -> Result<[u8; 64]> {
@@ -110,15 +181,21 @@ impl SharedMemory {
         let part = parts.used.get(&address).ok_or(code::INVALID_VALUE)?;
         let identity = self.file.identity().ok_or(code::OPERATING_SYSTEM)?;
         let mut data = [0; 64];
-        let numbers = [MAGIC, identity, part.offset as u64, part.bytes as u64];
+        let numbers = [
+            MAGIC,
+            identity,
+            part.offset as u64,
+            part.bytes as u64,
+            part.number.into(),
+        ];
         for (place, number) in data.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
         Ok(data)
     }
 
-    /// Offset and bytes of an exported allocation of this file.
-    pub(super) fn import_pointer(&self, data: &[u8; 64]) -> Result<(usize, usize)> {
+    /// An exported allocation of this file.
+    pub(super) fn import_pointer(&self, data: &[u8; 64]) -> Result<Part> {
         let mut numbers = data
             .as_chunks()
             .0
@@ -127,11 +204,16 @@ impl SharedMemory {
         let mut next = || numbers.next().unwrap_or(0);
         let (magic, identity) = (next(), next());
         let (offset, bytes) = (next() as usize, next() as usize);
+        let number = next() as u32;
         let end = offset.checked_add(bytes);
-        let inside = bytes > 0 && end.is_some_and(|end| end <= self.file.bytes());
+        let inside = bytes > 0 && end.is_some_and(|end| end <= self.memory);
         let is_own = magic == MAGIC && Some(identity) == self.file.identity();
         match is_own && inside && offset.is_multiple_of(PAGE) {
-            true => Ok((offset, bytes)),
+            true => Ok(Part {
+                offset,
+                bytes,
+                number,
+            }),
             false => Err(code::INVALID_VALUE),
         }
     }
@@ -144,17 +226,13 @@ impl Parts {
             let found = self.free.swap_remove(index);
             let rest = found.pages() - wanted;
             if rest > 0 {
-                self.free.push(Part {
-                    offset: found.offset + wanted,
-                    bytes: rest,
-                });
+                self.free.push(Part::at(found.offset + wanted, rest));
             }
-            let offset = found.offset;
-            return Some(Part { offset, bytes });
+            return Some(Part::at(found.offset, bytes));
         }
         let offset = self.next;
         self.next = offset.checked_add(wanted).filter(|&end| end <= limit)?;
-        Some(Part { offset, bytes })
+        Some(Part::at(offset, bytes))
     }
 }
 

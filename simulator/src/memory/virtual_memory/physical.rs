@@ -199,6 +199,14 @@ pub(crate) fn handle_of(handle: u64) -> Result<Arc<Physical>> {
     Ok(Arc::clone(&held.memory))
 }
 
+/// All live handles, with the bytes of their memory.
+pub(in crate::memory) fn held_memory() -> Vec<(u64, usize)> {
+    let handles = lock(&HANDLES);
+    let all = handles.iter();
+    all.map(|(&handle, held)| (handle, held.memory.bytes()))
+        .collect()
+}
+
 /// What an importing process has to know. The kinds of handles are not told: imported memory cannot be exported again.
 fn encode(properties: PhysicalProperties) -> [u64; 4] {
     let (kind, place) = match properties.location {

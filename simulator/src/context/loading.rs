@@ -1,0 +1,96 @@
+//! The check of lazy loading (`loading` in `WARPSMITH_CHECKS`).
+//!
+//! A driver may wait for the work of a context before it loads code into it (CUDA C++ Programming Guide, "Lazy Loading", "Concurrent
+//! Execution"). Where the check is on, each load does: so two kernels of which one waits for the other, and the other is not loaded yet, wait
+//! for ever, here each time. The kernel's deadlock is reported as that of any other grid is, and names the load that waits for it, too.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::state::Context;
+use crate::error::Result;
+use crate::report;
+use crate::settings;
+use crate::sync::lock;
+use crate::work::CompletionPoint;
+use warpsmith_abi::fault::{Fault, FaultKind};
+
+const WAY_OUT: &str = "load what is to run beside other work before that is launched: `Module::preload`, cuFuncLoad, or CUDA_MODULE_LOADING=EAGER";
+
+/// What is loaded and waits.
+#[derive(Default)]
+pub(super) struct Loads(Mutex<Vec<String>>);
+
+/// A load that waits as long as this lives.
+struct Waiting<'a>(&'a Loads, String);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut loads = lock(&self.0.0);
+        if let Some(place) = loads.iter().position(|load| *load == self.1) {
+            loads.remove(place);
+        }
+    }
+}
+
+impl Loads {
+    fn wait(&self, what: String) -> Waiting<'_> {
+        lock(&self.0).push(what.clone());
+        Waiting(self, what)
+    }
+
+    /// Adds to the report of a deadlock who waits for it.
+    pub(super) fn explain(&self, fault: &mut Fault) {
+        if fault.kind != FaultKind::Deadlock {
+            return;
+        }
+        let loads = lock(&self.0);
+        for what in loads.iter() {
+            fault.notes.push(format!(
+                "the load of {what} waits for the context's work, and so for this kernel, which may wait for what comes after the load"
+            ));
+        }
+        if !loads.is_empty() {
+            fault.notes.push(WAY_OUT.to_owned());
+        }
+    }
+}
+
+impl Context {
+    /// Code is about to be loaded: waits for the context's work, where the check is on.
+    ///
+    /// # Errors
+    ///
+    /// The context's, if its work fails meanwhile.
+    pub(crate) fn wait_to_load(&self, what: impl FnOnce() -> String) -> Result {
+        let settings = settings::get();
+        if !settings.loading {
+            return Ok(());
+        }
+        let ends = self.queues.all_ends();
+        let waiting = self.loads.wait(what());
+        // A grid that waits for ever is found after the patience; what is still there then is no grid, or one that another one keeps waiting.
+        let limit = settings
+            .patience
+            .saturating_mul(2)
+            .saturating_add(Duration::from_secs(1));
+        let begun = Instant::now();
+        while !ends.iter().all(CompletionPoint::is_reached) && !self.is_ending() {
+            if begun.elapsed() > limit {
+                let message = format!(
+                    "the load of {} waits for the context's work, which does not end: {}",
+                    waiting.1,
+                    self.queues.unfinished().join(", ")
+                );
+                report::fault(&Arc::new(Fault {
+                    notes: vec![WAY_OUT.to_owned()],
+                    ..Fault::outside_kernels(FaultKind::Deadlock, message)
+                }));
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        drop(waiting);
+        self.check()
+    }
+}
