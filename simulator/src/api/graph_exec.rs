@@ -159,6 +159,20 @@ driver_calls! {
         set(hGraphExec, hNode, |_| nodes::batch::batch(parameters))?;
     }
 
+    Ready fn cuGraphExecExternalSemaphoresSignalNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+    ) {
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| nodes::semaphore::signal(parameters))?;
+    }
+
+    Ready fn cuGraphExecExternalSemaphoresWaitNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+    ) {
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| nodes::semaphore::wait(parameters))?;
+    }
+
     Ready fn cuGraphExecEventRecordNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {
         let event = EVENTS.get(event)?;
         set(hGraphExec, hNode, |_| Ok(Operation::EventRecord(event)))?;

@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod extension;
 mod external_memory;
+mod external_semaphore;
 mod fill;
 mod function;
 mod graph;

@@ -12,6 +12,7 @@ use crate::device_runtime::{RunningGraph, conditions};
 use crate::memory::graph_memory;
 use crate::order_check;
 use crate::settings;
+use crate::streams::semaphore;
 use crate::streams::{Event, EventPoint, Operation, Recording};
 use crate::sync::lock;
 use crate::work::{self, CompletionPoint};
@@ -135,7 +136,7 @@ pub(super) fn run(
 fn may_wait(action: &Action) -> bool {
     match action {
         Action::Single(Operation::Memory(batch)) => batch.waits(),
-        Action::Single(Operation::EventWait(_)) => true,
+        Action::Single(Operation::EventWait(_) | Operation::SemaphoreWait(_)) => true,
         Action::Single(_) => false,
         Action::Child(_) | Action::Conditional { .. } => true,
     }
@@ -230,6 +231,9 @@ impl<'a> Run<'a> {
             let mut known = Clock::new();
             recording.enter(&mut known);
             place = place.knowing(&known);
+        }
+        if let Action::Single(Operation::SemaphoreWait(_)) = &step.action {
+            place = place.knowing(&semaphore::signalled());
         }
         Some(self.places[number].get_or_init(|| place).clone())
     }
