@@ -4,10 +4,10 @@ use core::ffi::{CStr, c_void};
 
 use super::entry::*;
 use super::{
-    array, attributes, capture, context, copy, device, error, event, extension, external_memory, external_semaphore,
-    fill, function, graph, graph_exec, graph_memory, init, interprocess, launch, link, managed,
-    memory, memory_operation, module, nodes, peer, pointer, pool, stream, texture, unsupported,
-    virtual_memory,
+    array, attributes, capture, context, copy, device, error, event, extension, external_memory,
+    external_semaphore, fill, function, graph, graph_exec, graph_memory, init, interprocess,
+    launch, link, managed, memory, memory_operation, module, nodes, peer, pointer, pool, stream,
+    texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 

@@ -27,7 +27,9 @@ impl SemaphoresInUse {
                     self.signals = true;
                     self._issued.push(batch.in_use());
                 }
-                Action::Single(Operation::SemaphoreWait(batch)) => self._issued.push(batch.in_use()),
+                Action::Single(Operation::SemaphoreWait(batch)) => {
+                    self._issued.push(batch.in_use())
+                }
                 Action::Child(child) => self.add(child),
                 _ => {}
             }

@@ -22,16 +22,7 @@ impl SharedPage {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let anywhere = std::ptr::null_mut();
         // SAFETY: a mapping at an address of the system's choice touches no memory that is in use.
-        let page = unsafe {
-            mmap(
-                anywhere,
-                Self::BYTES,
-                protection,
-                MapFlags::SHARED,
-                file,
-                0,
-            )
-        };
+        let page = unsafe { mmap(anywhere, Self::BYTES, protection, MapFlags::SHARED, file, 0) };
         Some(Self {
             address: page.ok()?.expose_provenance(),
         })

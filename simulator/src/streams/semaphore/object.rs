@@ -160,12 +160,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// What was done wrong.
-    pub(super) fn wait(
-        &self,
-        value: u64,
-        number: Option<u64>,
-        context: &Context,
-    ) -> Checked<bool> {
+    pub(super) fn wait(&self, value: u64, number: Option<u64>, context: &Context) -> Checked<bool> {
         self.refuse_destroyed("waited for")?;
         let is_met = || {
             // Together with the end of the wait: a signal must not find it in between.
