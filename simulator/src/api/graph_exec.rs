@@ -112,14 +112,14 @@ driver_calls! {
     Ready fn cuGraphExecKernelNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        let parameters = parameters(nodeParams)?;
-        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
+        let parameters = nodes::kernel::extended(parameters(nodeParams)?);
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(&parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecKernelNodeSetParams_v2(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
-        let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
+        let parameters = parameters(nodeParams)?;
         set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 

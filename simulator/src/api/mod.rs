@@ -27,6 +27,7 @@ mod init;
 mod interprocess;
 mod jit_options;
 mod launch;
+mod library;
 mod link;
 mod lookup;
 mod managed;

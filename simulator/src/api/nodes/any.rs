@@ -137,7 +137,7 @@ pub(in crate::api) unsafe fn from_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY => Operation::Empty,
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL => {
                 let parameters = &raw const union.kernel;
-                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS_v1>(), old)?
+                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS>(), old)?
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY => {
                 Operation::Copy(Transfer::three_dimensional(&union.memcpy.copyParams)?)
