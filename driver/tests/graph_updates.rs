@@ -246,3 +246,96 @@ fn an_update_takes_over_what_conditions_begin_with() {
     ok!(cuStreamDestroy_v2(stream));
     ok!(cuMemFree_v2(memory));
 }
+
+// covers: GRAPH-45
+#[test]
+fn references_are_taken_and_given_back_by_number() {
+    let _turn = turn();
+    let backend = gpu();
+    let drops: &'static AtomicU32 = Box::leak(Box::default());
+    let data = core::ptr::from_ref(drops).cast_mut().cast();
+    let object: CUuserObject = get!(cuUserObjectCreate(data, Some(count_up), 2, 1));
+    ok!(cuUserObjectRetain(object, 3));
+    ok!(cuUserObjectRelease(object, 4));
+    let graph = graph();
+    ok!(cuGraphRetainUserObject(graph, object, 2, 0));
+    ok!(cuUserObjectRelease(object, 1));
+    assert!(is_alive(drops), "the graph has two references");
+    ok!(cuGraphReleaseUserObject(graph, object, 1));
+    assert!(is_alive(drops), "the graph has one");
+    if backend == Backend::Simulator {
+        // Undefined on a GPU.
+        for wrong in [0, 2, 1 << 31] {
+            fails!(1, cuGraphReleaseUserObject(graph, object, wrong));
+        }
+        assert!(is_alive(drops));
+    }
+    ok!(cuGraphReleaseUserObject(graph, object, 1));
+    wait_for(drops);
+    ok!(cuGraphDestroy(graph));
+}
+
+// covers: GRAPH-45
+#[test]
+fn more_references_than_the_program_has_are_not_released() {
+    let _turn = turn();
+    if gpu() == Backend::Cuda {
+        return;
+    }
+    let drops: &'static AtomicU32 = Box::leak(Box::default());
+    let data = core::ptr::from_ref(drops).cast_mut().cast();
+    let object: CUuserObject = get!(cuUserObjectCreate(data, Some(count_up), 2, 1));
+    for wrong in [0, 3, 1 << 31] {
+        fails!(1, cuUserObjectRelease(object, wrong));
+    }
+    fails!(1, cuUserObjectRetain(object, 0));
+    fails!(1, cuUserObjectRetain(object, 1 << 31));
+    // A move that is refused leaves the graph without them.
+    let graph = graph();
+    let moved = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
+    fails!(1, cuGraphRetainUserObject(graph, object, 3, moved));
+    assert!(is_alive(drops));
+    ok!(cuUserObjectRelease(object, 2));
+    wait_for(drops);
+    fails!(400, cuUserObjectRelease(object, 1));
+    ok!(cuGraphDestroy(graph));
+}
+
+// covers: GRAPH-55
+#[test]
+fn a_change_of_the_template_and_an_update_do_what_a_setter_does() {
+    let _turn = turn();
+    gpu();
+    let (stream, memory) = (stream(), upload(&[0_u32; 4]));
+    let context = get!(cuCtxGetCurrent());
+    let graph = graph();
+    let node = fill_node(graph, &[], memory, 1, 4);
+    let execs = [instantiate(graph), instantiate(graph)];
+    for (value, count) in [(2, 3), (9, 1), (4, 4)] {
+        let parameters = fill(memory, value, count);
+        ok!(cuGraphMemsetNodeSetParams(node, &parameters));
+        let mut information = CUgraphExecUpdateResultInfo::default();
+        ok!(cuGraphExecUpdate_v2(execs[0], graph, &mut information));
+        ok!(cuGraphExecMemsetNodeSetParams(
+            execs[1],
+            node,
+            &parameters,
+            context
+        ));
+        let results = execs.map(|exec| {
+            ok!(cuMemsetD32_v2(memory, 0, 4));
+            ok!(cuCtxSynchronize());
+            launch(exec, stream);
+            download::<u32>(memory, 4)
+        });
+        let filled = vec![value; count].into_iter();
+        let expected: Vec<u32> = filled.chain(vec![0; 4 - count]).collect();
+        assert_eq!(results, [expected.clone(), expected]);
+    }
+    for exec in execs {
+        ok!(cuGraphExecDestroy(exec));
+    }
+    ok!(cuGraphDestroy(graph));
+    ok!(cuMemFree_v2(memory));
+    ok!(cuStreamDestroy_v2(stream));
+}

@@ -517,6 +517,72 @@ fn words_that_streams_wait_for_order_them() {
     own.is_silent();
 }
 
+/// A semaphore that another interface could have made.
+fn external_semaphore() -> CUexternalSemaphore {
+    use std::os::fd::IntoRawFd;
+    let flags = rustix::event::EventfdFlags::NONBLOCK | rustix::event::EventfdFlags::CLOEXEC;
+    let file = rustix::event::eventfd(0, flags).expect("the system has room");
+    let description = CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
+        type_: CUexternalSemaphoreHandleType::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
+        handle: CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st__bindgen_ty_1 {
+            fd: file.into_raw_fd(),
+        },
+        ..Default::default()
+    };
+    get!(cuImportExternalSemaphore(&description))
+}
+
+// covers: INTEROP-10
+#[test]
+fn external_semaphores_order_streams_and_graphs() {
+    let _turn = turn();
+    for in_graph in [false, true] {
+        let Some(own) = Own::new() else { return };
+        let memory: CUdeviceptr = get!(cuMemAlloc_v2(64));
+        let (mut to_other, mut back) = (external_semaphore(), external_semaphore());
+        let (one, other) = (stream(), stream());
+        let (signal, wait) = (Default::default(), Default::default());
+        own.launch(c"put", one, &[memory, 1]);
+        ok!(cuSignalExternalSemaphoresAsync(&to_other, &signal, 1, one));
+        if in_graph {
+            let graph: CUgraph = get!(cuGraphCreate(0));
+            let waits = CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+                extSemArray: &mut to_other,
+                paramsArray: &wait,
+                numExtSems: 1,
+            };
+            let signals = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+                extSemArray: &mut back,
+                paramsArray: &signal,
+                numExtSems: 1,
+            };
+            let first: CUgraphNode = get!(cuGraphAddExternalSemaphoresWaitNode(
+                graph,
+                null_mut(),
+                0,
+                &waits
+            ));
+            let put = own.node(graph, &[first], c"put", &[memory, 2]);
+            let _: CUgraphNode = get!(cuGraphAddExternalSemaphoresSignalNode(
+                graph, &put, 1, &signals
+            ));
+            launched(graph, 1, other);
+        } else {
+            ok!(cuWaitExternalSemaphoresAsync(&to_other, &wait, 1, other));
+            own.launch(c"put", other, &[memory, 2]);
+            ok!(cuSignalExternalSemaphoresAsync(&back, &signal, 1, other));
+        }
+        ok!(cuWaitExternalSemaphoresAsync(&back, &wait, 1, one));
+        own.launch(c"put", one, &[memory, 3]);
+        own.is_silent();
+        // Without them it is a conflict.
+        own.launch(c"put", other, &[memory, 4]);
+        pause();
+        own.launch(c"put", one, &[memory, 5]);
+        own.conflict();
+    }
+}
+
 #[test]
 fn memory_of_a_pool_is_used_between_its_allocation_and_its_free() {
     // covers: GMEM-09, POOL-41

@@ -99,6 +99,7 @@ pub use stream::attributes::{MemSyncDomain, MemSyncDomainMap, SynchronizationPol
 pub use stream::completion::Completion;
 pub use stream::default::PerThreadStream;
 pub use stream::event::Event;
+pub use stream::semaphore::{ExternalSemaphore, ExternalTimeline, SemaphorePoint};
 pub use stream::{Stream, StreamOptions, StreamPriorities};
 
 /// Faults on the simulator as data: what [`KernelFault`] gives.
@@ -169,6 +170,9 @@ mod tests {
         shared::<PitchedTexture<'static, f32>>();
         shared::<PhysicalMemory>();
         shared::<ExternalMemory>();
+        shared::<ExternalSemaphore>();
+        shared::<ExternalTimeline>();
+        shared::<SemaphorePoint<'static>>();
         shared::<interop::dlpack::Tensor>();
         shared::<MemoryPool>();
         shared::<ImportedPool>();

@@ -357,12 +357,15 @@ macro_rules! for_each_newer_function {
             fn cuKernelGetName(name: *mut *const c_char, hfunc: CUkernel) -> CUresult;
             fn cuKernelGetParamInfo(kernel: CUkernel, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize) -> CUresult;
             fn cuKernelSetAttribute(attrib: CUfunction_attribute, val: c_int, kernel: CUkernel, dev: CUdevice) -> CUresult;
+            fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev: CUdevice) -> CUresult;
             fn cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernelParams: *mut *mut c_void, extra: *mut *mut c_void) -> CUresult;
             fn cuLibraryEnumerateKernels(kernels: *mut CUkernel, numKernels: c_uint, lib: CUlibrary) -> CUresult;
             fn cuLibraryGetGlobal(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char) -> CUresult;
             fn cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) -> CUresult;
             fn cuLibraryGetKernelCount(count: *mut c_uint, lib: CUlibrary) -> CUresult;
+            fn cuLibraryGetManaged(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char) -> CUresult;
             fn cuLibraryGetModule(pMod: *mut CUmodule, library: CUlibrary) -> CUresult;
+            fn cuLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: CUlibrary, symbol: *const c_char) -> CUresult;
             fn cuLibraryLoadData(library: *mut CUlibrary, code: *const c_void, jitOptions: *mut CUjit_option, jitOptionsValues: *mut *mut c_void, numJitOptions: c_uint, libraryOptions: *mut CUlibraryOption, libraryOptionValues: *mut *mut c_void, numLibraryOptions: c_uint) -> CUresult;
             fn cuLibraryLoadFromFile(library: *mut CUlibrary, fileName: *const c_char, jitOptions: *mut CUjit_option, jitOptionsValues: *mut *mut c_void, numJitOptions: c_uint, libraryOptions: *mut CUlibraryOption, libraryOptionValues: *mut *mut c_void, numLibraryOptions: c_uint) -> CUresult;
             fn cuLibraryUnload(library: CUlibrary) -> CUresult;
@@ -586,13 +589,10 @@ macro_rules! for_each_foreign_symbol {
             cuGreenCtxWaitEvent,
             cuIpcOpenMemHandle,
             cuKernelGetParamCount,
-            cuKernelSetCacheConfig,
             cuLaunch,
             cuLaunchGrid,
             cuLaunchGridAsync,
             cuLaunchHostFunc_v2,
-            cuLibraryGetManaged,
-            cuLibraryGetUnifiedFunction,
             cuLinkAddData,
             cuLinkAddFile,
             cuLinkCreate,

@@ -113,6 +113,40 @@ pub fn kernel_parameters(
     }
 }
 
+/// A conditional node with so many bodies, which are empty.
+pub fn conditional_node(
+    graph: CUgraph,
+    after: &[CUgraphNode],
+    handle: CUgraphConditionalHandle,
+    kind: CUgraphConditionalNodeType,
+    bodies: u32,
+) -> (CUgraphNode, Vec<CUgraph>) {
+    let mut parameters = CUgraphNodeParams {
+        type_: CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+        ..Default::default()
+    };
+    parameters.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
+        handle,
+        type_: kind,
+        size: bodies,
+        phGraph_out: null_mut(),
+        ctx: get!(cuCtxGetCurrent()),
+    };
+    let node = get!(cuGraphAddNode_v2(
+        graph,
+        after.as_ptr(),
+        null(),
+        after.len(),
+        &mut parameters
+    ));
+    // SAFETY: the driver has filled in an array of so many graphs.
+    let bodies = unsafe {
+        let first = parameters.__bindgen_anon_1.conditional.phGraph_out;
+        core::slice::from_raw_parts(first, bodies as usize)
+    };
+    (node, bodies.to_vec())
+}
+
 /// A graph that can be launched, without flags.
 pub fn instantiate(graph: CUgraph) -> CUgraphExec {
     get!(cuGraphInstantiateWithFlags(graph, 0))

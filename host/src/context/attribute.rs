@@ -94,6 +94,7 @@ attributes! {
     108 MAX_PERSISTING_L2_CACHE_SIZE "Bytes of L2 cache that can be set aside for accesses that persist.";
     109 MAX_ACCESS_POLICY_WINDOW_SIZE "Bytes of an access policy window, at most.";
     111 RESERVED_SHARED_MEMORY_PER_BLOCK "Bytes of a block's shared memory that the driver keeps.";
+    114 TIMELINE_SEMAPHORE_INTEROP_SUPPORTED "Whether timeline semaphores of other interfaces can be imported.";
     115 MEMORY_POOLS_SUPPORTED "Whether memory can be allocated in stream order.";
     120 CLUSTER_LAUNCH "Whether blocks can form clusters.";
     122 CAN_USE_64_BIT_STREAM_MEM_OPS "Whether streams wait for 64-bit words and write them.";

@@ -105,4 +105,6 @@ pub struct DeviceInfo {
     pub compute_capability: ComputeCapability,
     /// Its memory in bytes.
     pub total_memory: usize,
+    /// What names the device for other interfaces, too (Vulkan's `deviceUUID`).
+    pub uuid: [u8; 16],
 }

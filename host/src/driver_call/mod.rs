@@ -2,6 +2,7 @@
 
 pub(crate) mod adopt;
 pub(crate) mod callback;
+pub(crate) mod hand_over;
 pub(crate) mod handle;
 pub(crate) mod loss;
 pub(crate) mod stream_ref;

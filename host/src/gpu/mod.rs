@@ -127,9 +127,29 @@ impl Gpu {
                     total_memory: device
                         .total_memory()
                         .map_err(|error| driver_call::cust_failed("cuDeviceTotalMem", error))?,
+                    uuid: uuid_of(device.as_raw())?,
                 })
             })
             .collect()
+    }
+
+    /// The device that has this UUID, by which other interfaces name it, too (Vulkan's `deviceUUID`); `None` if the driver shows none. What
+    /// they export is imported on the device that has made it alone.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let _gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let device_uuid = Gpu::devices()?[0].uuid;
+    /// let info = Gpu::device_with_uuid(device_uuid)?.expect("it is there");
+    /// let gpu = Gpu::open(info.choice)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    // covers: INTEROP-08
+    pub fn device_with_uuid(uuid: [u8; 16]) -> Result<Option<DeviceInfo>> {
+        Ok(Gpu::devices()?.into_iter().find(|info| info.uuid == uuid))
     }
 
     /// The device's name.
@@ -226,4 +246,11 @@ impl std::fmt::Debug for Gpu {
             self.inner.context().name
         )
     }
+}
+
+fn uuid_of(device: raw::CUdevice) -> Result<[u8; 16]> {
+    let mut uuid = raw::CUuuid::default();
+    // SAFETY: the driver writes 16 bytes to `uuid`, which outlives the call.
+    unsafe { call!(cuDeviceGetUuid_v2(&mut uuid, device)) }?;
+    Ok(uuid.bytes.map(|byte| byte as u8))
 }

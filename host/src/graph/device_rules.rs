@@ -41,6 +41,9 @@ pub(super) fn check_for_device(graph: &Graph) -> Result<()> {
             Type::CU_GRAPH_NODE_TYPE_WAIT_EVENT | Type::CU_GRAPH_NODE_TYPE_EVENT_RECORD => {
                 "an event"
             }
+            Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
+                "a semaphore of another interface"
+            }
             _ => "of another kind",
         };
         return Err(refuse(format!("{node:?} of the graph is {name}")));

@@ -20,6 +20,7 @@ mod kernel;
 mod last_handle;
 mod memory;
 mod new_node;
+mod semaphore;
 
 pub use self::builder::GraphBuilder;
 pub use self::capture::Capture;

@@ -1,7 +1,7 @@
 //! Memory that another program interface made, Vulkan for example, imported by a file descriptor (CUDA C++ Programming Guide, "External
 //! Resource Interoperability").
 
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -12,6 +12,7 @@ use super::buffer::DeviceBuffer;
 use super::size::bytes_of;
 use crate::context::primary::Context;
 use crate::driver_call::call;
+use crate::driver_call::hand_over::hand_over;
 use crate::driver_call::handle::Handle;
 use crate::error::{Code, Error, LimitError, Refused, Result};
 use crate::gpu::Gpu;
@@ -110,49 +111,33 @@ impl Gpu {
             ));
         }
         self.inner.bind()?;
-        let number = descriptor.as_raw_fd();
-        let duplicate = descriptor.try_clone().map_err(|error| {
-            Error::misuse(
-                "cuImportExternalMemory",
-                Code::OPERATING_SYSTEM,
-                format!("file descriptor {number} cannot be duplicated: {error}"),
-                "close files that are not needed, or raise the limit of open files",
-            )
-        })?;
-        let wish = raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
-            type_: raw::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
-            handle: raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 {
-                fd: duplicate.as_raw_fd(),
-            },
-            size: options.bytes,
-            flags: if options.dedicated { DEDICATED } else { 0 },
-            reserved: [0; 16],
-        };
         let mut object = std::ptr::null_mut();
-        // SAFETY: the driver writes one handle to `object` and reads `wish`, which outlive the call; the descriptor is open, and of what the
-        // options say (the caller of `import_external_memory`).
-        let imported = unsafe { call!(cuImportExternalMemory(&mut object, &wish)) };
-        match &imported {
-            // Not looked at: it refuses the arguments.
-            Err(error)
-                if matches!(
-                    error.code(),
-                    Some(Code::INVALID_VALUE | Code::NOT_SUPPORTED | Code::INVALID_CONTEXT)
-                ) =>
-            {
-                drop(duplicate);
-            }
-            // The driver has it, or has closed it, as measured (`CUDA_ERROR_UNKNOWN`).
-            _ => drop(duplicate.into_raw_fd()),
-        }
-        imported.map_err(|error| {
-            error.while_doing(|| {
-                format!(
-                    "file descriptor {number} as external memory of {} bytes",
-                    options.bytes
-                )
-            })
-        })?;
+        // Those by which it refuses the arguments; else it closes what it refuses, as measured (`CUDA_ERROR_UNKNOWN`).
+        let is_unseen = |code| {
+            matches!(
+                code,
+                Code::INVALID_VALUE | Code::NOT_SUPPORTED | Code::INVALID_CONTEXT
+            )
+        };
+        hand_over(
+            "cuImportExternalMemory",
+            descriptor,
+            &format!("external memory of {} bytes", options.bytes),
+            is_unseen,
+            |fd| {
+                let wish = raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+                    type_:
+                        raw::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+                    handle: raw::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 { fd },
+                    size: options.bytes,
+                    flags: if options.dedicated { DEDICATED } else { 0 },
+                    reserved: [0; 16],
+                };
+                // SAFETY: the driver writes one handle to `object` and reads `wish`, which outlive the call; the descriptor is open, and of what
+                // the options say (the caller of `import_external_memory`).
+                unsafe { call!(cuImportExternalMemory(&mut object, &wish)) }
+            },
+        )?;
         Ok(ExternalMemory {
             gpu: self.inner.clone(),
             object: Arc::new(ImportedObject {

@@ -5,6 +5,7 @@ pub(crate) mod completion;
 pub(crate) mod default;
 pub(crate) mod event;
 pub(crate) mod host_function;
+pub(crate) mod semaphore;
 mod timed_stream;
 
 use std::marker::PhantomData;

@@ -1,12 +1,33 @@
-//! Memory's shareable handles: file descriptors.
+//! What is handed over as file descriptors.
 
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::io::fcntl_getfd;
 
 use super::entry::*;
 
 /// Whether memory is to be handed over as a file descriptor.
 pub(super) fn is_descriptor(kind: CUmemAllocationHandleType) -> bool {
     kind == CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+}
+
+/// A descriptor that is the driver's from here on, as on a GPU, whether what it is of can be imported or not.
+///
+/// # Errors
+///
+/// Unknown if it is not open.
+///
+/// # Safety
+///
+/// The caller hands the descriptor over, if it is open.
+pub(super) unsafe fn handed_over(number: RawFd) -> Result<OwnedFd> {
+    // SAFETY: not negative, and one that is not open is found out by the system.
+    let is_open = number >= 0 && fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok();
+    match is_open {
+        // SAFETY: it is open, and handed over by the caller's contract.
+        true => Ok(unsafe { OwnedFd::from_raw_fd(number) }),
+        false => Err(code::UNKNOWN),
+    }
 }
 
 /// The descriptor that a caller passes in a pointer's place.

@@ -1,9 +1,6 @@
 //! Memory of other program interfaces, imported by a file descriptor.
 
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
-
-use rustix::io::fcntl_getfd;
-
+use super::descriptor::handed_over;
 use super::entry::*;
 use crate::context::current;
 use crate::memory::external::{EXTERNAL, Importable};
@@ -26,16 +23,7 @@ driver_calls! {
             CUexternalMemoryHandleType_enum(2..=9) => return Err(code::NOT_SUPPORTED),
             _ => return Err(code::INVALID_VALUE),
         }
-        let number = wish.handle.fd;
-        // SAFETY: one that is not open is found out by the system.
-        let is_open = number >= 0 && fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok();
-        if !is_open {
-            return Err(code::UNKNOWN);
-        }
-        // From here on it is the driver's, as on a GPU, whether the import succeeds or not.
-        // SAFETY: the caller hands it over, and it is open.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
-        let importable = Importable::new(descriptor, wish.size)?;
+        let importable = Importable::new(handed_over(wish.handle.fd)?, wish.size)?;
         let object = context.add_to(&EXTERNAL, |handle| importable.into_object(handle, context.id(), context.device));
         extMem_out.write(object.handle as CUexternalMemory);
     }

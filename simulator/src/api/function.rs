@@ -6,7 +6,8 @@ use super::entry::*;
 use super::launch;
 use crate::context::current;
 use crate::device;
-use crate::module::{self, FUNCTIONS};
+use crate::engine::Kernel;
+use crate::module::{self, FUNCTIONS, function_or_kernel};
 
 driver_calls! {
     Ready fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction) {
@@ -44,12 +45,7 @@ driver_calls! {
     }
 
     Ready fn cuFuncGetParamInfo(func: CUfunction, paramIndex: usize, paramOffset: *mut usize, paramSize: *mut usize) {
-        let function = FUNCTIONS.get(func)?;
-        let parameter = function.kernel.parameters.get(paramIndex).ok_or(code::INVALID_VALUE)?;
-        put(paramOffset, parameter.offset as usize)?;
-        if !paramSize.is_null() {
-            paramSize.write(parameter.size as usize);
-        }
+        tell_parameter(&FUNCTIONS.get(func)?.kernel, paramIndex, paramOffset, paramSize)?;
     }
 
     Ready fn cuFuncGetParamCount(func: CUfunction, paramCount: *mut usize) {
@@ -101,7 +97,7 @@ driver_calls! {
         dynamicSmemSize: *mut usize, func: CUfunction, numBlocks: c_int, blockSize: c_int,
     ) {
         current()?;
-        let function = FUNCTIONS.get(func)?;
+        let function = function_or_kernel(func, current)?;
         if numBlocks <= 0 || blockSize <= 0 {
             return Err(code::INVALID_VALUE);
         }
@@ -115,7 +111,7 @@ driver_calls! {
 
     Ready fn cuOccupancyMaxPotentialClusterSize(clusterSize: *mut c_int, func: CUfunction, config: *const CUlaunchConfig) {
         current()?;
-        let function = FUNCTIONS.get(func)?;
+        let function = function_or_kernel(func, current)?;
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -124,7 +120,7 @@ driver_calls! {
 
     Ready fn cuOccupancyMaxActiveClusters(numClusters: *mut c_int, func: CUfunction, config: *const CUlaunchConfig) {
         current()?;
-        let function = FUNCTIONS.get(func)?;
+        let function = function_or_kernel(func, current)?;
         if config.is_null() {
             return Err(code::INVALID_VALUE);
         }
@@ -136,9 +132,30 @@ driver_calls! {
     }
 }
 
+/// Tells where a parameter lies in the buffer, and how large it is if that is asked for.
+///
+/// # Safety
+///
+/// Both pointers are null or valid for writing.
+pub(super) unsafe fn tell_parameter(
+    kernel: &Kernel,
+    index: usize,
+    offset: *mut usize,
+    size: *mut usize,
+) -> Result {
+    let parameter = kernel.parameters.get(index).ok_or(code::INVALID_VALUE)?;
+    // SAFETY: null or valid for writing by the caller's contract.
+    unsafe { put(offset, parameter.offset as usize) }?;
+    if !size.is_null() {
+        // SAFETY: not null, so valid for writing by the caller's contract.
+        unsafe { size.write(parameter.size as usize) };
+    }
+    Ok(())
+}
+
 fn blocks(func: CUfunction, block: c_int, shared: usize) -> Result<c_int> {
     current()?;
-    let function = FUNCTIONS.get(func)?;
+    let function = function_or_kernel(func, current)?;
     let block = u32::try_from(block)
         .ok()
         .filter(|&block| block > 0)
@@ -158,7 +175,7 @@ unsafe fn best_block(
     limit: c_int,
 ) -> Result {
     current()?;
-    let function = FUNCTIONS.get(func)?;
+    let function = function_or_kernel(func, current)?;
     let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0);
     let best = module::best_block(&function, limit.unwrap_or(u32::MAX), |size| {
         // SAFETY: the caller has passed the callback to be called with block sizes.

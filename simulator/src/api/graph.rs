@@ -8,6 +8,7 @@ use crate::graph::{
     self, Edge, GRAPHS, Graph, NODES, NodeOperation, PLAIN_EDGE, ReferencesLeft, USER_OBJECTS,
     UserObject,
 };
+use crate::report;
 use crate::streams::capture::Dependency;
 
 driver_calls! {
@@ -161,18 +162,17 @@ driver_calls! {
         object_out: *mut CUuserObject, ptr: *mut c_void, destroy: CUhostFn, initialRefcount: c_uint, flags: c_uint,
     ) {
         let no_sync = CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0;
-        if object_out.is_null() || destroy.is_none() || initialRefcount == 0 || flags != no_sync {
+        if object_out.is_null() || destroy.is_none() || flags != no_sync {
             return Err(code::INVALID_VALUE);
         }
+        check_count(initialRefcount)?;
         let object = USER_OBJECTS.add(|handle| UserObject::new(handle, ptr, destroy));
         object.retain(initialRefcount as usize);
         object_out.write(object.handle as CUuserObject);
     }
 
     Ready fn cuUserObjectRetain(object: CUuserObject, count: c_uint) {
-        if count == 0 {
-            return Err(code::INVALID_VALUE);
-        }
+        check_count(count)?;
         USER_OBJECTS.get(object)?.retain(count as usize);
     }
 
@@ -184,30 +184,53 @@ driver_calls! {
         let graph = GRAPHS.get(graph)?;
         let found = USER_OBJECTS.get(object)?;
         let move_in = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
-        if count == 0 || flags & !move_in != 0 {
+        check_count(count)?;
+        if flags & !move_in != 0 {
             return Err(code::INVALID_VALUE);
         }
+        // Before the program's go: the last of them would end the object.
         graph.add_object(&found, count as usize);
-        if flags & move_in != 0 {
-            release(object, count)?;
+        if flags & move_in != 0
+            && let Err(code) = release(object, count)
+        {
+            graph.remove_object(&found, count as usize);
+            return Err(code);
         }
     }
 
     Ready fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: c_uint) {
         let graph = GRAPHS.get(graph)?;
         let held = graph.objects().into_iter().find(|held| held.handle == object as usize).ok_or(code::INVALID_VALUE)?;
+        check_count(count)?;
         if !graph.remove_object(&held, count as usize) {
-            return Err(code::INVALID_VALUE);
+            return Err(too_many("cuGraphReleaseUserObject", count, "the graph"));
         }
     }
 }
 
+/// Refuses numbers of references that the interface does not have.
+fn check_count(count: c_uint) -> Result {
+    match count {
+        1..=0x7fff_ffff => Ok(()),
+        _ => Err(code::INVALID_VALUE),
+    }
+}
+
+/// References are given back that nobody has: undefined on a GPU.
+fn too_many(call: &str, count: c_uint, owner: &str) -> CUresult {
+    report::remark(&format!(
+        "{call} gives {count} references of a user object back, which are more than {owner} has; nothing is released"
+    ));
+    code::INVALID_VALUE
+}
+
 /// Takes references of the program's; an object of which it has none left is known to its graphs alone.
 fn release(object: CUuserObject, count: c_uint) -> Result {
+    check_count(count)?;
     match USER_OBJECTS.get(object)?.release(count as usize) {
         Some(ReferencesLeft::Some) => Ok(()),
         Some(ReferencesLeft::None) => USER_OBJECTS.remove(object).map(drop),
-        None => Err(code::INVALID_VALUE),
+        None => Err(too_many("cuUserObjectRelease", count, "the program")),
     }
 }
 

@@ -112,14 +112,14 @@ driver_calls! {
     Ready fn cuGraphExecKernelNodeSetParams(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        let parameters = parameters(nodeParams)?;
-        set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
+        let parameters = nodes::kernel::extended(parameters(nodeParams)?);
+        set(hGraphExec, hNode, |old| nodes::kernel::kernel(&parameters, Some(old)))?;
     }
 
     Ready fn cuGraphExecKernelNodeSetParams_v2(
         hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
-        let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
+        let parameters = parameters(nodeParams)?;
         set(hGraphExec, hNode, |old| nodes::kernel::kernel(parameters, Some(old)))?;
     }
 
@@ -157,6 +157,20 @@ driver_calls! {
     ) {
         let parameters = parameters(nodeParams)?;
         set(hGraphExec, hNode, |_| nodes::batch::batch(parameters))?;
+    }
+
+    Ready fn cuGraphExecExternalSemaphoresSignalNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+    ) {
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| nodes::semaphore::signal(parameters))?;
+    }
+
+    Ready fn cuGraphExecExternalSemaphoresWaitNodeSetParams(
+        hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+    ) {
+        let parameters = parameters(nodeParams)?;
+        set(hGraphExec, hNode, |_| nodes::semaphore::wait(parameters))?;
     }
 
     Ready fn cuGraphExecEventRecordNodeSetEvent(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::attributes;
 use super::entry::*;
 use crate::graph;
-use crate::module::{FUNCTIONS, Function};
+use crate::module::{Function, function_or_kernel};
 use crate::streams::{self, Holder, HostCall, Launch, LaunchRequest, LaunchShape, Operation};
 
 driver_calls! {
@@ -205,7 +205,8 @@ unsafe fn launch(
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result {
-    let function = FUNCTIONS.get(f)?;
+    // A library's kernel is that of the stream's context.
+    let function = function_or_kernel(f, || streams::find(stream)?.context())?;
     let stream = streams::find(stream)?;
     if function.context != stream.context_id {
         return Err(code::INVALID_HANDLE);

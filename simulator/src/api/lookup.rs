@@ -5,9 +5,9 @@ use core::ffi::{CStr, c_void};
 use super::entry::*;
 use super::{
     array, attributes, capture, context, copy, device, error, event, extension, external_memory,
-    fill, function, graph, graph_exec, graph_memory, init, interprocess, launch, link, managed,
-    memory, memory_operation, module, nodes, peer, pointer, pool, stream, texture, unsupported,
-    virtual_memory,
+    external_semaphore, fill, function, graph, graph_exec, graph_memory, init, interprocess,
+    launch, library, link, managed, memory, memory_operation, module, nodes, peer, pointer, pool,
+    stream, texture, unsupported, virtual_memory,
 };
 use crate::device::DRIVER_VERSION;
 
@@ -146,6 +146,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         error::find,
         event::find,
         external_memory::find,
+        external_semaphore::find,
         fill::find,
         function::find,
         graph::find,
@@ -154,6 +155,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         init::find,
         interprocess::find,
         launch::find,
+        library::find,
         link::find,
         managed::find,
         memory::find,
@@ -165,6 +167,7 @@ fn find_topic(name: &str, variant: Variant) -> Option<*const c_void> {
         nodes::host::find,
         nodes::kernel::find,
         nodes::memory::find,
+        nodes::semaphore::find,
         peer::find,
         pointer::find,
         pool::find,

@@ -5,7 +5,8 @@ use core::ffi::CStr;
 use super::entry::*;
 use super::jit_options::JitOptions;
 use crate::context::current;
-use crate::module::{self, MODULES, Module};
+use crate::engine::{Global, Module as Code};
+use crate::module::{self, LoadFailure, MODULES, Module};
 use crate::settings;
 use crate::streams::capture;
 
@@ -31,10 +32,7 @@ driver_calls! {
         if fname.is_null() {
             return Err(code::INVALID_VALUE);
         }
-        let name = CStr::from_ptr(fname).to_str().map_err(|_| code::INVALID_VALUE)?;
-        let mut bytes = std::fs::read(name).map_err(|_| code::FILE_NOT_FOUND)?;
-        bytes.push(0);
-        load(module, bytes.as_ptr().cast(), JitOptions::none())?;
+        load(module, image_in_file(fname)?.as_ptr().cast(), JitOptions::none())?;
     }
 
     Ready fn cuModuleUnload(hmod: CUmodule) {
@@ -76,13 +74,7 @@ driver_calls! {
             return Err(code::INVALID_VALUE);
         }
         let name = CStr::from_ptr(name).to_str().map_err(|_| code::NOT_FOUND)?;
-        let variable = module.code.global(name).ok_or(code::NOT_FOUND)?;
-        if !dptr.is_null() {
-            dptr.write(variable.address);
-        }
-        if !bytes.is_null() {
-            bytes.write(variable.size as usize);
-        }
+        tell_variable(module.code.global(name), dptr, bytes)?;
     }
 
     Ready fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) {
@@ -94,46 +86,101 @@ driver_calls! {
     }
 }
 
-/// The log of one load.
-#[derive(Default)]
-struct LoadLog {
-    errors: String,
-    remarks: String,
+/// Tells where a variable is and how large, as far as that is asked for.
+///
+/// # Safety
+///
+/// Both pointers are null or valid for writing.
+pub(super) unsafe fn tell_variable(
+    variable: Option<&Global>,
+    address: *mut CUdeviceptr,
+    bytes: *mut usize,
+) -> Result {
+    let variable = variable.ok_or(code::NOT_FOUND)?;
+    // SAFETY: not null, so valid for writing by the caller's contract.
+    unsafe {
+        if !address.is_null() {
+            address.write(variable.address);
+        }
+        if !bytes.is_null() {
+            bytes.write(variable.size as usize);
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a file, with a zero behind them.
+///
+/// # Safety
+///
+/// `name` is a C string.
+pub(super) unsafe fn image_in_file(name: *const c_char) -> Result<Vec<u8>> {
+    // SAFETY: a C string by the caller's contract.
+    let name = unsafe { CStr::from_ptr(name) };
+    let name = name.to_str().map_err(|_| code::INVALID_VALUE)?;
+    let mut bytes = std::fs::read(name).map_err(|_| code::FILE_NOT_FOUND)?;
+    bytes.push(0);
+    Ok(bytes)
 }
 
 /// # Safety
 ///
 /// `image` is a C string, or starts with the magic number of a binary; the options keep their contract.
-unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<'_>) -> Result {
+unsafe fn load(to: *mut CUmodule, image: *const c_void, options: JitOptions<'_>) -> Result {
     let context = current()?;
     if to.is_null() || image.is_null() {
         return Err(code::INVALID_VALUE);
     }
     capture::refuse_unsafe_call()?;
+    // SAFETY: `image` is not null, so a C string or a binary by the caller's contract, which the options' is, too.
+    let module = unsafe {
+        logged(
+            image,
+            options,
+            |ptx| module::load(&context, &ptx),
+            |module| &module.code,
+        )
+    }?;
+    // SAFETY: not null, so valid for writing by the caller's contract.
+    unsafe { to.write(module.handle as CUmodule) };
+    Ok(())
+}
+
+/// Loads an image as its options wish, and tells what they ask for.
+///
+/// # Safety
+///
+/// `image` is a C string, or starts with the magic number of a binary; the options keep their contract.
+pub(super) unsafe fn logged<T>(
+    image: *const c_void,
+    mut options: JitOptions<'_>,
+    load: impl FnOnce(String) -> core::result::Result<T, LoadFailure>,
+    code_of: impl Fn(&T) -> &Code,
+) -> Result<T> {
     let start = std::time::Instant::now();
-    // SAFETY: `image` is not null, so a C string or a binary by the caller's contract.
-    let outcome = unsafe { module::ptx_text(image) }.and_then(|ptx| module::load(&context, &ptx));
-    let mut log = LoadLog::default();
+    // SAFETY: a C string or a binary by the caller's contract.
+    let outcome = unsafe { module::ptx_text(image) }.and_then(load);
+    let (mut errors, mut remarks) = (String::new(), String::new());
     let verbose = options
         .index(CUjit_option::CU_JIT_LOG_VERBOSE)
         .is_some_and(|index| !options.values[index].is_null());
     match &outcome {
-        Ok(module) if verbose => {
-            let mut kernels: Vec<_> = module.code.kernels().collect();
+        Ok(loaded) if verbose => {
+            let mut kernels: Vec<_> = code_of(loaded).kernels().collect();
             kernels.sort_by(|a, b| a.name.cmp(&b.name));
             for kernel in kernels {
-                log.remarks += &format!(
+                remarks += &format!(
                     "ptxas info    : Function properties for {}: {} registers (estimated), {} bytes smem, {} bytes lmem\n",
                     kernel.name, kernel.registers, kernel.static_shared, kernel.local_bytes
                 );
             }
         }
         Ok(_) => {}
-        Err(failure) => log.errors.clone_from(&failure.text),
+        Err(failure) => errors.clone_from(&failure.text),
     }
     for (log, text) in [
-        (options.error_log(), &log.errors),
-        (options.info_log(), &log.remarks),
+        (options.error_log(), &errors),
+        (options.info_log(), &remarks),
     ] {
         if let Some(log) = log {
             // SAFETY: the log buffers are as large as their size options say by the caller's contract, and this call has the options.
@@ -145,20 +192,13 @@ unsafe fn load(to: *mut CUmodule, image: *const c_void, mut options: JitOptions<
         options.values[index] =
             (start.elapsed().as_secs_f32() * 1e3).max(1e-6).to_bits() as usize as *mut c_void;
     }
-    match outcome {
-        Ok(module) => {
-            // SAFETY: not null, so valid for writing by the caller's contract.
-            unsafe { to.write(module.handle as CUmodule) };
-            Ok(())
+    outcome.map_err(|failure| {
+        if options
+            .index(CUjit_option::CU_JIT_ERROR_LOG_BUFFER)
+            .is_none()
+        {
+            crate::report::remark(&failure.text);
         }
-        Err(failure) => {
-            if options
-                .index(CUjit_option::CU_JIT_ERROR_LOG_BUFFER)
-                .is_none()
-            {
-                crate::report::remark(&failure.text);
-            }
-            Err(failure.code)
-        }
-    }
+        failure.code
+    })
 }

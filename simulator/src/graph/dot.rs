@@ -74,6 +74,12 @@ fn label(node: &Node, verbose: bool) -> String {
         Operation::Memory(batch) => {
             format!("BATCH_MEM_OP\\n{} operations", batch.parameters().len())
         }
+        Operation::SemaphoreSignal(batch) => {
+            format!("EXT_SEMAS_SIGNAL\\n{} semaphores", batch.handles().len())
+        }
+        Operation::SemaphoreWait(batch) => {
+            format!("EXT_SEMAS_WAIT\\n{} semaphores", batch.handles().len())
+        }
         Operation::Host(_) => "HOST".to_owned(),
         Operation::EventRecord(_) => "EVENT_RECORD".to_owned(),
         Operation::EventWait(_) => "EVENT_WAIT".to_owned(),

@@ -10,11 +10,13 @@ use super::merge::{Refusal, forbidden, merge};
 use super::objects::UserObject;
 use super::plan::{Action, Plan, Step, compile};
 use super::run::EventRecords;
+use super::semaphores::SemaphoresInUse;
 use super::template::{Graph, Instance, node_type_of};
 use crate::context::Context;
 use crate::error::{Result, code};
 use crate::memory::graph_memory;
 use crate::registry::{ContextBound, Registry};
+use crate::streams::semaphore;
 use crate::streams::{Operation, Stream};
 use crate::sync::lock;
 use crate::work::CompletionPoint;
@@ -233,6 +235,8 @@ impl Exec {
         let leftovers = memory.leftovers;
         let records = Arc::new(EventRecords::promise(&launched.plan));
         let promised = Arc::clone(&records);
+        let semaphores = SemaphoresInUse::of(&launched.plan);
+        let signals = semaphores.signals;
         let worker = Arc::clone(&context);
         let after = state.last.take().into_iter().collect();
         let work = Box::new(move || {
@@ -249,10 +253,13 @@ impl Exec {
             });
             // Events that were not reached because of an error are completed too, so that waits for them end.
             records.complete_all();
-            drop(launched);
+            drop((launched, semaphores));
         });
         let point = stream.submit(&context, room, after, work);
         promised.promise_launch(&point);
+        if signals {
+            semaphore::note_signal(&point);
+        }
         if let Some(backing) = memory.backing {
             backing.launched(point.clone());
         }

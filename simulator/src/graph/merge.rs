@@ -97,6 +97,12 @@ pub(super) fn forbidden(old: &Operation, new: &Operation) -> Option<Outcome> {
         (Operation::Memory(old), Operation::Memory(new)) => {
             (!old.may_become(new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
         }
+        (Operation::SemaphoreSignal(old), Operation::SemaphoreSignal(new)) => {
+            (!old.may_become(new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+        }
+        (Operation::SemaphoreWait(old), Operation::SemaphoreWait(new)) => {
+            (!old.may_become(new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+        }
         (Operation::GraphAllocate(old), Operation::GraphAllocate(new))
         | (Operation::GraphFree(old, _), Operation::GraphFree(new, _)) => {
             (!Arc::ptr_eq(old, new)).then_some(Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)

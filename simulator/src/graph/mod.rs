@@ -15,6 +15,7 @@
 //! | `device_rules` | which graphs kernels may launch |
 //! | `device_graph` | what kernels may launch |
 //! | `execution` | executions of graphs, and the graphs that their kernels launch |
+//! | `semaphores` | what a launch does to semaphores of other program interfaces |
 //! | `launch_memory` | what a launch does to the memory of graphs |
 //! | `exec` | [`Exec`]: an executable graph, which later edits of the template do not touch |
 
@@ -33,6 +34,7 @@ mod merge;
 mod objects;
 mod plan;
 mod run;
+mod semaphores;
 mod template;
 
 pub(crate) use capture::{

@@ -8,10 +8,11 @@ use super::plan::{Action, Plan, Step};
 use super::template::ConditionalKind;
 use crate::check::stream_order::{Clock, Place};
 use crate::context::Context;
-use crate::device_runtime::{RunningGraph, conditions};
+use crate::device_runtime::{GraphLaunchMode, RunningGraph, conditions};
 use crate::memory::graph_memory;
 use crate::order_check;
 use crate::settings;
+use crate::streams::semaphore;
 use crate::streams::{Event, EventPoint, Operation, Recording};
 use crate::sync::lock;
 use crate::work::{self, CompletionPoint};
@@ -131,11 +132,27 @@ pub(super) fn run(
     std::thread::scope(|scope| run.work(scope));
 }
 
+/// The body of a conditional node, as its kernels see it: they launch no graphs (CUDA C++ Programming Guide, "Conditional Node Body Graph
+/// Requirements").
+struct ConditionalBody;
+
+impl RunningGraph for ConditionalBody {
+    fn handle(&self) -> u64 {
+        0
+    }
+
+    fn launch(&self, exec: u64, _mode: GraphLaunchMode) -> Result<bool, String> {
+        Err(format!(
+            "cudaGraphLaunch was called with {exec:#x} by a kernel in the body of a conditional node, where no kernel may launch graphs"
+        ))
+    }
+}
+
 /// Whether a step may wait for what another branch, or somebody else, does.
 fn may_wait(action: &Action) -> bool {
     match action {
         Action::Single(Operation::Memory(batch)) => batch.waits(),
-        Action::Single(Operation::EventWait(_)) => true,
+        Action::Single(Operation::EventWait(_) | Operation::SemaphoreWait(_)) => true,
         Action::Single(_) => false,
         Action::Child(_) | Action::Conditional { .. } => true,
     }
@@ -231,6 +248,9 @@ impl<'a> Run<'a> {
             recording.enter(&mut known);
             place = place.knowing(&known);
         }
+        if let Action::Single(Operation::SemaphoreWait(_)) = &step.action {
+            place = place.knowing(&semaphore::signalled());
+        }
         Some(self.places[number].get_or_init(|| place).clone())
     }
 
@@ -263,9 +283,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs a child graph or a body.
+    /// Runs a child graph.
     fn inner(&self, plan: &Plan) {
         run(plan, self.context, self.records, self.running);
+    }
+
+    /// Runs a body of a conditional node.
+    fn body(&self, plan: &Plan) {
+        run(plan, self.context, self.records, &ConditionalBody);
     }
 
     fn decide(&self, handle: u64, kind: ConditionalKind, bodies: &[Arc<Plan>]) {
@@ -285,7 +310,7 @@ impl<'a> Run<'a> {
             (ConditionalKind::While, Some(_)) => return self.repeat(bodies, value),
         };
         if let Some(body) = bodies.get(chosen) {
-            self.inner(body);
+            self.body(body);
         }
     }
 
@@ -305,7 +330,7 @@ impl<'a> Run<'a> {
             // Each pass comes after the one before.
             let pass = work::place().map(|node| node.inside(&last));
             work::at_place(pass.clone(), || {
-                bodies.iter().for_each(|body| self.inner(body));
+                bodies.iter().for_each(|body| self.body(body));
             });
             last = pass;
             passes += 1;

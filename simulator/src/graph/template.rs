@@ -132,6 +132,8 @@ pub(crate) fn node_type_of(operation: &Operation) -> CUgraphNodeType {
         }
         Operation::Fill(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
         Operation::Memory(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+        Operation::SemaphoreSignal(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
+        Operation::SemaphoreWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
         Operation::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
         Operation::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
         Operation::EventWait(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,

@@ -11,10 +11,8 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use rustix::fs::SealFlags;
-
 use super::allocation::{AllocationKind, AllocationState};
-use super::shared_file::{Content, SharedFile};
+use super::shared_file::{Content, SharedFile, sealed_bytes};
 use super::space::Memory;
 use crate::error::{Result, code};
 use crate::registry::{ContextBound, Registry};
@@ -161,14 +159,4 @@ pub(crate) fn free_ended(base: usize) -> bool {
     // The address may have another allocation by now.
     let info = Memory::global().find(base);
     is_ended && info.is_none_or(|info| info.state == AllocationState::Freed)
-}
-
-/// The bytes of a file in memory that cannot become shorter; `None` if it can, or is no such file.
-fn sealed_bytes(file: &OwnedFd) -> Option<usize> {
-    let seals = rustix::fs::fcntl_get_seals(file).ok()?;
-    let bytes = rustix::fs::fstat(file).ok()?.st_size;
-    seals
-        .contains(SealFlags::SHRINK)
-        .then(|| usize::try_from(bytes).ok())
-        .flatten()
 }

@@ -19,7 +19,7 @@
 //! | `texture` | texture and surface objects |
 //! | `transfer`, `fill`, `extent` | copies and memsets, and all arithmetic of their sizes |
 //! | `word` | words that streams wait for and write |
-//! | `virtual_memory`, `shared_file` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
+//! | `virtual_memory`, `shared_file`, `shared_page` | physical memory, reserved addresses, mappings; the files that they and exports are made of |
 //! | `interprocess` | plain memory and events that other processes open by a handle |
 //! | `process` | whether another process runs |
 //! | `external` | memory of other program interfaces, imported by a file descriptor |
@@ -52,6 +52,7 @@ mod pointer;
 pub(crate) mod pool;
 mod process;
 mod shared_file;
+pub(crate) mod shared_page;
 mod slots;
 mod space;
 pub(crate) mod texture;

@@ -127,6 +127,16 @@ impl AsFd for SharedFile {
     }
 }
 
+/// The bytes of a file in memory that cannot become shorter; `None` if it can, or is no such file.
+pub(crate) fn sealed_bytes(file: impl AsFd) -> Option<usize> {
+    let seals = rustix::fs::fcntl_get_seals(&file).ok()?;
+    let bytes = rustix::fs::fstat(&file).ok()?.st_size;
+    seals
+        .contains(SealFlags::SHRINK)
+        .then(|| usize::try_from(bytes).ok())
+        .flatten()
+}
+
 #[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! A kernel of a loaded module with what the program has set for it.
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicI32, AtomicU32};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use warpsmith_abi::CUdevice_attribute;
@@ -88,6 +88,22 @@ impl Function {
         self.kernel
             .cluster
             .unwrap_or_else(|| *lock(&self.set_cluster))
+    }
+
+    /// Takes over what is set for another function of the same kernel.
+    pub(super) fn set_as(&self, other: &Function) {
+        for (own, other) in [
+            (&self.max_dynamic_shared, &other.max_dynamic_shared),
+            (&self.carveout, &other.carveout),
+            (&self.non_portable_cluster, &other.non_portable_cluster),
+            (&self.cluster_scheduling, &other.cluster_scheduling),
+        ] {
+            own.store(other.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let config = other.cache_config.load(Ordering::Relaxed);
+        self.cache_config.store(config, Ordering::Relaxed);
+        let cluster = *lock(&other.set_cluster);
+        *lock(&self.set_cluster) = cluster;
     }
 
     /// Sets one dimension of the cluster size.

@@ -1,9 +1,10 @@
 //! Loading PTX text into a context.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::function::most_shared_memory;
-use super::loaded::Module;
+use super::loaded::{Module, Owner};
 use super::target::{NEWEST_PTX, version_directive, wrong_target};
 use crate::context::Context;
 use crate::engine;
@@ -70,6 +71,16 @@ pub(super) fn compiler_error(name: &str, error: &engine::LoadError) -> LoadFailu
 
 /// Loads PTX into a context.
 pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, LoadFailure> {
+    load_placed(context, ptx, &BTreeMap::new(), Owner::Program)
+}
+
+/// As [`load`]; these variables have their memory, and what it holds, already.
+pub(super) fn load_placed(
+    context: &Arc<Context>,
+    ptx: &str,
+    placed: &BTreeMap<String, usize>,
+    owner: Owner,
+) -> Result<Arc<Module>, LoadFailure> {
     refuse_image(ptx)?;
     if settings::process().eager_loading {
         let wait = context.wait_to_load(|| "a module (CUDA_MODULE_LOADING=EAGER)".to_owned());
@@ -77,7 +88,10 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
     }
     let mut variables = Vec::new();
     let mut out_of_memory = false;
-    let loaded = engine::Module::load_for(settings::process().vector_level, ptx, &mut |variable| {
+    let mut place = |variable: &engine::Global| {
+        if let Some(&address) = placed.get(&variable.name) {
+            return Some(address as u64);
+        }
         let kind = if variable.managed {
             AllocationKind::Managed
         } else {
@@ -88,39 +102,61 @@ pub(crate) fn load(context: &Arc<Context>, ptx: &str) -> Result<Arc<Module>, Loa
         out_of_memory |= address.is_err();
         variables.push(address.ok()?);
         address.ok().map(|address| address as u64)
-    });
-    let fail = |failure: LoadFailure| {
+    };
+    let loaded = engine::Module::load_for(settings::process().vector_level, ptx, &mut place);
+    let loaded = match loaded {
+        Ok(loaded) => refuse_code(&loaded, context.device).map(|()| loaded),
+        Err(_) if out_of_memory => Err(failure(
+            code::OUT_OF_MEMORY,
+            "no memory for the module's variables",
+        )),
+        Err(error) => Err(compiler_error("application ptx input", &error)),
+    };
+    let loaded = loaded.inspect_err(|_| {
         for &base in &variables {
             memory::release(base, "a module load that failed");
         }
-        Err(failure)
-    };
-    let loaded = match loaded {
-        Ok(loaded) => loaded,
-        Err(_) if out_of_memory => {
-            return fail(failure(
-                code::OUT_OF_MEMORY,
-                "no memory for the module's variables",
-            ));
-        }
-        Err(error) => return fail(compiler_error("application ptx input", &error)),
-    };
-    if let Err(failure) = refuse_target(loaded.target, context.device) {
-        return fail(failure);
-    }
-    // What the driver's compiler takes; ptxas on its own has a limit of 48 KiB.
-    let most = most_shared_memory(context.device);
-    if let Some(kernel) = loaded.kernels().find(|kernel| kernel.static_shared > most) {
-        let text = format!(
-            "ptxas error   : Entry function '{}' uses too much shared data ({:#x} bytes, {most:#x} max)",
-            kernel.name, kernel.static_shared
-        );
-        return fail(failure(code::INVALID_PTX, text));
-    }
+    })?;
     for variable in loaded.globals() {
+        if placed.contains_key(&variable.name) {
+            continue;
+        }
         debug_assert!(Memory::global().is_live(variable.address as usize, variable.image.len()));
         // SAFETY: the engine keeps the address that it was given above, whose allocation has the variable's size.
         unsafe { guest::write(variable.address as usize, &variable.image) };
     }
-    Ok(Module::add(context, loaded, variables))
+    Ok(Module::add(context, loaded, variables, owner))
+}
+
+/// Compiles PTX that is loaded into a context later, if it can be.
+pub(super) fn compile(ptx: &str, device: usize) -> Result<engine::Module, LoadFailure> {
+    refuse_image(ptx)?;
+    // Where nothing is; the code is not executed.
+    let mut next = 16;
+    let mut place = |variable: &engine::Global| {
+        let address = (next as u64).next_multiple_of(variable.align.max(1));
+        next = address + variable.size.max(1);
+        Some(address)
+    };
+    let compiled = engine::Module::load_for(settings::process().vector_level, ptx, &mut place)
+        .map_err(|error| compiler_error("application ptx input", &error))?;
+    refuse_code(&compiled, device)?;
+    Ok(compiled)
+}
+
+/// Refuses code that this device does not run.
+fn refuse_code(code: &engine::Module, device: usize) -> Result<(), LoadFailure> {
+    refuse_target(code.target, device)?;
+    // What the driver's compiler takes; ptxas on its own has a limit of 48 KiB.
+    let most = most_shared_memory(device);
+    match code.kernels().find(|kernel| kernel.static_shared > most) {
+        None => Ok(()),
+        Some(kernel) => {
+            let text = format!(
+                "ptxas error   : Entry function '{}' uses too much shared data ({:#x} bytes, {most:#x} max)",
+                kernel.name, kernel.static_shared
+            );
+            Err(failure(code::INVALID_PTX, text))
+        }
+    }
 }

@@ -16,10 +16,19 @@ use warpsmith_abi::CUmodule;
 /// All loaded modules.
 pub(crate) static MODULES: Registry<Module> = Registry::new();
 
+/// Who unloads a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Program,
+    /// The library that it was loaded for.
+    Library,
+}
+
 /// A loaded module.
 pub(crate) struct Module {
     pub(crate) handle: usize,
     context: u64,
+    owner: Owner,
     pub(crate) code: engine::Module,
     /// The addresses of its variables.
     variables: Vec<usize>,
@@ -39,10 +48,12 @@ impl Module {
         context: &Context,
         code: engine::Module,
         variables: Vec<usize>,
+        owner: Owner,
     ) -> Arc<Module> {
         context.add_to(&MODULES, |handle| Module {
             handle,
             context: context.id(),
+            owner,
             code,
             variables,
             functions: Mutex::default(),
@@ -79,15 +90,33 @@ impl Module {
     }
 
     /// `cuModuleUnload`: waits for the context's work, then ends the module, its functions and its variables.
+    ///
+    /// # Errors
+    ///
+    /// Invalid handle if there is no such module; not permitted if it is a library's.
     pub(crate) fn unload(context: &Context, handle: CUmodule) -> Result {
         let module = MODULES.get(handle)?;
+        if module.owner == Owner::Library {
+            return Err(code::NOT_PERMITTED);
+        }
+        module.end(context, &[], "cuModuleUnload")
+    }
+
+    /// As [`unload`](Self::unload), of whichever owner; these variables stay.
+    pub(super) fn end(&self, context: &Context, kept: &[usize], by: &'static str) -> Result {
         context.queues.wait_all();
         context.flush_output();
-        MODULES.remove(handle)?;
-        drop(FUNCTIONS.drain(|function| function.module == module.handle));
-        for &base in &module.variables {
-            memory::release(base, "cuModuleUnload");
+        MODULES.remove(self.handle as CUmodule)?;
+        drop(FUNCTIONS.drain(|function| function.module == self.handle));
+        let variables = self.variables.iter().copied();
+        for base in variables.filter(|base| !kept.contains(base)) {
+            memory::release(base, by);
         }
         Ok(())
+    }
+
+    /// The context that it is loaded in.
+    pub(super) fn context(&self) -> u64 {
+        self.context
     }
 }

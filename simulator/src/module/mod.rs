@@ -3,6 +3,7 @@
 mod attributes;
 mod function;
 mod image;
+mod library;
 mod link;
 mod load;
 mod loaded;
@@ -12,6 +13,7 @@ mod target;
 pub(crate) use attributes::{attribute, set_attribute};
 pub(crate) use function::{FUNCTIONS, Function};
 pub(crate) use image::ptx_text;
+pub(crate) use library::{KERNELS, LIBRARIES, Library, function_or_kernel};
 pub(crate) use link::{LINKS, LinkState};
 pub(crate) use load::{LoadFailure, load};
 pub(crate) use loaded::{MODULES, Module};

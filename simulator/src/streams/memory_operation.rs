@@ -1,20 +1,18 @@
 //! Operations of a stream on words of memory: waits until a word has a value, and writes of one.
 //!
-//! A wait holds up its stream's queue alone, which has a thread of its own. It looks at the word again and again, because anybody may
-//! write it: a kernel, a copy, another stream, the host without a call. It ends without the value where its context ends or has an
-//! error. How long it takes is the program's affair; after [`Settings::patience`](crate::settings::Settings) it is named once.
+//! A wait looks at the word again and again ([`super::patience`]), because anybody may write it: a kernel, a copy, another stream, the
+//! host without a call.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use std::time::{Duration, Instant};
 
+use super::patience::wait_until;
 use crate::check::stream_order::Class;
 use crate::context::Context;
 use crate::device;
 use crate::error::{Result, code};
 use crate::memory::{Word, WordSize};
-use crate::report;
-use crate::settings;
 use warpsmith_abi::{
     CUdevice_attribute as Attribute, CUstreamBatchMemOpParams as Parameters,
     CUstreamBatchMemOpType as Type, CUstreamMemoryBarrier_flags as BarrierFlags,
@@ -174,36 +172,24 @@ fn wait(
     condition: Condition,
     value: u64,
 ) -> core::result::Result<bool, String> {
-    /// The longest time between two looks at the word.
-    const LONGEST: Duration = Duration::from_millis(1);
-    let start = Instant::now();
-    let patience = settings::get().patience;
-    let mut pause = Duration::from_micros(1);
-    let mut is_told = false;
-    loop {
-        let found = word.load().ok_or_else(|| gone("a wait", word))?;
-        if condition.is_met(found, value, word.bytes()) {
-            // What comes after sees what came before the write that ends the wait.
-            fence(Ordering::SeqCst);
-            return Ok(true);
-        }
-        if context.is_ending() {
-            return Ok(false);
-        }
-        if !is_told && start.elapsed() >= patience {
-            is_told = true;
-            report::remark(&format!(
-                "a stream has waited {} s for the {}-bit word at {:#x}: it is {found:#x}, the wait is for `{} {value:#x}`; \
-                 a deadlock, unless somebody still writes it",
-                patience.as_secs_f32(),
-                8 * word.bytes(),
-                word.address(),
-                condition.sign(),
-            ));
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST);
-    }
+    let found = Cell::new(0);
+    let is_met = || {
+        found.set(word.load().ok_or_else(|| gone("a wait", word))?);
+        Ok(condition.is_met(found.get(), value, word.bytes()))
+    };
+    let told = || {
+        format!(
+            "the {}-bit word at {:#x}: it is {:#x}, the wait is for `{} {value:#x}`; a deadlock, unless somebody still writes it",
+            8 * word.bytes(),
+            word.address(),
+            found.get(),
+            condition.sign(),
+        )
+    };
+    let is_over = wait_until(context, is_met, told)?;
+    // What comes after sees what came before the write that ends the wait.
+    fence(Ordering::SeqCst);
+    Ok(is_over)
 }
 
 fn gone(what: &str, word: Word) -> String {

@@ -11,6 +11,8 @@
 //! | `launch_request` | what a program asks of a launch besides its parameters |
 //! | `resident_grids` | which of the grids that are ready a device executes |
 //! | `memory_operation` | waits for words of memory, and writes of them |
+//! | `patience` | waiting for what somebody else does |
+//! | `semaphore` | semaphores of other program interfaces |
 //! | `operation` | what a stream or a graph node does |
 //! | `stream` | a stream |
 //! | `default` | the default streams, and what a stream handle means |
@@ -24,8 +26,10 @@ mod launch;
 mod launch_request;
 mod memory_operation;
 mod operation;
+mod patience;
 mod programmatic;
 mod resident_grids;
+pub(crate) mod semaphore;
 mod stream;
 
 pub(crate) use attributes::{Attribute, Hints, Holder, Window};

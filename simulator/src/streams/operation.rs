@@ -6,6 +6,7 @@ use super::event::Event;
 use super::host_call::HostCall;
 use super::launch::Launch;
 use super::memory_operation::MemoryBatch;
+use super::semaphore::SemaphoreBatch;
 use crate::check::stream_order::{Class, PAGE, Touched};
 use crate::context::Context;
 use crate::memory::graph_memory::GraphAllocation;
@@ -13,6 +14,7 @@ use crate::memory::{self, CheckedFill, Memory, Transfer};
 use crate::order_check;
 use crate::work::{self, host};
 use warpsmith_abi::fault::{Fault, FaultKind};
+use warpsmith_abi::{CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS};
 
 /// One item of work.
 #[derive(Clone)]
@@ -26,6 +28,10 @@ pub(crate) enum Operation {
     Fill(CheckedFill),
     /// Waits for words of memory and writes of them.
     Memory(MemoryBatch),
+    /// Signals semaphores of other program interfaces.
+    SemaphoreSignal(SemaphoreBatch<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>),
+    /// Waits for semaphores of other program interfaces.
+    SemaphoreWait(SemaphoreBatch<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>),
     Host(HostCall),
     EventRecord(Arc<Event>),
     EventWait(Arc<Event>),
@@ -61,6 +67,8 @@ impl Operation {
             },
             Self::Fill(fill) => fill.execute(),
             Self::Memory(batch) => batch.execute(context),
+            Self::SemaphoreSignal(batch) => return batch.signal(context),
+            Self::SemaphoreWait(batch) => return batch.wait(context),
             Self::Host(call) => {
                 call.run();
                 // It may tell anybody on the host what has happened before.
@@ -102,6 +110,15 @@ impl Operation {
         }
     }
 
+    /// The operation as a stream holds it, from when it is issued.
+    pub(super) fn issued(self) -> Self {
+        match self {
+            Self::SemaphoreSignal(batch) => Self::SemaphoreSignal(batch.issued_in_stream()),
+            Self::SemaphoreWait(batch) => Self::SemaphoreWait(batch.issued_in_stream()),
+            other => other,
+        }
+    }
+
     /// Whether it may write a word that somebody waits for.
     fn sets_words(&self) -> bool {
         match self {
@@ -125,6 +142,8 @@ impl Operation {
             Self::Empty
             | Self::Kernel(_)
             | Self::Host(_)
+            | Self::SemaphoreSignal(_)
+            | Self::SemaphoreWait(_)
             | Self::EventRecord(_)
             | Self::EventWait(_) => None,
         }
@@ -164,6 +183,8 @@ impl Operation {
             Self::Empty
             | Self::Kernel(_)
             | Self::Host(_)
+            | Self::SemaphoreSignal(_)
+            | Self::SemaphoreWait(_)
             | Self::EventRecord(_)
             | Self::EventWait(_)
             | Self::Free(_)

@@ -9,6 +9,7 @@ use super::event::{Event, EventPoint, Recording};
 use super::launch::Launch;
 use super::operation::Operation;
 use super::programmatic::{Early, GridPoints, OpenGrid, Signals};
+use super::semaphore;
 use crate::check::stream_order::{Class, Clock, Touched};
 use crate::context::Context;
 use crate::error::{Result, code};
@@ -124,9 +125,20 @@ impl Stream {
         operation: Operation,
     ) -> Result<CompletionPoint> {
         self.capture.refuse_implicit_dependency()?;
+        let room = self.room();
+        let operation = operation.issued();
+        let signals = matches!(operation, Operation::SemaphoreSignal(_));
+        let after = match &operation {
+            Operation::SemaphoreWait(_) => vec![CompletionPoint::reached(semaphore::signalled())],
+            _ => Vec::new(),
+        };
         let worker = Arc::clone(context);
         let work = Box::new(move || worker.execute(|| operation.execute(&worker)));
-        Ok(self.submit(context, self.room(), Vec::new(), work))
+        let point = self.submit(context, room, after, work);
+        if signals {
+            semaphore::note_signal(&point);
+        }
+        Ok(point)
     }
 
     /// Executes an operation in the stream's order, after all that was submitted to these contexts, and before what is submitted to them

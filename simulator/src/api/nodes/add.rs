@@ -17,14 +17,24 @@ pub(super) fn check_context(handle: CUcontext) -> Result {
 
 /// Changes what a node does to another operation of the same type.
 pub(super) fn replace(node: &Node, operation: Operation) -> Result {
-    let fits = node
-        .single_operation()
-        .is_some_and(|old| core::mem::discriminant(&old) == core::mem::discriminant(&operation));
+    let fits = node.single_operation().is_some_and(|old| {
+        core::mem::discriminant(&old) == core::mem::discriminant(&operation)
+            && keeps_count(&old, &operation)
+    });
     if !fits {
         return Err(code::INVALID_VALUE);
     }
     node.set_operation(NodeOperation::Single(operation));
     Ok(())
+}
+
+/// How many semaphores a node signals or waits for never changes.
+fn keeps_count(old: &Operation, new: &Operation) -> bool {
+    match (old, new) {
+        (Operation::SemaphoreSignal(old), Operation::SemaphoreSignal(new)) => old.may_become(new),
+        (Operation::SemaphoreWait(old), Operation::SemaphoreWait(new)) => old.may_become(new),
+        _ => true,
+    }
 }
 
 /// Adds a node.

@@ -8,6 +8,7 @@ use super::batch::batch;
 use super::host::host;
 use super::kernel::kernel;
 use super::memory::memset;
+use super::semaphore::{signal, wait};
 use crate::api::entry::*;
 use crate::api::graph::dependency_list;
 use crate::device_runtime::conditions;
@@ -136,7 +137,7 @@ pub(in crate::api) unsafe fn from_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY => Operation::Empty,
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL => {
                 let parameters = &raw const union.kernel;
-                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS_v1>(), old)?
+                kernel(&*parameters.cast::<CUDA_KERNEL_NODE_PARAMS>(), old)?
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY => {
                 Operation::Copy(Transfer::three_dimensional(&union.memcpy.copyParams)?)
@@ -152,6 +153,14 @@ pub(in crate::api) unsafe fn from_any(
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
                 let parameters = &raw const union.memOp;
                 batch(&*parameters.cast::<CUDA_BATCH_MEM_OP_NODE_PARAMS>())?
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL => {
+                let parameters = &raw const union.extSemSignal;
+                signal(&*parameters.cast::<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>())?
+            }
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
+                let parameters = &raw const union.extSemWait;
+                wait(&*parameters.cast::<CUDA_EXT_SEM_WAIT_NODE_PARAMS>())?
             }
             CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD => {
                 Operation::EventRecord(EVENTS.get(union.eventRecord.event)?)

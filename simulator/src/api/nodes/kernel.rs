@@ -3,8 +3,9 @@
 use super::add::{add, replace};
 use crate::api::entry::*;
 use crate::api::launch::prepare;
+use crate::context::{Context, current};
 use crate::graph::NODES;
-use crate::module::FUNCTIONS;
+use crate::module::function_or_kernel;
 use crate::streams::{Hints, Launch, LaunchRequest, LaunchShape, Operation, Signals};
 
 driver_calls! {
@@ -12,7 +13,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
     ) {
-        let operation = kernel(parameters(nodeParams)?, None)?;
+        let operation = kernel(&extended(parameters(nodeParams)?), None)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -20,8 +21,7 @@ driver_calls! {
         phGraphNode: *mut CUgraphNode, hGraph: CUgraph, dependencies: *const CUgraphNode, numDependencies: usize,
         nodeParams: *const CUDA_KERNEL_NODE_PARAMS,
     ) {
-        // The second version only adds fields at the end.
-        let operation = kernel(parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?, None)?;
+        let operation = kernel(parameters(nodeParams)?, None)?;
         add(phGraphNode, hGraph, dependencies, numDependencies, operation)?;
     }
 
@@ -30,31 +30,34 @@ driver_calls! {
     }
 
     Ready fn cuGraphKernelNodeGetParams_v2(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS) {
-        let known = kernel_parameters(hNode)?;
-        put(nodeParams, CUDA_KERNEL_NODE_PARAMS {
-            func: known.func,
-            gridDimX: known.gridDimX,
-            gridDimY: known.gridDimY,
-            gridDimZ: known.gridDimZ,
-            blockDimX: known.blockDimX,
-            blockDimY: known.blockDimY,
-            blockDimZ: known.blockDimZ,
-            sharedMemBytes: known.sharedMemBytes,
-            kernelParams: known.kernelParams,
-            extra: known.extra,
-            ..Default::default()
-        })?;
+        put(nodeParams, extended(&kernel_parameters(hNode)?))?;
     }
 
     Ready fn cuGraphKernelNodeSetParams(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1) {
         let node = NODES.get(hNode)?;
-        replace(&node, kernel(parameters(nodeParams)?, node.single_operation().as_ref())?)?;
+        replace(&node, kernel(&extended(parameters(nodeParams)?), node.single_operation().as_ref())?)?;
     }
 
     Ready fn cuGraphKernelNodeSetParams_v2(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS) {
         let node = NODES.get(hNode)?;
-        let parameters = parameters(nodeParams.cast::<CUDA_KERNEL_NODE_PARAMS_v1>())?;
-        replace(&node, kernel(parameters, node.single_operation().as_ref())?)?;
+        replace(&node, kernel(parameters(nodeParams)?, node.single_operation().as_ref())?)?;
+    }
+}
+
+/// Parameters of the first version in the form of the second, which has fields at the end besides.
+pub(in crate::api) fn extended(given: &CUDA_KERNEL_NODE_PARAMS_v1) -> CUDA_KERNEL_NODE_PARAMS {
+    CUDA_KERNEL_NODE_PARAMS {
+        func: given.func,
+        gridDimX: given.gridDimX,
+        gridDimY: given.gridDimY,
+        gridDimZ: given.gridDimZ,
+        blockDimX: given.blockDimX,
+        blockDimY: given.blockDimY,
+        blockDimZ: given.blockDimZ,
+        sharedMemBytes: given.sharedMemBytes,
+        kernelParams: given.kernelParams,
+        extra: given.extra,
+        ..Default::default()
     }
 }
 
@@ -64,10 +67,20 @@ driver_calls! {
 ///
 /// The parameter pointers are valid.
 pub(in crate::api) unsafe fn kernel(
-    given: &CUDA_KERNEL_NODE_PARAMS_v1,
+    given: &CUDA_KERNEL_NODE_PARAMS,
     old: Option<&Operation>,
 ) -> Result<Operation> {
-    let function = FUNCTIONS.get(given.func)?;
+    let handle = match (given.func.is_null(), given.kern.is_null()) {
+        (false, true) => given.func,
+        (true, false) => given.kern.cast(),
+        (true, true) => return Err(code::INVALID_HANDLE),
+        (false, false) => return Err(code::INVALID_VALUE),
+    };
+    let context = || match given.ctx.is_null() {
+        true => current(),
+        false => Context::of_handle(given.ctx),
+    };
+    let function = function_or_kernel(handle, context)?;
     // A cluster or cooperative attribute set on the node stays through an update.
     let (cluster, cooperative) = match old {
         Some(Operation::Kernel(old)) if old.function.kernel.cluster.is_none() => {

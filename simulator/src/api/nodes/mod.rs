@@ -7,3 +7,4 @@ pub(super) mod batch;
 pub(super) mod host;
 pub(super) mod kernel;
 pub(super) mod memory;
+pub(super) mod semaphore;

@@ -8,41 +8,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use std::os::fd::AsFd;
-
 use super::handle::{Handle, Unopened};
 use crate::error::{Result, code};
 use crate::memory::process::is_running;
 use crate::memory::shared_file::{Content, SharedFile};
+use crate::memory::shared_page::SharedPage;
 
-const PAGE: usize = 4096;
 /// How many recordings can be under way.
 const PLACES: usize = 255;
 
-/// The page that processes share.
-#[repr(C)]
-struct Page {
-    /// The number of the last recording.
-    last: AtomicU64,
-    places: [Place; PLACES],
-}
-
-#[repr(C)]
-struct Place {
+/// Two words of the page; its first one is the number of the last recording.
+struct Place<'a> {
     /// The last recording of this place that is reached.
-    reached: AtomicU64,
+    reached: &'a AtomicU64,
     /// Which recording is under way, in the upper half its number's lower half, and the process that makes it.
-    maker: AtomicU64,
+    maker: &'a AtomicU64,
 }
 
-const _: () = assert!(size_of::<Page>() <= PAGE);
+const _: () = assert!((1 + 2 * PLACES) * size_of::<AtomicU64>() <= SharedPage::BYTES);
 
 /// The recordings of an event.
 pub(crate) struct Recordings {
     file: SharedFile,
-    /// Where the page is.
-    page: usize,
+    /// The page that processes share.
+    page: SharedPage,
     /// Whether the event is this process's own, which alone can export it.
     is_own: bool,
 }
@@ -50,7 +39,7 @@ pub(crate) struct Recordings {
 impl Recordings {
     /// None yet; `None` if the system has no room.
     pub(crate) fn create() -> Option<Arc<Self>> {
-        let file = SharedFile::create(Content::Event, PAGE, [0; 4])?;
+        let file = SharedFile::create(Content::Event, SharedPage::BYTES, [0; 4])?;
         Self::map(file, true)
     }
 
@@ -67,32 +56,15 @@ impl Recordings {
                 Unopened::NoHandle | Unopened::Gone => code::MAP_FAILED,
             });
         let (file, _) = opened?;
-        if file.bytes() != PAGE {
+        if file.bytes() != SharedPage::BYTES {
             return Err(code::MAP_FAILED);
         }
         Self::map(file, false).ok_or(code::MAP_FAILED)
     }
 
     fn map(file: SharedFile, is_own: bool) -> Option<Arc<Self>> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let anywhere = std::ptr::null_mut();
-        // SAFETY: a mapping at an address of the system's choice touches no memory that is in use.
-        let page = unsafe {
-            mmap(
-                anywhere,
-                PAGE,
-                protection,
-                MapFlags::SHARED,
-                file.as_fd(),
-                0,
-            )
-        }
-        .ok()?;
-        Some(Arc::new(Self {
-            file,
-            page: page.expose_provenance(),
-            is_own,
-        }))
+        let page = SharedPage::map(&file)?;
+        Some(Arc::new(Self { file, page, is_own }))
     }
 
     /// The handle by which another process opens the event.
@@ -108,20 +80,22 @@ impl Recordings {
         Ok(handle.to_bytes())
     }
 
-    fn page(&self) -> &Page {
-        let page = std::ptr::with_exposed_provenance::<Page>(self.page);
-        // SAFETY: the page is mapped as long as `self` lives, its file cannot become shorter, and it consists of atomics, for which all
-        // values are valid and which other processes may change.
-        unsafe { &*page }
+    fn last_number(&self) -> &AtomicU64 {
+        &self.page.words()[0]
     }
 
-    fn place(&self, number: u64) -> &Place {
-        &self.page().places[(number % PLACES as u64) as usize]
+    fn place(&self, number: u64) -> Place<'_> {
+        let first = 1 + 2 * (number % PLACES as u64) as usize;
+        let words = self.page.words();
+        Place {
+            reached: &words[first],
+            maker: &words[first + 1],
+        }
     }
 
     /// Begins a recording of this process.
     pub(crate) fn begin(self: &Arc<Self>) -> RecordingUnderWay {
-        let number = self.page().last.fetch_add(1, Ordering::AcqRel) + 1;
+        let number = self.last_number().fetch_add(1, Ordering::AcqRel) + 1;
         let maker = number << 32 | u64::from(std::process::id());
         self.place(number).maker.store(maker, Ordering::Release);
         RecordingUnderWay(SharedPoint {
@@ -132,19 +106,11 @@ impl Recordings {
 
     /// The last recording of any process; `None` before the first one.
     pub(crate) fn last(self: &Arc<Self>) -> Option<SharedPoint> {
-        let number = self.page().last.load(Ordering::Acquire);
+        let number = self.last_number().load(Ordering::Acquire);
         (number > 0).then(|| SharedPoint {
             recordings: Arc::clone(self),
             number,
         })
-    }
-}
-
-impl Drop for Recordings {
-    fn drop(&mut self) {
-        let page = std::ptr::with_exposed_provenance_mut(self.page);
-        // SAFETY: `map` mapped the page, and nobody has a reference into it without one to `self`.
-        let _ = unsafe { munmap(page, PAGE) };
     }
 }
 

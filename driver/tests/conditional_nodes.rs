@@ -1,0 +1,129 @@
+//! Conditional nodes of several bodies, and what their bodies cannot do.
+
+mod common;
+use common::graphs::*;
+use common::*;
+use warpsmith_driver::fault;
+use warpsmith_testkit::ptx;
+
+const KERNELS: &str = ptx!(
+    "8.0",
+    "sm_90",
+    "
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.extern .func (.param .b32 result) cudaGraphLaunch(.param .b64 exec, .param .b64 stream);
+
+// handle = word[0]
+.visible .entry decide(.param .u64 handle, .param .u64 word)
+{
+    .reg .b32 %r; .reg .b64 %h; .reg .b64 %a;
+    ld.param.u64 %h, [handle];
+    ld.param.u64 %a, [word];
+    ld.global.u32 %r, [%a];
+    {
+        .param .b64 a; .param .b32 b;
+        st.param.b64 [a], %h;
+        st.param.b32 [b], %r;
+        call.uni cudaGraphSetConditional, (a, b);
+    }
+    ret;
+}
+
+.visible .entry launch(.param .u64 exec)
+{
+    .reg .b64 %a;
+    ld.param.u64 %a, [exec];
+    {
+        .param .b64 a; .param .b64 b; .param .b32 c;
+        st.param.b64 [a], %a;
+        st.param.b64 [b], 0x0200000000000000;
+        call.uni (c), cudaGraphLaunch, (a, b);
+    }
+    ret;
+}\0"
+);
+
+fn kernel(name: &core::ffi::CStr) -> CUfunction {
+    let module: CUmodule = get!(cuModuleLoadData(KERNELS.as_ptr().cast()));
+    get!(cuModuleGetFunction(module, name.as_ptr()))
+}
+
+fn handle(graph: CUgraph, default: u32) -> CUgraphConditionalHandle {
+    let context: CUcontext = get!(cuCtxGetCurrent());
+    get!(cuGraphConditionalHandleCreate(graph, context, default, 1))
+}
+
+// covers: COND-10
+#[test]
+fn the_value_chooses_the_body() {
+    const IF: CUgraphConditionalNodeType = CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF;
+    const SWITCH: CUgraphConditionalNodeType =
+        CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH;
+    let _turn = turn();
+    gpu();
+    let version: i32 = get!(cuDriverGetVersion());
+    if version < 12080 {
+        return;
+    }
+    let (decide, stream) = (kernel(c"decide"), stream());
+    let (choice, result) = (upload(&[0_u32]), upload(&[0_u32]));
+    // For each value the number of the body that runs.
+    type Chosen = [(u32, Option<u32>); 4];
+    let two: Chosen = [(0, Some(1)), (1, Some(0)), (9, Some(0)), (0, Some(1))];
+    let several: Chosen = [(0, Some(0)), (2, Some(2)), (3, None), (1, Some(1))];
+    for (kind, count, chosen) in [(IF, 2, two), (SWITCH, 3, several)] {
+        let graph = graph();
+        let handle = handle(graph, 0);
+        let before = fill_node(graph, &[], result, 77, 1);
+        let set = kernel_node(graph, &[before], decide, 1, &[handle, choice]);
+        let (_, bodies) = conditional_node(graph, &[set], handle, kind, count);
+        for (number, &body) in (0..).zip(&bodies) {
+            fill_node(body, &[], result, number, 1);
+        }
+        let exec = instantiate(graph);
+        for (value, body) in chosen {
+            ok!(cuMemsetD32_v2(choice, value, 1));
+            ok!(cuCtxSynchronize());
+            launch(exec, stream);
+            let found = download::<u32>(result, 1)[0];
+            assert_eq!(found, body.unwrap_or(77), "{value} of {count}");
+        }
+        ok!(cuGraphExecDestroy(exec));
+        ok!(cuGraphDestroy(graph));
+    }
+    ok!(cuMemFree_v2(choice));
+    ok!(cuMemFree_v2(result));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+// covers: COND-08
+#[test]
+fn a_kernel_of_a_body_that_launches_a_graph_is_reported() {
+    let _turn = turn();
+    if gpu() == Backend::Cuda {
+        // What happens there is undefined.
+        return;
+    }
+    assert!(warpsmith_driver::configure_simulator("stderr", "off"));
+    let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let (memory, stream) = (upload(&[0_u32]), stream());
+    let launched = graph();
+    fill_node(launched, &[], memory, 7, 1);
+    // `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
+    let launched: CUgraphExec = get!(cuGraphInstantiateWithFlags(launched, 4));
+    ok!(cuGraphUpload(launched, stream));
+    let graph = graph();
+    let (_, bodies) = conditional_node(
+        graph,
+        &[],
+        handle(graph, 1),
+        CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
+        1,
+    );
+    kernel_node(bodies[0], &[], kernel(c"launch"), 1, &[launched as u64]);
+    ok!(cuGraphLaunch(instantiate(graph), stream));
+    fails!(700, cuStreamSynchronize(stream));
+    let text = fault(context).expect("a fault").to_string();
+    assert!(text.contains("in the body of a conditional node"), "{text}");
+    ok!(cuCtxDestroy_v2(context));
+}
