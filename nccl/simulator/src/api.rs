@@ -397,21 +397,34 @@ unsafe fn blocking(config: *const ncclConfig_t) -> Result<Option<bool>> {
         return Ok(None);
     }
     // SAFETY: all versions of the structure begin with these two: this function's condition.
-    let (size, magic) = unsafe { ((&raw const (*config).size).read(), (&raw const (*config).magic).read()) };
+    let (size, magic) = unsafe {
+        (
+            (&raw const (*config).size).read(),
+            (&raw const (*config).magic).read(),
+        )
+    };
     /// Of the structure of NCCL 2.14, the first.
     const LEAST: usize = 24;
     if magic != NCCL_API_MAGIC || size < LEAST {
-        return Err(Failure::argument("the configuration was not initialised with NCCL_CONFIG_INITIALIZER"));
+        return Err(Failure::argument(
+            "the configuration was not initialised with NCCL_CONFIG_INITIALIZER",
+        ));
     }
     let mut known = ncclConfig_t::DEFAULT;
     // SAFETY: so many bytes can be read and written, and any bytes are a configuration.
     unsafe {
-        (&raw mut known).cast::<u8>().copy_from_nonoverlapping(config.cast(), size.min(size_of::<ncclConfig_t>()));
+        (&raw mut known)
+            .cast::<u8>()
+            .copy_from_nonoverlapping(config.cast(), size.min(size_of::<ncclConfig_t>()));
     }
     let said = |value: c_int| (value != NCCL_CONFIG_UNDEF_INT).then_some(value);
     let least = said(known.minCTAs);
     let most = said(known.maxCTAs);
-    let refused = |what: &str, value: c_int| Err(Failure::argument(format!("the configuration's {what} is {value}")));
+    let refused = |what: &str, value: c_int| {
+        Err(Failure::argument(format!(
+            "the configuration's {what} is {value}"
+        )))
+    };
     match (said(known.blocking), least, most) {
         (Some(value), ..) if value != 0 && value != 1 => refused("blocking", value),
         (_, Some(value), _) if value <= 0 => refused("minCTAs", value),
@@ -424,7 +437,13 @@ unsafe fn blocking(config: *const ncclConfig_t) -> Result<Option<bool>> {
 /// # Safety
 ///
 /// `place` is null or valid for a write.
-unsafe fn begin(place: *mut ncclComm_t, ranks: c_int, key: String, rank: c_int, blocking: bool) -> Result<()> {
+unsafe fn begin(
+    place: *mut ncclComm_t,
+    ranks: c_int,
+    key: String,
+    rank: c_int,
+    blocking: bool,
+) -> Result<()> {
     // SAFETY: this function's condition.
     unsafe { put(place, std::ptr::null_mut()) }?;
     if ranks <= 0 || rank < 0 || rank >= ranks {
@@ -443,7 +462,11 @@ unsafe fn begin(place: *mut ncclComm_t, ranks: c_int, key: String, rank: c_int, 
 /// # Safety
 ///
 /// The place is valid for a write.
-unsafe fn settle(place: Option<*mut ncclComm_t>, communicator: Arc<Communicator>, blocking: bool) -> Result<()> {
+unsafe fn settle(
+    place: Option<*mut ncclComm_t>,
+    communicator: Arc<Communicator>,
+    blocking: bool,
+) -> Result<()> {
     let handle = place.map(|place| (place, communicator::register(&communicator)));
     if let Some((place, handle)) = handle {
         // SAFETY: this function's condition.
@@ -569,7 +592,12 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(count: usize, kind: ncclDataType_t, comm: ncclComm_t, stream: cudaStream_t) -> Result<Parts> {
+    fn of(
+        count: usize,
+        kind: ncclDataType_t,
+        comm: ncclComm_t,
+        stream: cudaStream_t,
+    ) -> Result<Parts> {
         let communicator = communicator::find(comm)?;
         let world = communicator.ready()?;
         let (rank, ranks) = (world.rank, world.ranks);
@@ -625,7 +653,11 @@ impl Parts {
             sends,
         };
         let operation = Operation::Transfer(transfer, region);
-        group::add(self.communicator.clone(), self.stream as raw::CUstream, operation)
+        group::add(
+            self.communicator.clone(),
+            self.stream as raw::CUstream,
+            operation,
+        )
     }
 }
 

@@ -130,12 +130,7 @@ impl Communicator {
         Ok(Communicator::begin_at(self.home, blocking, meet))
     }
 
-    fn split(
-        &self,
-        number: u64,
-        part: &Part,
-        stopped: &dyn Fn() -> bool,
-    ) -> Result<Option<Seat>> {
+    fn split(&self, number: u64, part: &Part, stopped: &dyn Fn() -> bool) -> Result<Option<Seat>> {
         let world = self.ready()?;
         // All ranks split in the same order.
         while self.splits_done.load(Ordering::SeqCst) + 1 < number {
@@ -205,8 +200,7 @@ impl Communicator {
             true => Part::UNKNOWN,
             false => calls.saturating_add(1),
         };
-        self.calls
-            .update(Ordering::SeqCst, Ordering::SeqCst, next);
+        self.calls.update(Ordering::SeqCst, Ordering::SeqCst, next);
     }
 
     /// Makes a reduction of elements of this type.
@@ -300,7 +294,9 @@ impl Communicator {
         match &state.failure {
             Some(failure) => failure.code,
             None if !state.settled => ncclResult_t::ncclInProgress,
-            None if self.splits_done.load(Ordering::SeqCst) < self.splits.load(Ordering::SeqCst) => {
+            None if self.splits_done.load(Ordering::SeqCst)
+                < self.splits.load(Ordering::SeqCst) =>
+            {
                 ncclResult_t::ncclInProgress
             }
             None if self.finalizing.load(Ordering::SeqCst)

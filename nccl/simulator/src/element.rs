@@ -226,7 +226,10 @@ mod tests {
         let quarter = f16::from_f32(0.25).to_ne_bytes();
         let one = f16::ONE.to_ne_bytes();
         let eighth = f16::from_f32(0.125).to_ne_bytes();
-        assert_eq!(scaled(kind, &halves.concat(), &quarter), [eighth, one].concat());
+        assert_eq!(
+            scaled(kind, &halves.concat(), &quarter),
+            [eighth, one].concat()
+        );
     }
 
     #[test]

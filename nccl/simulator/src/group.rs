@@ -122,7 +122,9 @@ fn run(pending: Vec<Pending>) -> Result<()> {
             .into_iter()
             .partition(|pending| Arc::ptr_eq(&pending.communicator, &communicator));
         rest = others;
-        communicator.context().with(|| run_for(&communicator, own))?;
+        communicator
+            .context()
+            .with(|| run_for(&communicator, own))?;
     }
     Ok(())
 }
