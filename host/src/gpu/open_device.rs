@@ -10,7 +10,7 @@ use crate::context::primary::Context;
 use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
 use crate::driver_call::loss::unheard;
 use crate::driver_call::stream_ref::StreamRef;
-use crate::error::{Code, Error, Result, report_drop_error};
+use crate::error::{Busy, Code, Error, Result, report_drop_error};
 use crate::order::device_order::DeviceOrder;
 use crate::order::launch_gate::LaunchMode;
 use crate::order::order_lock::OrderGuard;
@@ -126,6 +126,20 @@ impl DeviceState {
     #[inline]
     pub(crate) fn order(&self) -> &DeviceOrder {
         &self.order
+    }
+
+    /// Refuses what runs kernels while the host has unified memory open that this device cannot share. The caller holds the order lock.
+    pub(crate) fn refuse_beside_host_accesses(&self, call: &'static str) -> Result<()> {
+        if !self.order.launch_gate.state().has_host_accesses() {
+            return Ok(());
+        }
+        Err(Error::Busy(Box::new(Busy {
+            call,
+            reason:
+                "the host has unified memory open, and this device cannot run kernels meanwhile"
+                    .into(),
+            hint: "drop the guards of `host()` and `host_mut()` first",
+        })))
     }
 
     /// Takes the order lock.

@@ -59,7 +59,9 @@ fn a_process_without_a_driver_is_told() {
         .arg("-")
         .arg(built_library("libwarpsmith_nccl_dropin.so"));
     let output = process::output(&mut command, process::LIMIT);
-    let refused = output.stdout.starts_with("ncclCommInitAll answered 2: the CUDA driver: ")
+    let refused = output
+        .stdout
+        .starts_with("ncclCommInitAll answered 2: the CUDA driver: ")
         && output.stdout.contains("libcuda.so.1");
     assert!(
         refused || output.stdout == "a driver was found\n",
