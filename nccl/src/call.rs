@@ -12,6 +12,7 @@ use crate::library::{Functions, Loaded, Version, loaded};
 /// # Errors
 ///
 /// The code is neither success nor that the call is in progress.
+#[inline]
 pub(crate) fn check(
     call: &'static str,
     code: ncclResult_t,
@@ -109,6 +110,23 @@ pub fn functions(gpu: &Gpu) -> Result<&'static Functions> {
     Ok(&loaded()?.functions)
 }
 
+/// Makes calls of NCCL together. Whether all that was begun is done.
+///
+/// # Errors
+///
+/// What the calls answer, or NCCL at their end.
+pub(crate) fn grouped(nccl: &Functions, calls: impl FnOnce() -> Result<()>) -> Result<bool> {
+    // SAFETY: the call takes no arguments, and `ncclGroupEnd` follows on this thread.
+    let code = unsafe { (nccl.ncclGroupStart)() };
+    check("ncclGroupStart", code, None)?;
+    let made = calls();
+    // SAFETY: the group was begun above, on this thread.
+    let code = unsafe { (nccl.ncclGroupEnd)() };
+    made?;
+    check("ncclGroupEnd", code, None)?;
+    Ok(code == ncclResult_t::ncclSuccess)
+}
+
 /// The end of a time that begins now, however long.
 pub(crate) fn after(timeout: Duration) -> Instant {
     const LONG: Duration = Duration::from_secs(1 << 32);
@@ -119,7 +137,7 @@ pub(crate) fn after(timeout: Duration) -> Instant {
 ///
 /// # Errors
 ///
-/// What NCCL reports; `None` where the time is over.
+/// What NCCL reports; [`Error::Aborted`] where `gives_up` says so before. `None` where the time is over.
 ///
 /// # Safety
 ///
@@ -129,6 +147,7 @@ pub(crate) unsafe fn finish(
     call: &'static str,
     comm: ncclComm_t,
     timeout: Duration,
+    gives_up: &dyn Fn() -> bool,
 ) -> Result<Option<()>> {
     let end = after(timeout);
     let mut pause = Duration::from_micros(10);
@@ -139,6 +158,7 @@ pub(crate) unsafe fn finish(
         check("ncclCommGetAsyncError", code, Some(comm))?;
         match state {
             ncclResult_t::ncclSuccess => return Ok(Some(())),
+            ncclResult_t::ncclInProgress if gives_up() => return Err(Error::Aborted { call }),
             ncclResult_t::ncclInProgress if Instant::now() >= end => return Ok(None),
             ncclResult_t::ncclInProgress => {
                 std::thread::sleep(pause);

@@ -1,30 +1,60 @@
 //! Communicators: a rank's membership in a set of ranks, each on a GPU of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use warpsmith_driver::Backend;
 use warpsmith_host::{Gpu, Stream};
 use warpsmith_nccl_abi::{ncclComm_t, ncclConfig_t, ncclResult_t};
 
 use crate::at_exit::Awaited;
 use crate::call::{check, failed, finish};
 use crate::error::{Error, Result};
-use crate::id::UniqueId;
-use crate::library::{Loaded, loaded};
+use crate::library::Loaded;
 
 /// How a communicator is made.
+///
+/// ```
+/// use warpsmith_nccl::Options;
+///
+/// // Leaves the rest of the GPU to other kernels.
+/// let few = Options { most_blocks: Some(8), ..Options::default() };
+/// assert_eq!(few.timeout.as_secs(), 300);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How long a call may wait on the host for other ranks: to come together, and to connect when they first speak to each other.
     pub timeout: Duration,
+    /// The least number of blocks of NCCL's kernels, 1 or more (`minCTAs`); `None` leaves it to NCCL. The same for all ranks.
+    pub least_blocks: Option<u32>,
+    /// The greatest (`maxCTAs`): fewer leave more of the GPU to other kernels, and move data more slowly.
+    pub most_blocks: Option<u32>,
 }
 
 impl Default for Options {
-    /// Five minutes.
+    /// Five minutes, and as many blocks as NCCL takes.
     fn default() -> Self {
         Options {
             timeout: Duration::from_secs(300),
+            least_blocks: None,
+            most_blocks: None,
+        }
+    }
+}
+
+impl Options {
+    /// In NCCL's words, for calls that do not wait for other ranks.
+    pub(crate) fn config(&self) -> ncclConfig_t {
+        let blocks = |count: Option<u32>| match count {
+            None => ncclConfig_t::DEFAULT.minCTAs,
+            // NCCL refuses numbers beyond what it has.
+            Some(count) => count.try_into().unwrap_or(i32::MAX),
+        };
+        ncclConfig_t {
+            blocking: 0,
+            minCTAs: blocks(self.least_blocks),
+            maxCTAs: blocks(self.most_blocks),
+            ..ncclConfig_t::DEFAULT
         }
     }
 }
@@ -47,6 +77,8 @@ pub(crate) struct Inner {
     pub(crate) size: usize,
     pub(crate) timeout: Duration,
     life: Mutex<Life>,
+    /// Another thread wants to abort it: whoever waits on the host for other ranks gives up.
+    gives_up: AtomicBool,
 }
 
 /// Whether the handle is one. Held by whoever calls NCCL with it: by one thread at a time.
@@ -54,14 +86,114 @@ pub(crate) struct Inner {
 pub(crate) enum Life {
     Alive,
     Aborted,
+    /// NCCL has not ended a call, and a graph's work needs the communicator: it is left as it is.
+    Lost,
     Closed,
 }
 
+/// A communicator that this thread alone calls NCCL with.
+pub(crate) struct Taken<'a> {
+    inner: &'a Arc<Inner>,
+    life: MutexGuard<'a, Life>,
+    /// Whether a graph held it before.
+    is_held: bool,
+}
+
+impl<'a> Taken<'a> {
+    /// # Errors
+    ///
+    /// It was aborted.
+    #[inline]
+    pub(crate) fn take(call: &'static str, inner: &'a Arc<Inner>) -> Result<Taken<'a>> {
+        let life = inner.alive(call)?;
+        let is_held = inner.is_held();
+        Ok(Taken {
+            inner,
+            life,
+            is_held,
+        })
+    }
+
+    /// Takes each of several communicators once.
+    ///
+    /// # Errors
+    ///
+    /// One was aborted.
+    pub(crate) fn take_all(
+        call: &'static str,
+        inners: impl Iterator<Item = &'a Arc<Inner>>,
+    ) -> Result<Vec<Taken<'a>>> {
+        let mut inners: Vec<&Arc<Inner>> = inners.collect();
+        // All threads take several in the same order.
+        inners.sort_by_key(|inner| Arc::as_ptr(inner).addr());
+        inners.dedup_by_key(|inner| Arc::as_ptr(inner).addr());
+        let taken = inners.into_iter().map(|inner| Taken::take(call, inner));
+        taken.collect()
+    }
+
+    pub(crate) fn inner(&self) -> &'a Arc<Inner> {
+        self.inner
+    }
+
+    /// Waits until what was begun is no longer in progress. If that cannot be said the communicator is aborted: what was begun is not
+    /// enqueued, and no graph has any of it.
+    ///
+    /// # Errors
+    ///
+    /// What NCCL reports; [`Error::Timeout`]; that another thread aborts the communicator.
+    #[cold]
+    pub(crate) fn finish(&mut self, call: &'static str) -> Result<()> {
+        let inner = self.inner;
+        let gives_up = || inner.gives_up.load(Ordering::SeqCst);
+        // SAFETY: the communicator is alive: `life` says so.
+        let done = unsafe { finish(inner.nccl, call, inner.comm(), inner.timeout, &gives_up) };
+        let error = match done {
+            Ok(Some(())) => return Ok(()),
+            Ok(None) => inner.timed_out(call, inner.timeout),
+            Err(error @ Error::Aborted { .. }) => error,
+            Err(error) => return Err(error),
+        };
+        match self.is_held && !inner.nccl.is_simulator {
+            true => *self.life = Life::Lost,
+            false => inner.abort(&mut self.life)?,
+        }
+        Err(error)
+    }
+}
+
 impl Inner {
+    /// A communicator of NCCL that has come together, or is about to.
+    pub(crate) fn new(
+        nccl: &'static Loaded,
+        comm: ncclComm_t,
+        gpu: Gpu,
+        (rank, size): (usize, usize),
+        timeout: Duration,
+    ) -> Inner {
+        Inner {
+            nccl,
+            comm: comm.addr(),
+            gpu,
+            rank,
+            size,
+            timeout,
+            life: Mutex::new(Life::Alive),
+            gives_up: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether something beside its [`Communicator`] holds it: a graph. The caller has its life, so that none comes to hold it meanwhile.
+    #[inline]
+    fn is_held(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 1
+    }
+
+    #[inline]
     pub(crate) fn comm(&self) -> ncclComm_t {
         self.comm as ncclComm_t
     }
 
+    #[inline]
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -71,11 +203,12 @@ impl Inner {
     /// # Errors
     ///
     /// The communicator was aborted.
+    #[inline]
     pub(crate) fn alive(&self, call: &'static str) -> Result<MutexGuard<'_, Life>> {
         let life = self.life();
         match *life {
             Life::Alive => Ok(life),
-            Life::Aborted | Life::Closed => Err(Error::Aborted { call }),
+            Life::Aborted | Life::Lost | Life::Closed => Err(Error::Aborted { call }),
         }
     }
 
@@ -111,7 +244,7 @@ impl Inner {
         let code = unsafe { (nccl.functions.ncclCommFinalize)(comm) };
         check("ncclCommFinalize", code, Some(comm))?;
         // SAFETY: the communicator is alive.
-        let done = unsafe { finish(nccl, "ncclCommFinalize", comm, self.timeout) };
+        let done = unsafe { finish(nccl, "ncclCommFinalize", comm, self.timeout, &|| false) };
         match done {
             Ok(Some(())) => {}
             Ok(None) => return Err(self.timed_out("Communicator::close", self.timeout)),
@@ -133,15 +266,14 @@ impl Drop for Inner {
             return;
         }
         // On a thread of its own: NCCL waits for work and for other ranks, and this thread may be one that must not call the driver.
-        let rest = Inner {
-            nccl: self.nccl,
-            comm: self.comm,
-            gpu: self.gpu.clone(),
-            rank: self.rank,
-            size: self.size,
-            timeout: self.timeout,
-            life: Mutex::new(Life::Alive),
-        };
+        let place = (self.rank, self.size);
+        let rest = Inner::new(
+            self.nccl,
+            self.comm(),
+            self.gpu.clone(),
+            place,
+            self.timeout,
+        );
         *self.life() = Life::Closed;
         let awaited = Awaited::new();
         std::thread::spawn(move || {
@@ -156,68 +288,10 @@ impl Drop for Inner {
 }
 
 impl Communicator {
-    /// One communicator for each GPU of this process: rank `i` is `gpus[i]`. One thread may speak for all of them, in groups
-    /// ([`group`](crate::group())), or a thread for each.
-    ///
-    /// # Errors
-    ///
-    /// NCCL cannot be loaded; a GPU is named twice; NCCL refuses.
-    pub fn all(gpus: &[Gpu]) -> Result<Vec<Communicator>> {
-        Communicator::all_with(gpus, Options::default())
-    }
-
-    /// As [`all`](Self::all), with these options.
-    pub fn all_with(gpus: &[Gpu], options: Options) -> Result<Vec<Communicator>> {
-        let Some(first) = gpus.first() else {
-            return Ok(Vec::new());
-        };
-        for (index, gpu) in gpus.iter().enumerate() {
-            if gpus[..index]
-                .iter()
-                .any(|known| known.choice() == gpu.choice())
-            {
-                return Err(Error::misuse(
-                    "Communicator::all",
-                    format!("{} is there twice", gpu.choice()),
-                    "each rank needs a GPU of its own",
-                ));
-            }
+    pub(crate) fn of(inner: Inner) -> Communicator {
+        Communicator {
+            inner: Arc::new(inner),
         }
-        let id = UniqueId::new(first)?;
-        let ranks: Vec<_> = gpus.iter().enumerate().collect();
-        come_together(&ranks, gpus.len(), &id, options)
-    }
-
-    /// Rank `rank` of `size`, on this GPU. Waits until all ranks have come with the same id.
-    ///
-    /// ```
-    /// use warpsmith_host::prelude::*;
-    /// use warpsmith_nccl::{Communicator, Options, Reduction, UniqueId};
-    ///
-    /// # fn main() -> Result<(), warpsmith_nccl::Error> {
-    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
-    /// let id = UniqueId::new(&gpu)?;   // made by one rank, and handed to the others
-    /// let communicator = Communicator::join(&gpu, &id, 0, 1, Options::default())?;
-    /// let stream = gpu.stream()?;
-    /// let mut buffer = stream.upload(&[1.0_f32, 2.0])?;
-    /// communicator.all_reduce_in_place(&stream, &mut buffer, Reduction::Sum)?;
-    /// assert_eq!(stream.download(&buffer)?, [1.0, 2.0]);
-    /// communicator.close()
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// NCCL cannot be loaded; the ranks disagree on their number; two use one GPU; not all have come in [`Options::timeout`].
-    pub fn join(
-        gpu: &Gpu,
-        id: &UniqueId,
-        rank: usize,
-        size: usize,
-        options: Options,
-    ) -> Result<Communicator> {
-        let mut one = come_together(&[(rank, gpu)], size, id, options)?;
-        Ok(one.remove(0))
     }
 
     /// This rank's number.
@@ -298,30 +372,35 @@ impl Communicator {
         stream.synchronize()?;
         match *self.inner.life() {
             Life::Alive => self.asynchronous_error().map_or(Ok(()), Err),
-            Life::Aborted | Life::Closed => Err(Error::Aborted { call: CALL }),
+            Life::Aborted | Life::Lost | Life::Closed => Err(Error::Aborted { call: CALL }),
         }
     }
 
     /// Whether no graph's work on a GPU needs it.
     fn may_be_aborted(&self) -> bool {
-        self.inner.nccl.is_simulator || Arc::strong_count(&self.inner) == 1
+        self.inner.nccl.is_simulator || !self.inner.is_held()
     }
 
     /// Ends the communicator at once: work that waits for other ranks ends, with nothing said of what it was to write, and theirs gets an
-    /// error. Once it is aborted, or if it was before, this does nothing.
+    /// error. So does a call of another thread that waits on the host for other ranks. Once it is aborted, or if it was before, this does
+    /// nothing.
     ///
     /// # Errors
     ///
     /// On a GPU, a graph holds the communicator, whose work would reach memory that is gone: drop the graph and its executables first.
     pub fn abort(&self) -> Result<()> {
+        let gives_up = &self.inner.gives_up;
+        gives_up.store(true, Ordering::SeqCst);
+        let mut life = self.inner.life();
         if !self.may_be_aborted() {
+            gives_up.store(false, Ordering::SeqCst);
             return Err(Error::misuse(
                 "Communicator::abort",
                 "a graph still holds the communicator",
                 "drop the graph and what was instantiated from it first",
             ));
         }
-        self.inner.abort(&mut self.inner.life())
+        self.inner.abort(&mut life)
     }
 
     /// Gives the communicator back when all its work is done; all ranks do it. Waits for that.
@@ -330,7 +409,7 @@ impl Communicator {
     ///
     /// What went wrong in the work; that it does not end in [`Options::timeout`]; that a graph still holds the communicator.
     pub fn close(self) -> Result<()> {
-        if Arc::strong_count(&self.inner) > 1 {
+        if self.inner.is_held() {
             return Err(Error::misuse(
                 "Communicator::close",
                 "a graph still holds the communicator, which is given back with it",
@@ -351,84 +430,4 @@ impl std::fmt::Debug for Communicator {
             self.inner.gpu.choice()
         )
     }
-}
-
-/// Ranks of this thread come in together.
-fn come_together(
-    ranks: &[(usize, &Gpu)],
-    size: usize,
-    id: &UniqueId,
-    options: Options,
-) -> Result<Vec<Communicator>> {
-    const CALL: &str = "ncclCommInitRankConfig";
-    let nccl = loaded()?;
-    if nccl.is_simulator != (warpsmith_driver::backend() == Some(Backend::Simulator))
-        && !nccl.is_simulator
-    {
-        return Err(Error::misuse(
-            CALL,
-            "NCCL itself does not run on the simulator",
-            "leave WARPSMITH_NCCL_LIBRARY out",
-        ));
-    }
-    let size_of_nccl = i32::try_from(size).unwrap_or(0);
-    if size_of_nccl == 0 || ranks.iter().any(|&(rank, _)| rank >= size) {
-        return Err(Error::misuse(
-            CALL,
-            format!("there are no such ranks among {size}"),
-            "ranks are numbered from 0",
-        ));
-    }
-    let mut joined = Vec::new();
-    // SAFETY: the call takes no arguments, and `ncclGroupEnd` follows on this thread.
-    let code = unsafe { (nccl.functions.ncclGroupStart)() };
-    check("ncclGroupStart", code, None)?;
-    let begun = ranks.iter().try_for_each(|&(rank, gpu)| {
-        gpu.make_current()?;
-        let mut comm = std::ptr::null_mut();
-        let mut config = ncclConfig_t::with_blocking(false);
-        // SAFETY: NCCL writes one handle to `comm` and reads `config`, which outlive the call: it copies the configuration. The GPU's
-        // context is current.
-        let code = unsafe {
-            (nccl.functions.ncclCommInitRankConfig)(
-                &mut comm,
-                size_of_nccl,
-                id.raw(),
-                rank as i32,
-                &mut config,
-            )
-        };
-        check(CALL, code, None)?;
-        joined.push(Communicator {
-            inner: Arc::new(Inner {
-                nccl,
-                comm: comm.addr(),
-                gpu: gpu.clone(),
-                rank,
-                size,
-                timeout: options.timeout,
-                life: Mutex::new(Life::Alive),
-            }),
-        });
-        Ok(())
-    });
-    // SAFETY: the group was begun above, on this thread.
-    let code = unsafe { (nccl.functions.ncclGroupEnd)() };
-    let begun = begun.and_then(|()| check("ncclGroupEnd", code, None));
-    let done = begun.and_then(|()| {
-        joined.iter().try_for_each(|communicator| {
-            let inner = &communicator.inner;
-            // SAFETY: the communicator was made above.
-            let done = unsafe { finish(nccl, CALL, inner.comm(), options.timeout) }?;
-            done.ok_or_else(|| inner.timed_out(CALL, options.timeout))
-        })
-    });
-    if let Err(error) = done {
-        for communicator in &joined {
-            // The first error is the one to tell.
-            let _ = communicator.inner.abort(&mut communicator.inner.life());
-        }
-        return Err(error);
-    }
-    Ok(joined)
 }

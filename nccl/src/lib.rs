@@ -45,12 +45,14 @@
 mod at_exit;
 mod bandwidth;
 mod call;
+mod collective;
 mod communicator;
 mod element;
 mod environment;
 mod error;
 mod group;
 mod id;
+mod join;
 mod launcher;
 mod library;
 

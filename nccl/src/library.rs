@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use libloading::os::unix::Library as SharedLibrary;
-use warpsmith_driver::Backend;
+use warpsmith_driver::{Backend, raw};
 use warpsmith_nccl_abi::*;
+use warpsmith_nccl_simulator::Driver;
 
 use crate::environment;
 use crate::error::{Error, Library, Result};
@@ -47,6 +48,12 @@ macro_rules! functions {
 
 warpsmith_nccl_abi::for_each_nccl_function!(functions);
 
+macro_rules! driver_of_the_seam {
+    ($($name:ident),*) => {
+        Driver { $($name: raw::$name,)* }
+    };
+}
+
 /// Which implementation answers, and its functions.
 pub(crate) struct Loaded {
     pub(crate) functions: Functions,
@@ -64,6 +71,8 @@ pub(crate) fn loaded() -> Result<&'static Loaded> {
         let wanted = environment::library();
         let on_simulator = warpsmith_driver::backend() == Some(Backend::Simulator);
         if on_simulator || wanted.as_deref() == Some("simulator") {
+            let driver = warpsmith_nccl_simulator::for_each_driver_function!(driver_of_the_seam);
+            warpsmith_nccl_simulator::set_driver(Ok(driver));
             // SAFETY: the simulator compiles each of its functions against the signature of its name.
             let functions = unsafe { Functions::resolve(&warpsmith_nccl_simulator::entry_point) };
             return match functions {
@@ -125,7 +134,7 @@ fn load(file: &str) -> std::result::Result<Functions, String> {
         let found = unsafe { library.get::<*const c_void>(symbol.as_bytes_with_nul()) };
         Some(found.ok()?.into_raw().cast_const())
     };
-    // SAFETY: NCCL's symbols have these types since 2.14, which a library that has all of them is not older than; it is never unloaded
+    // SAFETY: NCCL's symbols have these types since 2.18, which a library that has all of them is not older than; it is never unloaded
     // (below).
     let functions = unsafe { Functions::resolve(&find) }
         .map_err(|name| format!("it has no {name}: NCCL 2.18 or newer is needed"))?;

@@ -398,6 +398,7 @@ fn ranks_that_do_not_come_are_waited_for_as_long_as_allowed() {
     let id = warpsmith_nccl::UniqueId::new(gpu).expect("an id");
     let options = warpsmith_nccl::Options {
         timeout: Duration::from_millis(50),
+        ..Default::default()
     };
     let error = Communicator::join(gpu, &id, 0, 2, options).expect_err("alone");
     assert!(matches!(error, Error::Timeout { .. }), "{error}");

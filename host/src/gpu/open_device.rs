@@ -10,11 +10,12 @@ use crate::context::primary::Context;
 use crate::driver_call::callback::{self, run_where_the_driver_may_be_called};
 use crate::driver_call::loss::unheard;
 use crate::driver_call::stream_ref::StreamRef;
-use crate::error::{Code, Error, Result, report_drop_error};
+use crate::error::{Busy, Code, Error, Result, report_drop_error};
 use crate::order::device_order::DeviceOrder;
 use crate::order::launch_gate::LaunchMode;
 use crate::order::order_lock::OrderGuard;
 use crate::order::position::StreamPosition;
+use crate::order::stream_handle::StreamHandle;
 use crate::panics::reports::Panics;
 use crate::panics::timeline::Reach;
 use crate::reclaim::{Reclaim, Reclaimer};
@@ -132,6 +133,26 @@ impl DeviceState {
     #[inline]
     pub(crate) fn order(&self) -> &DeviceOrder {
         &self.order
+    }
+
+    /// Refuses what runs kernels in a stream while the host has unified memory open that this device cannot share. The caller holds the order
+    /// lock.
+    pub(crate) fn refuse_beside_host_accesses(
+        &self,
+        call: &'static str,
+        stream: &StreamHandle,
+    ) -> Result<()> {
+        let of_device = self.order.launch_gate.state().has_host_accesses();
+        if !of_device && !stream.host_accesses().are_open() {
+            return Ok(());
+        }
+        Err(Error::Busy(Box::new(Busy {
+            call,
+            reason:
+                "the host has unified memory open, and this device cannot run kernels meanwhile"
+                    .into(),
+            hint: "drop the guards of `host()` and `host_mut()` first",
+        })))
     }
 
     /// Takes the order lock.

@@ -20,7 +20,7 @@ use warpsmith_device::launch::{Kernel, KernelAttributes, SafeKernel};
 use warpsmith_driver::raw;
 
 use self::check::{CALL, graph_outside_of_graphs, launch_failed};
-use crate::error::{Busy, Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::gpu::open_device::{check_same_device, wrong_device};
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::{KERNEL_ACCESS, ModuleVariables};
@@ -343,15 +343,8 @@ impl Stream {
         self.gpu.bind()?;
         let guard = self.gpu.lock_order();
         let gate = self.gpu.order().launch_gate.state();
-        if gate.has_host_accesses() || self.handle.host_accesses().are_open() {
-            return Err(Error::Busy(Box::new(Busy {
-                call: CALL,
-                reason:
-                    "the host has unified memory open, and this device cannot run kernels meanwhile"
-                        .into(),
-                hint: "drop the guards of `host()` and `host_mut()` first",
-            })));
-        }
+        self.gpu
+            .refuse_beside_host_accesses(CALL, &self.handle)?;
         let capture = self.gpu.order().capture_of(&guard, &self.handle);
         for passed in packer.graphs() {
             let Some(capture) = &capture else {

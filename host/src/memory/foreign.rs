@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
+use super::allocation::Allocation;
 use super::view::{DevicePointer, DeviceRead, DeviceWrite, RawView, ViewUse};
 use crate::error::{Code, Error, Result};
 use crate::gpu::open_device::OpenDevice;
@@ -20,6 +21,9 @@ use crate::trace::work::Work;
 ///
 /// The work is enqueued by a closure, in front of which the streams are made to wait for all that conflicts with it, and behind which
 /// whoever uses the memory waits for it. The borrows last until then, so safe code can name no memory twice where it is written.
+///
+/// Work in one stream, whose memory no other stream has used, costs what a launch costs beside the driver's call: some comparisons, and no
+/// lock.
 ///
 /// ```
 /// use std::ffi::c_void;
@@ -52,7 +56,18 @@ pub struct ForeignWork<'a> {
     parts: SmallVec<[(&'a Stream, ViewUse<'a>); 2]>,
     /// Streams that work is enqueued in, with or without memory; no two neighbours are the same.
     streams: SmallVec<[&'a Stream; 1]>,
-    kept: SmallVec<[Arc<dyn Any + Send + Sync>; 1]>,
+    kept: SmallVec<[&'a (dyn Shared + Sync); 1]>,
+}
+
+/// What a graph can be given a share of.
+trait Shared {
+    fn share(&self) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<T: Any + Send + Sync> Shared for Arc<T> {
+    fn share(&self) -> Arc<dyn Any + Send + Sync> {
+        self.clone()
+    }
 }
 
 /// Where memory is that [`ForeignWork`] uses.
@@ -63,11 +78,13 @@ pub struct ForeignMemory<T> {
 
 impl<T> ForeignMemory<T> {
     /// The address on the device; 0 where there is no memory.
+    #[inline]
     pub fn pointer(&self) -> DevicePointer<T> {
         self.pointer
     }
 
     /// Elements.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -80,6 +97,7 @@ impl<T> ForeignMemory<T> {
 
 impl<'a> ForeignWork<'a> {
     /// No work yet; errors name it by `call`.
+    #[inline]
     pub fn new(call: &'static str) -> ForeignWork<'a> {
         ForeignWork {
             call,
@@ -90,6 +108,7 @@ impl<'a> ForeignWork<'a> {
     }
 
     /// The work uses this stream, even if it touches no memory there.
+    #[inline]
     pub fn uses(&mut self, stream: &'a Stream) {
         let is_last = |&last: &&Stream| std::ptr::eq(last, stream);
         if !self.streams.last().is_some_and(is_last) {
@@ -102,6 +121,7 @@ impl<'a> ForeignWork<'a> {
     /// # Errors
     ///
     /// The memory is of another device than the stream, or only copies reach it.
+    #[inline]
     pub fn reads<M: DeviceRead + ?Sized>(
         &mut self,
         stream: &'a Stream,
@@ -115,6 +135,7 @@ impl<'a> ForeignWork<'a> {
     /// # Errors
     ///
     /// As for [`reads`](Self::reads).
+    #[inline]
     pub fn writes<M: DeviceWrite + ?Sized>(
         &mut self,
         stream: &'a Stream,
@@ -126,37 +147,22 @@ impl<'a> ForeignWork<'a> {
 
     /// The work needs `object`: a graph that it becomes part of keeps it for as long as it may be launched. Work that is not captured does
     /// not: a library waits for such work itself before it gives up what the work needs.
-    pub fn keeps(&mut self, object: Arc<dyn Any + Send + Sync>) {
+    #[inline]
+    pub fn keeps<T: Any + Send + Sync>(&mut self, object: &'a Arc<T>) {
         self.kept.push(object);
     }
 
+    #[inline]
     fn add<T: Pod>(
         &mut self,
         stream: &'a Stream,
         view: RawView<'a>,
         kind: AccessKind,
     ) -> Result<ForeignMemory<T>> {
-        if let Some(allocation) = view.allocation {
-            if !Arc::ptr_eq(&allocation.gpu, &stream.gpu) {
-                return Err(Error::misuse(
-                    self.call,
-                    Code::INVALID_CONTEXT,
-                    format!(
-                        "the memory is of {}, the stream of {}",
-                        allocation.gpu.context().choice,
-                        stream.gpu.context().choice
-                    ),
-                    "make the memory in a stream of the same `Gpu`, or copy it there by `stream.copy_from_peer`",
-                ));
-            }
-            if allocation.is_for_copies_only() {
-                return Err(Error::misuse(
-                    self.call,
-                    Code::INVALID_VALUE,
-                    "the memory is the host's, and only copies reach it",
-                    "use a `DeviceBuffer`, or a `MappedBuffer` for memory of the host",
-                ));
-            }
+        if let Some(allocation) = view.allocation
+            && (!Arc::ptr_eq(&allocation.gpu, &stream.gpu) || allocation.is_for_copies_only())
+        {
+            return Err(self.refused(stream, allocation));
         }
         self.uses(stream);
         self.parts.push((stream, view.used_for(kind)));
@@ -166,12 +172,36 @@ impl<'a> ForeignWork<'a> {
         })
     }
 
+    /// Why this memory cannot be used in the stream.
+    #[cold]
+    fn refused(&self, stream: &Stream, allocation: &Allocation) -> Error {
+        if !Arc::ptr_eq(&allocation.gpu, &stream.gpu) {
+            return Error::misuse(
+                self.call,
+                Code::INVALID_CONTEXT,
+                format!(
+                    "the memory is of {}, the stream of {}",
+                    allocation.gpu.context().choice,
+                    stream.gpu.context().choice
+                ),
+                "make the memory in a stream of the same `Gpu`, or copy it there by `stream.copy_from_peer`",
+            );
+        }
+        Error::misuse(
+            self.call,
+            Code::INVALID_VALUE,
+            "the memory is the host's, and only copies reach it",
+            "use a `DeviceBuffer`, or a `MappedBuffer` for memory of the host",
+        )
+    }
+
     /// Puts the work in order and enqueues it. The device of the stream that was named last is current on this thread while `enqueue`
     /// runs. Meanwhile other threads that put work on these devices may wait: it should not wait for them.
     ///
     /// # Errors
     ///
-    /// What `enqueue` answers; or the memory may not be used in its stream: then `enqueue` is not called.
+    /// What `enqueue` answers; or the memory may not be used in its stream, or the host has unified memory open that a device cannot share
+    /// with it: then `enqueue` is not called.
     ///
     /// # Safety
     ///
@@ -182,7 +212,43 @@ impl<'a> ForeignWork<'a> {
         self,
         enqueue: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, E> {
-        self.in_order(|_guards| enqueue())
+        if let Some(stream) = self.in_owning_stream() {
+            stream.gpu.bind()?;
+            let launch = stream.handle.timeline().after_last();
+            for (_, used) in &self.parts {
+                if let (AccessKind::Write, Some(allocation)) = (used.kind, used.view.allocation) {
+                    allocation.note_write(launch);
+                }
+            }
+            return enqueue();
+        }
+        let (call, streams) = (self.call, self.streams.clone());
+        self.in_order(|_| {
+            for stream in &streams {
+                stream
+                    .gpu
+                    .refuse_beside_host_accesses(call, &stream.handle)?;
+            }
+            enqueue()
+        })
+    }
+
+    /// The only stream, if it owns all the memory, is not captured, and its device has no reason to look at what is enqueued: as a launch
+    /// on its fast path the work needs no order but the stream's.
+    #[inline]
+    fn in_owning_stream(&self) -> Option<&'a Stream> {
+        let [stream] = self.streams[..] else {
+            return None;
+        };
+        let number = stream.handle.current_number();
+        let is_owned = |(_, used): &(&Stream, ViewUse<'_>)| {
+            let allocation = used.view.allocation;
+            allocation.is_none_or(|allocation| allocation.is_owned_by(number))
+        };
+        (!stream.handle.is_captured()
+            && stream.gpu.order().launch_gate.state().is_open()
+            && self.parts.iter().all(is_owned))
+        .then_some(stream)
     }
 
     /// As [`enqueue`](Self::enqueue), with the devices' order locks. What is safe about it is left to what `enqueue` does.
@@ -223,7 +289,7 @@ impl<'a> ForeignWork<'a> {
             let guard = guards.of(stream);
             if let Some(capture) = stream.gpu.order().capture_of(guard, &stream.handle) {
                 for object in &self.kept {
-                    capture.keep(guard, object.clone());
+                    capture.keep(guard, object.share());
                 }
             }
         }

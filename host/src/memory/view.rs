@@ -39,6 +39,7 @@ impl<'a> RawView<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn used_for(self, kind: AccessKind) -> ViewUse<'a> {
         ViewUse { view: self, kind }
     }

@@ -141,8 +141,15 @@ impl Stream {
         Gpu::from(&self.gpu)
     }
 
+    /// Whether it is a stream of this device.
+    #[inline]
+    pub fn is_of(&self, gpu: &Gpu) -> bool {
+        Arc::ptr_eq(&self.gpu, &gpu.inner) || self.gpu.context().choice == gpu.choice()
+    }
+
     /// The driver's handle (`CUstream`), for calls of libraries that take one. What those do with memory of this crate is not put in
     /// order with other streams, unless it is told as [`ForeignWork`](crate::ForeignWork).
+    #[inline]
     pub fn as_raw(&self) -> *mut core::ffi::c_void {
         self.handle.raw().cast()
     }

@@ -1,9 +1,9 @@
-//! The part of NCCL's C interface that warpsmith uses, from `nccl.h` of NCCL 2.32: it has been the same since 2.14, but for
-//! `ncclAlltoAll`, which is newer and not in the list therefore: a group of sends and receives does the same.
+//! The part of NCCL's C interface that warpsmith uses, from `nccl.h` of NCCL 2.32: [`for_each_nccl_function`] lists what has been the same
+//! since 2.18, which is the oldest that is loaded, and [`for_each_newer_nccl_function`] what came later, which the simulator has too.
 //!
 //! Both sides know it: the library that loads NCCL, and the simulator's implementation of the same functions. It knows no
 //! implementation. Enumerations are newtype integers: a value that is newer than the header is still a value.
-#![allow(non_camel_case_types)]
+#![allow(non_camel_case_types, non_snake_case)]
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -37,7 +37,10 @@ pub const NCCL_CONFIG_UNDEF_INT: c_int = c_int::MIN;
 /// [`ncclConfig_t::magic`].
 pub const NCCL_API_MAGIC: c_uint = 0xcafe_beef;
 
-/// How a communicator is made: the structure as it was in NCCL 2.14, which later versions take, too, by its `size` and `version`.
+/// The color of a rank that becomes part of no new communicator.
+pub const NCCL_SPLIT_NOCOLOR: c_int = -1;
+
+/// How a communicator is made: the structure as it was in NCCL 2.18, which later versions take, too, by its `size` and `version`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ncclConfig_t {
@@ -49,24 +52,37 @@ pub struct ncclConfig_t {
     pub version: c_uint,
     /// 0: calls return `ncclInProgress` instead of waiting for other ranks.
     pub blocking: c_int,
-    /// Padding in 2.14, a field of later versions: [`NCCL_CONFIG_UNDEF_INT`].
+    /// The blocks of a cluster of NCCL's kernels.
+    pub cgaClusterSize: c_int,
+    /// The least number of blocks of NCCL's kernels.
+    pub minCTAs: c_int,
+    /// The greatest.
+    pub maxCTAs: c_int,
+    /// The network to use.
+    pub netName: *const c_char,
+    /// 1: communicators that are split off share this one's resources.
+    pub splitShare: c_int,
+    /// Padding in 2.18, a field of later versions: [`NCCL_CONFIG_UNDEF_INT`].
     pub reserved: c_int,
 }
 
 impl ncclConfig_t {
-    /// The version of NCCL whose structure this is: 2.14.0.
-    pub const VERSION: c_uint = 21400;
+    /// The version of NCCL whose structure this is: 2.18.1.
+    pub const VERSION: c_uint = 21801;
 
-    /// A configuration that differs from the default in `blocking` alone.
-    pub const fn with_blocking(blocking: bool) -> ncclConfig_t {
-        ncclConfig_t {
-            size: size_of::<ncclConfig_t>(),
-            magic: NCCL_API_MAGIC,
-            version: ncclConfig_t::VERSION,
-            blocking: blocking as c_int,
-            reserved: NCCL_CONFIG_UNDEF_INT,
-        }
-    }
+    /// What leaves all to NCCL.
+    pub const DEFAULT: ncclConfig_t = ncclConfig_t {
+        size: size_of::<ncclConfig_t>(),
+        magic: NCCL_API_MAGIC,
+        version: ncclConfig_t::VERSION,
+        blocking: NCCL_CONFIG_UNDEF_INT,
+        cgaClusterSize: NCCL_CONFIG_UNDEF_INT,
+        minCTAs: NCCL_CONFIG_UNDEF_INT,
+        maxCTAs: NCCL_CONFIG_UNDEF_INT,
+        netName: core::ptr::null(),
+        splitShare: NCCL_CONFIG_UNDEF_INT,
+        reserved: NCCL_CONFIG_UNDEF_INT,
+    };
 }
 
 macro_rules! enumeration {
@@ -107,13 +123,26 @@ enumeration! {
 }
 
 enumeration! {
-    /// A reduction.
+    /// A reduction. Those that `ncclRedOpCreatePreMulSum` makes are beyond [`ncclRedOp_t::BUILT_IN`].
     ncclRedOp_t {
         ncclSum = 0,
         ncclProd = 1,
         ncclMax = 2,
         ncclMin = 3,
         ncclAvg = 4,
+    }
+}
+
+impl ncclRedOp_t {
+    /// `ncclNumOps`: how many reductions there are that nobody made, and the least value of one that was made.
+    pub const BUILT_IN: c_uint = 5;
+}
+
+enumeration! {
+    /// Where the factor of a reduction is that was made.
+    ncclScalarResidence_t {
+        ncclScalarDevice = 0,
+        ncclScalarHostImmediate = 1,
     }
 }
 
@@ -133,7 +162,8 @@ enumeration! {
     }
 }
 
-/// The functions, as a list for macros: it hands `fn name(args) -> type;` items to the macro it is called with.
+/// The functions that NCCL has had since 2.18, as a list for macros: it hands `fn name(args) -> type;` items to the macro it is called
+/// with.
 #[macro_export]
 macro_rules! for_each_nccl_function {
     ($callback:ident) => {
@@ -143,6 +173,7 @@ macro_rules! for_each_nccl_function {
             fn ncclCommInitRank(comm: *mut ncclComm_t, ranks: c_int, id: ncclUniqueId, rank: c_int) -> ncclResult_t;
             fn ncclCommInitRankConfig(comm: *mut ncclComm_t, ranks: c_int, id: ncclUniqueId, rank: c_int, config: *mut ncclConfig_t) -> ncclResult_t;
             fn ncclCommInitAll(comms: *mut ncclComm_t, devices: c_int, list: *const c_int) -> ncclResult_t;
+            fn ncclCommSplit(comm: ncclComm_t, color: c_int, key: c_int, split: *mut ncclComm_t, config: *mut ncclConfig_t) -> ncclResult_t;
             fn ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
             fn ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
             fn ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
@@ -152,8 +183,11 @@ macro_rules! for_each_nccl_function {
             fn ncclCommUserRank(comm: ncclComm_t, rank: *mut c_int) -> ncclResult_t;
             fn ncclGetErrorString(result: ncclResult_t) -> *const c_char;
             fn ncclGetLastError(comm: ncclComm_t) -> *const c_char;
+            fn ncclRedOpCreatePreMulSum(op: *mut ncclRedOp_t, scalar: *mut c_void, kind: ncclDataType_t, residence: ncclScalarResidence_t, comm: ncclComm_t) -> ncclResult_t;
+            fn ncclRedOpDestroy(op: ncclRedOp_t, comm: ncclComm_t) -> ncclResult_t;
             fn ncclAllReduce(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, op: ncclRedOp_t, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclBroadcast(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
+            fn ncclBcast(buffer: *mut c_void, count: usize, kind: ncclDataType_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclReduce(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, op: ncclRedOp_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclAllGather(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclReduceScatter(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, op: ncclRedOp_t, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
@@ -161,6 +195,20 @@ macro_rules! for_each_nccl_function {
             fn ncclRecv(receive: *mut c_void, count: usize, kind: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
             fn ncclGroupStart() -> ncclResult_t;
             fn ncclGroupEnd() -> ncclResult_t;
+        }
+    };
+}
+
+/// The functions that came later, as [`for_each_nccl_function`].
+#[macro_export]
+macro_rules! for_each_newer_nccl_function {
+    ($callback:ident) => {
+        $callback! {
+            fn ncclMemAlloc(pointer: *mut *mut c_void, bytes: usize) -> ncclResult_t;
+            fn ncclMemFree(pointer: *mut c_void) -> ncclResult_t;
+            fn ncclAlltoAll(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
+            fn ncclGather(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
+            fn ncclScatter(send: *const c_void, receive: *mut c_void, count: usize, kind: ncclDataType_t, root: c_int, comm: ncclComm_t, stream: cudaStream_t) -> ncclResult_t;
         }
     };
 }
@@ -176,6 +224,7 @@ pub mod signature {
         };
     }
     crate::for_each_nccl_function!(signatures);
+    crate::for_each_newer_nccl_function!(signatures);
 }
 
 #[cfg(test)]
@@ -183,8 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_configuration_has_the_size_of_2_14() {
-        assert_eq!(size_of::<ncclConfig_t>(), 24);
+    fn the_structures_have_the_sizes_of_2_18() {
+        assert_eq!(size_of::<ncclConfig_t>(), 48);
         assert_eq!(size_of::<ncclUniqueId>(), 128);
     }
 

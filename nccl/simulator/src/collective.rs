@@ -3,6 +3,7 @@
 
 use warpsmith_nccl_abi::{ncclDataType_t, ncclRedOp_t};
 
+use crate::communicator::Factor;
 use crate::element;
 use crate::exchange::{Call, Header, Incoming, Outgoing, exchange};
 use crate::failure::Result;
@@ -18,6 +19,8 @@ pub(crate) struct Collective {
     pub(crate) count: usize,
     /// Of one element.
     pub(crate) element: usize,
+    /// Of a reduction that was made: what this rank's elements are multiplied with first.
+    pub(crate) factor: Option<Factor>,
 }
 
 impl Collective {

@@ -25,19 +25,6 @@ pub(crate) fn size(kind: ncclDataType_t) -> Result<usize> {
     })
 }
 
-/// # Errors
-///
-/// The reduction is none that the simulator knows.
-pub(crate) fn check_reduction(reduction: ncclRedOp_t) -> Result<()> {
-    match reduction.name() {
-        Some(_) => Ok(()),
-        None => Err(Failure::argument(format!(
-            "the simulator has no reduction {}",
-            reduction.0
-        ))),
-    }
-}
-
 /// What a reduction needs of a type. Integers wrap; an average of integers is rounded towards zero, one of floats is the sum of the
 /// elements divided first, as NCCL has it.
 trait Number: Copy {
@@ -160,6 +147,19 @@ pub(crate) fn reduce(
     }
 }
 
+/// The elements, each multiplied with `factor`.
+pub(crate) fn scaled(kind: ncclDataType_t, data: &[u8], factor: &[u8]) -> Vec<u8> {
+    let mut scaled = vec![0; data.len()];
+    let factors = factor.repeat(data.len() / factor.len());
+    reduce(
+        kind,
+        ncclRedOp_t::ncclProd,
+        &[data.to_vec(), factors],
+        &mut scaled,
+    );
+    scaled
+}
+
 fn reduce_typed<T: Number>(reduction: ncclRedOp_t, contributions: &[Vec<u8>], result: &mut [u8]) {
     let ranks = contributions.len();
     let is_average = reduction == ncclRedOp_t::ncclAvg;
@@ -213,6 +213,23 @@ mod tests {
         let mut result = vec![0; T::BYTES];
         reduce(kind, reduction, &contributions, &mut result);
         T::read(&result)
+    }
+
+    #[test]
+    fn elements_are_multiplied_with_the_factor() {
+        let bytes = |values: [i16; 2]| values.map(i16::to_ne_bytes).concat();
+        let data = bytes([3, -200]);
+        let kind = ncclDataType_t::ncclInt8;
+        assert_eq!(scaled(kind, &data, &[2]), [6, 0, 112, 254]);
+        let halves = [f16::from_f32(0.5), f16::from_f32(4.0)].map(f16::to_ne_bytes);
+        let kind = ncclDataType_t::ncclFloat16;
+        let quarter = f16::from_f32(0.25).to_ne_bytes();
+        let one = f16::ONE.to_ne_bytes();
+        let eighth = f16::from_f32(0.125).to_ne_bytes();
+        assert_eq!(
+            scaled(kind, &halves.concat(), &quarter),
+            [eighth, one].concat()
+        );
     }
 
     #[test]

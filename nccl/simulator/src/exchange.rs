@@ -13,7 +13,7 @@ use crate::world::World;
 pub(crate) struct Header {
     pub(crate) call: Call,
     pub(crate) kind: ncclDataType_t,
-    /// Of calls that reduce, else [`ncclRedOp_t::ncclSum`].
+    /// Of calls that reduce, [`ncclRedOp_t::BUILT_IN`] for one that was made; else [`ncclRedOp_t::ncclSum`].
     pub(crate) reduction: ncclRedOp_t,
     /// Of calls that have one, else 0.
     pub(crate) root: u32,
@@ -81,8 +81,8 @@ impl Header {
         match call {
             Some(Call::Broadcast) => format!("{text} from root {}", word(3)),
             Some(Call::Reduce | Call::AllReduce | Call::ReduceScatter) => {
-                let reduction = ncclRedOp_t(word(2)).name().unwrap_or("unknown reduction");
-                format!("{text} by {reduction}")
+                let reduction = ncclRedOp_t(word(2)).name();
+                format!("{text} by {}", reduction.unwrap_or("a premultiplied sum"))
             }
             _ => text,
         }

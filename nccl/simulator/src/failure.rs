@@ -9,7 +9,7 @@ pub(crate) struct Failure {
     pub(crate) reason: String,
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
     pub(crate) fn argument(reason: impl Into<String>) -> Failure {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use warpsmith_driver::raw;
+use warpsmith_abi as raw;
 
 use crate::collective::Collective;
 use crate::communicator::Communicator;
@@ -13,11 +13,8 @@ use crate::job::{self, Region, Transfer, Work};
 
 /// What was called.
 pub(crate) enum Operation {
-    Collective {
-        collective: Collective,
-        send: Region,
-        receive: Region,
-    },
+    /// With what it reads and what it writes.
+    Collective(Collective, Vec<Region>, Region),
     Transfer(Transfer, Region),
 }
 
@@ -31,7 +28,7 @@ struct Pending {
 struct Group {
     depth: usize,
     pending: Vec<Pending>,
-    /// Ranks that have begun to come in.
+    /// Ranks that have begun to come in, for which the end waits.
     joining: Vec<Arc<Communicator>>,
     /// What was refused before the end.
     failure: Option<Failure>,
@@ -69,23 +66,21 @@ pub(crate) fn end() -> Result<()> {
         return Err(failure);
     }
     for communicator in &group.joining {
-        if communicator.blocking {
-            communicator.settle()?;
-        }
+        communicator.settle()?;
     }
     run(group.pending)
 }
 
-/// A rank has begun to come in: waits for it, or leaves that to the end of the group.
+/// A rank has begun to come in, which a call that blocks waits for: now, or at the end of the group.
 pub(crate) fn join(communicator: Arc<Communicator>) -> Result<()> {
-    let waits = GROUP.with_borrow_mut(|group| {
-        if group.depth > 0 {
-            group.joining.push(communicator.clone());
-            return false;
+    let now = GROUP.with_borrow_mut(|group| match group.depth {
+        0 => Some(communicator),
+        _ => {
+            group.joining.push(communicator);
+            None
         }
-        communicator.blocking
     });
-    if waits { communicator.settle() } else { Ok(()) }
+    now.map_or(Ok(()), |communicator| communicator.settle())
 }
 
 /// Does an operation, now or at the end of the group.
@@ -95,6 +90,9 @@ pub(crate) fn add(
     operation: Operation,
 ) -> Result<()> {
     communicator.ready()?;
+    if let Operation::Collective(..) = operation {
+        communicator.count_call(false);
+    }
     let pending = Pending {
         communicator,
         stream: stream.addr(),
@@ -124,7 +122,9 @@ fn run(pending: Vec<Pending>) -> Result<()> {
             .into_iter()
             .partition(|pending| Arc::ptr_eq(&pending.communicator, &communicator));
         rest = others;
-        communicator.context.with(|| run_for(&communicator, own))?;
+        communicator
+            .context()
+            .with(|| run_for(&communicator, own))?;
     }
     Ok(())
 }
@@ -145,16 +145,12 @@ fn run_for(communicator: &Arc<Communicator>, own: Vec<Pending>) -> Result<()> {
     let (mut transfers, mut inputs, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
     for pending in own {
         match pending.operation {
-            Operation::Collective {
-                collective,
-                send,
-                receive,
-            } => job::enqueue(
+            Operation::Collective(collective, inputs, output) => job::enqueue(
                 communicator,
                 stream,
                 Work::Collective(collective),
-                vec![send],
-                vec![receive],
+                inputs,
+                vec![output],
             )?,
             Operation::Transfer(transfer, region) => {
                 match transfer.sends {

@@ -6,11 +6,12 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use warpsmith_driver::raw;
+use warpsmith_abi as raw;
 
 use crate::collective::Collective;
-use crate::communicator::{Communicator, LastStream, lock};
+use crate::communicator::{Communicator, Factor, LastStream, lock};
 use crate::driver::{Pinned, call};
+use crate::element;
 use crate::exchange::{Header, Incoming, Outgoing, exchange};
 use crate::failure::Result;
 
@@ -103,6 +104,15 @@ impl Job {
                 Work::Collective(collective) => {
                     let send = inputs.first().copied().unwrap_or(&[]);
                     let receive = outputs.first_mut().map_or(&mut [][..], |out| &mut **out);
+                    let factor = match &collective.factor {
+                        None => None,
+                        Some(Factor::Known(bytes)) => Some(&bytes[..collective.element]),
+                        // It lies behind what is sent.
+                        Some(Factor::OnDevice(_)) => inputs.get(1).copied(),
+                    };
+                    let scaled =
+                        factor.map(|factor| element::scaled(collective.kind, send, factor));
+                    let send = scaled.as_deref().unwrap_or(send);
                     collective.run(world, send, receive, &stopped)
                 }
                 Work::Transfers(transfers) => {
@@ -202,6 +212,9 @@ pub(crate) fn enqueue(
     });
     let data = number(&job);
     if captured {
+        if let Work::Collective(_) = job.work {
+            communicator.count_call(true);
+        }
         // From here on the graph releases it.
         keep_in_graph(stream, data)?;
     }
@@ -294,7 +307,7 @@ fn keep_in_graph(stream: raw::CUstream, data: *mut c_void) -> Result<()> {
     let retained = unsafe { call!(cuGraphRetainUserObject(graph, object, 1, MOVE)) };
     if retained.is_err() {
         // SAFETY: the object was made above; its destructor releases the job.
-        let _ = unsafe { raw::cuUserObjectRelease(object, 1) };
+        let _ = unsafe { call!(cuUserObjectRelease(object, 1)) };
     }
     retained
 }
@@ -328,7 +341,7 @@ fn note_last(communicator: &Communicator, stream: raw::CUstream) -> Result<()> {
 pub(crate) fn forget_last(communicator: &Communicator) {
     if let Some(last) = lock(&communicator.last_stream).take() {
         // SAFETY: `note_last` made the event, and it was taken out: it is destroyed once.
-        let _ = unsafe { raw::cuEventDestroy_v2(last.event as raw::CUevent) };
+        let _ = unsafe { call!(cuEventDestroy_v2(last.event as raw::CUevent)) };
     }
 }
 
@@ -349,7 +362,7 @@ pub(crate) fn join(stream: raw::CUstream, others: &[raw::CUstream]) -> Result<()
         let ordered = unsafe {
             let ordered = call!(cuEventRecord(event, other))
                 .and_then(|()| call!(cuStreamWaitEvent(stream, event, 0)));
-            let _ = raw::cuEventDestroy_v2(event);
+            let _ = call!(cuEventDestroy_v2(event));
             ordered
         };
         ordered?;
@@ -364,7 +377,7 @@ impl Relaxed {
     fn enter() -> Relaxed {
         let mut mode = raw::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the driver reads and writes `mode`, which outlives the call. If it refuses, nothing has changed.
-        let _ = unsafe { raw::cuThreadExchangeStreamCaptureMode(&mut mode) };
+        let _ = unsafe { call!(cuThreadExchangeStreamCaptureMode(&mut mode)) };
         Relaxed(mode)
     }
 }
@@ -372,6 +385,6 @@ impl Relaxed {
 impl Drop for Relaxed {
     fn drop(&mut self) {
         // SAFETY: as above.
-        let _ = unsafe { raw::cuThreadExchangeStreamCaptureMode(&mut self.0) };
+        let _ = unsafe { call!(cuThreadExchangeStreamCaptureMode(&mut self.0)) };
     }
 }

@@ -20,6 +20,25 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::failure::{Failure, Result};
 
+/// Bytes of what a key is made of.
+const KEY: usize = 16;
+
+/// What one rank says in a split.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub(crate) color: i32,
+    pub(crate) key: i32,
+    /// How many collectives it has called before, or [`Part::UNKNOWN`].
+    pub(crate) calls: u64,
+    /// By which its color comes together if it becomes the first rank of it.
+    pub(crate) id: [u8; KEY],
+}
+
+impl Part {
+    /// [`Part::calls`] of a rank that has captured some: a graph makes them any number of times.
+    pub(crate) const UNKNOWN: u64 = u64::MAX;
+}
+
 /// Bytes of a ring; a power of two.
 const RING: usize = 64 * 1024;
 /// How often other ranks are looked after.
@@ -38,6 +57,20 @@ struct Slot {
     state: AtomicU32,
     process: AtomicU32,
     device: AtomicU64,
+    /// How many splits this rank has said its part in.
+    splits: AtomicU64,
+    /// Its parts in the last two, each where the lowest bit of the split's number says: who says the next one has read all others' before, so
+    /// that nobody reads the one before that any more.
+    parts: [SaidPart; 2],
+}
+
+/// A [`Part`].
+#[repr(C)]
+struct SaidPart {
+    color: AtomicU32,
+    key: AtomicU32,
+    calls: AtomicU64,
+    id: [AtomicU64; 2],
 }
 
 /// The states of a slot.
@@ -316,6 +349,35 @@ impl World {
         );
     }
 
+    /// Says this rank's part in the split of this number; splits are numbered from 1 on, and it has read all parts of the one before.
+    pub(crate) fn say_part(&self, number: u64, part: &Part) {
+        let slot = self.slot(self.rank);
+        let said = &slot.parts[(number % 2) as usize];
+        said.color.store(part.color as u32, Ordering::Relaxed);
+        said.key.store(part.key as u32, Ordering::Relaxed);
+        said.calls.store(part.calls, Ordering::Relaxed);
+        let id = u128::from_ne_bytes(part.id);
+        said.id[0].store(id as u64, Ordering::Relaxed);
+        said.id[1].store((id >> 64) as u64, Ordering::Relaxed);
+        slot.splits.store(number, Ordering::Release);
+    }
+
+    /// A rank's part in the split of this number, `None` before it has said it.
+    pub(crate) fn part_of(&self, rank: usize, number: u64) -> Option<Part> {
+        let slot = self.slot(rank);
+        if slot.splits.load(Ordering::Acquire) < number {
+            return None;
+        }
+        let said = &slot.parts[(number % 2) as usize];
+        let [low, high] = [0, 1].map(|half: usize| said.id[half].load(Ordering::Relaxed));
+        Some(Part {
+            color: said.color.load(Ordering::Relaxed) as i32,
+            key: said.key.load(Ordering::Relaxed) as i32,
+            calls: said.calls.load(Ordering::Relaxed),
+            id: (u128::from(high) << 64 | u128::from(low)).to_ne_bytes(),
+        })
+    }
+
     /// Writes as much of `data` as there is room for on the way to this rank, and says how much.
     pub(crate) fn write(&self, to: usize, data: &[u8]) -> usize {
         let ring = self.ring(self.rank, to);
@@ -374,14 +436,24 @@ impl Drop for World {
     }
 }
 
-/// A key that no other communicator has.
-pub(crate) fn new_key() -> Result<String> {
+/// What makes a key that no other communicator has.
+pub(crate) fn random() -> Result<[u8; KEY]> {
     use std::io::Read;
-    let mut bytes = [0; 16];
+    let mut bytes = [0; KEY];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))
         .map_err(|error| Failure::system("/dev/urandom", error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes)
+}
+
+/// The key that these bytes make.
+pub(crate) fn key_of(bytes: &[u8; KEY]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A key that no other communicator has.
+pub(crate) fn new_key() -> Result<String> {
+    random().map(|bytes| key_of(&bytes))
 }
 
 #[cfg(test)]

@@ -2,28 +2,17 @@
 
 use std::path::Path;
 use std::process::Command;
+use warpsmith_testkit::foreign::{built_library, compile};
 use warpsmith_testkit::process;
-
-mod library;
-
-fn compile(source: &Path, into: &Path) {
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let status = Command::new(&compiler)
-        .arg("-o")
-        .arg(into)
-        .arg(source)
-        .arg("-ldl")
-        .status();
-    let status = status.unwrap_or_else(|error| panic!("{compiler} does not start: {error}"));
-    assert!(status.success(), "{compiler} refused {}", source.display());
-}
 
 #[test]
 fn a_foreign_program_runs_on_the_simulator() {
     // covers: DRV-18, DRV-EX01
     let folder = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(
-        library::path().canonicalize().unwrap(),
+        built_library("libwarpsmith_dropin.so")
+            .canonicalize()
+            .unwrap(),
         folder.path().join("libcuda.so.1"),
     )
     .expect("a link");

@@ -1,0 +1,198 @@
+//! The collectives, each described once: NCCL's function, and how the lengths of what is sent and what is received go together.
+
+use std::ffi::c_void;
+
+use warpsmith_nccl_abi::{cudaStream_t, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
+
+use crate::error::{Error, Result};
+use crate::library::Functions;
+
+/// What NCCL's functions take, of which each takes its part.
+pub(crate) struct Arguments {
+    pub(crate) send: u64,
+    pub(crate) receive: u64,
+    /// Elements, as [`Collective::count`] counts them.
+    pub(crate) count: usize,
+    pub(crate) kind: ncclDataType_t,
+    /// The bytes of an element.
+    pub(crate) element: usize,
+    pub(crate) reduction: ncclRedOp_t,
+    /// The root, or the other side.
+    pub(crate) rank: i32,
+    pub(crate) ranks: usize,
+    pub(crate) comm: ncclComm_t,
+    pub(crate) stream: cudaStream_t,
+}
+
+impl Arguments {
+    fn from(&self) -> *const c_void {
+        self.send as *const c_void
+    }
+
+    fn to(&self) -> *mut c_void {
+        self.receive as *mut c_void
+    }
+}
+
+/// A collective.
+pub(crate) struct Collective {
+    /// NCCL's function, by which errors name it.
+    pub(crate) name: &'static str,
+    /// Whether it is several calls, which need a group.
+    pub(crate) is_several: bool,
+    lengths: Lengths,
+    call: unsafe fn(&Functions, &Arguments) -> ncclResult_t,
+}
+
+/// How the lengths of the buffers go together.
+#[derive(Clone, Copy)]
+enum Lengths {
+    /// Both are the count. So it is with one buffer, too.
+    Same,
+    /// What is sent is the count, and one of that for each rank is received.
+    Gathered,
+    /// What is received is the count, and one of that for each rank is sent.
+    Scattered,
+    /// Both have one count for each rank.
+    Exchanged,
+}
+
+impl Collective {
+    /// The count of NCCL's call for buffers of these lengths.
+    ///
+    /// # Errors
+    ///
+    /// The lengths do not go together.
+    #[inline]
+    pub(crate) fn count(&self, sent: usize, received: usize, ranks: usize) -> Result<usize> {
+        let count = match self.lengths {
+            Lengths::Same => (sent == received).then_some(sent),
+            Lengths::Gathered => (sent.checked_mul(ranks) == Some(received)).then_some(sent),
+            Lengths::Scattered => (received.checked_mul(ranks) == Some(sent)).then_some(received),
+            Lengths::Exchanged => {
+                (sent == received && sent.is_multiple_of(ranks)).then(|| sent / ranks)
+            }
+        };
+        count.ok_or_else(|| self.misfit(sent, received, ranks))
+    }
+
+    #[cold]
+    fn misfit(&self, sent: usize, received: usize, ranks: usize) -> Error {
+        let what = match self.lengths {
+            Lengths::Same => format!("{sent} elements are sent and {received} received"),
+            Lengths::Gathered => {
+                format!("{ranks} ranks send {sent} elements each, and there is room for {received}")
+            }
+            Lengths::Scattered => {
+                format!("{ranks} ranks get {received} elements each, and {sent} are sent")
+            }
+            Lengths::Exchanged => format!(
+                "{sent} elements are sent and {received} received, which must be the same multiple of {ranks} ranks"
+            ),
+        };
+        let hint = "use slices of the buffers: `buffer.slice(..n)`";
+        Error::misuse(self.name, what, hint)
+    }
+
+    /// Calls NCCL.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is alive, and this thread alone calls NCCL with it; the stream is of its device. The buffers that the function reads
+    /// and writes have as many elements as the count says, until the work is done.
+    #[inline]
+    pub(crate) unsafe fn call(&self, nccl: &Functions, arguments: &Arguments) -> ncclResult_t {
+        // SAFETY: this function's condition.
+        unsafe { (self.call)(nccl, arguments) }
+    }
+}
+
+/// One line a collective: how the lengths go together, and NCCL's call.
+macro_rules! table {
+    ($($name:ident: $function:literal, $lengths:ident, $is_several:literal, |$nccl:ident, $a:ident| $call:expr;)*) => {
+        $(pub(crate) static $name: Collective = Collective {
+            name: $function,
+            is_several: $is_several,
+            lengths: Lengths::$lengths,
+            call: {
+                unsafe fn call($nccl: &Functions, $a: &Arguments) -> ncclResult_t {
+                    // SAFETY: the condition of `Collective::call`.
+                    unsafe { $call }
+                }
+                call
+            },
+        };)*
+    };
+}
+
+table! {
+    ALL_REDUCE: "ncclAllReduce", Same, false,
+        |nccl, a| (nccl.ncclAllReduce)(a.from(), a.to(), a.count, a.kind, a.reduction, a.comm, a.stream);
+    BROADCAST: "ncclBroadcast", Same, false,
+        |nccl, a| (nccl.ncclBroadcast)(a.from(), a.to(), a.count, a.kind, a.rank, a.comm, a.stream);
+    REDUCE: "ncclReduce", Same, false,
+        |nccl, a| (nccl.ncclReduce)(a.from(), a.to(), a.count, a.kind, a.reduction, a.rank, a.comm, a.stream);
+    ALL_GATHER: "ncclAllGather", Gathered, false,
+        |nccl, a| (nccl.ncclAllGather)(a.from(), a.to(), a.count, a.kind, a.comm, a.stream);
+    REDUCE_SCATTER: "ncclReduceScatter", Scattered, false,
+        |nccl, a| (nccl.ncclReduceScatter)(a.from(), a.to(), a.count, a.kind, a.reduction, a.comm, a.stream);
+    ALL_TO_ALL: "all-to-all (ncclSend, ncclRecv)", Exchanged, true, |nccl, a| exchange(nccl, a);
+    SEND: "ncclSend", Same, false,
+        |nccl, a| (nccl.ncclSend)(a.from(), a.count, a.kind, a.rank, a.comm, a.stream);
+    RECEIVE: "ncclRecv", Same, false,
+        |nccl, a| (nccl.ncclRecv)(a.to(), a.count, a.kind, a.rank, a.comm, a.stream);
+}
+
+/// Sends each rank its part, and receives one of each.
+///
+/// # Safety
+///
+/// As for [`Collective::call`]; the thread is in a group of NCCL's.
+unsafe fn exchange(nccl: &Functions, a: &Arguments) -> ncclResult_t {
+    for peer in 0..a.ranks {
+        let part = peer * a.count * a.element;
+        let (from, to) = (
+            a.from().wrapping_byte_add(part),
+            a.to().wrapping_byte_add(part),
+        );
+        // SAFETY: each part is within its buffer: this function's condition.
+        let codes = unsafe {
+            [
+                (nccl.ncclSend)(from, a.count, a.kind, peer as i32, a.comm, a.stream),
+                (nccl.ncclRecv)(to, a.count, a.kind, peer as i32, a.comm, a.stream),
+            ]
+        };
+        let refused = |code: &ncclResult_t| {
+            *code != ncclResult_t::ncclSuccess && *code != ncclResult_t::ncclInProgress
+        };
+        if let Some(code) = codes.into_iter().find(refused) {
+            return code;
+        }
+    }
+    ncclResult_t::ncclSuccess
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_count_is_what_nccl_counts() {
+        let count = |collective: &Collective, sent, received| collective.count(sent, received, 3);
+        assert_eq!(count(&ALL_REDUCE, 6, 6).expect("fits"), 6);
+        assert_eq!(count(&ALL_GATHER, 2, 6).expect("fits"), 2);
+        assert_eq!(count(&REDUCE_SCATTER, 6, 2).expect("fits"), 2);
+        assert_eq!(count(&ALL_TO_ALL, 6, 6).expect("fits"), 2);
+        for (collective, sent, received) in [
+            (&ALL_REDUCE, 6, 5),
+            (&ALL_GATHER, usize::MAX / 2, 6),
+            (&REDUCE_SCATTER, 6, 3),
+            (&ALL_TO_ALL, 5, 5),
+            (&ALL_TO_ALL, 6, 3),
+        ] {
+            let error = count(collective, sent, received).expect_err("does not fit");
+            assert!(error.to_string().contains(collective.name), "{error}");
+            assert!(error.to_string().contains(&sent.to_string()), "{error}");
+        }
+    }
+}
