@@ -389,8 +389,9 @@ impl Stream {
             || self.call_driver(kernel, grid, options, packer, launch.number),
         )?;
         if let Some(capture) = capture {
-            let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
-            capture.keep_launch(&guard, &self.handle, launch)?;
+            let options = options.map(LaunchOptions::kept_by_node).unwrap_or_default();
+            let launch = GraphLaunch::new(kernel, *grid, &options, parameters)?;
+            capture.keep_launch(&guard, &self.handle, Arc::new(launch))?;
         }
         Ok(gate)
     }
