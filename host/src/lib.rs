@@ -75,7 +75,11 @@ pub use gpu::Gpu;
 pub use gpu::info::{CudaVersion, GraphMemoryUsage, MemoryInfo};
 pub use gpu::limits::ContextLimit;
 pub use gpu::properties::{DeviceProperties, Uuid};
-pub use graph::{Capture, Condition, DeviceGraph, Edge, Graph, GraphBuilder, GraphExec};
+pub use graph::{
+    Capture, ChildNode, Condition, CopyNode, DeviceGraph, Edge, EdgeKind, EventRecordNode,
+    EventWaitNode, FillNode, FlagNode, Graph, GraphBuilder, GraphExec, HostNode, KernelNode,
+    NodeHandle, SwitchableNode,
+};
 pub use launch::{
     Argument, Arguments, ClusterScheduling, ClusterSizes, Dim3, EarlyParameters,
     FunctionAttributes, Grid, LaunchOptions, Occupancy, SuggestedBlock, Trigger, TypedKernel,
@@ -85,12 +89,12 @@ pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
     Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
     DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
-    Filter, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HostRead, HostWrite,
-    ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer, MappingAccess, Matrix,
-    MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory, PhysicalOptions,
-    PinnedBuffer, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator, PoolOptions,
-    PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel, Texture,
-    TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
+    Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HostRead,
+    HostWrite, ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer,
+    MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory,
+    PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator,
+    PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel,
+    Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
 };
 pub use module::Module;
 pub use module::global::Global;

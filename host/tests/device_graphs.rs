@@ -51,7 +51,7 @@ fn launch_node(
     code: &mut DeviceBuffer<u32>,
 ) -> Result<Node> {
     // SAFETY: the entry launches a tail, and writes one word of a slice.
-    unsafe { graph.kernel_untyped(kernel, Grid::new(1, 1), (launched, TAIL, code)) }
+    unsafe { graph.kernel_untyped(kernel, Grid::new(1, 1), (launched, TAIL, code)) }.map(Node::from)
 }
 
 /// Whether what the stream holds is not done after a time in which it would be if it did not wait.

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::gpu;
-use warpsmith_host::{FlagWord, Wait, prelude::*};
+use warpsmith_host::{FlagOperations, FlagWord, Wait, prelude::*};
 
 /// Work behind what the stream holds, and whether it was done.
 fn behind(stream: &Stream) -> Result<mpsc::Receiver<()>> {
@@ -169,26 +169,48 @@ fn a_dropped_flag_stays_as_long_as_streams_wait_for_it() -> Result<()> {
     Ok(())
 }
 
+// covers: GRAPH-37
 #[test]
-fn a_captured_stream_takes_no_flags() -> Result<()> {
+fn what_is_captured_of_flags_is_done_at_each_launch() -> Result<()> {
     let gpu = gpu();
-    let (mut stream, flag) = (gpu.stream()?, gpu.flag(0_u32)?);
+    let (mut stream, go, done) = (gpu.stream()?, gpu.flag(0_u32)?, gpu.flag(0_u32)?);
     let graph = stream.capture(|capture| {
-        for refused in [
-            capture.wait_value(&flag, Wait::Equal(1)),
-            capture.write_value(&flag, 1),
-        ] {
-            let error = refused.unwrap_err();
-            assert_eq!(error.code(), Some(Code::STREAM_CAPTURE_UNSUPPORTED));
-            assert!(
-                error.to_string().contains("graphs do not keep flags"),
-                "{error}"
-            );
-        }
-        Ok(())
+        capture.wait_value(&go, Wait::AtLeast(1))?;
+        capture.flag_operations(&FlagOperations::new().write(&go, 0).write(&done, 5))
     })?;
-    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(graph.node_count()?, 2);
+    let mut ready = graph.instantiate()?;
+    drop(graph);
+    for _ in 0..3 {
+        done.set(0);
+        ready.launch(&stream)?;
+        assert_eq!(done.get(), 0, "held up by the flag");
+        go.set(1);
+        stream.synchronize()?;
+        assert_eq!((go.get(), done.get()), (0, 5));
+    }
+    // The graph keeps what its launch still uses.
+    go.set(1);
+    ready.launch(&stream)?;
+    drop((go, done, ready));
+    stream.synchronize()
+}
+
+#[test]
+fn a_batch_has_at_most_255_operations() -> Result<()> {
+    let gpu = gpu();
+    let (stream, flag) = (gpu.stream()?, gpu.flag(0_u64)?);
+    let mut operations = FlagOperations::new();
+    stream.flag_operations(&operations)?;
+    for value in 1..=255 {
+        operations = operations.write(&flag, value);
+    }
+    stream.flag_operations(&operations)?;
     stream.synchronize()?;
-    assert_eq!(flag.get(), 0);
+    assert_eq!(flag.get(), 255);
+    let error = stream
+        .flag_operations(&operations.write(&flag, 256))
+        .unwrap_err();
+    assert!(matches!(error, Error::Limit(_)), "{error}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{Gate, add, gpu, launch_add, module};
 use warpsmith_host::prelude::*;
-use warpsmith_host::{Edge, GraphBuilder, Node};
+use warpsmith_host::{Edge, EdgeKind, GraphBuilder, Node};
 
 fn add_node(
     graph: &mut GraphBuilder,
@@ -17,7 +17,8 @@ fn add_node(
 ) -> Node {
     let grid = Grid::cover(buffer.len(), 128);
     // SAFETY: the entry takes a slice and a number, and writes only the slice.
-    unsafe { graph.kernel_untyped(add, grid, (buffer, value)) }.expect("kernel node")
+    let node = unsafe { graph.kernel_untyped(add, grid, (buffer, value)) };
+    node.expect("kernel node").into()
 }
 
 // covers: GRAPH-01, GRAPH-02, GRAPH-13, GRAPH-X01
@@ -33,8 +34,8 @@ fn a_diamond_gets_its_edges_from_its_buffers() -> Result<()> {
 
     let mut graph = gpu.graph()?;
     let first = add_node(&mut graph, &add, &mut a, 1);
-    let left = graph.copy(&a, &mut b)?;
-    let right = graph.copy(&a, &mut c)?;
+    let left = graph.copy(&a, &mut b)?.node();
+    let right = graph.copy(&a, &mut c)?.node();
     let last = add_node(&mut graph, &add, &mut a, 10);
     let mut edges = graph.edges()?;
     let order = |node: &Node| {
@@ -44,7 +45,8 @@ fn a_diamond_gets_its_edges_from_its_buffers() -> Result<()> {
     };
     edges.sort_by_key(|edge| (order(&edge.from), order(&edge.to)));
     // The last one follows the first through the two in the middle, or directly too.
-    let edge = |from, to| Edge { from, to };
+    let kind = EdgeKind::Full;
+    let edge = |from, to| Edge { from, to, kind };
     let expected = [
         edge(first, left),
         edge(first, right),

@@ -1,7 +1,7 @@
 //! Programmatic dependent launch, against what the CPU computes.
 
-use warpsmith_host::LaunchOptions;
 use warpsmith_host::prelude::*;
+use warpsmith_host::{EdgeKind, LaunchOptions, Node, Trigger};
 use warpsmith_test_kernels::dependent;
 use warpsmith_tests::fixture;
 
@@ -101,5 +101,75 @@ fn a_captured_dependent_kernel_comes_after_everything() -> Result<()> {
         exec.launch(&stream)?;
     }
     assert_eq!(stream.download(&sums)?, vec![24; n]);
+    Ok(())
+}
+
+// covers: PDL-06, GRAPH-16, GRAPH-X07
+#[test]
+fn a_node_can_begin_before_the_kernel_before_it_has_ended() -> Result<()> {
+    let f = fixture();
+    let stream = f.stream();
+    let primary = f.module.kernel(dependent::primary)?;
+    let secondary = f.module.kernel(dependent::secondary)?;
+    let n = 3000;
+    let grid = Grid::cover(n, 128);
+    let mut words = stream.zeroed::<u32>(n)?;
+    let mut sums = stream.zeroed::<u32>(n)?;
+    let options = LaunchOptions::new();
+    for trigger in [Trigger::BlocksSignalled, Trigger::BlocksStarted] {
+        stream.fill(&mut sums, 0)?;
+        let mut graph = f.gpu.graph()?;
+        let reset = graph.fill(&mut words, 0)?;
+        let first = graph.kernel(&primary, grid, (4, 0, &mut words))?;
+        let word = words.slice(0..1);
+        let second = graph.kernel_early(
+            &secondary,
+            grid,
+            &options,
+            trigger,
+            (&words, &word, &mut sums),
+        )?;
+        let third = graph.kernel_early(
+            &secondary,
+            grid,
+            &options,
+            trigger,
+            (&words, &word, &mut sums),
+        )?;
+        // Writes what the early ones read: it follows all three, for none of the two need have waited for the first.
+        let last = graph.kernel(&primary, grid, (9, 0, &mut words))?;
+        let joint = graph.empty()?;
+        graph.depend(third, joint)?;
+        let edges = graph.edges()?;
+        let kind = |from: Node, to: Node| {
+            let edge = edges.iter().find(|edge| edge.from == from && edge.to == to);
+            edge.map(|edge| edge.kind)
+        };
+        let early = Some(EdgeKind::Programmatic(trigger));
+        assert_eq!(kind(reset.into(), first.into()), Some(EdgeKind::Full));
+        assert_eq!(kind(first.into(), second.into()), early);
+        assert_eq!(kind(first.into(), third.into()), early);
+        assert_eq!(kind(second.into(), third.into()), early);
+        for before in [first, second, third] {
+            assert_eq!(kind(before.into(), last.into()), Some(EdgeKind::Full));
+            assert_eq!(kind(before.into(), joint), Some(EdgeKind::Full));
+        }
+        let mut exec = graph.instantiate()?;
+        for launch in 1..=5 {
+            exec.launch(&stream)?;
+            assert_eq!(stream.download(&sums)?, vec![launch * 16; n]);
+            assert_eq!(stream.download(&words)?, vec![9; n]);
+        }
+        // A kernel that reaches memory from the beginning cannot take an early one's place; one that waits can.
+        let error = exec
+            .set_kernel(second, &primary, grid, (1, 0, &mut words))
+            .unwrap_err();
+        assert!(error.to_string().contains("AfterPrimary"), "{error}");
+        let few = Grid::cover(128, 128);
+        exec.set_kernel_early(second, &secondary, few, (&words, &word, &mut sums))?;
+        exec.launch(&stream)?;
+        let found = stream.download(&sums)?;
+        assert_eq!((found[0], found[n - 1]), (96, 88));
+    }
     Ok(())
 }

@@ -6,14 +6,20 @@ use std::sync::{Arc, Mutex, Weak};
 
 use warpsmith_driver::raw;
 
-use super::contents::{Contents, HostNode, MemoryId, next_number, null_node};
+use super::contents::{Contents, MemoryId, RecordedHost, next_number, null_node};
+use super::edge::EdgeKind;
+use super::handle::HostNode;
+use super::handle::sealed::Named;
+use super::nested;
 use super::new_node::NewNode;
+use super::part::{Before, Part, PartKind, Parts};
+use super::template::Template;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::open_device::OpenDevice;
 use crate::order::entries::Entries;
 use crate::order::memory_use::MemoryUse;
-use crate::stream::host_function::run_repeated;
+use crate::stream::host_function::{HostFunction, run_repeated};
 
 /// What nodes are added to: a [`Graph`](crate::Graph), or the body of a loop or a branch.
 ///
@@ -22,6 +28,8 @@ use crate::stream::host_function::run_repeated;
 ///
 /// `'body` tells the builders of different bodies apart; that of a [`Graph`](crate::Graph) has `'static`.
 pub struct GraphBuilder<'body> {
+    /// Before what its nodes use.
+    pub(super) template: Arc<Template>,
     pub(crate) gpu: Arc<OpenDevice>,
     pub(crate) raw: raw::CUgraph,
     pub(crate) number: u64,
@@ -30,12 +38,24 @@ pub struct GraphBuilder<'body> {
     /// Held by the executable graph that was made of this last, until the driver has destroyed it.
     pub(super) instance: Mutex<Weak<Instance>>,
     pub(crate) contents: Contents,
+    /// The nodes that methods have added, but those that free memory.
+    pub(super) parts: Parts,
     /// The uses of memory. The contents keep the memory, so no id is used twice.
     uses: HashMap<MemoryId, Entries<Node>>,
     /// Nodes of which it is not known what they use: every new node follows them.
     pub(super) before_all: Vec<Node>,
+    /// What these use together.
+    pub(super) captured_memory: Vec<MemoryUse>,
     /// The nodes that free memory so far.
     pub(super) frees: Vec<Node>,
+    /// Kernels that may end before what is before them, each with the nodes of which that is true.
+    pub(super) early: HashMap<Node, Vec<Node>>,
+    /// The last node of each flag.
+    pub(super) flags: HashMap<usize, Node>,
+    /// A node lacks an edge that could not be added.
+    pub(super) is_broken: bool,
+    /// The nodes of the graph that this is a copy of, with those that stand for them here.
+    pub(super) twins: HashMap<Node, Node>,
     position: BuilderPosition,
     /// Invariant: builders of different bodies have different types, so that safe code cannot swap them.
     brand: PhantomData<fn(&'body ()) -> &'body ()>,
@@ -55,18 +75,42 @@ pub(super) enum BuilderPosition {
 }
 
 impl<'body> GraphBuilder<'body> {
+    /// For a graph, which the builder takes over.
     pub(crate) fn new(gpu: &Arc<OpenDevice>, raw: raw::CUgraph) -> GraphBuilder<'body> {
+        GraphBuilder::with(Template::own(gpu, raw), gpu, raw)
+    }
+
+    /// For the body of a node of this graph or body.
+    pub(super) fn body<'inner>(&self, raw: raw::CUgraph) -> GraphBuilder<'inner> {
+        let mut body = GraphBuilder::with(self.template.clone(), &self.gpu, raw);
+        body.position = BuilderPosition::Body;
+        body.memory_of = self.memory_of;
+        body
+    }
+
+    fn with(
+        template: Arc<Template>,
+        gpu: &Arc<OpenDevice>,
+        raw: raw::CUgraph,
+    ) -> GraphBuilder<'body> {
         let number = next_number();
         GraphBuilder {
+            template,
             gpu: gpu.clone(),
             raw,
             number,
             memory_of: number,
             instance: Mutex::default(),
             contents: Contents::default(),
+            parts: Parts::default(),
             uses: HashMap::new(),
             before_all: Vec::new(),
+            captured_memory: Vec::new(),
             frees: Vec::new(),
+            early: HashMap::new(),
+            flags: HashMap::new(),
+            is_broken: false,
+            twins: HashMap::new(),
             position: BuilderPosition::Graph,
             brand: PhantomData,
             unused_conditions: Vec::new(),
@@ -75,6 +119,7 @@ impl<'body> GraphBuilder<'body> {
 
     /// For a graph whose nodes were captured: what is added later comes after them.
     pub(crate) fn follow_captured_nodes(&mut self, contents: Contents) -> Result<()> {
+        self.captured_memory.clone_from(&contents.memory);
         self.contents = contents;
         self.before_all = self
             .raw_nodes()?
@@ -86,14 +131,14 @@ impl<'body> GraphBuilder<'body> {
 
     /// Adds a call of a function on the host, at each launch. See [`Stream::host_fn`](crate::Stream::host_fn) for what it may do.
     // covers: GRAPH-05
-    pub fn host(&mut self, function: impl Fn() + Send + Sync + 'static) -> Result<Node> {
+    pub fn host(&mut self, function: impl Fn() + Send + Sync + 'static) -> Result<HostNode> {
         self.outside_of_bodies("a host function")?;
         // The pointer comes when the graph is made ready.
         let parameters = raw::CUDA_HOST_NODE_PARAMS {
             fn_: Some(run_repeated),
             userData: std::ptr::null_mut(),
         };
-        let node = self.add(&[], |new| {
+        let node = self.add_kind(PartKind::Host, &[], &[], |new| {
             // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `parameters`, and calls nothing before
             // the graph is launched, which `instantiate` gives the pointer for that `run_repeated` asks for.
             unsafe {
@@ -106,11 +151,44 @@ impl<'body> GraphBuilder<'body> {
                 ))
             }
         })?;
-        self.contents.host_functions.push(HostNode {
-            node,
-            function: Arc::new(function),
+        let function: HostFunction = Arc::new(function);
+        self.keep_with(node, |contents| {
+            contents.host_functions.push(RecordedHost {
+                node,
+                function: function.clone(),
+            });
         });
-        Ok(node)
+        Ok(HostNode::named(node))
+    }
+
+    /// Gives a value to the graph: it is dropped when the graph, its copies and all executable graphs of them are gone and no launch of them runs
+    /// (a user object). For what foreign kernels or libraries need by pointers.
+    ///
+    /// It is dropped by some thread that waits or frees, or on a thread of the driver's, where what it does with this crate is put off or refused, as
+    /// in [`host`](Self::host).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let table = Arc::new([1, 2, 3]);
+    /// let mut graph = gpu.graph()?;
+    /// graph.keep(table.clone());
+    /// let ready = graph.instantiate()?;
+    /// drop(graph);
+    /// assert_eq!(Arc::strong_count(&table), 2);
+    /// drop(ready);
+    /// gpu.synchronize()?;
+    /// assert_eq!(Arc::strong_count(&table), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    // covers: GRAPH-40, GRAPH-41, GRAPH-42
+    pub fn keep(&mut self, value: impl Send + 'static) {
+        // Nobody takes the lock: it makes the value `Sync`.
+        self.contents.kept.push(Arc::new(Mutex::new(value)));
     }
 
     /// Adds a node that does nothing, as a joint of edges.
@@ -135,31 +213,71 @@ impl<'body> GraphBuilder<'body> {
     ///
     /// A node belongs to another graph, the edge exists, or it would close a circle.
     // covers: GRAPH-13
-    pub fn depend(&mut self, before: Node, after: Node) -> Result<()> {
-        const CALL: &str = "cuGraphAddDependencies";
-        for node in [before, after] {
-            if node.graph() != self.number {
-                return Err(Error::misuse(
-                    CALL,
-                    Code::INVALID_VALUE,
-                    format!("{node:?} belongs to another graph"),
-                    "use this graph's nodes",
-                ));
+    pub fn depend(&mut self, before: impl Into<Node>, after: impl Into<Node>) -> Result<()> {
+        let (before, after) = (before.into(), after.into());
+        self.check_own(&[before, after])?;
+        self.gpu.bind()?;
+        self.add_edge(before, after, EdgeKind::Full)?;
+        // What comes after a kernel that may end before what is before it comes after that by edges of its own.
+        for open in self.early.get(&before).cloned().unwrap_or_default() {
+            let known = self.parts.get(after).is_some_and(|part| {
+                let full = |edge: &Before| edge.node == open && edge.edge == EdgeKind::Full;
+                part.before.iter().any(full)
+            });
+            if !known {
+                self.add_edge(open, after, EdgeKind::Full)
+                    .inspect_err(|_| self.is_broken = true)?;
             }
         }
-        self.gpu.bind()?;
-        self.add_edge(before, after)
+        Ok(())
     }
 
-    pub(super) fn add_edge(&self, before: Node, after: Node) -> Result<()> {
+    /// # Errors
+    ///
+    /// One of the nodes belongs to another graph.
+    pub(super) fn check_own(&self, nodes: &[Node]) -> Result<()> {
+        match nodes.iter().find(|node| node.graph() != self.number) {
+            None => Ok(()),
+            Some(node) => Err(Error::misuse(
+                "cuGraphAddDependencies",
+                Code::INVALID_VALUE,
+                format!("{node:?} belongs to another graph"),
+                "use this graph's nodes",
+            )),
+        }
+    }
+
+    pub(super) fn add_edge(&mut self, before: Node, after: Node, kind: EdgeKind) -> Result<()> {
         let (from, to) = (before.raw(), after.raw());
-        // SAFETY: both nodes are this graph's: `depend` compares the graphs, the others pass their own. No method removes nodes.
-        unsafe { call!(cuGraphAddDependencies(self.raw, &from, &to, 1)) }
-            .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))
+        {
+            let _turn = self.template.turn();
+            // SAFETY: both nodes are this graph's: `check_own` has compared the graphs, or the caller passes its own. No method removes nodes.
+            unsafe {
+                match kind {
+                    EdgeKind::Full => call!(cuGraphAddDependencies(self.raw, &from, &to, 1)),
+                    kind => call!(cuGraphAddDependencies_v2(
+                        self.raw,
+                        &from,
+                        &to,
+                        &kind.data(),
+                        1
+                    )),
+                }
+            }
+        }
+        .map_err(|error| error.while_doing(|| format!("from {before:?} to {after:?}")))?;
+        if let Some(part) = self.parts.get_mut(after) {
+            part.before.push(Before {
+                node: before,
+                edge: kind,
+            });
+        }
+        Ok(())
     }
 
-    pub(super) fn outside_of_bodies(&self, what: &str) -> Result<()> {
+    pub(super) fn outside_of_bodies(&mut self, what: &'static str) -> Result<()> {
         if self.position == BuilderPosition::Graph {
+            self.contents.outside_of_bodies.get_or_insert(what);
             return Ok(());
         }
         // covers: COND-08
@@ -167,7 +285,7 @@ impl<'body> GraphBuilder<'body> {
             "cuGraphAddNode",
             Code::NOT_SUPPORTED,
             format!("the body of a loop or a branch cannot hold {what}"),
-            "bodies hold kernels, copies and fills of device memory, empty nodes, loops and branches",
+            "bodies hold kernels, copies and fills of device memory, empty nodes, child graphs of these, loops and branches",
         ))
     }
 
@@ -177,39 +295,75 @@ impl<'body> GraphBuilder<'body> {
         uses: &[MemoryUse],
         make: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
-        let node = self.make(uses, make)?;
-        for used in uses {
-            self.note_use(node, used);
-        }
-        for used in uses {
-            self.contents.add_use(used);
-        }
-        Ok(node)
+        self.add_kind(PartKind::Other, &[], uses, make)
     }
 
-    /// Makes a node after all that it must follow, and notes nothing.
-    pub(super) fn make(
-        &self,
+    /// As [`add`](Self::add), of this kind, and also after the nodes `after`.
+    pub(super) fn add_kind(
+        &mut self,
+        kind: PartKind,
+        after: &[Node],
         uses: &[MemoryUse],
         make: impl FnOnce(NewNode<'_>) -> Result<()>,
     ) -> Result<Node> {
-        self.gpu.bind()?;
+        let before = self.before(after, uses)?;
+        let node = self.make(&before, make)?;
+        self.note(node, kind, before, uses);
+        Ok(node)
+    }
+
+    /// The nodes that a new one must follow which uses this.
+    pub(super) fn before(&self, after: &[Node], uses: &[MemoryUse]) -> Result<Vec<Node>> {
         // The node has no name yet; none of the earlier ones has this.
         let new = Node::new(null_node(), self.number);
         let mut before = self.before_all.clone();
+        let mut add = |node: Node| {
+            if !before.contains(&node) {
+                before.push(node);
+            }
+        };
+        after.iter().copied().for_each(&mut add);
         for used in uses {
             if let Some(memory) = used.memory.graph_memory() {
                 memory.check_node_of(self.memory_of)?;
             }
             if let Some(entries) = self.uses.get(&MemoryId::of(&*used.memory)) {
-                for node in entries.before(&new, &used.access) {
-                    if !before.contains(&node) {
-                        before.push(node);
-                    }
-                }
+                entries
+                    .before(&new, &used.access)
+                    .into_iter()
+                    .for_each(&mut add);
             }
         }
-        let before: Vec<raw::CUgraphNode> = before.into_iter().map(Node::raw).collect();
+        let mut index = 0;
+        while let Some(node) = before.get(index).copied() {
+            for open in self.early.get(&node).into_iter().flatten() {
+                if !before.contains(open) {
+                    before.push(*open);
+                }
+            }
+            index += 1;
+        }
+        Ok(before)
+    }
+
+    /// Makes a node after these, and notes nothing.
+    pub(super) fn make(
+        &self,
+        before: &[Node],
+        make: impl FnOnce(NewNode<'_>) -> Result<()>,
+    ) -> Result<Node> {
+        let _turn = self.template.turn();
+        self.make_in_turn(before, make)
+    }
+
+    /// As [`make`](Self::make), where the caller has the template's turn.
+    pub(super) fn make_in_turn(
+        &self,
+        before: &[Node],
+        make: impl FnOnce(NewNode<'_>) -> Result<()>,
+    ) -> Result<Node> {
+        self.gpu.bind()?;
+        let before: Vec<raw::CUgraphNode> = before.iter().map(|node| node.raw()).collect();
         let mut node = null_node();
         make(NewNode {
             node: &mut node,
@@ -219,30 +373,81 @@ impl<'body> GraphBuilder<'body> {
         Ok(Node::new(node, self.number))
     }
 
-    /// Notes a node's use; gives the nodes that it must follow.
-    pub(super) fn note_use(&mut self, node: Node, used: &MemoryUse) -> Vec<Node> {
-        used.memory.history().join_graph(&self.gpu.lock_order());
-        let entries = self.uses.entry(MemoryId::of(&*used.memory)).or_default();
-        let before = entries.before(&node, &used.access);
-        entries.add(&node, used.access);
-        before
+    /// Notes a node that was added after these.
+    pub(super) fn note(
+        &mut self,
+        node: Node,
+        kind: PartKind,
+        before: Vec<Node>,
+        uses: &[MemoryUse],
+    ) {
+        let full = |node| Before {
+            node,
+            edge: EdgeKind::Full,
+        };
+        self.parts.push(Part {
+            node,
+            kind,
+            contents: Contents::default(),
+            before: before.into_iter().map(full).collect(),
+        });
+        self.note_uses(node, uses);
     }
 
-    pub(super) fn set_position(&mut self, position: BuilderPosition) {
-        self.position = position;
+    /// Notes what a node uses.
+    pub(super) fn note_uses(&mut self, node: Node, uses: &[MemoryUse]) {
+        for used in uses {
+            used.memory.history().join_graph(&self.gpu.lock_order());
+            let entries = self.uses.entry(MemoryId::of(&*used.memory)).or_default();
+            entries.add(&node, used.access);
+        }
+        self.keep_with(node, |contents| {
+            uses.iter().for_each(|used| contents.add_use(used));
+        });
+    }
+
+    /// Keeps something for the graph as long as the node is what it is.
+    pub(super) fn keep_with(&mut self, node: Node, keep: impl Fn(&mut Contents)) {
+        keep(&mut self.contents);
+        if let Some(part) = self.parts.get_mut(node) {
+            keep(&mut part.contents);
+        }
     }
 
     pub(crate) fn raw_nodes(&self) -> Result<Vec<raw::CUgraphNode>> {
         self.gpu.bind()?;
-        let mut count = 0;
-        // SAFETY: with a null array the driver writes the number of nodes to `count` only; `self` keeps the graph.
-        unsafe { call!(cuGraphGetNodes(self.raw, std::ptr::null_mut(), &mut count)) }?;
-        let mut nodes = vec![null_node(); count];
-        if count > 0 {
-            // SAFETY: `nodes` has room for `count` nodes; `self` keeps the graph.
-            unsafe { call!(cuGraphGetNodes(self.raw, nodes.as_mut_ptr(), &mut count)) }?;
-            nodes.truncate(count);
+        // SAFETY: `self` keeps the graph.
+        unsafe { nested::nodes_of(self.raw, &self.template.turn()) }
+    }
+
+    /// Takes over what is known of the nodes of another graph, of which this is a copy with these nodes; the contents are there already.
+    pub(super) fn follow_original(
+        &mut self,
+        original: &GraphBuilder<'_>,
+        twins: HashMap<Node, Node>,
+    ) {
+        let twin = |node: &Node| twins.get(node).copied().unwrap_or(*node);
+        let all = |nodes: &[Node]| nodes.iter().map(twin).collect::<Vec<_>>();
+        self.parts = original.parts.renamed(twin, |contents| {
+            // The functions' nodes may be inside of others, where only these lists tell.
+            for host in &mut contents.host_functions {
+                let known = original.contents.host_functions.iter();
+                let found = known
+                    .zip(&self.contents.host_functions)
+                    .find(|(old, _)| old.node == host.node);
+                host.node = found.map_or(host.node, |(_, new)| new.node);
+            }
+        });
+        self.uses.clone_from(&original.uses);
+        for entries in self.uses.values_mut() {
+            entries.replace(|node| Some(twin(node)));
         }
-        Ok(nodes)
+        self.before_all = all(&original.before_all);
+        self.captured_memory.clone_from(&original.captured_memory);
+        let early = original.early.iter();
+        self.early = early.map(|(node, open)| (twin(node), all(open))).collect();
+        let flags = original.flags.iter();
+        self.flags = flags.map(|(flag, node)| (*flag, twin(node))).collect();
+        self.twins = twins;
     }
 }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
-use super::contents::{Contents, KernelNode, MemoryId, next_number};
+use super::contents::{Contents, EventAction, MemoryId, RecordedHost, RecordedKernel, next_number};
 use super::description::Graph;
 use super::new_node::last_captured_node;
 use crate::driver_call::{self, call};
@@ -32,6 +32,8 @@ use crate::order::memory_use::MemoryUse;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::stream::Stream;
+use crate::stream::event::Event;
+use crate::stream::host_function::run_repeated;
 use crate::sync::lock;
 
 /// A capture in progress. It dereferences to its stream: what is enqueued there becomes part of the graph.
@@ -96,7 +98,7 @@ impl CaptureRecorder for CaptureState {
         lock(&self.recorded)
             .contents
             .launches
-            .push(KernelNode { node, launch });
+            .push(RecordedKernel { node, launch });
         known
     }
 
@@ -270,18 +272,116 @@ impl<'scope, 'env: 'scope> Capture<'scope, 'env> {
     ///
     /// The stream is not part of this capture.
     pub fn join(&self, stream: &Stream) -> Result<()> {
+        self.check_member("Capture::join", stream)?;
+        let gpu = &self.origin.gpu;
+        gpu.bind()?;
+        let guard = gpu.lock_order();
+        self.origin.handle.follow_captured(&guard, &stream.handle)
+    }
+
+    /// Adds a call of a function on the host, at each launch of the graph, to a stream of the capture: [`GraphBuilder::host`].
+    ///
+    /// # Errors
+    ///
+    /// The stream is not part of this capture.
+    // covers: GRAPH-05, GRAPH-37
+    pub fn host(&self, stream: &Stream, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
+        self.check_member("Capture::host", stream)?;
+        let gpu = &self.origin.gpu;
+        gpu.bind()?;
+        let _guard = gpu.lock_order();
+        // SAFETY: `stream` is captured, so nothing is called: the node gets the pointer that `run_repeated` asks for when the graph is made ready.
+        unsafe {
+            call!(cuLaunchHostFunc(
+                stream.handle.raw(),
+                Some(run_repeated),
+                std::ptr::null_mut()
+            ))
+        }?;
+        let node = last_captured_node(stream.handle.stream_ref())?;
+        lock(&self.state.recorded)
+            .contents
+            .host_functions
+            .push(RecordedHost {
+                node: Node::new(node, self.state.number),
+                function: Arc::new(function),
+            });
+        Ok(())
+    }
+
+    /// Adds a node that records an event at each launch of the graph to a stream of the capture: [`GraphBuilder::record`]. After what
+    /// [`Stream::record`] records, an event stands for a node, and only streams of the capture can wait for it; here it stands for work.
+    ///
+    /// # Errors
+    ///
+    /// The stream is not part of this capture, or the event is of another device.
+    // covers: GRAPH-09, GRAPH-36
+    pub fn record_external(&self, stream: &Stream, event: &Event) -> Result<()> {
+        const CALL: &str = "cuEventRecordWithFlags";
+        /// `CU_EVENT_RECORD_EXTERNAL`
+        const EXTERNAL: u32 = 1;
+        self.check_member(CALL, stream)?;
+        let gpu = &self.origin.gpu;
+        check_same_device(CALL, gpu, event.gpu())?;
+        gpu.bind()?;
+        let _guard = gpu.lock_order();
+        // SAFETY: `stream` owns the stream, which is captured; the contents keep the event.
+        unsafe {
+            call!(cuEventRecordWithFlags(
+                event.raw(),
+                stream.handle.raw(),
+                EXTERNAL
+            ))
+        }?;
+        lock(&self.state.recorded)
+            .contents
+            .add_event(event, EventAction::Record);
+        Ok(())
+    }
+
+    /// Adds a node that waits for an event at each launch of the graph to a stream of the capture: [`GraphBuilder::wait`].
+    ///
+    /// # Errors
+    ///
+    /// The stream is not part of this capture, or the event is of another device, or stands for a node of a capture.
+    // covers: GRAPH-09, GRAPH-36
+    pub fn wait_external(&self, stream: &Stream, event: &Event) -> Result<()> {
+        const CALL: &str = "cuStreamWaitEvent";
+        /// `CU_EVENT_WAIT_EXTERNAL`
+        const EXTERNAL: u32 = 1;
+        self.check_member(CALL, stream)?;
+        let gpu = &self.origin.gpu;
+        check_same_device(CALL, gpu, event.gpu())?;
+        gpu.bind()?;
+        let _guard = gpu.lock_order();
+        event.refuse_captured(CALL)?;
+        // SAFETY: `stream` owns the stream, which is captured; the contents keep the event.
+        unsafe {
+            call!(cuStreamWaitEvent(
+                stream.handle.raw(),
+                event.raw(),
+                EXTERNAL
+            ))
+        }?;
+        lock(&self.state.recorded)
+            .contents
+            .add_event(event, EventAction::Wait);
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// The stream is not part of this capture.
+    fn check_member(&self, call: &'static str, stream: &Stream) -> Result<()> {
         if stream.handle.capture_number() != Some(self.state.number) {
             return Err(Error::misuse(
-                "Capture::join",
+                call,
                 Code::STREAM_CAPTURE_UNMATCHED,
                 "the stream is not part of this capture",
                 "bring it in by `fork` first",
             ));
         }
-        let gpu = &self.origin.gpu;
-        gpu.bind()?;
-        let guard = gpu.lock_order();
-        self.origin.handle.follow_captured(&guard, &stream.handle)
+        Ok(())
     }
 }
 

@@ -4,12 +4,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use warpsmith_device::launch::Value;
 
-use super::builder::{BuilderPosition, GraphBuilder};
-use super::contents::null_node;
+use super::builder::GraphBuilder;
+use super::contents::Contents;
+use super::edge::EdgeKind;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
+use crate::gpu::Gpu;
+use crate::gpu::info::CudaVersion;
 use crate::launch::{Argument, Packer};
-use warpsmith_driver::raw;
+use warpsmith_driver::raw::{self, CUgraphConditionalNodeType as Type};
+
+const CALL: &str = "cuGraphAddNode";
 
 /// A number on the device that decides whether a body runs. Kernels that take it as a `u64` set it by
 /// `cudaGraphSetConditional(handle, value)`; anything but 0 means yes.
@@ -27,12 +32,15 @@ impl Argument<Value<u64>> for Condition {
 }
 
 impl GraphBuilder<'_> {
-    /// A condition, to be used by one [`while_loop`](Self::while_loop) or [`if_then`](Self::if_then) of this same graph or body.
+    /// A condition, to be used by one [`while_loop`](Self::while_loop), [`if_then`](Self::if_then), [`if_else`](Self::if_else) or
+    /// [`switch`](Self::switch) of this same graph or body.
     /// Each launch of the whole graph begins with the value `start`; a body that runs again does not. A loop inside of a loop needs a
     /// kernel before it that sets its condition.
     // covers: COND-02
     pub fn condition(&mut self, start: u32) -> Result<Condition> {
         self.gpu.bind()?;
+        self.contents.has_conditions = true;
+        let _turn = self.template.turn();
         let mut handle = 0;
         // SAFETY: the driver writes one number to `handle`, which outlives the call; `self` keeps graph and context.
         unsafe {
@@ -81,10 +89,12 @@ impl GraphBuilder<'_> {
         condition: Condition,
         body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
+        let mut body = Some(body);
         self.conditional(
             condition,
-            raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE,
-            body,
+            Type::CU_GRAPH_COND_TYPE_WHILE,
+            1,
+            |_, builder| body.take().map_or(Ok(()), |body| body(builder)),
         )
     }
 
@@ -95,20 +105,110 @@ impl GraphBuilder<'_> {
         condition: Condition,
         body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
+        let mut body = Some(body);
+        self.conditional(condition, Type::CU_GRAPH_COND_TYPE_IF, 1, |_, builder| {
+            body.take().map_or(Ok(()), |body| body(builder))
+        })
+    }
+
+    /// Adds a branch of two ways: the first body runs if the condition is not 0, the second one if it is.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::prelude::*;
+    /// # #[kernel]
+    /// # pub fn decide(x: &f32, positive: u64) {}
+    /// # const PTX: &str = "";
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open_default()?;
+    /// # let (stream, decide) = (gpu.stream()?, gpu.load(PTX)?.kernel(decide)?);
+    /// # let (x, mut y) = (stream.upload(&[8.0_f32])?, stream.zeroed::<u32>(1)?);
+    /// let mut graph = gpu.graph()?;
+    /// let positive = graph.condition(0)?;
+    /// let decision = graph.kernel(&decide, Grid::new(1, 1), (&x, positive))?;
+    /// let branch = graph.if_else(
+    ///     positive,
+    ///     |body| body.fill(&mut y, 1).map(drop),
+    ///     |body| body.fill(&mut y, 2).map(drop),
+    /// );
+    /// # let _: Result<_> = branch;
+    /// # let _ = decision;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); those of the bodies.
+    // covers: COND-10
+    pub fn if_else(
+        &mut self,
+        condition: Condition,
+        then: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+        otherwise: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+    ) -> Result<Node> {
+        self.require_several_bodies("a branch of two ways (`if_else`)")?;
+        let (mut then, mut otherwise) = (Some(then), Some(otherwise));
         self.conditional(
             condition,
-            raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
-            body,
+            Type::CU_GRAPH_COND_TYPE_IF,
+            2,
+            |index, builder| match index {
+                0 => then.take().map_or(Ok(()), |body| body(builder)),
+                _ => otherwise.take().map_or(Ok(()), |body| body(builder)),
+            },
         )
+    }
+
+    /// Adds a choice: of `bodies` bodies, which `body` is called for one after the other with their numbers from 0 on, that one runs whose
+    /// number is the condition's value; none, if there is no such one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); there are to be no bodies; those
+    /// of the bodies.
+    // covers: COND-10
+    pub fn switch(
+        &mut self,
+        condition: Condition,
+        bodies: u32,
+        body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<()>,
+    ) -> Result<Node> {
+        self.require_several_bodies("a choice between bodies (`switch`)")?;
+        if bodies == 0 {
+            return Err(Error::misuse(
+                CALL,
+                Code::INVALID_VALUE,
+                "a choice between no bodies",
+                "give the number of bodies, at least 1",
+            ));
+        }
+        self.conditional(condition, Type::CU_GRAPH_COND_TYPE_SWITCH, bodies, body)
+    }
+
+    fn require_several_bodies(&self, what: &str) -> Result<()> {
+        const SINCE: CudaVersion = CudaVersion {
+            major: 12,
+            minor: 8,
+        };
+        let version = Gpu::from(&self.gpu).driver_version();
+        if version >= SINCE {
+            return Ok(());
+        }
+        Err(Error::unsupported(
+            what,
+            format!("a driver for CUDA {SINCE} or newer; this one is for CUDA {version}"),
+        ))
     }
 
     fn conditional(
         &mut self,
         condition: Condition,
-        body_type: raw::CUgraphConditionalNodeType,
-        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+        body_type: Type,
+        bodies: u32,
+        mut body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
-        const CALL: &str = "cuGraphAddNode";
         if condition.graph != self.number {
             return Err(Error::misuse(
                 CALL,
@@ -129,7 +229,6 @@ impl GraphBuilder<'_> {
                 "make one for each node",
             ));
         };
-        self.gpu.bind()?;
         let mut parameters = raw::CUgraphNodeParams {
             type_: raw::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
             ..Default::default()
@@ -137,43 +236,61 @@ impl GraphBuilder<'_> {
         parameters.__bindgen_anon_1.conditional = raw::CUDA_CONDITIONAL_NODE_PARAMS {
             handle: condition.handle,
             type_: body_type,
-            size: 1,
+            size: bodies,
             phGraph_out: std::ptr::null_mut(),
             ctx: self.gpu.context().raw(),
         };
-        let mut node = null_node();
-        let before: Vec<raw::CUgraphNode> = self.before_all.iter().map(|node| node.raw()).collect();
-        // SAFETY: the driver writes to `node` and `parameters` and reads `before.len()` nodes; all outlive the call.
-        unsafe {
-            call!(cuGraphAddNode_v2(
-                &mut node,
-                self.raw,
-                before.as_ptr(),
-                std::ptr::null(),
-                before.len(),
-                &mut parameters
-            ))
-        }?;
+        let node = self.add(&[], |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph; the driver writes to `parameters`, which outlives the call.
+            unsafe {
+                call!(cuGraphAddNode_v2(
+                    new.node,
+                    new.graph,
+                    new.before.as_ptr(),
+                    std::ptr::null(),
+                    new.before.len(),
+                    &mut parameters
+                ))
+            }
+        })?;
         self.unused_conditions.swap_remove(index);
-        let node = Node::new(node, self.number);
-        // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (1) graphs, which lives as long as
-        // the node.
-        let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
-        let mut builder = GraphBuilder::new(&self.gpu, inner);
-        builder.set_position(BuilderPosition::Body);
-        builder.memory_of = self.memory_of;
-        let result = catch_unwind(AssertUnwindSafe(|| body(&mut builder)));
-        // Whatever the closure did: nodes that were added will run, and use what they use.
-        let contents = std::mem::take(&mut builder.contents);
-        self.contents.absorb(contents.clone());
-        let ordered = contents.memory.iter().try_for_each(|used| {
-            let earlier = self.note_use(node, used);
-            earlier
-                .into_iter()
-                .try_for_each(|before| self.add_edge(before, node))
-        });
-        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-        ordered.and(result)?;
+        let mut outcome = Ok(Ok(()));
+        for number in 0..bodies {
+            // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (`bodies`) graphs, which lives as long as
+            // the node.
+            let inner = unsafe {
+                let graphs = parameters.__bindgen_anon_1.conditional.phGraph_out;
+                *graphs.add(number as usize)
+            };
+            let mut builder = self.body(inner);
+            outcome = catch_unwind(AssertUnwindSafe(|| body(number, &mut builder)));
+            // Whatever the closure did: nodes that were added will run, and use what they use.
+            let contents = std::mem::take(&mut builder.contents);
+            self.is_broken |= builder.is_broken;
+            self.add_contents(node, &contents)?;
+            if !matches!(outcome, Ok(Ok(()))) {
+                break;
+            }
+        }
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
         Ok(node)
+    }
+
+    /// Notes what is in a body of a node, and puts the node after all that conflicts with that.
+    fn add_contents(&mut self, node: Node, contents: &Contents) -> Result<()> {
+        let before = self.before(&[], &contents.memory)?;
+        self.note_uses(node, &contents.memory);
+        self.keep_with(node, |all| all.absorb(contents.clone()));
+        for earlier in before {
+            let known = self.parts.get(node).is_some_and(|part| {
+                let mut edges = part.before.iter();
+                edges.any(|edge| edge.node == earlier)
+            });
+            if earlier != node && !known {
+                self.add_edge(earlier, node, EdgeKind::Full)
+                    .inspect_err(|_| self.is_broken = true)?;
+            }
+        }
+        Ok(())
     }
 }

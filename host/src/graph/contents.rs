@@ -12,6 +12,7 @@ use crate::order::history::OrderedMemory;
 use crate::order::launchable_graph::LaunchableGraph;
 use crate::order::memory_use::MemoryUse;
 use crate::panics::reports::PanicSource;
+use crate::stream::event::Event;
 use crate::stream::host_function::HostFunction;
 
 /// Tells one memory from another.
@@ -30,19 +31,25 @@ impl MemoryId {
 pub(crate) struct Contents {
     /// One entry for each memory, over all that is used of it.
     pub(crate) memory: Vec<MemoryUse>,
-    pub(crate) launches: Vec<KernelNode>,
-    pub(crate) host_functions: Vec<HostNode>,
-    /// What other libraries' nodes use.
+    pub(crate) launches: Vec<RecordedKernel>,
+    pub(crate) host_functions: Vec<RecordedHost>,
+    /// Events that nodes record or wait for. They are among `kept`, too.
+    pub(crate) events: Vec<EventUse>,
+    /// What other libraries' nodes use, flags and events, and what the program gave the graph.
     pub(crate) kept: Vec<Arc<dyn Any + Send + Sync>>,
     /// Executable graphs that kernels may launch; what they use is among the memory. Their destructors wait for what is enqueued.
     pub(crate) launchable: Vec<Arc<dyn Any + Send + Sync>>,
     /// Where the kernels of those tell of panics; each once.
     pub(crate) panics: Vec<Arc<PanicSource>>,
+    /// A node that the body of a loop or a branch cannot hold, if there is one.
+    pub(crate) outside_of_bodies: Option<&'static str>,
+    /// Conditions were made, which cannot be copied with the graph.
+    pub(crate) has_conditions: bool,
 }
 
 /// A kernel node.
 #[derive(Clone)]
-pub(crate) struct KernelNode {
+pub(crate) struct RecordedKernel {
     /// `None` if the driver did not say which one it is: then the capture has failed.
     pub(crate) node: Option<Node>,
     pub(crate) launch: Arc<dyn RecordedLaunch>,
@@ -50,9 +57,31 @@ pub(crate) struct KernelNode {
 
 /// A node that calls a function on the host.
 #[derive(Clone)]
-pub(crate) struct HostNode {
+pub(crate) struct RecordedHost {
     pub(crate) node: Node,
     pub(crate) function: HostFunction,
+}
+
+/// A node that records an event or waits for it.
+pub(crate) struct EventUse {
+    pub(crate) event: Event,
+    pub(crate) action: EventAction,
+}
+
+impl Clone for EventUse {
+    fn clone(&self) -> Self {
+        EventUse {
+            event: self.event.share(),
+            action: self.action,
+        }
+    }
+}
+
+/// What a node does with an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EventAction {
+    Record,
+    Wait,
 }
 
 impl Contents {
@@ -95,6 +124,32 @@ impl Contents {
         }
     }
 
+    /// Adds a node that records an event or waits for it.
+    pub(crate) fn add_event(&mut self, event: &Event, action: EventAction) {
+        self.kept.push(event.keeper());
+        self.events.push(EventUse {
+            event: event.share(),
+            action,
+        });
+    }
+
+    /// Takes out what `absorb` has put in, but for memory, of which only the sum is known, and for where panics are told.
+    pub(crate) fn remove(&mut self, other: &Contents) {
+        remove_each(&mut self.launches, &other.launches, |one, two| {
+            Arc::ptr_eq(&one.launch, &two.launch)
+        });
+        remove_each(
+            &mut self.host_functions,
+            &other.host_functions,
+            |one, two| Arc::ptr_eq(&one.function, &two.function),
+        );
+        remove_each(&mut self.events, &other.events, |one, two| {
+            one.action == two.action && one.event.is_same(&two.event)
+        });
+        remove_each(&mut self.kept, &other.kept, Arc::ptr_eq);
+        remove_each(&mut self.launchable, &other.launchable, Arc::ptr_eq);
+    }
+
     /// Adds all that another graph uses.
     pub(crate) fn absorb(&mut self, other: Contents) {
         for added in &other.memory {
@@ -102,9 +157,21 @@ impl Contents {
         }
         self.launches.extend(other.launches);
         self.host_functions.extend(other.host_functions);
+        self.events.extend(other.events);
         self.kept.extend(other.kept);
         self.launchable.extend(other.launchable);
         self.add_panics(&other.panics);
+        self.outside_of_bodies = self.outside_of_bodies.or(other.outside_of_bodies);
+        self.has_conditions |= other.has_conditions;
+    }
+}
+
+/// Takes for each of `old` one that is the same out of `list`.
+fn remove_each<T>(list: &mut Vec<T>, old: &[T], is_same: impl Fn(&T, &T) -> bool) {
+    for old in old {
+        if let Some(index) = list.iter().position(|own| is_same(own, old)) {
+            list.swap_remove(index);
+        }
     }
 }
 

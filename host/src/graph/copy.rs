@@ -1,29 +1,37 @@
 //! Nodes that copy or fill memory.
 
-use warpsmith_driver::raw;
+use std::sync::Arc;
+
+use warpsmith_driver::raw::{self, CUmemorytype};
 
 use super::builder::GraphBuilder;
+use super::handle::sealed::Named;
+use super::handle::{CopyNode, FillNode};
 use super::new_node::capture_one_node;
+use super::part::{CopyShape, PartKind};
 use crate::driver_call::call;
-use crate::error::{Code, Error, Node, Result};
+use crate::error::{Code, Error, Result};
 use crate::gpu::Gpu;
-use crate::gpu::open_device::check_same_device;
+use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::memory::copy::Pattern;
 use crate::memory::size::length_mismatch;
 use crate::memory::view::RawView;
-use crate::memory::{DeviceRead, DeviceWrite, PinnedBuffer};
+use crate::memory::{
+    Array, ArrayExtents, DeviceRead, DeviceWrite, Matrix, MatrixMut, PinnedBuffer, Shape, Texel,
+    TexelSide, check_length, check_same_extents, check_same_shape, texel_copy,
+};
 use crate::order::access::AccessKind;
 use crate::order::memory_use::MemoryUse;
 
 impl GraphBuilder<'_> {
     /// Adds a copy from device memory to device memory.
     // covers: GRAPH-06
-    pub fn copy<S, D>(&mut self, from: &S, to: &mut D) -> Result<Node>
+    pub fn copy<S, D>(&mut self, from: &S, to: &mut D) -> Result<CopyNode>
     where
         S: DeviceRead + ?Sized,
         D: DeviceWrite<Item = S::Item> + ?Sized,
     {
-        self.add_copy(from.raw_view(), to.raw_view())
+        self.add_linear_copy(from.raw_view(), to.raw_view())
     }
 
     /// Adds a copy from page-locked host memory, which is read at each launch.
@@ -31,9 +39,9 @@ impl GraphBuilder<'_> {
         &mut self,
         from: &PinnedBuffer<T>,
         to: &mut D,
-    ) -> Result<Node> {
+    ) -> Result<CopyNode> {
         self.outside_of_bodies("a copy from host memory")?;
-        self.add_copy(from.memory.view(), to.raw_view())
+        self.add_linear_copy(from.memory.view(), to.raw_view())
     }
 
     /// Adds a copy to page-locked host memory. The host can read it after waiting for a launch.
@@ -41,9 +49,9 @@ impl GraphBuilder<'_> {
         &mut self,
         from: &S,
         to: &mut PinnedBuffer<S::Item>,
-    ) -> Result<Node> {
+    ) -> Result<CopyNode> {
         self.outside_of_bodies("a copy to host memory")?;
-        self.add_copy(from.raw_view(), to.memory.view())
+        self.add_linear_copy(from.raw_view(), to.memory.view())
     }
 
     /// Adds a copy of `data`, the same at each launch.
@@ -51,70 +59,159 @@ impl GraphBuilder<'_> {
         &mut self,
         data: &[T],
         to: &mut D,
-    ) -> Result<Node> {
+    ) -> Result<CopyNode> {
         let mut pinned = Gpu::from(&self.gpu).pinned(data.len())?;
         pinned.host_mut()?.copy_from_slice(data);
         self.copy_from_host(&pinned, to)
     }
 
-    fn add_copy(&mut self, from: RawView<'_>, to: RawView<'_>) -> Result<Node> {
-        if from.len != to.len {
-            return Err(length_mismatch("cuGraphAddMemcpyNode", from.len, to.len));
+    /// Adds a copy of a matrix to another one of as many rows and columns; the strides may differ.
+    ///
+    /// In an executable graph it can be switched off, but not changed.
+    ///
+    /// # Errors
+    ///
+    /// The extents differ.
+    // covers: GRAPH-06
+    pub fn copy_matrix<T: bytemuck::Pod>(
+        &mut self,
+        from: &Matrix<'_, T>,
+        to: &mut MatrixMut<'_, T>,
+    ) -> Result<CopyNode> {
+        check_same_shape(from, to)?;
+        let copy = PlannedCopy::of_rows::<T>(
+            to.shape,
+            (from.elements.view(), from.shape.stride),
+            (to.elements.view(), to.shape.stride),
+        );
+        self.add_copy(copy)
+    }
+
+    /// Adds a copy of page-locked memory, which has the matrix's rows without gaps and is read at each launch.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ; as for [`copy_from_host`](Self::copy_from_host).
+    pub fn copy_matrix_from_host<T: bytemuck::Pod>(
+        &mut self,
+        from: &PinnedBuffer<T>,
+        to: &mut MatrixMut<'_, T>,
+    ) -> Result<CopyNode> {
+        self.outside_of_bodies("a copy from host memory")?;
+        let source = from.memory.view();
+        check_length(source.len, to.shape)?;
+        let copy = PlannedCopy::of_rows::<T>(
+            to.shape,
+            (source, to.shape.columns),
+            (to.elements.view(), to.shape.stride),
+        );
+        self.add_copy(copy)
+    }
+
+    /// Adds a copy of the matrix's rows, without gaps, to page-locked memory. The host can read it after waiting for a launch.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ; as for [`copy_to_host`](Self::copy_to_host).
+    pub fn copy_matrix_to_host<T: bytemuck::Pod>(
+        &mut self,
+        from: &Matrix<'_, T>,
+        to: &mut PinnedBuffer<T>,
+    ) -> Result<CopyNode> {
+        self.outside_of_bodies("a copy to host memory")?;
+        let target = to.memory.view();
+        check_length(target.len, from.shape)?;
+        let copy = PlannedCopy::of_rows::<T>(
+            from.shape,
+            (from.elements.view(), from.shape.stride),
+            (target, from.shape.columns),
+        );
+        self.add_copy(copy)
+    }
+
+    /// Adds a copy of an array to another one of the same extents.
+    ///
+    /// In an executable graph it can be switched off, but not changed.
+    ///
+    /// # Errors
+    ///
+    /// The extents differ; this is the body of a loop or a branch.
+    // covers: GRAPH-06
+    pub fn copy_array<T: Texel, D: ArrayExtents>(
+        &mut self,
+        from: &Array<T, D>,
+        to: &mut Array<T, D>,
+    ) -> Result<CopyNode> {
+        self.outside_of_bodies("a copy of an array")?;
+        check_same_extents(from, to)?;
+        let copy = texel_copy::<T, D>(to.extents(), from.side(), to.side());
+        self.add_copy(PlannedCopy::of_texels(from.view(), to.view(), copy))
+    }
+
+    /// Adds a copy of device memory, which has the array's texels without gaps, to an array.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ; this is the body of a loop or a branch.
+    pub fn copy_to_array<T: Texel, D: ArrayExtents, S: DeviceRead<Item = T> + ?Sized>(
+        &mut self,
+        from: &S,
+        to: &mut Array<T, D>,
+    ) -> Result<CopyNode> {
+        self.outside_of_bodies("a copy of an array")?;
+        let source = from.raw_view();
+        if source.len != to.len() {
+            return Err(length_mismatch(COPY, source.len, to.len()));
         }
-        let (Some(source), Some(destination)) = (from.allocation, to.allocation) else {
-            return self.empty();
+        let copy = texel_copy::<T, D>(to.extents(), TexelSide::of(source), to.side());
+        self.add_copy(PlannedCopy::of_texels(source, to.view(), copy))
+    }
+
+    /// Adds a copy of an array to device memory, where its texels lie without gaps.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ; this is the body of a loop or a branch.
+    pub fn copy_from_array<T: Texel, D: ArrayExtents, W: DeviceWrite<Item = T> + ?Sized>(
+        &mut self,
+        from: &Array<T, D>,
+        to: &mut W,
+    ) -> Result<CopyNode> {
+        self.outside_of_bodies("a copy of an array")?;
+        let target = to.raw_view();
+        if target.len != from.len() {
+            return Err(length_mismatch(COPY, from.len(), target.len));
+        }
+        let copy = texel_copy::<T, D>(from.extents(), from.side(), TexelSide::of(target));
+        self.add_copy(PlannedCopy::of_texels(from.view(), target, copy))
+    }
+
+    fn add_linear_copy(&mut self, from: RawView<'_>, to: RawView<'_>) -> Result<CopyNode> {
+        let copy = PlannedCopy::linear(from, to)?;
+        self.add_copy(copy)
+    }
+
+    fn add_copy(&mut self, copy: Option<PlannedCopy>) -> Result<CopyNode> {
+        let Some(copy) = copy else {
+            return self.empty().map(CopyNode::named);
         };
-        if to.bytes == 0 {
-            return self.empty();
-        }
-        for allocation in [source, destination] {
-            check_same_device("cuGraphAddMemcpyNode", &self.gpu, &allocation.gpu)?;
-        }
-        let uses = [
-            MemoryUse {
-                memory: source.clone(),
-                access: from.access(AccessKind::Read),
-            },
-            MemoryUse {
-                memory: destination.clone(),
-                access: to.access(AccessKind::Write),
-            },
-        ];
-        let mut copy = raw::CUDA_MEMCPY3D {
-            WidthInBytes: to.bytes,
-            Height: 1,
-            Depth: 1,
-            ..Default::default()
-        };
-        if source.is_for_copies_only() {
-            copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.srcHost = from.address as *const _;
-        } else {
-            copy.srcMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.srcDevice = from.address;
-        }
-        if destination.is_for_copies_only() {
-            copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_HOST;
-            copy.dstHost = to.address as *mut _;
-        } else {
-            copy.dstMemoryType = raw::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-            copy.dstDevice = to.address;
-        }
+        copy.check(&self.gpu)?;
         let context = self.gpu.context().raw();
-        self.add(&uses, |new| {
-            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `copy`, whose ranges have
-            // `to.bytes` bytes each (compared above); the contents keep their allocations.
+        let node = self.add_kind(PartKind::Copy(copy.shape), &[], &copy.uses, |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver copies `copy`, whose sides are memory of as many
+            // bytes (`PlannedCopy`); the contents keep it.
             unsafe {
                 call!(cuGraphAddMemcpyNode(
                     new.node,
                     new.graph,
                     new.before.as_ptr(),
                     new.before.len(),
-                    &copy,
+                    &copy.copy,
                     context
                 ))
             }
-        })
+        })?;
+        Ok(CopyNode::named(node))
     }
 
     /// Adds setting every element to `value`.
@@ -123,30 +220,186 @@ impl GraphBuilder<'_> {
     ///
     /// The value is wider than 4 bytes and no repetition of a narrower pattern, which no memset can write.
     // covers: GRAPH-07
-    pub fn fill<D: DeviceWrite + ?Sized>(&mut self, to: &mut D, value: D::Item) -> Result<Node> {
-        const CALL: &str = "cuGraphAddMemsetNode";
+    pub fn fill<D: DeviceWrite + ?Sized>(
+        &mut self,
+        to: &mut D,
+        value: D::Item,
+    ) -> Result<FillNode> {
         let to = to.raw_view();
-        let Some(allocation) = to.allocation.filter(|_| to.bytes > 0) else {
-            return self.empty();
+        let pattern = fill_pattern(&value);
+        let Some(used) = fill_use(to) else {
+            return self.empty().map(FillNode::named);
         };
-        check_same_device(CALL, &self.gpu, &allocation.gpu)?;
-        let Some(pattern) = Pattern::of(bytemuck::bytes_of(&value)) else {
-            return Err(Error::misuse(
-                CALL,
-                Code::INVALID_VALUE,
-                "a memset writes patterns of 1, 2 or 4 bytes, which this value is not made of",
-                "copy from a filled buffer instead",
-            ));
-        };
-        self.add(
-            &[MemoryUse {
-                memory: allocation.clone(),
-                access: to.access(AccessKind::Write),
-            }],
-            |new| {
-                // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
-                capture_one_node(new, |stream| pattern.set(to, stream))
-            },
-        )
+        check_same_device(FILL, &self.gpu, used.gpu)?;
+        let pattern = pattern?;
+        let node = self.add_kind(PartKind::Fill, &[], &[used.memory], |new| {
+            // A memset node cannot be made for memory of a pool, but a memset of it can be captured.
+            capture_one_node(new, |stream| pattern.set(to, stream))
+        })?;
+        Ok(FillNode::named(node))
     }
+}
+
+pub(super) const COPY: &str = "cuGraphAddMemcpyNode";
+pub(super) const FILL: &str = "cuGraphAddMemsetNode";
+
+/// What a fill uses.
+pub(super) struct FillUse<'a> {
+    pub(super) gpu: &'a Arc<OpenDevice>,
+    pub(super) memory: MemoryUse,
+}
+
+/// What a fill of this memory uses; `None` if it has no bytes.
+pub(super) fn fill_use(to: RawView<'_>) -> Option<FillUse<'_>> {
+    let allocation = to.allocation.filter(|_| to.bytes > 0)?;
+    Some(FillUse {
+        gpu: &allocation.gpu,
+        memory: MemoryUse {
+            memory: allocation.clone(),
+            access: to.access(AccessKind::Write),
+        },
+    })
+}
+
+/// # Errors
+///
+/// No memset can write the value.
+pub(super) fn fill_pattern<T: bytemuck::Pod>(value: &T) -> Result<Pattern> {
+    Pattern::of(bytemuck::bytes_of(value)).ok_or_else(|| {
+        Error::misuse(
+            FILL,
+            Code::INVALID_VALUE,
+            "a memset writes patterns of 1, 2 or 4 bytes, which this value is not made of",
+            "copy from a filled buffer instead",
+        )
+    })
+}
+
+/// A copy that a node is to make: its sides are memory of as many bytes as it copies.
+pub(super) struct PlannedCopy {
+    gpus: [Arc<OpenDevice>; 2],
+    pub(super) uses: [MemoryUse; 2],
+    pub(super) copy: raw::CUDA_MEMCPY3D,
+    pub(super) shape: CopyShape,
+}
+
+impl PlannedCopy {
+    /// Of as many bytes in a row on both sides; `None` if there are none.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ.
+    pub(super) fn linear(from: RawView<'_>, to: RawView<'_>) -> Result<Option<PlannedCopy>> {
+        if from.len != to.len {
+            return Err(length_mismatch(COPY, from.len, to.len));
+        }
+        let copy = raw::CUDA_MEMCPY3D {
+            WidthInBytes: to.bytes,
+            Height: 1,
+            Depth: 1,
+            ..Default::default()
+        };
+        Ok(PlannedCopy::between(from, to, copy, true))
+    }
+
+    /// Of a matrix's rows, of which each side has its stride in elements. Both have been compared with the shape.
+    fn of_rows<T>(
+        shape: Shape,
+        (from, from_stride): (RawView<'_>, u32),
+        (to, to_stride): (RawView<'_>, u32),
+    ) -> Option<PlannedCopy> {
+        let size = size_of::<T>();
+        let rows = shape.rows as usize;
+        let copy = raw::CUDA_MEMCPY3D {
+            srcPitch: from_stride as usize * size,
+            srcHeight: rows,
+            dstPitch: to_stride as usize * size,
+            dstHeight: rows,
+            WidthInBytes: shape.columns as usize * size,
+            Height: rows,
+            Depth: 1,
+            ..Default::default()
+        };
+        if copy.WidthInBytes == 0 || rows == 0 {
+            return None;
+        }
+        PlannedCopy::between(from, to, copy, false)
+    }
+
+    /// Of texels, where the copy says it all. Both sides have been compared.
+    fn of_texels(
+        from: RawView<'_>,
+        to: RawView<'_>,
+        copy: raw::CUDA_MEMCPY3D,
+    ) -> Option<PlannedCopy> {
+        PlannedCopy::with(from, to, copy, false)
+    }
+
+    /// Of memory with addresses, which the copy lacks.
+    fn between(
+        from: RawView<'_>,
+        to: RawView<'_>,
+        mut copy: raw::CUDA_MEMCPY3D,
+        is_linear: bool,
+    ) -> Option<PlannedCopy> {
+        if is_for_copies_only(from) {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.srcHost = from.address as *const _;
+        } else {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.srcDevice = from.address;
+        }
+        if is_for_copies_only(to) {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.dstHost = to.address as *mut _;
+        } else {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.dstDevice = to.address;
+        }
+        PlannedCopy::with(from, to, copy, is_linear)
+    }
+
+    fn with(
+        from: RawView<'_>,
+        to: RawView<'_>,
+        copy: raw::CUDA_MEMCPY3D,
+        is_linear: bool,
+    ) -> Option<PlannedCopy> {
+        let (source, target) = (from.allocation?, to.allocation?);
+        if to.bytes == 0 {
+            return None;
+        }
+        Some(PlannedCopy {
+            gpus: [source, target].map(|allocation| allocation.gpu.clone()),
+            uses: [
+                MemoryUse {
+                    memory: source.clone(),
+                    access: from.access(AccessKind::Read),
+                },
+                MemoryUse {
+                    memory: target.clone(),
+                    access: to.access(AccessKind::Write),
+                },
+            ],
+            copy,
+            shape: CopyShape {
+                from_host: is_for_copies_only(from),
+                to_host: is_for_copies_only(to),
+                is_linear,
+            },
+        })
+    }
+
+    /// # Errors
+    ///
+    /// A side is of another device.
+    pub(super) fn check(&self, gpu: &Arc<OpenDevice>) -> Result<()> {
+        let mut gpus = self.gpus.iter();
+        gpus.try_for_each(|other| check_same_device(COPY, gpu, other))
+    }
+}
+
+fn is_for_copies_only(view: RawView<'_>) -> bool {
+    view.allocation
+        .is_some_and(|allocation| allocation.is_for_copies_only())
 }

@@ -4,9 +4,11 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use warpsmith_driver::raw;
+
 use super::builder::GraphBuilder;
 use super::contents::null_node;
-use super::last_handle::LastHandle;
+use super::edge::{Edge, EdgeKind};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::gpu::Gpu;
@@ -36,15 +38,6 @@ pub struct Graph {
     builder: GraphBuilder<'static>,
     /// One thread at a time.
     _not_sync: PhantomData<Cell<()>>,
-}
-
-/// An edge of a graph: `to` begins when `from` is done.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Edge {
-    /// The node that comes first.
-    pub from: Node,
-    /// The node that waits for it.
-    pub to: Node,
 }
 
 impl Gpu {
@@ -85,6 +78,7 @@ impl Graph {
                 "set TMPDIR",
             )
         })?;
+        let _turn = self.builder.template.turn();
         // SAFETY: `path` is a `CString` that outlives the call; `self` owns the graph.
         unsafe { call!(cuGraphDebugDotPrint(self.builder.raw, path.as_ptr(), 0)) }?;
         let text = std::fs::read_to_string(&file);
@@ -115,21 +109,33 @@ impl Graph {
     }
 
     /// The edges.
+    // covers: GRAPH-15
     pub fn edges(&self) -> Result<Vec<Edge>> {
         self.builder.gpu.bind()?;
+        let _turn = self.builder.template.turn();
         let mut count = 0;
         let null = std::ptr::null_mut();
         // SAFETY: with null arrays the driver writes the number of edges to `count` only; `self` owns the graph.
-        unsafe { call!(cuGraphGetEdges(self.builder.raw, null, null, &mut count)) }?;
+        unsafe {
+            call!(cuGraphGetEdges_v2(
+                self.builder.raw,
+                null,
+                null,
+                std::ptr::null_mut(),
+                &mut count
+            ))
+        }?;
         let mut from = vec![null_node(); count];
         let mut to = from.clone();
+        let mut data = vec![raw::CUgraphEdgeData::default(); count];
         if count > 0 {
-            // SAFETY: `from` and `to` have room for `count` nodes each; `self` owns the graph.
+            // SAFETY: the arrays have room for `count` entries each; `self` owns the graph.
             unsafe {
-                call!(cuGraphGetEdges(
+                call!(cuGraphGetEdges_v2(
                     self.builder.raw,
                     from.as_mut_ptr(),
                     to.as_mut_ptr(),
+                    data.as_mut_ptr(),
                     &mut count
                 ))
             }?;
@@ -138,10 +144,12 @@ impl Graph {
         Ok(from
             .into_iter()
             .zip(to)
+            .zip(&data)
             .take(count)
-            .map(|(from, to)| Edge {
+            .map(|((from, to), data)| Edge {
                 from: node(from),
                 to: node(to),
+                kind: EdgeKind::of(data),
             })
             .collect())
     }
@@ -168,15 +176,5 @@ impl DerefMut for Graph {
 impl std::fmt::Debug for Graph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Graph({})", self.builder.number)
-    }
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        let graph = LastHandle::new(self.builder.raw);
-        // SAFETY: `self` owns the graph, and `drop` runs once; executable graphs are independent of it.
-        let destroy = move || unsafe { call!(cuGraphDestroy(graph.raw())) };
-        self.builder.gpu.context().destroy(destroy);
-        // Only instantiated graphs run, and they keep contents of their own: these may be dropped now.
     }
 }

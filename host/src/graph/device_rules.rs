@@ -3,8 +3,8 @@
 use warpsmith_driver::raw::CUgraphNodeType as Type;
 
 use super::description::Graph;
-use crate::driver_call::call;
-use crate::error::{Code, Error, Result};
+use super::nested;
+use crate::error::{Code, Error, Node, Result};
 
 /// # Errors
 ///
@@ -22,15 +22,20 @@ pub(super) fn check_for_device(graph: &Graph) -> Result<()> {
     if nodes.is_empty() {
         return Err(refuse("the graph has no nodes".into()));
     }
-    for node in nodes {
-        let mut kind = Type::CU_GRAPH_NODE_TYPE_EMPTY;
-        // SAFETY: the driver writes to `kind`, which outlives the call; the node is the graph's, which nobody changes.
-        unsafe { call!(cuGraphNodeGetType(node.raw(), &mut kind)) }?;
-        let name = match kind {
+    let turn = graph.template.turn();
+    // The first one of the graph is looked at first.
+    let mut nodes: Vec<_> = nodes.into_iter().rev().map(Node::raw).collect();
+    while let Some(node) = nodes.pop() {
+        // SAFETY: the node is the graph's, or of a child graph in it, which nobody changes.
+        let name = match unsafe { nested::type_of(node, &turn) }? {
+            Type::CU_GRAPH_NODE_TYPE_GRAPH => {
+                // SAFETY: the node is a child graph's, which lives as long as the node.
+                nodes.extend(unsafe { nested::nodes_of(nested::child_of(node, &turn)?, &turn) }?);
+                continue;
+            }
             Type::CU_GRAPH_NODE_TYPE_KERNEL
             | Type::CU_GRAPH_NODE_TYPE_MEMCPY
-            | Type::CU_GRAPH_NODE_TYPE_MEMSET
-            | Type::CU_GRAPH_NODE_TYPE_GRAPH => continue,
+            | Type::CU_GRAPH_NODE_TYPE_MEMSET => continue,
             Type::CU_GRAPH_NODE_TYPE_HOST => "a call of a function on the host",
             Type::CU_GRAPH_NODE_TYPE_EMPTY => {
                 "an empty node (which a copy or fill of no memory is, too)"
@@ -44,8 +49,10 @@ pub(super) fn check_for_device(graph: &Graph) -> Result<()> {
             Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL | Type::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
                 "a semaphore of another interface"
             }
+            Type::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => "an operation on flags",
             _ => "of another kind",
         };
+        let node = Node::new(node, graph.number);
         return Err(refuse(format!("{node:?} of the graph is {name}")));
     }
     Ok(())

@@ -6,14 +6,17 @@ use std::sync::{Arc, Weak};
 use warpsmith_driver::raw;
 
 use super::builder::Instance;
-use super::contents::{Contents, HostNode};
+use super::contents::{Contents, EventAction, RecordedHost};
 use super::description::Graph;
 use super::last_handle::LastHandle;
+use super::part::Parts;
+use super::template::{Template, TemplateTurn};
 use crate::context::primary::Context;
 use crate::driver_call::{self, call};
 use crate::error::{Busy, Code, Error, GraphUpdateError, Node, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::order::access::ViewScope;
+use crate::order::memory_use::MemoryUse;
 use crate::order::order_lock::OrderGuard;
 use crate::order::stream_handle::StreamHandle;
 use crate::panics::reports::PanicSource;
@@ -49,22 +52,41 @@ use crate::trace::work::Work;
 /// # }
 /// ```
 pub struct GraphExec {
-    gpu: Arc<OpenDevice>,
+    pub(super) gpu: Arc<OpenDevice>,
     pub(super) raw: raw::CUgraphExec,
     instance: Arc<Instance>,
     pub(super) contents: Contents,
+    /// The graph that it was made of, whose nodes are the names of its own.
+    pub(super) template: Arc<Template>,
+    /// The number of that graph.
+    pub(super) template_number: u64,
+    /// Its nodes one by one; `None` where it is not known any more which of them uses what.
+    pub(super) parts: Option<Parts>,
+    /// What captured nodes use.
+    pub(super) captured_memory: Vec<MemoryUse>,
     /// Where its launches tell of panics, if anything in it can panic.
-    panics: Option<Arc<PanicSource>>,
+    pub(super) panics: Option<Arc<PanicSource>>,
     /// What its host nodes point to.
-    functions: Vec<Arc<Repeated>>,
+    pub(super) functions: Vec<HostCall>,
     /// Where it was launched last.
     last_stream: Weak<StreamHandle>,
+}
+
+/// What a host node of an executable graph calls.
+pub(super) struct HostCall {
+    /// The node, or the one that it was in the graph that gave the function.
+    pub(super) node: Node,
+    /// The node of the template that it is, or that it is inside of, where that is known.
+    pub(super) owner: Option<Node>,
+    // Kept for its drop.
+    #[allow(dead_code)]
+    pub(super) function: Arc<Repeated>,
 }
 
 // SAFETY: the driver's graphs may be used from any thread, but by one at a time (CUDA driver API, "graph object thread safety"):
 // all that uses `raw` takes `&mut self`.
 unsafe impl Send for GraphExec {}
-// SAFETY: nothing can be done with `&GraphExec` but to print it.
+// SAFETY: with `&GraphExec` the driver is asked for nothing; `template` has a lock of its own.
 unsafe impl Sync for GraphExec {}
 
 impl Graph {
@@ -78,6 +100,7 @@ impl Graph {
     pub fn instantiate(&self) -> Result<GraphExec> {
         let gpu = &self.gpu;
         gpu.bind()?;
+        self.refuse_broken()?;
         let allocates = self.contents.allocates();
         if allocates {
             self.free_memory()?;
@@ -93,7 +116,9 @@ impl Graph {
         flags: u64,
         mut panics: Option<Arc<PanicSource>>,
     ) -> Result<GraphExec> {
-        let functions = self.report_to(&mut panics)?;
+        let turn = self.template.turn();
+        let mut functions = self.report_to(&turn, &mut panics)?;
+        find_owners(&mut functions, &self.parts);
         let mut parameters = raw::CUDA_GRAPH_INSTANTIATE_PARAMS {
             flags,
             ..Default::default()
@@ -129,10 +154,29 @@ impl Graph {
             raw: handle,
             instance,
             contents: self.contents.clone(),
+            template: self.template.clone(),
+            template_number: self.number,
+            parts: Some(self.parts.clone()),
+            captured_memory: self.captured_memory.clone(),
             panics,
             functions,
             last_stream: Weak::new(),
         })
+    }
+
+    /// # Errors
+    ///
+    /// An earlier error has left a node without an edge that it needs.
+    pub(super) fn refuse_broken(&self) -> Result<()> {
+        if !self.is_broken {
+            return Ok(());
+        }
+        Err(Error::misuse(
+            "cuGraphInstantiate",
+            Code::INVALID_VALUE,
+            "a node of the graph is not complete: the call that added it, or an edge of it, has failed",
+            "build the graph anew, and look at that call's error",
+        ))
     }
 
     /// Two executable graphs with the same memory could run at the same time.
@@ -154,7 +198,11 @@ impl Graph {
 
     /// Has the nodes tell of panics where an executable graph does, which may still have to be made; gives what the host nodes point to
     /// from here on.
-    fn report_to(&self, panics: &mut Option<Arc<PanicSource>>) -> Result<Vec<Arc<Repeated>>> {
+    pub(super) fn report_to(
+        &self,
+        _turn: &TemplateTurn<'_>,
+        panics: &mut Option<Arc<PanicSource>>,
+    ) -> Result<Vec<HostCall>> {
         let contents = &self.contents;
         let kernels: Vec<_> = contents
             .launches
@@ -175,7 +223,7 @@ impl Graph {
             }
         }
         let host_functions = self.gpu.panics().host_functions();
-        let set = |host: &HostNode| {
+        let set = |host: &RecordedHost| {
             let function = Arc::new(Repeated::new(host_functions, source, &host.function));
             let parameters = raw::CUDA_HOST_NODE_PARAMS {
                 fn_: Some(run_repeated),
@@ -184,7 +232,11 @@ impl Graph {
             // SAFETY: the node is of this graph, and no method removes nodes. The driver copies `parameters`; `userData` is the `Repeated`
             // that `run_repeated` asks for, which the executable graph keeps until its launches are done. The graph itself does not run.
             unsafe { call!(cuGraphHostNodeSetParams(host.node.raw(), &parameters)) }?;
-            Ok(function)
+            Ok(HostCall {
+                node: host.node,
+                owner: None,
+                function,
+            })
         };
         contents.host_functions.iter().map(set).collect()
     }
@@ -219,12 +271,40 @@ impl GraphExec {
                 hint: "drop the guards of `host()` and `host_mut()` first, and wait for the update",
             })));
         }
+        for used in &self.contents.events {
+            if used.action == EventAction::Wait {
+                used.event.refuse_captured(CALL)?;
+            }
+        }
+        // Recordings in the graph may be complete before the launch is, but after all that is before it.
+        let recorded = self
+            .records_events()
+            .then(|| stream.handle.timeline().end());
         let (launch, to_set) = begin_graph_launch(stream.handle.timeline(), self.panic_sources());
         let enqueued = self.enqueue(&guard, stream, &launch, &to_set);
         if enqueued.is_err() {
             self.panic_sources().for_each(Source::separate_next_launch);
         }
-        enqueued
+        enqueued?;
+        for used in &self.contents.events {
+            if used.action == EventAction::Wait {
+                stream
+                    .handle
+                    .timeline()
+                    .follow(&launch, &used.event.reach());
+            }
+        }
+        for used in &self.contents.events {
+            if let (EventAction::Record, Some(reach)) = (used.action, &recorded) {
+                used.event.set_position(None, reach.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn records_events(&self) -> bool {
+        let mut events = self.contents.events.iter();
+        events.any(|used| used.action == EventAction::Record)
     }
 
     /// Where kernels tell of panics that run when it is launched: its own, and those of graphs that they launch.
@@ -308,7 +388,9 @@ impl GraphExec {
             })));
         }
         self.gpu.bind()?;
-        let functions = graph.report_to(&mut self.panics)?;
+        graph.refuse_broken()?;
+        let turn = graph.template.turn();
+        let mut functions = graph.report_to(&turn, &mut self.panics)?;
         let mut info = raw::CUgraphExecUpdateResultInfo::default();
         // SAFETY: the driver writes to `info`, which outlives the call; `self` and `graph` own their graphs.
         let code = unsafe { raw::cuGraphExecUpdate_v2(self.raw, graph.raw, &mut info) };
@@ -332,21 +414,42 @@ impl GraphExec {
                 node: (!info.errorNode.is_null()).then(|| Node::new(info.errorNode, graph.number)),
             })));
         }
+        drop(turn);
         let contents = std::mem::replace(&mut self.contents, graph.contents.clone());
+        let known = |of: &Graph| of.captured_memory.is_empty() && of.before_all.is_empty();
+        self.parts = match &self.parts {
+            Some(parts) if self.captured_memory.is_empty() && known(graph) => {
+                parts.paired_with(&graph.parts)
+            }
+            _ => None,
+        };
+        self.captured_memory.clone_from(&graph.captured_memory);
+        if let Some(parts) = &self.parts {
+            find_owners(&mut functions, parts);
+        }
         if let Some(panics) = &self.panics {
             panics.separate_next_launch();
         }
         let functions = std::mem::replace(&mut self.functions, functions);
         if !functions.is_empty() || !contents.kept.is_empty() {
-            self.release(Released {
-                graph: None,
-                instance: None,
-                functions,
-                kept: contents.kept,
-                panics: None,
-            });
+            self.release_later(functions, contents.kept);
         }
         Ok(())
+    }
+
+    /// Gives up what host nodes called, and what else launches reach, once no launch does any more.
+    pub(super) fn release_later(
+        &self,
+        functions: Vec<HostCall>,
+        kept: Vec<Arc<dyn Any + Send + Sync>>,
+    ) {
+        self.release(Released {
+            graph: None,
+            instance: None,
+            functions,
+            kept,
+            panics: None,
+        });
     }
 
     /// `update`, or where that is not possible a new instantiation in place of this one.
@@ -369,6 +472,18 @@ impl GraphExec {
     }
 }
 
+/// Notes which of the nodes each function's node is, or is inside of.
+fn find_owners(functions: &mut [HostCall], parts: &Parts) {
+    for call in functions {
+        let mut parts = parts.iter();
+        let owner = parts.find(|part| {
+            let mut inside = part.contents.host_functions.iter();
+            inside.any(|host| host.node == call.node)
+        });
+        call.owner = owner.map(|part| part.node);
+    }
+}
+
 /// What launches of a graph reach by pointers, until they are done, and the executable graph itself: a GPU's driver waits for work on the device
 /// where it is destroyed.
 struct Released {
@@ -376,7 +491,7 @@ struct Released {
     instance: Option<Arc<Instance>>,
     // Kept for their drops.
     #[allow(dead_code)]
-    functions: Vec<Arc<Repeated>>,
+    functions: Vec<HostCall>,
     #[allow(dead_code)]
     kept: Vec<Arc<dyn Any + Send + Sync>>,
     #[allow(dead_code)]

@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use warpsmith_driver::raw;
 
 use super::builder::GraphBuilder;
+use super::part::PartKind;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
 use crate::memory::allocation::Allocation;
@@ -130,21 +131,15 @@ impl GraphBuilder<'_> {
         };
         // It follows the frees before, so that it may have their place.
         let before = self.frees.clone();
-        let node = self.make(&[], |new| {
-            let all: Vec<_> = new
-                .before
-                .iter()
-                .copied()
-                .chain(before.iter().map(|free| free.raw()))
-                .collect();
-            // SAFETY: `new` has a variable for the node and nodes of this graph, of which the frees are some, too. The driver reads and
-            // writes `parameters`, which outlive the call.
+        let node = self.add_kind(PartKind::Other, &before, &[], |new| {
+            // SAFETY: `new` has a variable for the node and nodes of this graph. The driver reads and writes `parameters`, which outlive the
+            // call.
             unsafe {
                 call!(cuGraphAddMemAllocNode(
                     new.node,
                     new.graph,
-                    all.as_ptr(),
-                    all.len(),
+                    new.before.as_ptr(),
+                    new.before.len(),
                     &mut parameters
                 ))
             }
@@ -155,8 +150,7 @@ impl GraphBuilder<'_> {
             memory: allocation.clone(),
             access: Access::EVERYTHING,
         };
-        self.note_use(node, &used);
-        self.contents.add_use(&used);
+        self.note_uses(node, &[used]);
         Ok(DeviceBuffer::of_allocation(allocation, len))
     }
 
@@ -177,9 +171,10 @@ impl GraphBuilder<'_> {
             memory: allocation,
             access: Access::EVERYTHING,
         };
-        let node = self.make(&[used], |new| {
+        let before = self.before(&[], &[used])?;
+        let node = self.make(&before, |new| {
             // SAFETY: `new` has a variable for the node and nodes of this graph, all that use the memory among them. The address is that of
-            // an allocation node of this graph (`make` has compared the graphs), and no node frees it yet.
+            // an allocation node of this graph (`before` has compared the graphs), and no node frees it yet.
             unsafe {
                 call!(cuGraphAddMemFreeNode(
                     new.node,

@@ -9,22 +9,36 @@
 
 mod builder;
 mod capture;
+mod child;
 mod conditional;
 mod contents;
 mod copy;
 mod description;
 mod device_graph;
 mod device_rules;
+mod edge;
+mod event;
 mod exec;
+mod flags;
+mod handle;
 mod kernel;
 mod last_handle;
 mod memory;
+mod nested;
 mod new_node;
+mod node_update;
+mod part;
 mod semaphore;
+mod template;
 
 pub use self::builder::GraphBuilder;
 pub use self::capture::Capture;
 pub use self::conditional::Condition;
-pub use self::description::{Edge, Graph};
+pub use self::description::Graph;
 pub use self::device_graph::DeviceGraph;
+pub use self::edge::{Edge, EdgeKind};
 pub use self::exec::GraphExec;
+pub use self::handle::{
+    ChildNode, CopyNode, EventRecordNode, EventWaitNode, FillNode, FlagNode, HostNode, KernelNode,
+    NodeHandle, SwitchableNode,
+};

@@ -7,6 +7,7 @@ use warpsmith_driver::raw;
 use super::attributes::LaunchAttributes;
 use super::function::Function;
 use super::grid::Grid;
+use super::options::{LaunchOptions, MOST};
 use crate::driver_call::call;
 use crate::error::Result;
 use crate::module::origin::LaunchParameters;
@@ -16,17 +17,35 @@ use crate::order::capture::RecordedLaunch;
 pub(crate) struct GraphLaunch {
     function: Arc<Function>,
     grid: Grid,
+    options: LaunchOptions<'static>,
     /// How many parameters the kernel has of its own.
     parameters: usize,
 }
 
 impl GraphLaunch {
-    pub(crate) fn new(function: &Arc<Function>, grid: Grid, parameters: usize) -> GraphLaunch {
-        GraphLaunch {
+    /// # Errors
+    ///
+    /// A node cannot have such an option.
+    pub(crate) fn new(
+        function: &Arc<Function>,
+        grid: Grid,
+        options: &LaunchOptions<'_>,
+        parameters: usize,
+    ) -> Result<GraphLaunch> {
+        let launch = GraphLaunch {
             function: function.clone(),
             grid,
+            options: options.of_node()?,
             parameters,
-        }
+        };
+        // Before there is a node.
+        launch.attributes()?;
+        Ok(launch)
+    }
+
+    fn attributes(&self) -> Result<LaunchAttributes<MOST>> {
+        self.options
+            .attributes(&self.grid, false, &self.function.module.gpu)
     }
 }
 
@@ -39,6 +58,19 @@ impl RecordedLaunch for GraphLaunch {
                 self.function.parameter_count() == Some(self.parameters + 2)
             }
         }
+    }
+
+    unsafe fn panic_log(&self, node: raw::CUgraphNode) -> Result<Option<u64>> {
+        let mut parameters = raw::CUDA_KERNEL_NODE_PARAMS::default();
+        // SAFETY: the driver writes to `parameters`, which outlives the call; the node is alive and a kernel's (the caller).
+        unsafe { call!(cuGraphKernelNodeGetParams_v2(node, &mut parameters)) }?;
+        if parameters.func != self.function.raw() {
+            return Ok(None);
+        }
+        // SAFETY: the driver gives a pointer for each parameter of the entry, which are as many (`can_panic`), and the log is one of 8 bytes.
+        let log = unsafe { (*parameters.kernelParams.add(self.parameters)).cast::<u64>() };
+        // SAFETY: as above; the driver keeps the values until the node is changed.
+        Ok(Some(unsafe { log.read_unaligned() }))
     }
 
     unsafe fn set_panic_log(&self, node: raw::CUgraphNode, log: u64) -> Result<()> {
@@ -61,7 +93,7 @@ impl RecordedLaunch for GraphLaunch {
 impl GraphLaunch {
     /// Gives a node what the shape has beyond blocks and threads.
     pub(crate) fn set_attributes(&self, node: raw::CUgraphNode) -> Result<()> {
-        let launch: LaunchAttributes = LaunchAttributes::new(&self.grid);
+        let launch = self.attributes()?;
         for attribute in &launch.list[..launch.count as usize] {
             // SAFETY: the callers say that the node is alive and a kernel's; the driver copies the value, which outlives the call.
             unsafe {

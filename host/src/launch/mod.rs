@@ -343,8 +343,7 @@ impl Stream {
         self.gpu.bind()?;
         let guard = self.gpu.lock_order();
         let gate = self.gpu.order().launch_gate.state();
-        self.gpu
-            .refuse_beside_host_accesses(CALL, &self.handle)?;
+        self.gpu.refuse_beside_host_accesses(CALL, &self.handle)?;
         let capture = self.gpu.order().capture_of(&guard, &self.handle);
         for passed in packer.graphs() {
             let Some(capture) = &capture else {
@@ -387,8 +386,9 @@ impl Stream {
             || self.call_driver(kernel, grid, options, packer, launch.number),
         )?;
         if let Some(capture) = capture {
-            let launch = Arc::new(GraphLaunch::new(kernel, *grid, parameters));
-            capture.keep_launch(&guard, &self.handle, launch)?;
+            let options = options.map(LaunchOptions::kept_by_node).unwrap_or_default();
+            let launch = GraphLaunch::new(kernel, *grid, &options, parameters)?;
+            capture.keep_launch(&guard, &self.handle, Arc::new(launch))?;
         }
         Ok(gate)
     }

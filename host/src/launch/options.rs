@@ -26,8 +26,8 @@ pub enum ClusterScheduling {
     LoadBalancing,
 }
 
-/// When a programmatic event of a launch is complete.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A point of a kernel that others can wait for: when a programmatic event of a launch is complete, or when a node of a graph may begin.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trigger {
     /// When each block has signalled (`griddepcontrol.launch_dependents`) or exited.
     BlocksSignalled,
@@ -183,6 +183,62 @@ impl<'a> LaunchOptions<'a> {
     /// Whether the launch may begin before the one before it has ended.
     pub(super) fn overlap(&self) -> Overlap {
         self.overlap
+    }
+
+    /// The options for a node of a graph.
+    ///
+    /// # Errors
+    ///
+    /// Some are a stream's alone.
+    pub(super) fn of_node(&self) -> Result<LaunchOptions<'static>> {
+        let refuse = |what: &str, hint: &str| {
+            let message = format!("{what} is no option of a node of a graph");
+            Err(Error::misuse(CALL, Code::INVALID_VALUE, message, hint))
+        };
+        if self.events().next().is_some() {
+            return refuse(
+                "an event",
+                "add a node that records it, `graph.record(&event)`; kernels begin early by `graph.kernel_early(..)`",
+            );
+        }
+        if self.overlap == Overlap::Awaited {
+            return refuse(
+                "`programmatic_serialization`",
+                "add the kernel by `graph.kernel_early(..)`, whose parameters say when it reaches memory",
+            );
+        }
+        if self.carveout.is_some() {
+            return refuse(
+                "`shared_memory_carveout`",
+                "drivers know it for launches alone: set it for all launches of the function, or leave it",
+            );
+        }
+        Ok(self.kept_by_node())
+    }
+
+    /// What the node of a launch that was captured keeps.
+    pub(super) fn kept_by_node(&self) -> LaunchOptions<'static> {
+        let LaunchOptions {
+            window,
+            priority,
+            domain,
+            domain_map,
+            scheduling,
+            preferred_cluster,
+            ..
+        } = *self;
+        LaunchOptions {
+            window,
+            priority,
+            domain,
+            domain_map,
+            scheduling,
+            preferred_cluster,
+            carveout: None,
+            overlap: Overlap::No,
+            programmatic_event: None,
+            completion_event: None,
+        }
     }
 
     /// The events that the launch records.

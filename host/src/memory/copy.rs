@@ -8,6 +8,7 @@
 //! | [`Stream::copy_from_host`], [`Stream::copy_to_host`] | at once; the pinned memory is closed to the host until it is done | same |
 
 use bytemuck::Pod;
+use warpsmith_driver::raw;
 
 use super::buffer::DeviceBuffer;
 use super::pinned::PinnedBuffer;
@@ -193,7 +194,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, or the stream is being captured (see [`GraphBuilder::upload`](crate::GraphBuilder::upload)).
+    /// The lengths differ.
     // covers: STREAM-05, STREAM-21
     pub fn copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
         &self,
@@ -201,7 +202,6 @@ impl Stream {
         to: &mut D,
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyHtoDAsync";
-        self.handle.refuse_capture(CALL)?;
         let (from, to) = (from.memory.view(), to.raw_view());
         if from.len != to.len {
             return Err(length_mismatch(CALL, from.len, to.len));
@@ -227,14 +227,13 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, or the stream is being captured.
+    /// The lengths differ.
     pub fn copy_to_host<S: DeviceRead + ?Sized>(
         &self,
         from: &S,
         to: &mut PinnedBuffer<S::Item>,
     ) -> Result<()> {
         const CALL: &str = "cuMemcpyDtoHAsync";
-        self.handle.refuse_capture(CALL)?;
         let (from, to) = (from.raw_view(), to.memory.view());
         if from.len != to.len {
             return Err(length_mismatch(CALL, from.len, to.len));
@@ -358,6 +357,23 @@ impl Pattern {
             ])))
         } else {
             None
+        }
+    }
+
+    /// The fill of a view in the driver's form, for a node of a graph.
+    pub(crate) fn parameters(self, to: RawView<'_>) -> raw::CUDA_MEMSET_NODE_PARAMS {
+        let (value, size) = match self {
+            Pattern::D8(value) => (value.into(), 1),
+            Pattern::D16(value) => (value.into(), 2),
+            Pattern::D32(value) => (value, 4),
+        };
+        raw::CUDA_MEMSET_NODE_PARAMS {
+            dst: to.address,
+            pitch: to.bytes,
+            value,
+            elementSize: size,
+            width: to.bytes / size as usize,
+            height: 1,
         }
     }
 

@@ -138,21 +138,7 @@ impl Stream {
         from: &Matrix<'_, T>,
         to: &mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        if (from.rows(), from.columns()) != (to.rows(), to.columns()) {
-            let message = format!(
-                "the source has {} x {} elements and the destination {} x {}",
-                from.rows(),
-                from.columns(),
-                to.rows(),
-                to.columns()
-            );
-            return Err(Error::misuse(
-                CALL,
-                Code::INVALID_VALUE,
-                message,
-                "both must have as many rows and columns: take a `region` of the larger one",
-            ));
-        }
+        check_same_shape(from, to)?;
         let (source, target) = (from.elements.view(), to.elements.view());
         self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
             let from = Rows::on_device(source.address, from.shape);
@@ -168,13 +154,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, or the stream is being captured.
+    /// The lengths differ.
     pub fn copy_matrix_from_host<T: Pod>(
         &self,
         from: &PinnedBuffer<T>,
         to: &mut MatrixMut<'_, T>,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
         let (source, target) = (from.memory.view(), to.elements.view());
         check_length(source.len, to.shape)?;
         self.copy_in_order(CALL, to.shape.bytes::<T>(), source, target, || {
@@ -191,13 +176,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The lengths differ, or the stream is being captured.
+    /// The lengths differ.
     pub fn copy_matrix_to_host<T: Pod>(
         &self,
         from: &Matrix<'_, T>,
         to: &mut PinnedBuffer<T>,
     ) -> Result<()> {
-        self.handle.refuse_capture(CALL)?;
         let (source, target) = (from.elements.view(), to.memory.view());
         check_length(target.len, from.shape)?;
         self.copy_in_order(CALL, from.shape.bytes::<T>(), source, target, || {
@@ -246,8 +230,30 @@ impl Stream {
 
 /// # Errors
 ///
+/// The matrices have different numbers of rows or columns.
+pub(crate) fn check_same_shape<T: Pod>(from: &Matrix<'_, T>, to: &MatrixMut<'_, T>) -> Result<()> {
+    if (from.rows(), from.columns()) != (to.rows(), to.columns()) {
+        let message = format!(
+            "the source has {} x {} elements and the destination {} x {}",
+            from.rows(),
+            from.columns(),
+            to.rows(),
+            to.columns()
+        );
+        return Err(Error::misuse(
+            CALL,
+            Code::INVALID_VALUE,
+            message,
+            "both must have as many rows and columns: take a `region` of the larger one",
+        ));
+    }
+    Ok(())
+}
+
+/// # Errors
+///
 /// Rows without gaps are not `len` elements.
-fn check_length(len: usize, shape: Shape) -> Result<()> {
+pub(crate) fn check_length(len: usize, shape: Shape) -> Result<()> {
     let elements = shape.rows as usize * shape.columns as usize;
     if len == elements {
         return Ok(());

@@ -9,9 +9,10 @@ use super::host_block::{HostBlock, HostMapping};
 use super::view::{DevicePointer, sealed};
 use crate::context::attribute::Attribute;
 use crate::driver_call::call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, LimitError, Result};
 use crate::gpu::Gpu;
 use crate::gpu::open_device::{OpenDevice, check_same_device};
+use crate::order::order_lock::OrderGuard;
 use crate::order::position::StreamPosition;
 use crate::order::stream_handle::StreamHandle;
 use crate::stream::Stream;
@@ -50,9 +51,14 @@ use crate::sync::lock;
 /// stream that waits holds up all that share its queue. With as many streams waiting as there are queues no other makes progress, so a
 /// flag that is to be written by a stream must not be waited for by that many. The simulator has a queue for each stream.
 pub struct StreamFlag<W: FlagWord> {
+    memory: Arc<FlagMemory>,
+    address: DevicePointer<W>,
+}
+
+/// A flag's memory. Graphs share it whose nodes use the flag.
+pub(crate) struct FlagMemory {
     gpu: Arc<OpenDevice>,
     block: HostBlock,
-    address: DevicePointer<W>,
     /// The streams that may hold operations on it. One that is gone was idle.
     streams: Mutex<Vec<Weak<StreamHandle>>>,
 }
@@ -86,6 +92,10 @@ pub trait FlagWord: Copy + sealed::Sealed + Send + Sync + 'static {
     /// As for `load`.
     #[doc(hidden)]
     unsafe fn store(self, word: *mut u8);
+    #[doc(hidden)]
+    fn wait_operation(self, address: u64, flags: u32) -> raw::CUstreamBatchMemOpParams;
+    #[doc(hidden)]
+    fn write_operation(self, address: u64) -> raw::CUstreamBatchMemOpParams;
     /// # Safety
     ///
     /// The stream is alive, and the address is that of a word of this size that lives until the stream is past the operation.
@@ -99,7 +109,7 @@ pub trait FlagWord: Copy + sealed::Sealed + Send + Sync + 'static {
 }
 
 macro_rules! flag_words {
-    ($($word:ty, $atomic:ty, $wait:ident, $write:ident;)*) => {$(
+    ($($word:ty, $atomic:ty, $field:ident, $wait:ident $wait_type:ident, $write:ident $write_type:ident;)*) => {$(
         impl sealed::Sealed for $word {}
 
         impl FlagWord for $word {
@@ -119,6 +129,27 @@ macro_rules! flag_words {
                 unsafe { <$atomic>::from_ptr(word.cast()) }.store(self, Ordering::Release);
             }
 
+            fn wait_operation(self, address: u64, flags: u32) -> raw::CUstreamBatchMemOpParams {
+                let mut operation = raw::CUstreamBatchMemOpParams::default();
+                let mut wait = raw::CUstreamBatchMemOpParams_union_CUstreamMemOpWaitValueParams_st::default();
+                wait.operation = raw::CUstreamBatchMemOpType::$wait_type;
+                wait.address = address;
+                wait.__bindgen_anon_1.$field = self;
+                wait.flags = flags;
+                operation.waitValue = wait;
+                operation
+            }
+
+            fn write_operation(self, address: u64) -> raw::CUstreamBatchMemOpParams {
+                let mut operation = raw::CUstreamBatchMemOpParams::default();
+                let mut write = raw::CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st::default();
+                write.operation = raw::CUstreamBatchMemOpType::$write_type;
+                write.address = address;
+                write.__bindgen_anon_1.$field = self;
+                operation.writeValue = write;
+                operation
+            }
+
             unsafe fn wait_in(self, stream: raw::CUstream, address: u64, flags: u32) -> Result<()> {
                 // SAFETY: the stream is alive and the word lives by the caller's contract.
                 unsafe { call!($wait(stream, address, self, flags)) }
@@ -133,8 +164,10 @@ macro_rules! flag_words {
 }
 
 flag_words! {
-    u32, AtomicU32, cuStreamWaitValue32_v2, cuStreamWriteValue32_v2;
-    u64, AtomicU64, cuStreamWaitValue64_v2, cuStreamWriteValue64_v2;
+    u32, AtomicU32, value, cuStreamWaitValue32_v2 CU_STREAM_MEM_OP_WAIT_VALUE_32,
+        cuStreamWriteValue32_v2 CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    u64, AtomicU64, value64, cuStreamWaitValue64_v2 CU_STREAM_MEM_OP_WAIT_VALUE_64,
+        cuStreamWriteValue64_v2 CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
 impl Gpu {
@@ -153,10 +186,12 @@ impl Gpu {
         let block = HostBlock::zeroed(&self.inner, W::BYTES, HostMapping::Mapped)?;
         let address = block.device.unwrap_or(block.host as u64);
         let flag = StreamFlag {
-            gpu: self.inner.clone(),
-            block,
+            memory: Arc::new(FlagMemory {
+                gpu: self.inner.clone(),
+                block,
+                streams: Mutex::default(),
+            }),
             address: DevicePointer::from_address(address),
-            streams: Mutex::default(),
         };
         flag.set(value);
         Ok(flag)
@@ -168,31 +203,34 @@ impl<W: FlagWord> StreamFlag<W> {
     pub fn get(&self) -> W {
         // SAFETY: the block has a word of this size at the start of a page, and is freed after `self` is dropped; all who use it do so by
         // atomic accesses.
-        unsafe { W::load(self.block.host) }
+        unsafe { W::load(self.memory.block.host) }
     }
 
     /// Writes a value at once, whatever streams hold.
     pub fn set(&self, value: W) {
         // SAFETY: the block has a word of this size at the start of a page, and is freed after `self` is dropped; all who use it do so by
         // atomic accesses.
-        unsafe { value.store(self.block.host) }
+        unsafe { value.store(self.memory.block.host) }
     }
 
     /// The address on the device, for unsafe kernels, which have to use it by atomic operations of system scope and while the flag lives.
     pub fn as_device_ptr(&self) -> DevicePointer<W> {
         self.address
     }
+}
 
-    /// Notes that the stream is about to hold an operation on it.
-    fn use_in(&self, call: &'static str, stream: &Stream) -> Result<()> {
+impl FlagMemory {
+    /// Notes that the stream is about to hold an operation on it, or keeps it for the graph that the stream is captured for.
+    fn use_in(
+        self: &Arc<Self>,
+        call: &'static str,
+        guard: &OrderGuard<'_>,
+        stream: &Stream,
+    ) -> Result<()> {
         check_same_device(call, &self.gpu, &stream.gpu)?;
-        if stream.handle.is_captured() {
-            return Err(Error::misuse(
-                call,
-                Code::STREAM_CAPTURE_UNSUPPORTED,
-                "the stream is being captured, and graphs do not keep flags",
-                "wait and write before or after the graph's launch",
-            ));
+        if let Some(capture) = self.gpu.order().capture_of(guard, &stream.handle) {
+            capture.keep(guard, self.clone());
+            return Ok(());
         }
         let mut streams = lock(&self.streams);
         streams.retain(|known| known.strong_count() > 0);
@@ -204,7 +242,7 @@ impl<W: FlagWord> StreamFlag<W> {
     }
 }
 
-impl<W: FlagWord> Drop for StreamFlag<W> {
+impl Drop for FlagMemory {
     fn drop(&mut self) {
         let streams = std::mem::take(&mut *lock(&self.streams));
         // The device's list keeps a stream until it is idle, so one that is gone holds nothing any more.
@@ -230,11 +268,13 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The flag is of another device, the stream is being captured, or something went wrong on the device before.
+    /// The flag is of another device, or something went wrong on the device before.
     pub fn write_value<W: FlagWord>(&self, flag: &StreamFlag<W>, value: W) -> Result<()> {
-        flag.use_in("cuStreamWriteValue", self)?;
         self.gpu.bind()?;
-        // SAFETY: `self` owns the stream; the flag's memory lives until the streams that `use_in` noted are past what they hold.
+        let guard = self.gpu.lock_order();
+        flag.memory.use_in("cuStreamWriteValue", &guard, self)?;
+        // SAFETY: `self` owns the stream; the flag's memory lives until the streams that `use_in` noted are past what they hold, or as long as
+        // the graph.
         unsafe { value.write_in(self.handle.raw(), flag.address.address()) }
     }
 
@@ -243,31 +283,179 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// The flag is of another device, the device has no [`Wait::AnyClear`], the stream is being captured, or something went wrong on the
-    /// device before.
+    /// The flag is of another device, the device has no [`Wait::AnyClear`], or something went wrong on the device before.
     pub fn wait_value<W: FlagWord>(&self, flag: &StreamFlag<W>, until: Wait<W>) -> Result<()> {
+        if matches!(until, Wait::AnyClear(_)) {
+            require_any_clear(&self.gpu)?;
+        }
+        let (value, flags) = until.of_driver();
+        self.gpu.bind()?;
+        let guard = self.gpu.lock_order();
+        flag.memory.use_in("cuStreamWaitValue", &guard, self)?;
+        // SAFETY: `self` owns the stream; the flag's memory lives until the streams that `use_in` noted are past what they hold, or as long as
+        // the graph.
+        unsafe { value.wait_in(self.handle.raw(), flag.address.address(), flags) }
+    }
+
+    /// Enqueues several operations on flags as one: a batch (`cuStreamBatchMemOp`).
+    ///
+    /// # Errors
+    ///
+    /// As for [`wait_value`](Self::wait_value); there are more than 255.
+    pub fn flag_operations(&self, operations: &FlagOperations<'_>) -> Result<()> {
+        const CALL: &str = "cuStreamBatchMemOp";
+        let mut list = operations.checked(CALL, &self.gpu)?;
+        if list.is_empty() {
+            return Ok(());
+        }
+        self.gpu.bind()?;
+        let guard = self.gpu.lock_order();
+        for memory in operations.memory() {
+            memory.use_in(CALL, &guard, self)?;
+        }
+        // SAFETY: `self` owns the stream; the driver reads `list`, which outlives the call, of as many operations. The flags' memory lives until the
+        // streams that `use_in` noted are past what they hold, or as long as the graph.
+        unsafe {
+            call!(cuStreamBatchMemOp_v2(
+                self.handle.raw(),
+                list.len() as u32,
+                list.as_mut_ptr(),
+                0
+            ))
+        }
+    }
+}
+
+impl<W: FlagWord> Wait<W> {
+    /// The value to compare with, and how.
+    fn of_driver(self) -> (W, u32) {
         type Flags = raw::CUstreamWaitValue_flags;
-        let (value, flags) = match until {
+        let (value, flags) = match self {
             Wait::AtLeast(value) => (value, Flags::CU_STREAM_WAIT_VALUE_GEQ),
             Wait::Equal(value) => (value, Flags::CU_STREAM_WAIT_VALUE_EQ),
             Wait::AnySet(bits) => (bits, Flags::CU_STREAM_WAIT_VALUE_AND),
-            Wait::AnyClear(bits) => {
-                if self
-                    .gpu()
-                    .attribute(Attribute::CAN_USE_STREAM_WAIT_VALUE_NOR)?
-                    == 0
-                {
-                    return Err(Error::unsupported(
-                        "`Wait::AnyClear`",
-                        "a device with CAN_USE_STREAM_WAIT_VALUE_NOR",
-                    ));
-                }
-                (bits.inverted(), Flags::CU_STREAM_WAIT_VALUE_NOR)
-            }
+            Wait::AnyClear(bits) => (bits.inverted(), Flags::CU_STREAM_WAIT_VALUE_NOR),
         };
-        flag.use_in("cuStreamWaitValue", self)?;
-        self.gpu.bind()?;
-        // SAFETY: `self` owns the stream; the flag's memory lives until the streams that `use_in` noted are past what they hold.
-        unsafe { value.wait_in(self.handle.raw(), flag.address.address(), flags.0) }
+        (value, flags.0)
+    }
+}
+
+/// # Errors
+///
+/// The device has no [`Wait::AnyClear`].
+fn require_any_clear(gpu: &Arc<OpenDevice>) -> Result<()> {
+    if Gpu::from(gpu).attribute(Attribute::CAN_USE_STREAM_WAIT_VALUE_NOR)? != 0 {
+        return Ok(());
+    }
+    Err(Error::unsupported(
+        "`Wait::AnyClear`",
+        "a device with CAN_USE_STREAM_WAIT_VALUE_NOR",
+    ))
+}
+
+/// Waits for flags and writes of them, done in their order as one operation of a stream ([`Stream::flag_operations`]) or one node of a graph
+/// ([`GraphBuilder::flags`](crate::GraphBuilder::flags)). At most 255.
+///
+/// ```
+/// use warpsmith_host::prelude::*;
+/// use warpsmith_host::FlagOperations;
+///
+/// # fn main() -> Result<()> {
+/// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+/// let stream = gpu.stream()?;
+/// let (ask, answer) = (gpu.flag(0_u32)?, gpu.flag(0_u32)?);
+/// stream.flag_operations(&FlagOperations::new().wait(&ask, Wait::Equal(1)).write(&answer, 2))?;
+/// ask.set(1);
+/// stream.synchronize()?;
+/// assert_eq!(answer.get(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct FlagOperations<'a> {
+    list: Vec<FlagOperation<'a>>,
+}
+
+/// One of them.
+#[derive(Clone)]
+struct FlagOperation<'a> {
+    memory: &'a Arc<FlagMemory>,
+    of_driver: raw::CUstreamBatchMemOpParams,
+    /// It is a wait that not every device has.
+    needs_any_clear: bool,
+}
+
+impl<'a> FlagOperations<'a> {
+    /// None yet.
+    pub fn new() -> FlagOperations<'a> {
+        FlagOperations::default()
+    }
+
+    /// Adds a wait.
+    pub fn wait<W: FlagWord>(mut self, flag: &'a StreamFlag<W>, until: Wait<W>) -> Self {
+        let (value, flags) = until.of_driver();
+        self.list.push(FlagOperation {
+            memory: &flag.memory,
+            of_driver: value.wait_operation(flag.address.address(), flags),
+            needs_any_clear: matches!(until, Wait::AnyClear(_)),
+        });
+        self
+    }
+
+    /// Adds a write.
+    pub fn write<W: FlagWord>(mut self, flag: &'a StreamFlag<W>, value: W) -> Self {
+        self.list.push(FlagOperation {
+            memory: &flag.memory,
+            of_driver: value.write_operation(flag.address.address()),
+            needs_any_clear: false,
+        });
+        self
+    }
+
+    /// The flags' memory, once for each operation.
+    pub(crate) fn memory(&self) -> impl Iterator<Item = &'a Arc<FlagMemory>> {
+        self.list.iter().map(|operation| operation.memory)
+    }
+
+    /// The operations in the driver's form.
+    ///
+    /// # Errors
+    ///
+    /// A flag is of another device, the device has no such wait, or there are too many.
+    pub(crate) fn checked(
+        &self,
+        call: &'static str,
+        gpu: &Arc<OpenDevice>,
+    ) -> Result<Vec<raw::CUstreamBatchMemOpParams>> {
+        /// The driver's limit.
+        const MOST: usize = 255;
+        if self.list.len() > MOST {
+            return Err(Error::Limit(Box::new(LimitError {
+                call,
+                code: Code::INVALID_VALUE,
+                subject: "operations on flags".into(),
+                what: "their number",
+                value: self.list.len() as u64,
+                limit: MOST as u64,
+                hint: "split them into several".into(),
+            })));
+        }
+        for operation in &self.list {
+            check_same_device(call, gpu, &operation.memory.gpu)?;
+            if operation.needs_any_clear {
+                require_any_clear(gpu)?;
+            }
+        }
+        let list = self.list.iter();
+        Ok(list.map(|operation| operation.of_driver).collect())
+    }
+}
+
+impl std::fmt::Debug for FlagOperations<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FlagOperations")
+            .field("count", &self.list.len())
+            .finish_non_exhaustive()
     }
 }

@@ -61,9 +61,11 @@ pub use array::{
     Layered2, LinearTexture, NormalisedTexel, PitchedTexture, Surface, Texel, Texture,
     TextureOptions,
 };
+pub(crate) use array::{TexelSide, check_same_extents, texel_copy};
 pub use buffer::DeviceBuffer;
+pub(crate) use copy_2d::{check_length, check_same_shape};
 pub use external::{ExternalMemory, ExternalMemoryOptions};
-pub use flag::{FlagWord, StreamFlag, Wait};
+pub use flag::{FlagOperations, FlagWord, StreamFlag, Wait};
 pub use foreign::{ForeignMemory, ForeignWork};
 pub use host_memory::{HostRead, HostWrite};
 pub(crate) use matrix::Shape;

@@ -51,6 +51,13 @@ pub(crate) trait RecordedLaunch: Send + Sync {
     /// Whether it tells of panics.
     fn can_panic(&self) -> bool;
 
+    /// The address of the log that a node has; `None` if it launches another kernel.
+    ///
+    /// # Safety
+    ///
+    /// The node is alive, and a kernel's; this launch can panic.
+    unsafe fn panic_log(&self, node: raw::CUgraphNode) -> Result<Option<u64>>;
+
     /// Has the node tell of panics in the log at this address.
     ///
     /// # Safety

@@ -5,13 +5,13 @@ use smallvec::{SmallVec, smallvec};
 use super::access::Access;
 
 /// The uses of one allocation that later ones may have to follow. `P` stands for a position in an order: a stream's, a graph's node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entries<P> {
     /// Most memory is used in one stream alone: one entry needs no memory of its own.
     list: SmallVec<[Entry<P>; 1]>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<P> {
     position: P,
     access: Access,

@@ -1,5 +1,6 @@
 //! Events: recorded positions in streams, to wait for, to query, and to measure time between.
 
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,6 +37,12 @@ use crate::sync::lock;
 /// ```
 // covers: EVENT-01, EVENT-04
 pub struct Event {
+    /// Graphs share it whose nodes record it or wait for it.
+    state: Arc<EventState>,
+}
+
+/// The driver's event, and what is known of it.
+struct EventState {
     gpu: Arc<OpenDevice>,
     inner: ManuallyDrop<cust::event::Event>,
     timing: EventTiming,
@@ -144,11 +151,13 @@ impl Event {
 
     fn of(gpu: &Gpu, inner: cust::event::Event, timing: EventTiming) -> Event {
         Event {
-            gpu: gpu.inner.clone(),
-            inner: ManuallyDrop::new(inner),
-            timing,
-            capture: AtomicU64::new(0),
-            position: Mutex::default(),
+            state: Arc::new(EventState {
+                gpu: gpu.inner.clone(),
+                inner: ManuallyDrop::new(inner),
+                timing,
+                capture: AtomicU64::new(0),
+                position: Mutex::default(),
+            }),
         }
     }
 
@@ -158,7 +167,7 @@ impl Event {
     ///
     /// The event was not made by [`Gpu::event_interprocess`] in this process.
     pub fn export(&self) -> Result<EventHandle> {
-        self.gpu.bind()?;
+        self.state.gpu.bind()?;
         let mut handle = raw::CUipcEventHandle { reserved: [0; 64] };
         // SAFETY: the driver writes the handle to `handle`, which outlives the call; `self` owns the event.
         unsafe { call!(cuIpcGetEventHandle(&mut handle, self.raw())) }.map_err(|error| {
@@ -172,8 +181,8 @@ impl Event {
 
     /// Whether everything before the recorded position is done; true for an event that was never recorded. Does not wait.
     pub fn is_complete(&self) -> Result<bool> {
-        self.refuse_capture("cuEventQuery")?;
-        self.gpu.bind()?;
+        self.refuse_captured("cuEventQuery")?;
+        self.state.gpu.bind()?;
         let (reach, answer) = self.at_one_position(|| {
             // SAFETY: `self` owns the event, which its `drop` alone destroys.
             unsafe { call!(cuEventQuery(self.raw())) }
@@ -181,7 +190,7 @@ impl Event {
         match answer {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             done => {
-                let done = self.gpu.after_wait("cuEventQuery", &reach, done);
+                let done = self.state.gpu.after_wait("cuEventQuery", &reach, done);
                 done.map(|()| true)
             }
         }
@@ -193,24 +202,26 @@ impl Event {
     ///
     /// What went wrong before the recorded position and was not told yet, as for [`Stream::synchronize`](crate::Stream::synchronize).
     pub fn synchronize(&self) -> Result<()> {
-        self.refuse_capture("cuEventSynchronize")?;
-        self.gpu.bind()?;
+        self.refuse_captured("cuEventSynchronize")?;
+        self.state.gpu.bind()?;
         let (reach, done) = self.at_one_position(|| {
             // SAFETY: `self` owns the event, which its `drop` alone destroys.
             unsafe { call!(cuEventSynchronize(self.raw())) }
         });
-        self.gpu.after_wait("cuEventSynchronize", &reach, done)
+        self.state
+            .gpu
+            .after_wait("cuEventSynchronize", &reach, done)
     }
 
     /// What `ask` says of the event's position, and what that comes after. Where another thread records the event meanwhile, it is asked again:
     /// nobody would know for which of the two the answer holds.
     fn at_one_position<R>(&self, ask: impl Fn() -> R) -> (Reach, R) {
         loop {
-            let position = lock(&self.position).clone();
+            let position = lock(&self.state.position).clone();
             let answer = ask();
             // A recording under way holds the lock until its position is noted.
-            let _order = self.gpu.lock_order();
-            if lock(&self.position).recordings == position.recordings {
+            let _order = self.state.gpu.lock_order();
+            if lock(&self.state.position).recordings == position.recordings {
                 return (position.reach, answer);
             }
         }
@@ -223,7 +234,7 @@ impl Event {
     ///
     /// One of them was not recorded, is not complete yet, cannot measure time or is of another device; or `start` was recorded later.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
-        check_same_device("cuEventElapsedTime", &self.gpu, &start.gpu)?;
+        check_same_device("cuEventElapsedTime", self.gpu(), start.gpu())?;
         for event in [self, start] {
             if !event.is_timed() {
                 return Err(Error::misuse(
@@ -233,9 +244,9 @@ impl Event {
                     "make it by `gpu.event()`",
                 ));
             }
-            event.refuse_capture("cuEventElapsedTime")?;
+            event.refuse_captured("cuEventElapsedTime")?;
         }
-        self.gpu.bind()?;
+        self.state.gpu.bind()?;
         let mut milliseconds = 0.0_f32;
         // SAFETY: `self` and `start` own their events; the driver writes one number to `milliseconds`, which outlives the call.
         unsafe {
@@ -268,21 +279,38 @@ impl Event {
     }
 
     pub(crate) fn raw(&self) -> raw::CUevent {
-        adopt::event_handle(&self.inner)
+        adopt::event_handle(&self.state.inner)
+    }
+
+    /// The same event, for a graph with a node of it.
+    pub(crate) fn share(&self) -> Event {
+        Event {
+            state: self.state.clone(),
+        }
+    }
+
+    /// Whether the other one shares the event.
+    pub(crate) fn is_same(&self, other: &Event) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
+    }
+
+    /// What keeps the event.
+    pub(crate) fn keeper(&self) -> Arc<dyn Any + Send + Sync> {
+        self.state.clone()
     }
 
     /// Whether it measures time.
     pub(crate) fn is_timed(&self) -> bool {
-        self.timing == EventTiming::Enabled
+        self.state.timing == EventTiming::Enabled
     }
 
     pub(crate) fn gpu(&self) -> &Arc<OpenDevice> {
-        &self.gpu
+        &self.state.gpu
     }
 
     /// The number of the capture in which it was last recorded.
     pub(crate) fn capture_number(&self) -> Option<u64> {
-        match self.capture.load(Ordering::Acquire) {
+        match self.state.capture.load(Ordering::Acquire) {
             0 => None,
             number => Some(number),
         }
@@ -290,22 +318,27 @@ impl Event {
 
     /// What its last recording comes after.
     pub(crate) fn reach(&self) -> Reach {
-        lock(&self.position).reach.clone()
+        lock(&self.state.position).reach.clone()
     }
 
     /// Notes that it was recorded: in a capture of this number, or after what was really enqueued.
     pub(crate) fn set_position(&self, capture: Option<u64>, reach: Reach) {
-        self.capture.store(capture.unwrap_or(0), Ordering::Release);
-        let position = &mut *lock(&self.position);
+        self.state
+            .capture
+            .store(capture.unwrap_or(0), Ordering::Release);
+        let position = &mut *lock(&self.state.position);
         position.recordings += 1;
         // Where another process may record it, a wait for it says nothing of this one's recording.
-        position.reach = match self.timing {
+        position.reach = match self.state.timing {
             EventTiming::Interprocess => Reach::default(),
             EventTiming::Enabled | EventTiming::Disabled => reach,
         };
     }
 
-    fn refuse_capture(&self, call: &'static str) -> Result<()> {
+    /// # Errors
+    ///
+    /// It was recorded in a stream that was being captured.
+    pub(crate) fn refuse_captured(&self, call: &'static str) -> Result<()> {
         if self.capture_number().is_none() {
             return Ok(());
         }
@@ -318,7 +351,7 @@ impl Event {
     }
 }
 
-impl Drop for Event {
+impl Drop for EventState {
     fn drop(&mut self) {
         // SAFETY: this is the only place that takes the field, and `drop` runs once. The driver keeps a pending event until it is
         // complete.
@@ -332,7 +365,7 @@ impl Drop for Event {
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Event")
-            .field("timing", &(self.timing == EventTiming::Enabled))
+            .field("timing", &self.is_timed())
             .finish_non_exhaustive()
     }
 }

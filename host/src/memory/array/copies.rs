@@ -19,7 +19,7 @@ use super::{Array, block};
 use crate::driver_call::call;
 use crate::error::{Code, Error, Result};
 use crate::memory::size::length_mismatch;
-use crate::memory::view::{DeviceRead, DeviceWrite};
+use crate::memory::view::{DeviceRead, DeviceWrite, RawView};
 use crate::order::access::AccessKind;
 use crate::stream::Stream;
 
@@ -27,7 +27,7 @@ const CALL: &str = "cuMemcpy3DAsync";
 
 /// One side of a copy, whose texels lie there without gaps.
 #[derive(Clone, Copy)]
-enum Side {
+pub(crate) enum TexelSide {
     Host(*mut c_void),
     Device(u64),
     Array(CUarray),
@@ -132,7 +132,7 @@ impl Stream {
             to.view().bytes,
             &[to.view().used_for(AccessKind::Write)],
             || {
-                let from = Side::Host(data.as_ptr().cast_mut().cast());
+                let from = TexelSide::Host(data.as_ptr().cast_mut().cast());
                 // SAFETY: the data has the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the array
                 // until its last use.
                 unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
@@ -171,7 +171,7 @@ impl Stream {
             from.view().bytes,
             &[from.view().used_for(AccessKind::Read)],
             || {
-                let to = Side::Host(data.as_mut_ptr().cast());
+                let to = TexelSide::Host(data.as_mut_ptr().cast());
                 // SAFETY: the data has room for the array's texels (compared above) and is borrowed until the wait below; `in_order` keeps the
                 // array until its last use.
                 unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }
@@ -205,17 +205,7 @@ impl Stream {
         from: &Array<T, D>,
         to: &mut Array<T, D>,
     ) -> Result<()> {
-        if from.extents.in_order() != to.extents.in_order() {
-            return Err(Error::misuse(
-                CALL,
-                Code::INVALID_VALUE,
-                format!(
-                    "the source is {:?} and the destination {:?}",
-                    from.extents, to.extents
-                ),
-                "both must have the same extents",
-            ));
-        }
+        check_same_extents(from, to)?;
         self.copy_in_order(CALL, to.view().bytes, from.view(), to.view(), || {
             // SAFETY: both arrays have the same extents (compared above), and `in_order` keeps them until their last use.
             unsafe { self.copy_texels::<T, D>(to.extents, from.side(), to.side()) }
@@ -254,7 +244,7 @@ impl Stream {
             return Err(length_mismatch(CALL, source.len, to.len()));
         }
         self.copy_in_order(CALL, source.bytes, source, to.view(), || {
-            let from = Side::Device(source.address);
+            let from = TexelSide::Device(source.address);
             // SAFETY: the source has the array's texels (compared above), and `in_order` keeps both until their last use.
             unsafe { self.copy_texels::<T, D>(to.extents, from, to.side()) }
         })
@@ -275,7 +265,7 @@ impl Stream {
             return Err(length_mismatch(CALL, from.len(), target.len));
         }
         self.copy_in_order(CALL, target.bytes, from.view(), target, || {
-            let to = Side::Device(target.address);
+            let to = TexelSide::Device(target.address);
             // SAFETY: the destination has room for the array's texels (compared above), and `in_order` keeps both until their last use.
             unsafe { self.copy_texels::<T, D>(from.extents, from.side(), to) }
         })
@@ -289,56 +279,94 @@ impl Stream {
     unsafe fn copy_texels<T: Texel, D: ArrayExtents>(
         &self,
         extents: D,
-        from: Side,
-        to: Side,
+        from: TexelSide,
+        to: TexelSide,
     ) -> Result<()> {
-        let [width, height, depth] = extents.driver();
-        let (width, height) = (width * size_of::<T>(), height.max(1));
-        let mut copy = CUDA_MEMCPY3D {
-            srcPitch: width,
-            srcHeight: height,
-            dstPitch: width,
-            dstHeight: height,
-            WidthInBytes: width,
-            Height: height,
-            Depth: depth.max(1),
-            ..Default::default()
-        };
-        match from {
-            Side::Host(address) => {
-                copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
-                copy.srcHost = address;
-            }
-            Side::Device(address) => {
-                copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
-                copy.srcDevice = address;
-            }
-            Side::Array(array) => {
-                copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
-                copy.srcArray = array;
-            }
-        }
-        match to {
-            Side::Host(address) => {
-                copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
-                copy.dstHost = address;
-            }
-            Side::Device(address) => {
-                copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
-                copy.dstDevice = address;
-            }
-            Side::Array(array) => {
-                copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
-                copy.dstArray = array;
-            }
-        }
+        let copy = texel_copy::<T, D>(extents, from, to);
         // SAFETY: the caller has both sides; the driver reads the description before the call returns.
         unsafe { call!(cuMemcpy3DAsync_v2(&copy, self.handle.raw())) }
     }
 }
 
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
-    fn side(&self) -> Side {
-        Side::Array(self.block.array.raw())
+    pub(crate) fn side(&self) -> TexelSide {
+        TexelSide::Array(self.block.array.raw())
     }
+}
+
+impl TexelSide {
+    /// Memory that the device reaches by its address.
+    pub(crate) fn of(view: RawView<'_>) -> TexelSide {
+        TexelSide::Device(view.address)
+    }
+}
+
+/// The driver's description of a copy of all texels.
+pub(crate) fn texel_copy<T: Texel, D: ArrayExtents>(
+    extents: D,
+    from: TexelSide,
+    to: TexelSide,
+) -> CUDA_MEMCPY3D {
+    let [width, height, depth] = extents.driver();
+    let (width, height) = (width * size_of::<T>(), height.max(1));
+    let mut copy = CUDA_MEMCPY3D {
+        srcPitch: width,
+        srcHeight: height,
+        dstPitch: width,
+        dstHeight: height,
+        WidthInBytes: width,
+        Height: height,
+        Depth: depth.max(1),
+        ..Default::default()
+    };
+    match from {
+        TexelSide::Host(address) => {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.srcHost = address;
+        }
+        TexelSide::Device(address) => {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.srcDevice = address;
+        }
+        TexelSide::Array(array) => {
+            copy.srcMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+            copy.srcArray = array;
+        }
+    }
+    match to {
+        TexelSide::Host(address) => {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_HOST;
+            copy.dstHost = address;
+        }
+        TexelSide::Device(address) => {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+            copy.dstDevice = address;
+        }
+        TexelSide::Array(array) => {
+            copy.dstMemoryType = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+            copy.dstArray = array;
+        }
+    }
+    copy
+}
+
+/// # Errors
+///
+/// The arrays have different extents.
+pub(crate) fn check_same_extents<T: Texel, D: ArrayExtents>(
+    from: &Array<T, D>,
+    to: &Array<T, D>,
+) -> Result<()> {
+    if from.extents.in_order() != to.extents.in_order() {
+        return Err(Error::misuse(
+            CALL,
+            Code::INVALID_VALUE,
+            format!(
+                "the source is {:?} and the destination {:?}",
+                from.extents, to.extents
+            ),
+            "both must have the same extents",
+        ));
+    }
+    Ok(())
 }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use warpsmith_driver::raw;
 
+pub(crate) use copies::{TexelSide, check_same_extents, texel_copy};
 pub use extents::{ArrayExtents, Extent1, Extent2, Extent3, Layered1, Layered2};
 pub use linear::{LinearTexture, PitchedTexture};
 pub use objects::{Surface, Texture};
@@ -100,7 +101,7 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
     }
 
     /// The whole array as what work uses.
-    fn view(&self) -> RawView<'_> {
+    pub(crate) fn view(&self) -> RawView<'_> {
         RawView {
             allocation: Some(&self.allocation),
             address: self.allocation.base(),

@@ -1,0 +1,742 @@
+//! Changes of single nodes of an executable graph.
+//!
+//! A change is made at once and counts from the next launch on: launches that are under way keep what they have, and what they use lives until
+//! they are done. Edges do not change. So a node can be given other memory only where the order is there already: each node that conflicts with
+//! it on that memory comes before it or after it. Between launches and other work, what is used now is put in order as ever.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use warpsmith_device::launch::{Kernel, SafeKernel};
+use warpsmith_driver::raw;
+
+use super::contents::{Contents, EventAction, MemoryId, RecordedHost, RecordedKernel};
+use super::copy::{FILL, PlannedCopy, fill_pattern, fill_use};
+use super::description::Graph;
+use super::exec::{GraphExec, HostCall};
+use super::flags::{keep_flags, parameters};
+use super::handle::sealed::kind_name;
+use super::handle::{
+    ChildNode, CopyNode, EventRecordNode, EventWaitNode, FillNode, FlagNode, HostNode, KernelNode,
+    NodeHandle, SwitchableNode,
+};
+use super::kernel::Launch;
+use super::nested::refuse_uncopyable;
+use super::part::{KernelShape, Part, PartKind, Parts};
+use super::template::turns;
+use crate::driver_call::call;
+use crate::error::{Code, Error, Node, Result};
+use crate::gpu::open_device::check_same_device;
+use crate::launch::{
+    Arguments, EarlyParameters, GraphLaunch, Grid, LaunchOptions, Packer, TypedKernel, UNKNOWN,
+    UntypedKernel, Words,
+};
+use crate::memory::view::RawView;
+use crate::memory::{DeviceRead, DeviceWrite, FlagOperations, PinnedBuffer};
+use crate::module::origin::LaunchParameters;
+use crate::order::memory_use::MemoryUse;
+use crate::panics::reports::PanicSource;
+use crate::stream::event::Event;
+use crate::stream::host_function::{HostFunction, Repeated, run_repeated};
+
+impl GraphExec {
+    /// Gives a kernel node another kernel, grid or arguments, from the next launch on. Launches that are under way keep what they have.
+    ///
+    /// ```no_run
+    /// # use warpsmith_device::prelude::*;
+    /// # #[kernel]
+    /// # pub fn scale(by: f32, mut x: PerThread<[f32]>) {}
+    /// # const PTX: &str = "";
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open_default()?;
+    /// # let (stream, kernel) = (gpu.stream()?, gpu.load(PTX)?.kernel(scale)?);
+    /// # let mut x = stream.upload(&[8.0_f32])?;
+    /// let mut graph = gpu.graph()?;
+    /// let node = graph.kernel(&kernel, Grid::new(1, 1), (2.0, &mut x))?;
+    /// let mut ready = graph.instantiate()?;
+    /// for i in 0..10 {
+    ///     ready.set_kernel(node, &kernel, Grid::new(1, 1), (i as f32, &mut x))?;
+    ///     ready.launch(&stream)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GraphBuilder::kernel`](crate::GraphBuilder::kernel). [`Error::Invalid`] where the node is not one of the graph that this was made
+    /// of; the new arguments conflict on memory with a node that comes neither before this one nor after it (edges do not change); the cluster, or
+    /// whether it is cooperative, is another one; the node was added by [`kernel_early`](crate::GraphBuilder::kernel_early). In each case all
+    /// stays as it was.
+    // covers: GRAPH-50, GRAPH-53, GRAPH-54
+    pub fn set_kernel<K, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        A: Arguments<K::Parameters>,
+    {
+        // SAFETY: a safe kernel has no conditions of its own (`SafeKernel`).
+        unsafe { self.set_kernel_unchecked(node, kernel, grid, arguments) }
+    }
+
+    /// As [`set_kernel`](Self::set_kernel), of any kernel.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Safety
+    ///
+    /// The kernel's own conditions hold at each launch of the graph.
+    pub unsafe fn set_kernel_unchecked<K, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: Kernel,
+        A: Arguments<K::Parameters>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
+        arguments.pack(&mut packer);
+        let launch = Launch {
+            kernel: &kernel.function,
+            attributes: &K::ATTRIBUTES,
+            grid,
+        };
+        self.change_kernel(node, &launch, false, &mut packer)
+    }
+
+    /// As [`set_kernel`](Self::set_kernel), of a kernel of foreign PTX.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Safety
+    ///
+    /// As for [`Stream::launch_untyped`](crate::Stream::launch_untyped), at each launch of the graph.
+    pub unsafe fn set_kernel_untyped<P, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &UntypedKernel<P>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        A: Arguments<P>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
+        arguments.pack(&mut packer);
+        let launch = Launch {
+            kernel: &kernel.function,
+            attributes: &UNKNOWN,
+            grid,
+        };
+        self.change_kernel(node, &launch, false, &mut packer)
+    }
+
+    /// As [`set_kernel`](Self::set_kernel), for nodes that were added by [`kernel_early`](crate::GraphBuilder::kernel_early), and for all others.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_kernel`](Self::set_kernel).
+    pub fn set_kernel_early<K, A>(
+        &mut self,
+        node: KernelNode,
+        kernel: &TypedKernel<K>,
+        grid: Grid,
+        arguments: A,
+    ) -> Result<()>
+    where
+        K: SafeKernel,
+        K::Parameters: EarlyParameters,
+        A: Arguments<K::Parameters>,
+    {
+        let mut words = Words::new();
+        let mut packer = Packer::new(0, &mut words);
+        arguments.pack(&mut packer);
+        let launch = Launch {
+            kernel: &kernel.function,
+            attributes: &K::ATTRIBUTES,
+            grid,
+        };
+        self.change_kernel(node, &launch, true, &mut packer)
+    }
+
+    fn change_kernel(
+        &mut self,
+        node: KernelNode,
+        launch: &Launch<'_>,
+        may_be_early: bool,
+        packer: &mut Packer<'_>,
+    ) -> Result<()> {
+        const CALL: &str = "cuGraphExecKernelNodeSetParams";
+        let own = launch.check(&self.gpu, packer)?;
+        let part = self.part(CALL, node)?;
+        if let PartKind::Kernel(shape) = part.kind {
+            check_shape(shape, &launch.grid, may_be_early && launch.may_be_early())?;
+        }
+        let recorded = GraphLaunch::new(launch.kernel, launch.grid, &LaunchOptions::new(), own)?;
+        let mut contents = Contents::default();
+        for used in Launch::uses(launch.kernel, packer) {
+            contents.add_use(&used);
+        }
+        for passed in packer.graphs() {
+            contents.keep_launchable(passed.graph);
+        }
+        contents.launches.push(RecordedKernel {
+            node: Some(node.into()),
+            launch: Arc::new(recorded),
+        });
+        let can_panic = launch.kernel.launch_parameters != LaunchParameters::Absent;
+        let log = match can_panic {
+            true => self.panic_source()?.address(),
+            false => 0,
+        };
+        let parameters = launch.parameters(packer, log);
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node is a kernel's. The driver copies the parameters; they are those of the
+            // entry, by the callers of `change_kernel`, and the contents keep the function and the memory among them.
+            unsafe { call!(cuGraphExecKernelNodeSetParams_v2(exec, node, &parameters)) }
+        })
+    }
+
+    /// Gives a copy other memory, from the next launch on: as [`set_kernel`](Self::set_kernel). The length may change.
+    ///
+    /// # Errors
+    ///
+    /// The lengths differ, or are 0; the copy was one from or to memory of the host, or of a matrix or an array; and those of
+    /// [`set_kernel`](Self::set_kernel).
+    // covers: GRAPH-50, GRAPH-53
+    pub fn set_copy<S, D>(&mut self, node: CopyNode, from: &S, to: &mut D) -> Result<()>
+    where
+        S: DeviceRead + ?Sized,
+        D: DeviceWrite<Item = S::Item> + ?Sized,
+    {
+        self.change_copy(node, from.raw_view(), to.raw_view())
+    }
+
+    /// As [`set_copy`](Self::set_copy), of a copy that was made by [`copy_from_host`](crate::GraphBuilder::copy_from_host).
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_copy`](Self::set_copy), with the host's memory where it was.
+    pub fn set_copy_from_host<T: Pod, D: DeviceWrite<Item = T> + ?Sized>(
+        &mut self,
+        node: CopyNode,
+        from: &PinnedBuffer<T>,
+        to: &mut D,
+    ) -> Result<()> {
+        self.change_copy(node, from.memory.view(), to.raw_view())
+    }
+
+    /// As [`set_copy`](Self::set_copy), of a copy that was made by [`copy_to_host`](crate::GraphBuilder::copy_to_host).
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_copy`](Self::set_copy), with the host's memory where it was.
+    pub fn set_copy_to_host<S: DeviceRead + ?Sized>(
+        &mut self,
+        node: CopyNode,
+        from: &S,
+        to: &mut PinnedBuffer<S::Item>,
+    ) -> Result<()> {
+        self.change_copy(node, from.raw_view(), to.memory.view())
+    }
+
+    fn change_copy(&mut self, node: CopyNode, from: RawView<'_>, to: RawView<'_>) -> Result<()> {
+        const CALL: &str = "cuGraphExecMemcpyNodeSetParams";
+        let shape = match self.part(CALL, node)?.kind {
+            PartKind::Copy(shape) if shape.is_linear => shape,
+            PartKind::Copy(_) => {
+                return Err(refused(
+                    CALL,
+                    node.into(),
+                    "is a copy of a matrix or an array, which no driver changes",
+                    "update the whole graph (`update_or_reinstantiate`), or add several copies and switch them off by `set_enabled`",
+                ));
+            }
+            ref kind => return Err(wrong_kind(CALL, node.into(), kind)),
+        };
+        let Some(copy) = PlannedCopy::linear(from, to)? else {
+            return Err(no_bytes(CALL, node.into()));
+        };
+        copy.check(&self.gpu)?;
+        if copy.shape != shape {
+            return Err(refused(
+                CALL,
+                node.into(),
+                "copies in another direction: which side is memory of the host does not change",
+                "use the one of `set_copy`, `set_copy_from_host` and `set_copy_to_host` that the copy was made by",
+            ));
+        }
+        let context = self.gpu.context().raw();
+        let contents = of_uses(&copy.uses);
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node is a copy's. The driver copies `copy`, whose sides are memory of as many
+            // bytes (`PlannedCopy`); the contents keep it.
+            unsafe {
+                call!(cuGraphExecMemcpyNodeSetParams(
+                    exec, node, &copy.copy, context
+                ))
+            }
+        })
+    }
+
+    /// Gives a fill another value or other memory, from the next launch on: as [`set_kernel`](Self::set_kernel).
+    ///
+    /// Drivers do not do this for memory of a pool, which a [`DeviceBuffer`](crate::DeviceBuffer) is: put such a fill into a child graph, and change
+    /// that ([`set_child`](Self::set_child)).
+    ///
+    /// # Errors
+    ///
+    /// The memory is a pool's or empty, the value is wider than 4 bytes and no repetition of a narrower pattern; and those of
+    /// [`set_kernel`](Self::set_kernel).
+    // covers: GRAPH-50, GRAPH-53
+    pub fn set_fill<D: DeviceWrite + ?Sized>(
+        &mut self,
+        node: FillNode,
+        to: &mut D,
+        value: D::Item,
+    ) -> Result<()> {
+        const CALL: &str = "cuGraphExecMemsetNodeSetParams";
+        let to = to.raw_view();
+        let part = self.part(CALL, node)?;
+        if part.kind != PartKind::Fill {
+            return Err(wrong_kind(CALL, node.into(), &part.kind));
+        }
+        let Some(used) = fill_use(to) else {
+            return Err(no_bytes(CALL, node.into()));
+        };
+        check_same_device(FILL, &self.gpu, used.gpu)?;
+        let parameters = fill_pattern(&value)?.parameters(to);
+        let context = self.gpu.context().raw();
+        self.change(CALL, node, of_uses(&[used.memory]), |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node is a fill's. The driver copies `parameters`, whose range is the
+            // view's; the contents keep its memory.
+            unsafe {
+                call!(cuGraphExecMemsetNodeSetParams(
+                    exec,
+                    node,
+                    &parameters,
+                    context
+                ))
+            }
+            .map_err(|error| {
+                error.while_doing(|| {
+                    "changing a fill: drivers refuse memory of a pool (a `DeviceBuffer`), put the fill into a child graph and use `set_child`"
+                        .into()
+                })
+            })
+        })
+    }
+
+    /// Gives a node of the host another function, from the next launch on. What the old one owns is dropped when no launch calls it any more.
+    ///
+    /// # Errors
+    ///
+    /// The node is not one of the graph that this was made of.
+    // covers: GRAPH-53
+    pub fn set_host(
+        &mut self,
+        node: HostNode,
+        function: impl Fn() + Send + Sync + 'static,
+    ) -> Result<()> {
+        const CALL: &str = "cuGraphExecHostNodeSetParams";
+        self.part(CALL, node)?;
+        let function: HostFunction = Arc::new(function);
+        let host_functions = self.gpu.panics().host_functions().clone();
+        let repeated = Arc::new(Repeated::new(
+            &host_functions,
+            self.panic_source()?,
+            &function,
+        ));
+        let parameters = raw::CUDA_HOST_NODE_PARAMS {
+            fn_: Some(run_repeated),
+            userData: Arc::as_ptr(&repeated).cast_mut().cast(),
+        };
+        let mut contents = Contents::default();
+        contents.host_functions.push(RecordedHost {
+            node: node.into(),
+            function,
+        });
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node is a function's. The driver copies `parameters`; `userData` is the
+            // `Repeated` that `run_repeated` asks for, which is kept until the launches are done that call it.
+            unsafe { call!(cuGraphExecHostNodeSetParams(exec, node, &parameters)) }
+        })?;
+        self.functions.push(HostCall {
+            node: node.into(),
+            owner: Some(node.into()),
+            function: repeated,
+        });
+        Ok(())
+    }
+
+    /// Gives the nodes of a child graph the parameters of `graph`, which must have the same shape, from the next launch on: as
+    /// [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Errors
+    ///
+    /// The shapes differ, or a parameter cannot change; and those of [`set_kernel`](Self::set_kernel).
+    // covers: GRAPH-53
+    pub fn set_child(&mut self, node: ChildNode, graph: &Graph) -> Result<()> {
+        const CALL: &str = "cuGraphExecChildGraphNodeSetParams";
+        check_same_device(CALL, &self.gpu, &graph.gpu)?;
+        graph.refuse_broken()?;
+        refuse_uncopyable(CALL, &graph.contents)?;
+        self.part(CALL, node)?;
+        self.check_order(CALL, node.into(), &graph.contents.memory)?;
+        self.gpu.bind()?;
+        let functions = {
+            let turn = graph.template.turn();
+            graph.report_to(&turn, &mut self.panics)?
+        };
+        let contents = graph.contents.clone();
+        let template = self.template.clone();
+        self.change_in_turn(CALL, node.into(), contents, |exec, node| {
+            let _turns = turns(&template, &graph.template);
+            // SAFETY: `change_in_turn` says that both are alive, and that the node is a child graph's; `graph` owns the other graph. The contents
+            // keep what its nodes use, and `functions` what they call.
+            unsafe { call!(cuGraphExecChildGraphNodeSetParams(exec, node, graph.raw)) }
+        })?;
+        self.functions
+            .extend(functions.into_iter().map(|call| HostCall {
+                owner: Some(node.into()),
+                ..call
+            }));
+        Ok(())
+    }
+
+    /// Gives a node another event to record, from the next launch on.
+    ///
+    /// # Errors
+    ///
+    /// The event is of another device; the node is not one of the graph that this was made of.
+    // covers: GRAPH-53
+    pub fn set_recorded_event(&mut self, node: EventRecordNode, event: &Event) -> Result<()> {
+        const CALL: &str = "cuGraphExecEventRecordNodeSetEvent";
+        check_same_device(CALL, &self.gpu, event.gpu())?;
+        self.part(CALL, node)?;
+        let mut contents = Contents::default();
+        contents.add_event(event, EventAction::Record);
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node records an event; the contents keep this one.
+            unsafe { call!(cuGraphExecEventRecordNodeSetEvent(exec, node, event.raw())) }
+        })
+    }
+
+    /// Gives a node another event to wait for, from the next launch on.
+    ///
+    /// # Errors
+    ///
+    /// The event is of another device; the node is not one of the graph that this was made of.
+    // covers: GRAPH-53
+    pub fn set_awaited_event(&mut self, node: EventWaitNode, event: &Event) -> Result<()> {
+        const CALL: &str = "cuGraphExecEventWaitNodeSetEvent";
+        check_same_device(CALL, &self.gpu, event.gpu())?;
+        self.part(CALL, node)?;
+        let mut contents = Contents::default();
+        contents.add_event(event, EventAction::Wait);
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node waits for an event; the contents keep this one.
+            unsafe { call!(cuGraphExecEventWaitNodeSetEvent(exec, node, event.raw())) }
+        })
+    }
+
+    /// Gives a node other operations on flags, from the next launch on. Their number and their kinds stay: only flags and values change.
+    ///
+    /// # Errors
+    ///
+    /// They are of other kinds than the node's; as for [`GraphBuilder::flags`](crate::GraphBuilder::flags); the node is not one of the graph that
+    /// this was made of.
+    // covers: GRAPH-53
+    pub fn set_flags(&mut self, node: FlagNode, operations: &FlagOperations<'_>) -> Result<()> {
+        const CALL: &str = "cuGraphExecBatchMemOpNodeSetParams";
+        self.part(CALL, node)?;
+        let mut list = operations.checked(CALL, &self.gpu)?;
+        let parameters = parameters(self.gpu.context().raw(), &mut list);
+        let mut contents = Contents::default();
+        keep_flags(&mut contents, operations);
+        self.change(CALL, node, contents, |exec, node| {
+            // SAFETY: `change` says that both are alive, and that the node is one of operations on flags. The driver copies these, on words that
+            // the contents keep.
+            unsafe { call!(cuGraphExecBatchMemOpNodeSetParams(exec, node, &parameters)) }
+        })
+    }
+
+    /// Switches a kernel, copy or fill off or on, from the next launch on. One that is off does nothing, but what comes after it comes after what
+    /// is before it all the same. It keeps its parameters, and changes of them; no update switches it on.
+    ///
+    /// # Errors
+    ///
+    /// The node is not one of the graph that this was made of, or is a copy or fill of no memory.
+    // covers: GRAPH-57
+    pub fn set_enabled(&mut self, node: impl SwitchableNode, enabled: bool) -> Result<()> {
+        const CALL: &str = "cuGraphNodeSetEnabled";
+        let node = self.switchable(CALL, node.into())?;
+        self.gpu.bind()?;
+        let _turn = self.template.turn();
+        // SAFETY: `self` owns the executable graph; the node is one of its template, which `self` keeps.
+        unsafe { call!(cuGraphNodeSetEnabled(self.raw, node.raw(), enabled.into())) }
+    }
+
+    /// Whether a kernel, copy or fill is on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_enabled`](Self::set_enabled).
+    pub fn is_enabled(&mut self, node: impl SwitchableNode) -> Result<bool> {
+        const CALL: &str = "cuGraphNodeGetEnabled";
+        let node = self.switchable(CALL, node.into())?;
+        self.gpu.bind()?;
+        let mut enabled = 0;
+        let _turn = self.template.turn();
+        // SAFETY: the driver writes one number to `enabled`, which outlives the call; `self` owns the executable graph, and the node is one of
+        // its template, which `self` keeps.
+        unsafe { call!(cuGraphNodeGetEnabled(self.raw, node.raw(), &mut enabled)) }?;
+        Ok(enabled != 0)
+    }
+
+    /// A node that is switched on or off: known by its graph alone, so that it still is after an update of the whole.
+    fn switchable(&self, call: &'static str, node: Node) -> Result<Node> {
+        self.check_template(call, node)?;
+        match self.parts.as_ref().and_then(|parts| parts.get(node)) {
+            Some(Part {
+                kind: kind @ PartKind::Other,
+                ..
+            }) => Err(wrong_kind(call, node, kind)),
+            _ => Ok(node),
+        }
+    }
+
+    /// # Errors
+    ///
+    /// The node is of another graph than the one that this was made of.
+    fn check_template(&self, call: &'static str, node: Node) -> Result<()> {
+        if node.graph() == self.template_number {
+            return Ok(());
+        }
+        Err(refused(
+            call,
+            node,
+            "belongs to another graph than the one that this executable graph was made of, or to the body of a loop or a branch",
+            "use the nodes of that graph; of a copy of it, `twin` tells them",
+        ))
+    }
+
+    /// What there is to know of a node.
+    ///
+    /// # Errors
+    ///
+    /// It is of another graph, or nothing is known of it.
+    fn part(&self, call: &'static str, node: impl NodeHandle) -> Result<&Part> {
+        let node = node.into();
+        self.check_template(call, node)?;
+        let Some(parts) = &self.parts else {
+            return Err(refused(
+                call,
+                node,
+                "cannot be changed any more by itself: the whole was updated by a graph that was not made in the same way, and so it is not \
+                 known which node is which",
+                "update the whole again, or instantiate the other graph and use its nodes",
+            ));
+        };
+        parts
+            .get(node)
+            .ok_or_else(|| wrong_kind(call, node, &PartKind::Other))
+    }
+
+    /// # Errors
+    ///
+    /// The node may not come to use this: it would be in no order with another node.
+    fn check_order(&self, call: &'static str, node: Node, uses: &[MemoryUse]) -> Result<()> {
+        let Some(parts) = &self.parts else {
+            return Ok(());
+        };
+        let own = parts
+            .get(node)
+            .map_or(&[][..], |part| &part.contents.memory);
+        for used in uses {
+            let id = MemoryId::of(&*used.memory);
+            let is_known = own.iter().any(|known| {
+                MemoryId::of(&*known.memory) == id && known.access.covers(&used.access)
+            });
+            if is_known {
+                // Whatever conflicts with it was put in order with this node before.
+                continue;
+            }
+            if used.memory.graph_memory().is_some() {
+                return Err(refused(
+                    call,
+                    node,
+                    "would use memory that a graph allocates, in another way than before",
+                    "what nodes use of it is fixed when the graph is made ready",
+                ));
+            }
+            if let Some(other) = parts.unordered(node, used) {
+                return Err(refused(
+                    call,
+                    node,
+                    &format!(
+                        "would use the same memory as {other:?}, and one of the two writes it, but the graph has no edges by which one comes \
+                         after the other"
+                    ),
+                    "edges do not change: add one to the graph (`depend`) and instantiate it, or update the whole",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the launches tell of panics, from now on at the latest.
+    fn panic_source(&mut self) -> Result<&Arc<PanicSource>> {
+        match &mut self.panics {
+            Some(source) => Ok(source),
+            none => Ok(none.insert(self.gpu.panics().add_graph()?)),
+        }
+    }
+
+    /// Changes a node of which `part` knows the kind, to what uses `contents` from now on. `call` is given the executable graph and the node of its
+    /// template.
+    fn change(
+        &mut self,
+        name: &'static str,
+        node: impl NodeHandle,
+        contents: Contents,
+        call: impl FnOnce(raw::CUgraphExec, raw::CUgraphNode) -> Result<()>,
+    ) -> Result<()> {
+        let node = node.into();
+        self.check_order(name, node, &contents.memory)?;
+        let template = self.template.clone();
+        self.change_in_turn(name, node, contents, |exec, node| {
+            let _turn = template.turn();
+            call(exec, node)
+        })
+    }
+
+    /// As [`change`](Self::change), where the order has been checked and `call` takes the template's turn.
+    fn change_in_turn(
+        &mut self,
+        name: &'static str,
+        node: Node,
+        contents: Contents,
+        call: impl FnOnce(raw::CUgraphExec, raw::CUgraphNode) -> Result<()>,
+    ) -> Result<()> {
+        self.gpu.bind()?;
+        for used in &contents.memory {
+            used.memory.history().join_graph(&self.gpu.lock_order());
+        }
+        // A change that the driver refuses leaves the node as it was.
+        call(self.raw, node.raw()).map_err(|error| {
+            error.while_doing(|| format!("{name}: {node:?} of an executable graph"))
+        })?;
+        if let Some(panics) = &self.panics {
+            panics.separate_next_launch();
+        }
+        let Some(part) = self.parts.as_mut().and_then(|parts| parts.get_mut(node)) else {
+            return Ok(());
+        };
+        let old = std::mem::replace(&mut part.contents, contents.clone());
+        self.contents.remove(&old);
+        let memory = contents.memory.clone();
+        self.contents.absorb(contents);
+        if !is_same_use(&old.memory, &memory) {
+            self.sum_up_memory();
+        }
+        let functions: Vec<_> = self
+            .functions
+            .extract_if(.., |call| call.owner == Some(node))
+            .collect();
+        if !functions.is_empty() || !old.kept.is_empty() {
+            self.release_later(functions, old.kept);
+        }
+        Ok(())
+    }
+
+    /// Works out anew what launches use, of what the nodes use.
+    fn sum_up_memory(&mut self) {
+        let mut sum = Contents::default();
+        let of_parts = self.parts.iter().flat_map(Parts::iter);
+        let of_parts = of_parts.flat_map(|part| &part.contents.memory);
+        for used in self.captured_memory.iter().chain(of_parts) {
+            sum.add_use(used);
+        }
+        self.contents.memory = sum.memory;
+    }
+}
+
+fn of_uses(uses: &[MemoryUse]) -> Contents {
+    let mut contents = Contents::default();
+    uses.iter().for_each(|used| contents.add_use(used));
+    contents
+}
+
+fn is_same_use(one: &[MemoryUse], other: &[MemoryUse]) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| {
+            MemoryId::of(&*one.memory) == MemoryId::of(&*other.memory) && one.access == other.access
+        })
+}
+
+/// # Errors
+///
+/// The node cannot become a launch of this grid, or one that may not begin early.
+fn check_shape(shape: KernelShape, grid: &Grid, may_be_early: bool) -> Result<()> {
+    const CALL: &str = "cuGraphExecKernelNodeSetParams";
+    let refuse =
+        |message: &str, hint: &str| Err(Error::misuse(CALL, Code::INVALID_VALUE, message, hint));
+    if (shape.cluster, shape.cooperative) != (grid.cluster, grid.cooperative) {
+        return refuse(
+            "a kernel node keeps its clusters, and whether it is cooperative",
+            "give the grid the same `.cluster(..)` and `.cooperative()` as when the node was added, or update the whole",
+        );
+    }
+    if shape.early && !may_be_early {
+        return refuse(
+            "the node may begin before the kernels before it have ended, which this kernel may not",
+            "use `set_kernel_early`, of a kernel whose memory is all passed as `AfterPrimary` and that uses no variables of its module",
+        );
+    }
+    Ok(())
+}
+
+fn refused(call: &'static str, node: Node, message: &str, hint: &str) -> Error {
+    Error::misuse(
+        call,
+        Code::INVALID_VALUE,
+        format!("{node:?} {message}"),
+        hint,
+    )
+}
+
+fn wrong_kind(call: &'static str, node: Node, kind: &PartKind) -> Error {
+    let message = format!("is {}", kind_name(kind));
+    refused(
+        call,
+        node,
+        &message,
+        "such a node cannot be changed or switched: instantiate a graph with another one",
+    )
+}
+
+fn no_bytes(call: &'static str, node: Node) -> Error {
+    refused(
+        call,
+        node,
+        "is to copy or fill memory of no bytes, which no driver does",
+        "switch it off: `set_enabled(node, false)`",
+    )
+}
