@@ -152,8 +152,8 @@ fn what_the_simulator_lacks_answers_so() {
     if gpu() == Backend::Cuda {
         return;
     }
-    let mut handle = null_mut();
-    fails!(801, cuMipmappedArrayCreate(&mut handle, null(), 1));
+    let mut plane = null_mut();
+    fails!(801, cuArrayGetPlane(&mut plane, null_mut(), 0));
     assert!(
         warpsmith_simulator::entry_point("cuGreenCtxCreate").is_some(),
         "unknown ones of the driver are there too"

@@ -2,207 +2,11 @@
 //! coordinates that differ.
 
 mod common;
+use common::texels::*;
 use common::*;
 
-use std::ffi::CString;
 use warpsmith_abi::fault::FaultKind;
-use warpsmith_driver::fault;
 use warpsmith_testkit::{Side, own_process};
-
-const U8: CUarray_format = CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
-const I8: CUarray_format = CUarray_format::CU_AD_FORMAT_SIGNED_INT8;
-const U32: CUarray_format = CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32;
-const HALF: CUarray_format = CUarray_format::CU_AD_FORMAT_HALF;
-const F32: CUarray_format = CUarray_format::CU_AD_FORMAT_FLOAT;
-const CLAMP: CUaddress_mode = CUaddress_mode::CU_TR_ADDRESS_MODE_CLAMP;
-const BORDER: CUaddress_mode = CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER;
-const WRAP: CUaddress_mode = CUaddress_mode::CU_TR_ADDRESS_MODE_WRAP;
-const MIRROR: CUaddress_mode = CUaddress_mode::CU_TR_ADDRESS_MODE_MIRROR;
-const POINT: CUfilter_mode = CUfilter_mode::CU_TR_FILTER_MODE_POINT;
-const LINEAR: CUfilter_mode = CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
-
-/// A kernel whose threads each load `%c0..%c3`, execute the body, and store `%v0..%v3`; `%o` is the object.
-fn source(body: &str) -> CString {
-    let text = format!(
-        "
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry go(.param .u64 object, .param .u64 at, .param .u64 out, .param .u32 count)
-{{
-    .reg .pred %p; .reg .b32 %c<4>, %v<4>, %i<5>; .reg .b64 %o, %a<3>;
-    mov.u32 %i0, %ctaid.x; mov.u32 %i1, %ntid.x; mov.u32 %i2, %tid.x;
-    mad.lo.u32 %i3, %i0, %i1, %i2;
-    ld.param.u32 %i4, [count];
-    setp.ge.u32 %p, %i3, %i4;
-    @%p ret;
-    ld.param.u64 %o, [object]; ld.param.u64 %a0, [at]; ld.param.u64 %a1, [out];
-    mul.wide.u32 %a2, %i3, 16;
-    add.u64 %a0, %a0, %a2; add.u64 %a1, %a1, %a2;
-    ld.global.v4.b32 {{%c0, %c1, %c2, %c3}}, [%a0];
-    mov.b32 %v0, 0; mov.b32 %v1, 0; mov.b32 %v2, 0; mov.b32 %v3, 0;
-    {body}
-    st.global.v4.b32 [%a1], {{%v0, %v1, %v2, %v3}};
-    ret;
-}}
-"
-    );
-    CString::new(text).expect("no zero in it")
-}
-
-/// Launches the kernel with this body on each of the coordinates and gives what the launch's end answers.
-fn launch(body: &str, object: u64, at: &[[u32; 4]]) -> (CUresult, CUdeviceptr) {
-    let source = source(body);
-    let module: CUmodule = get!(cuModuleLoadData(source.as_ptr().cast()));
-    let function: CUfunction = get!(cuModuleGetFunction(module, c"go".as_ptr()));
-    let (mut object, mut input, mut count) = (object, upload(at), at.len() as u32);
-    let mut output = upload(&vec![[0_u32; 4]; at.len()]);
-    let mut parameters: [*mut c_void; 4] = [
-        (&raw mut object).cast(),
-        (&raw mut input).cast(),
-        (&raw mut output).cast(),
-        (&raw mut count).cast(),
-    ];
-    let blocks = count.div_ceil(128);
-    ok!(cuLaunchKernel(
-        function,
-        blocks,
-        1,
-        1,
-        128,
-        1,
-        1,
-        0,
-        null_mut(),
-        parameters.as_mut_ptr(),
-        null_mut()
-    ));
-    // SAFETY: it takes nothing.
-    (unsafe { cuCtxSynchronize() }, output)
-}
-
-fn run(body: &str, object: u64, at: &[[u32; 4]]) -> Vec<[u32; 4]> {
-    let (result, output) = launch(body, object, at);
-    assert_eq!(result.0, 0, "{body}");
-    download(output, at.len())
-}
-
-/// Fetches floats at these coordinates, the first component of each.
-fn fetched(geometry: &str, object: CUtexObject, at: &[[f32; 3]]) -> Vec<f32> {
-    let coordinates = match geometry {
-        "1d" => "%c0",
-        "2d" => "%c0, %c1",
-        _ => "%c0, %c1, %c2, %c2",
-    };
-    let body =
-        format!("tex.{geometry}.v4.f32.f32 {{%v0, %v1, %v2, %v3}}, [%o, {{{coordinates}}}];");
-    let bits: Vec<_> = at
-        .iter()
-        .map(|&[x, y, z]| [x, y, z, 0.0].map(f32::to_bits))
-        .collect();
-    let texels = run(&body, object, &bits);
-    texels
-        .iter()
-        .map(|texel| f32::from_bits(texel[0]))
-        .collect()
-}
-
-fn array_of(extents: [usize; 3], format: CUarray_format, components: u32, flags: u32) -> CUarray {
-    let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
-        Width: extents[0],
-        Height: extents[1],
-        Depth: extents[2],
-        Format: format,
-        NumChannels: components,
-        Flags: flags,
-    };
-    get!(cuArray3DCreate_v2(&descriptor))
-}
-
-fn fill<T: Copy>(array: CUarray, extents: [usize; 3], texels: &[T]) {
-    let [width, height, depth] = extents.map(|extent| extent.max(1));
-    assert_eq!(texels.len(), width * height * depth);
-    let copy = CUDA_MEMCPY3D {
-        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-        srcHost: texels.as_ptr().cast(),
-        srcPitch: width * size_of::<T>(),
-        srcHeight: height,
-        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_ARRAY,
-        dstArray: array,
-        WidthInBytes: width * size_of::<T>(),
-        Height: height,
-        Depth: depth,
-        ..Default::default()
-    };
-    ok!(cuMemcpy3D_v2(&copy));
-}
-
-fn filled<T: Copy>(
-    extents: [usize; 3],
-    format: CUarray_format,
-    flags: u32,
-    texels: &[T],
-) -> CUarray {
-    let array = array_of(extents, format, 1, flags);
-    fill(array, extents, texels);
-    array
-}
-
-fn resource(array: CUarray) -> CUDA_RESOURCE_DESC {
-    let mut resource = CUDA_RESOURCE_DESC {
-        resType: CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
-        ..Default::default()
-    };
-    resource.res.array.hArray = array;
-    resource
-}
-
-fn texture(array: CUarray, mode: CUaddress_mode, filter: CUfilter_mode, flags: u32) -> CUtexObject {
-    texture_of(&resource(array), mode, filter, flags)
-}
-
-fn texture_of(
-    resource: &CUDA_RESOURCE_DESC,
-    mode: CUaddress_mode,
-    filter: CUfilter_mode,
-    flags: u32,
-) -> CUtexObject {
-    let sampling = CUDA_TEXTURE_DESC {
-        addressMode: [mode; 3],
-        filterMode: filter,
-        flags,
-        ..Default::default()
-    };
-    get!(cuTexObjectCreate(resource, &sampling, null()))
-}
-
-fn surface(array: CUarray) -> CUsurfObject {
-    get!(cuSurfObjectCreate(&resource(array)))
-}
-
-fn numbers(count: usize) -> Vec<f32> {
-    (0..count).map(|number| number as f32 + 1.0).collect()
-}
-
-/// Compares what was fetched, to this many units in the last place, and names the first coordinates that differ.
-fn compare(what: &str, at: &[[f32; 3]], found: &[f32], expected: &[f32], ulps: u32) {
-    let differs = |a: f32, b: f32| a.to_bits().abs_diff(b.to_bits()) > ulps && a != b;
-    let wrong: Vec<_> = (0..at.len())
-        .filter(|&index| differs(found[index], expected[index]))
-        .collect();
-    if let Some(&first) = wrong.first() {
-        panic!(
-            "{what}: {} of {} differ, first at {:?}: fetched {:?} ({:#x}), expected {:?} ({:#x})",
-            wrong.len(),
-            at.len(),
-            at[first],
-            found[first],
-            found[first].to_bits(),
-            expected[first],
-            expected[first].to_bits()
-        );
-    }
-}
 
 #[test]
 fn a_point_fetch_of_each_texel_is_the_source() {
@@ -594,23 +398,6 @@ fn trapped(at: i32, code: u32, kind: FaultKind) {
     expect_fault(backend, context, result, code, kind);
 }
 
-fn expect_fault(
-    backend: Backend,
-    context: CUcontext,
-    result: CUresult,
-    code: u32,
-    kind: FaultKind,
-) {
-    assert_eq!(result.0, code);
-    if backend == Backend::Simulator {
-        let fault = fault(context).expect("a fault");
-        assert_eq!(fault.kind, kind, "{fault}");
-        assert_eq!(fault.origin.expect("a kernel's").kernel, "go");
-        ok!(cuCtxSetCurrent(null_mut()));
-        gpu();
-    }
-}
-
 /// What only the simulator finds: on a device these are undefined.
 #[test]
 fn what_a_fetch_must_not_read_is_found() {
@@ -663,4 +450,100 @@ fn what_one_launch_writes_the_next_reads() {
     let object = texture(array, CLAMP, POINT, CU_TRSF_READ_AS_INTEGER);
     let fetch = "tex.1d.v4.u32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c0}];";
     assert_eq!(run(fetch, object, &[[1.5_f32.to_bits(), 0, 0, 0]])[0][0], 9);
+}
+
+/// The four texels of a plane of 4 x 4 that the guide's examples have, and others around them.
+fn gatherable() -> CUarray {
+    let texels: Vec<[u8; 4]> = (0..16)
+        .map(|index: u8| [index, 100 + index, 200 - index, 255])
+        .collect();
+    let array = array_of([4, 4, 0], U8, 4, CUDA_ARRAY3D_TEXTURE_GATHER);
+    fill(array, [4, 4, 0], &texels);
+    array
+}
+
+fn gathered(component: &str, object: CUtexObject, [x, y]: [f32; 2]) -> [u32; 4] {
+    let body =
+        format!("tld4.{component}.2d.v4.u32.f32 {{%v0, %v1, %v2, %v3}}, [%o, {{%c0, %c1}}];");
+    run(&body, object, &[[x.to_bits(), y.to_bits(), 0, 0]])[0]
+}
+
+#[test]
+fn a_component_of_four_texels_is_gathered() {
+    // covers: TEX-17
+    let _turn = turn();
+    gpu();
+    let array = gatherable();
+    let object = texture(array, CLAMP, POINT, CU_TRSF_READ_AS_INTEGER);
+    // Texel (x, y) is x + 4 y; from below on the left, counterclockwise.
+    for (component, expected) in [
+        ("r", [9, 10, 6, 5]),
+        ("g", [109, 110, 106, 105]),
+        ("b", [191, 190, 194, 195]),
+        ("a", [255; 4]),
+    ] {
+        assert_eq!(gathered(component, object, [2.0, 2.0]), expected);
+    }
+    // The fraction is rounded to 8 bits before the texels are chosen.
+    assert_eq!(gathered("r", object, [2.49805, 2.0]), [10, 11, 7, 6]);
+    assert_eq!(gathered("r", object, [2.496, 2.0]), [9, 10, 6, 5]);
+    // Outside are the nearest ones.
+    assert_eq!(gathered("r", object, [0.0, 0.0]), [0; 4]);
+    assert_eq!(gathered("r", object, [4.0, 4.0]), [15; 4]);
+    let floats = texture(array, CLAMP, LINEAR, 0);
+    let found = gathered("a", floats, [2.0, 2.0]);
+    assert_eq!(found, [1.0_f32.to_bits(); 4]);
+    ok!(cuArrayDestroy(array));
+}
+
+#[test]
+fn other_arrays_are_not_gathered() {
+    // covers: TEX-17
+    let _turn = turn();
+    if gpu() == Backend::Cuda {
+        return;
+    }
+    let context: CUcontext = get!(cuCtxCreate_v2(0, 0));
+    let array = filled([4, 4, 0], U32, 0, &[1_u32; 16]);
+    let object = texture(array, CLAMP, POINT, CU_TRSF_READ_AS_INTEGER);
+    let body = "tld4.r.2d.v4.u32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c0, %c1}];";
+    let (result, _) = launch(body, object, &[[0; 4]]);
+    let kind = FaultKind::IllegalInstruction;
+    expect_fault(Backend::Simulator, context, result, 715, kind);
+}
+
+#[test]
+fn colours_become_linear_light() {
+    // covers: TEX-12
+    let _turn = turn();
+    gpu();
+    let texels: Vec<[u8; 4]> = (0..=255)
+        .map(|value| [value, 255 - value, 10, value])
+        .collect();
+    let array = array_of([256, 0, 0], U8, 4, 0);
+    fill(array, [256, 0, 0], &texels);
+    let object = texture(array, CLAMP, POINT, CU_TRSF_SRGB);
+    let at: Vec<_> = (0..256)
+        .map(|x| [(x as f32 + 0.5).to_bits(), 0, 0, 0])
+        .collect();
+    let body = "tex.1d.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c0}];";
+    let linear = |value: u8| match f64::from(value) / 255.0 {
+        low if low <= 0.04045 => low / 12.92,
+        high => ((high + 0.055) / 1.055).powf(2.4),
+    };
+    for (texel, found) in texels.iter().zip(run(body, object, &at)) {
+        let found = found.map(f32::from_bits);
+        for component in 0..3 {
+            let expected = linear(texel[component]);
+            // A device has a table of fewer bits.
+            let differs = (f64::from(found[component]) - expected).abs();
+            assert!(
+                differs < 1.0 / 2048.0,
+                "{texel:?}: {found:?}, not {expected}"
+            );
+        }
+        let last = f64::from(found[3]) - f64::from(texel[3]) / 255.0;
+        assert!(last.abs() < 1e-6, "the fourth is no colour: {found:?}");
+    }
+    ok!(cuArrayDestroy(array));
 }

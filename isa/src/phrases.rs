@@ -214,6 +214,7 @@ pub static PHRASES: &[Phrase] = &[
         .on(Instruction("tcgen05.{alloc|dealloc|relinquish_alloc_permit}")),
     // Textures and surfaces.
     row("tex", "", "2dms/a2dms", Feature("multi-sample textures")),
+    row("tex", "cube acube", "grad", Feature("tex.grad with cube geometry")),
     row("tld4", "a2d cube acube", "", Feature("tld4 instruction with .{word}")),
     row("txq suq", "array_size num_mipmap_levels num_samples memory_layout", "", Feature("{word} attribute")),
     row("txq", "", "level", Feature("txq.level")).on(Instruction("txq.level")),

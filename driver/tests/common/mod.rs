@@ -2,6 +2,7 @@
 #![allow(dead_code, unused_macros, unused_imports)]
 
 pub mod graphs;
+pub mod texels;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};

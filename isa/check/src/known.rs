@@ -127,14 +127,8 @@ pub static MODIFIERS: &[Known] = &[
     by_ptxas(
         "tex tex.base tex.level",
         "",
-        "geometries and operands that the manual lacks; textures are not executed",
+        "geometries and operands that the manual lacks",
     ),
-    by_us(
-        "tex.grad",
-        "",
-        "the length of the gradients follows from the geometry; textures are not executed",
-    )
-    .saying("vector size doesn't match geometry"),
     by_ptxas(
         "wgmma.fence::before_thread_sync wgmma.fence::after_thread_sync barrier.cluster.wait::ld barrier.cluster.wait::st",
         "",

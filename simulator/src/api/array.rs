@@ -1,8 +1,10 @@
-//! CUDA arrays.
+//! CUDA arrays, plain and mipmapped.
+
+use std::convert::Infallible;
 
 use super::entry::*;
 use crate::context::current;
-use crate::memory::array::{ARRAYS, Array, ArrayShape, NewArray};
+use crate::memory::array::{ARRAYS, Array, ArrayShape, MIPMAPPED_ARRAYS, Mipmapped, NewArray};
 use crate::streams::capture;
 
 driver_calls! {
@@ -47,6 +49,69 @@ driver_calls! {
         current()?;
         put(pArrayDescriptor, ARRAYS.get(hArray)?.shape.descriptor())?;
     }
+
+    Ready fn cuMipmappedArrayCreate(
+        pHandle: *mut CUmipmappedArray, pMipmappedArrayDesc: *const CUDA_ARRAY3D_DESCRIPTOR, numMipmapLevels: c_uint,
+    ) {
+        let context = current()?;
+        capture::refuse_unsafe_call()?;
+        let descriptor = *parameters(pMipmappedArrayDesc)?;
+        if pHandle.is_null() {
+            return Err(code::INVALID_VALUE);
+        }
+        let shape = ArrayShape::of_mipmapped(descriptor, context.device)?;
+        let memory = Mipmapped::allocate(context.id(), context.device, &shape, numMipmapLevels)?;
+        let levels = memory.into_iter().map(|memory| {
+            let level = context.add_to(&ARRAYS, |handle| memory.level_with_handle(handle));
+            level.handle
+        });
+        let levels = levels.collect();
+        let mipmapped = context.add_to(&MIPMAPPED_ARRAYS, |handle| {
+            Mipmapped::with_handle(handle, context.id(), shape, levels)
+        });
+        pHandle.write(mipmapped.handle as CUmipmappedArray);
+    }
+
+    Ready fn cuMipmappedArrayGetLevel(pLevelArray: *mut CUarray, hMipmappedArray: CUmipmappedArray, level: c_uint) {
+        current()?;
+        let level = MIPMAPPED_ARRAYS.get(hMipmappedArray)?.level(level)?;
+        put(pLevelArray, level.handle as CUarray)?;
+    }
+
+    Ready fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipmappedArray) {
+        let context = current()?;
+        capture::refuse_unsafe_call()?;
+        MIPMAPPED_ARRAYS.get(hMipmappedArray)?;
+        // As a plain array's.
+        context.wait_for_device();
+        Mipmapped::destroy(hMipmappedArray)?;
+    }
+
+    Ready fn cuArrayGetSparseProperties(sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES, array: CUarray) {
+        mapped_later(sparseProperties, ARRAYS.get(array))?;
+    }
+
+    Ready fn cuMipmappedArrayGetSparseProperties(
+        sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES, mipmap: CUmipmappedArray,
+    ) {
+        mapped_later(sparseProperties, MIPMAPPED_ARRAYS.get(mipmap))?;
+    }
+
+    Ready fn cuArrayGetMemoryRequirements(
+        memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS, array: CUarray, device: CUdevice,
+    ) {
+        // The same on each device.
+        let _ = device;
+        mapped_later(memoryRequirements, ARRAYS.get(array))?;
+    }
+}
+
+/// What is told of an array whose memory is mapped later. `ArrayShape` refuses the flags of such arrays, so it is no array's.
+fn mapped_later<A, T>(to: *mut T, array: Result<A>) -> Result<Infallible> {
+    current()?;
+    // A null pointer is no other error.
+    let _ = to;
+    array.and(Err(code::INVALID_VALUE))
 }
 
 /// Makes an array.

@@ -39,4 +39,4 @@ pub(crate) use lower::is_runtime as is_runtime_function;
 pub use module::{Global, Kernel, KernelParameter, LoadError, Module, Space};
 pub use run::{Launch, run};
 pub use statistics::Statistics;
-pub use texels::{ObjectError, TexelRecord, Texels, TextureObject};
+pub use texels::{Faces, ObjectError, TexelRecord, Texels, TextureObject};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::numerics::texture::{Format, Sampler};
+use crate::numerics::texture::{Format, LevelSampler, Sampler};
 
 /// Who remembers which bytes of a CUDA array something has written.
 pub trait TexelRecord: Send + Sync {
@@ -11,6 +11,17 @@ pub trait TexelRecord: Send + Sync {
 
     /// Notes that these bytes have been written.
     fn note_written(&self, first: u64, bytes: u32);
+}
+
+/// Whether layers are the faces of cubes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Faces {
+    /// They are not.
+    None,
+    /// Of one cube.
+    OfCube,
+    /// Of several, each six layers.
+    OfCubes,
 }
 
 /// Texels in memory: rows of texels, and slices of rows.
@@ -28,8 +39,12 @@ pub struct Texels {
     pub dimensions: usize,
     /// How many layers there are; `None` where texels are not in layers.
     pub layers: Option<u32>,
+    /// Whether they are the faces of cubes.
+    pub faces: Faces,
     /// The slice of the first layer.
     pub first_layer: u32,
+    /// Whether they may be gathered.
+    pub gathers: bool,
     /// What a component is.
     pub format: Format,
     /// Components of a texel.
@@ -55,10 +70,12 @@ impl Texels {
 /// A texture object.
 #[derive(Clone)]
 pub struct TextureObject {
-    /// What it reads.
-    pub texels: Texels,
+    /// What it reads: at least one level, and more of a mipmapped array.
+    pub levels: Vec<Texels>,
     /// How.
     pub sampler: Sampler,
+    /// How levels are picked.
+    pub between_levels: LevelSampler,
 }
 
 /// Why there is no object behind a number.

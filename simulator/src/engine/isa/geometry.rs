@@ -4,7 +4,7 @@ use crate::engine::exec::operand::{Encode, LANES, ReadList, Registers};
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::lower::{Builder, Field};
-use crate::engine::texels::Texels;
+use crate::engine::texels::{Faces, Texels};
 use crate::ptx::ast::{AddressBase, Operand, OperandKind};
 use crate::ptx::{Error, Result};
 
@@ -15,49 +15,58 @@ pub(crate) struct Geometry {
     pub dimensions: usize,
     /// Whether the first coordinate is a layer.
     pub layered: bool,
+    /// Whether the coordinates are a direction, which meets a face of a cube.
+    pub cube: bool,
 }
 
 impl Encode for Geometry {
     fn encode(self) -> u32 {
-        self.dimensions as u32 * 2 + u32::from(self.layered)
+        self.dimensions as u32 * 4 + u32::from(self.layered) * 2 + u32::from(self.cube)
     }
 
     fn decode(word: u32) -> Geometry {
         Geometry {
-            dimensions: (word / 2) as usize,
-            layered: word & 1 != 0,
+            dimensions: (word / 4) as usize,
+            layered: word & 2 != 0,
+            cube: word & 1 != 0,
         }
     }
 }
 
 impl Geometry {
-    /// Reads the modifier; `None` for those of cubes and of several samples.
+    /// Reads the modifier; `None` for those of several samples.
     pub fn read(form: &FormReader<'_>) -> Option<Geometry> {
         let (dimensions, layered) = match form.slot("geom")? {
             "1d" => (1, false),
             "2d" => (2, false),
-            "3d" => (3, false),
+            "3d" | "cube" => (3, false),
             "a1d" => (1, true),
             "a2d" => (2, true),
+            "acube" => (3, true),
             _ => return None,
         };
         Some(Geometry {
             dimensions,
             layered,
+            cube: form.slot("geom")?.ends_with("cube"),
         })
     }
 
     /// Registers of a lane's coordinates, of which the last may mean nothing.
     fn registers(self) -> usize {
-        match self.dimensions + usize::from(self.layered) {
-            3 => 4,
-            count => count,
-        }
+        padded(self.dimensions + usize::from(self.layered))
+    }
+
+    /// Registers of a lane's gradient, of which the last may mean nothing.
+    pub fn gradient_registers(self) -> usize {
+        padded(self.dimensions)
     }
 
     /// As it is written.
     pub fn name(self) -> &'static str {
         match (self.dimensions, self.layered) {
+            _ if self.cube && self.layered => "acube",
+            _ if self.cube => "cube",
             (1, false) => "1d",
             (2, false) => "2d",
             (3, false) => "3d",
@@ -66,9 +75,19 @@ impl Geometry {
         }
     }
 
-    /// Whether texels lie so.
-    pub fn fits(self, texels: &Texels) -> bool {
-        (self.dimensions, self.layered) == (texels.dimensions, texels.layers.is_some())
+    /// Whether a texture's texels lie so.
+    pub fn fits_texture(self, texels: &Texels) -> bool {
+        match texels.faces {
+            Faces::None => self.fits_surface(texels),
+            Faces::OfCube => self.cube && !self.layered,
+            Faces::OfCubes => self.cube && self.layered,
+        }
+    }
+
+    /// Whether a surface's texels lie so, of which faces are layers.
+    pub fn fits_surface(self, texels: &Texels) -> bool {
+        let lies = (texels.dimensions, texels.layers.is_some());
+        !self.cube && (self.dimensions, self.layered) == lies
     }
 
     /// The layer's bits and the coordinates', for each lane.
@@ -119,6 +138,11 @@ impl Geometry {
         }
         Ok((field, fields))
     }
+}
+
+/// So many registers, with one more where a vector would have three.
+fn padded(count: usize) -> usize {
+    if count == 3 { 4 } else { count }
 }
 
 /// The object of `[object]` or `[object, coordinates]`: a register of 64 bits.

@@ -11,6 +11,7 @@ use crate::engine::exec::warp::{Flow, Warp};
 use crate::engine::lower::Width;
 use crate::engine::lower::form::FormReader;
 use crate::engine::lower::lowerings::Lowering;
+use crate::engine::lower::types::{ScalarKind, Ty};
 use crate::engine::texels::Texels;
 
 /// A question.
@@ -20,14 +21,16 @@ enum Query {
     Height,
     Depth,
     Layers,
+    Levels,
     Normalised,
 }
 
-const QUERIES: [Query; 5] = [
+const QUERIES: [Query; 6] = [
     Query::Width,
     Query::Height,
     Query::Depth,
     Query::Layers,
+    Query::Levels,
     Query::Normalised,
 ];
 
@@ -49,13 +52,17 @@ impl Query {
             "height" => Query::Height,
             "depth" => Query::Depth,
             "array_size" => Query::Layers,
+            "num_mipmap_levels" => Query::Levels,
             "normalized_coords" => Query::Normalised,
             _ => return None,
         })
     }
 
-    /// What is answered: 0 for an extent that there is not.
-    fn answer(self, texels: &Texels, normalised: bool) -> u32 {
+    /// What is answered: 0 for an extent, or a level, that there is not.
+    fn answer(self, object: &Described, level: u32) -> u32 {
+        let Some(texels) = object.levels.get(level as usize) else {
+            return 0;
+        };
         let extent = |axis: usize| match axis < texels.dimensions {
             true => texels.extents[axis],
             false => 0,
@@ -65,24 +72,33 @@ impl Query {
             Query::Height => extent(1),
             Query::Depth => extent(2),
             Query::Layers => texels.layers.unwrap_or(0),
-            Query::Normalised => normalised.into(),
+            Query::Levels => object.levels.len() as u32,
+            Query::Normalised => object.normalised.into(),
         }
     }
 }
 
+/// What is known of an object.
+pub(super) struct Described {
+    /// The texels of each level.
+    pub levels: Vec<Texels>,
+    /// Whether its coordinates are normalised.
+    pub normalised: bool,
+}
+
 /// The kind of object that is asked.
 pub(super) trait Asked: 'static {
-    /// The texels of an object, and whether its coordinates are normalised; `Err`: a fault was recorded.
+    /// The object of a number; `Err`: a fault was recorded.
     fn look_up(
         warp: &mut Warp,
         cluster: &Cluster<'_>,
         lane: usize,
         number: u64,
-    ) -> Result<(Texels, bool), Flow>;
+    ) -> Result<Described, Flow>;
 }
 
 operands! {
-    struct AskOperands { d: Write<u32>, object: Read<u64>, query: Encoded<Query> }
+    struct AskOperands { d: Write<u32>, object: Read<u64>, level: Read<u32>, query: Encoded<Query> }
 }
 
 struct Ask<A>(PhantomData<A>);
@@ -93,10 +109,11 @@ impl<A: Asked> Op for Ask<A> {
     #[inline(always)]
     fn run<L: Level>(warp: &mut Warp, cluster: &mut Cluster<'_>, o: Self::Operands) -> Flow {
         let (query, objects) = (o.query.get(), *o.object.lanes(warp));
+        let levels = *o.level.lanes(warp);
         let mut result = [0; LANES];
         for lane in lanes_of(warp.mask) {
             match A::look_up(warp, cluster, lane, objects[lane]) {
-                Ok((texels, normalised)) => result[lane] = query.answer(&texels, normalised),
+                Ok(object) => result[lane] = query.answer(&object, levels[lane]),
                 Err(failed) => return failed,
             }
         }
@@ -108,11 +125,16 @@ impl<A: Asked> Op for Ask<A> {
 /// `txq` or `suq`.
 pub(super) fn read<A: Asked>(form: &FormReader<'_>) -> Option<Lowering> {
     form.has("b32");
+    let of_level = form.has("level");
     let query = Query::read(form)?;
     Some(Lowering::new(move |cx, inst| {
         let d = cx.dst(&inst.operands[0], Width::W32)?;
         let object = object(cx, &inst.operands[1])?;
-        cx.emit_fields_with(vector::<Ask<A>>(), &[d, object], &[query.encode()]);
+        let level = match of_level {
+            true => cx.src(&inst.operands[2], Ty::new(ScalarKind::Bits, 32))?,
+            false => cx.constant(0, Width::W32),
+        };
+        cx.emit_fields_with(vector::<Ask<A>>(), &[d, object, level], &[query.encode()]);
         Ok(())
     }))
 }

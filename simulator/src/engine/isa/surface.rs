@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::elements::{register_width, value_type};
 use super::family::Family;
 use super::geometry::Geometry;
-use super::query::{self, Asked};
+use super::query::{self, Asked, Described};
 use crate::engine::access::texel::{self, Place};
 use crate::engine::exec::cluster::Cluster;
 use crate::engine::exec::level::Level;
@@ -97,7 +97,7 @@ fn place(
         outside,
         element,
     } = mode;
-    if !geometry.fits(texels) {
+    if !geometry.fits_surface(texels) {
         let message = format!("a surface access .{} of {}", geometry.name(), texels.what);
         return Err(warp.fail(FaultKind::IllegalInstruction, lane, message));
     }
@@ -246,8 +246,11 @@ impl Asked for Surfaces {
         cluster: &Cluster<'_>,
         lane: usize,
         number: u64,
-    ) -> Result<(Texels, bool), Flow> {
-        Ok((surface(warp, cluster, lane, number)?, false))
+    ) -> Result<Described, Flow> {
+        Ok(Described {
+            levels: vec![surface(warp, cluster, lane, number)?],
+            normalised: false,
+        })
     }
 }
 

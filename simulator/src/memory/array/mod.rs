@@ -4,13 +4,15 @@
 //! the other, never leaves the simulator. A new array's contents are undefined, so it is known of each byte whether something has written
 //! it.
 
+mod mipmapped;
 mod shape;
 mod written;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use mipmapped::{MIPMAPPED_ARRAYS, Mipmapped};
 pub(crate) use shape::ArrayShape;
-pub(super) use shape::component;
+pub(super) use shape::{FACES_OR_LAYERS, component};
 
 use self::written::Written;
 use super::accounting;
@@ -36,6 +38,8 @@ pub(crate) struct Array {
     pub(crate) handle: usize,
     context: u64,
     pub(crate) shape: ArrayShape,
+    /// Whether it is a level of a mipmapped array, with which it ends.
+    is_level: bool,
     /// The first texel's address.
     base: usize,
     written: Written,
@@ -79,6 +83,14 @@ impl NewArray {
         })
     }
 
+    /// As [`with_handle`](Self::with_handle), a level of a mipmapped array.
+    pub(crate) fn level_with_handle(self, handle: usize) -> Array {
+        Array {
+            is_level: true,
+            ..self.with_handle(handle)
+        }
+    }
+
     /// The array that has this memory.
     pub(crate) fn with_handle(self, handle: usize) -> Array {
         Array {
@@ -87,10 +99,17 @@ impl NewArray {
             // Its bytes were counted when they were allocated.
             written: Written::nothing_of(self.shape.bytes().unwrap_or(0)),
             shape: self.shape,
+            is_level: false,
             base: self.base,
             is_told: AtomicBool::new(false),
         }
     }
+}
+
+/// Takes an array out and gives its memory back.
+fn end(handle: CUarray, by: &'static str) -> Result {
+    let array = ARRAYS.remove(handle)?;
+    accounting::release(array.base, by).ok_or(code::INVALID_HANDLE)
 }
 
 impl Array {
@@ -100,9 +119,18 @@ impl Array {
     }
 
     /// Ends an array: no copy starts with it any more.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is a level of a mipmapped array.
     pub(crate) fn destroy(handle: CUarray) -> Result {
-        let array = ARRAYS.remove(handle)?;
-        accounting::release(array.base, "cuArrayDestroy").ok_or(code::INVALID_HANDLE)
+        if ARRAYS.get(handle)?.is_level {
+            report::remark(
+                "cuArrayDestroy: the array is a level of a mipmapped array, which cuMipmappedArrayDestroy ends as a whole",
+            );
+            return Err(code::INVALID_HANDLE);
+        }
+        end(handle, "cuArrayDestroy")
     }
 
     /// Where the rows of a box lie.

@@ -16,6 +16,9 @@ const FLAGS: u32 = CUDA_ARRAY3D_LAYERED
     | CUDA_ARRAY3D_CUBEMAP
     | CUDA_ARRAY3D_TEXTURE_GATHER;
 
+/// The flags with which the depth counts layers.
+pub(in crate::memory) const FACES_OR_LAYERS: u32 = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP;
+
 /// All flags of the interface: `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` is the last.
 const KNOWN_FLAGS: u32 = 0x1ff;
 
@@ -53,6 +56,64 @@ impl ArrayShape {
             return Err(code::INVALID_VALUE);
         }
         Ok(Self(given))
+    }
+
+    /// As [`new`](Self::new), of a mipmapped array's first level.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`new`](Self::new); lines and rectangles have limits of their own.
+    pub(crate) fn of_mipmapped(given: CUDA_ARRAY3D_DESCRIPTOR, device: usize) -> Result<Self> {
+        let shape = Self::new(given, device)?;
+        let limit = |attribute| device::profile(device).limit(attribute) as usize;
+        let most = match (given.Flags & FACES_OR_LAYERS, given.Height, given.Depth) {
+            (0, 0, 0) => [
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH),
+                0,
+            ],
+            (0, _, 0) => [
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH),
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT),
+            ],
+            _ => return Ok(shape),
+        };
+        match given.Width <= most[0] && given.Height <= most[1] {
+            true => Ok(shape),
+            false => Err(code::INVALID_VALUE),
+        }
+    }
+
+    /// How many levels a mipmapped array can have: the last one's extents are 1.
+    pub(crate) fn most_levels(&self) -> u32 {
+        let longest = self.0.Width.max(self.0.Height).max(self.depth_in_texels());
+        longest.max(1).ilog2() + 1
+    }
+
+    /// The depth; 0 of layers.
+    fn depth_in_texels(&self) -> usize {
+        match self.0.Flags & FACES_OR_LAYERS {
+            0 => self.0.Depth,
+            _ => 0,
+        }
+    }
+
+    /// The shape of a level of a mipmapped array whose first level this is. Its extents are half as long as those of the level before, and at
+    /// least 1; it has as many layers.
+    pub(crate) fn level(&self, level: u32) -> Self {
+        let halved = |extent: usize| match extent {
+            0 => 0,
+            _ => (extent >> level).max(1),
+        };
+        let depth = match self.depth_in_texels() {
+            0 => self.0.Depth,
+            depth => halved(depth),
+        };
+        Self(CUDA_ARRAY3D_DESCRIPTOR {
+            Width: halved(self.0.Width),
+            Height: halved(self.0.Height),
+            Depth: depth,
+            ..self.0
+        })
     }
 
     /// The description as the program gave it.

@@ -4,38 +4,51 @@ use std::sync::Arc;
 
 use super::resource::{described, texel};
 use super::{SURFACES, Surface, TEXTURES, Texture};
-use crate::engine::{ObjectError, TexelRecord, Texels, TextureObject};
-use crate::memory::array::Array;
-use crate::numerics::texture::{AddressMode, Format, Sampler};
+use crate::engine::{Faces, ObjectError, TexelRecord, Texels, TextureObject};
+use crate::memory::array::{Array, FACES_OR_LAYERS, Mipmapped};
+use crate::numerics::texture::{AddressMode, Format, LevelSampler, Sampler};
 use warpsmith_abi::{
-    CU_TRSF_NORMALIZED_COORDINATES, CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_LAYERED,
-    CUaddress_mode as Mode, CUarray_format, CUfilter_mode, CUresourceViewFormat as ViewFormat,
-    CUresourcetype as Type,
+    CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_ARRAY3D_CUBEMAP,
+    CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_TEXTURE_GATHER, CUaddress_mode as Mode, CUarray_format,
+    CUfilter_mode, CUresourceViewFormat as ViewFormat, CUresourcetype as Type,
 };
 
 /// The texture object of a number.
 pub(in crate::memory) fn texture(object: u64) -> Result<TextureObject, ObjectError> {
     let found = TEXTURES.get(object as usize as *mut ());
     let texture = found.map_err(|_| ObjectError::None)?;
-    let texels = texels_of(&texture)?;
+    let levels = levels_of(&texture)?;
     let sampling = &texture.sampling;
-    let format = driver_format(texels.format);
-    let linear = sampling.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR
+    let format = driver_format(levels[0].format);
+    let is_linear = |filter| filter == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
+    let has = |flag: u32| sampling.flags & flag != 0;
+    let linear = is_linear(sampling.filterMode)
         && texture.resource.0.resType != Type::CU_RESOURCE_TYPE_LINEAR;
+    // With this flag a cube's faces have no outside.
+    let is_seamless = has(CU_TRSF_SEAMLESS_CUBEMAP) && levels[0].faces != Faces::None;
+    let address = |mode| match mode {
+        _ if is_seamless => AddressMode::Clamp,
+        Mode::CU_TR_ADDRESS_MODE_WRAP => AddressMode::Wrap,
+        Mode::CU_TR_ADDRESS_MODE_MIRROR => AddressMode::Mirror,
+        Mode::CU_TR_ADDRESS_MODE_BORDER => AddressMode::Border,
+        _ => AddressMode::Clamp,
+    };
     Ok(TextureObject {
         sampler: Sampler {
-            address: sampling.addressMode.map(|mode| match mode {
-                Mode::CU_TR_ADDRESS_MODE_WRAP => AddressMode::Wrap,
-                Mode::CU_TR_ADDRESS_MODE_MIRROR => AddressMode::Mirror,
-                Mode::CU_TR_ADDRESS_MODE_BORDER => AddressMode::Border,
-                _ => AddressMode::Clamp,
-            }),
+            address: sampling.addressMode.map(address),
             linear,
-            normalised: sampling.flags & CU_TRSF_NORMALIZED_COORDINATES != 0,
+            normalised: has(CU_TRSF_NORMALIZED_COORDINATES),
             integers: super::sampling::stays_integer(format, sampling.flags),
+            srgb: has(CU_TRSF_SRGB),
             border: sampling.borderColor,
         },
-        texels,
+        between_levels: LevelSampler {
+            linear: is_linear(sampling.mipmapFilterMode),
+            bias: sampling.mipmapLevelBias,
+            least: sampling.minMipmapLevelClamp,
+            most: sampling.maxMipmapLevelClamp,
+        },
+        levels,
     })
 }
 
@@ -61,17 +74,28 @@ impl TexelRecord for Bytes {
 }
 
 fn of_array(handle: warpsmith_abi::CUarray) -> Result<Texels, ObjectError> {
-    let array = Array::of_use(handle).map_err(|_| ObjectError::ArrayDestroyed)?;
+    match Array::of_use(handle) {
+        Ok(array) => Ok(texels_in(array)),
+        Err(_) => Err(ObjectError::ArrayDestroyed),
+    }
+}
+
+fn texels_in(array: Arc<Array>) -> Texels {
     let is = array.shape.descriptor();
     let [pitch, rows, slices] = array.shape.bytes_rows_slices();
-    let layered = is.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) != 0;
+    let layered = is.Flags & FACES_OR_LAYERS != 0;
     let dimensions = match (is.Height, is.Depth) {
         (0, _) => 1,
         (_, 0) => 2,
         _ if layered => 2,
         _ => 3,
     };
-    Ok(Texels {
+    let faces = match is.Flags & CUDA_ARRAY3D_CUBEMAP != 0 {
+        false => Faces::None,
+        true if is.Flags & CUDA_ARRAY3D_LAYERED != 0 => Faces::OfCubes,
+        true => Faces::OfCube,
+    };
+    Texels {
         base: array.base() as u64,
         pitch: pitch as u64,
         slice: (pitch * rows) as u64,
@@ -82,52 +106,73 @@ fn of_array(handle: warpsmith_abi::CUarray) -> Result<Texels, ObjectError> {
         ],
         dimensions,
         layers: layered.then_some(slices as u32),
+        faces,
         first_layer: 0,
+        gathers: is.Flags & CUDA_ARRAY3D_TEXTURE_GATHER != 0,
         format: component(is.Format),
         components: is.NumChannels as usize,
         what: format!("a CUDA array ({})", array.shape),
         record: Some(Arc::new(Bytes(array))),
-    })
+    }
 }
 
-fn texels_of(texture: &Texture) -> Result<Texels, ObjectError> {
+/// The texels of each level that a texture reads; at least one.
+fn levels_of(texture: &Texture) -> Result<Vec<Texels>, ObjectError> {
     let resource = &texture.resource.0;
     // SAFETY: the type says which field the program has set; all are made of numbers and handles, which any bytes are.
-    let (array, linear, rows) = unsafe {
+    let (array, mipmap, linear, rows) = unsafe {
         (
             resource.res.array,
+            resource.res.mipmap,
             resource.res.linear,
             resource.res.pitch2D,
         )
     };
-    let mut texels = match resource.resType {
-        Type::CU_RESOURCE_TYPE_ARRAY => of_array(array.hArray)?,
+    let mut levels = match resource.resType {
+        Type::CU_RESOURCE_TYPE_ARRAY => vec![of_array(array.hArray)?],
+        Type::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+            let whole = Mipmapped::of_use(mipmap.hMipmappedArray);
+            let whole = whole.map_err(|_| ObjectError::ArrayDestroyed)?;
+            let all = 0..=whole.level_count() - 1;
+            let seen = texture.view.map_or(all, |view| {
+                // Checked when the object was made.
+                view.firstMipmapLevel..=view.lastMipmapLevel
+            });
+            let levels = seen.map(|level| whole.level(level).map(texels_in));
+            levels
+                .collect::<Result<_, _>>()
+                .map_err(|_| ObjectError::ArrayDestroyed)?
+        }
         Type::CU_RESOURCE_TYPE_LINEAR => {
             // Checked when the object was made.
             let bytes = texel(linear.format, linear.numChannels).unwrap_or(1);
             let width = linear.sizeInBytes / bytes;
-            Texels {
+            vec![Texels {
                 base: linear.devPtr,
                 pitch: linear.sizeInBytes as u64,
                 slice: 0,
                 extents: [width as u32, 1, 1],
                 dimensions: 1,
                 layers: None,
+                faces: Faces::None,
                 first_layer: 0,
+                gathers: false,
                 format: component(linear.format),
                 components: linear.numChannels as usize,
                 record: None,
                 what: format!("{width} texels of linear memory at {:#x}", linear.devPtr),
-            }
+            }]
         }
-        _ => Texels {
+        _ => vec![Texels {
             base: rows.devPtr,
             pitch: rows.pitchInBytes as u64,
             slice: 0,
             extents: [rows.width as u32, rows.height as u32, 1],
             dimensions: 2,
             layers: None,
+            faces: Faces::None,
             first_layer: 0,
+            gathers: false,
             format: component(rows.format),
             components: rows.numChannels as usize,
             record: None,
@@ -135,21 +180,23 @@ fn texels_of(texture: &Texture) -> Result<Texels, ObjectError> {
                 "{} x {} texels of pitched memory at {:#x}",
                 rows.width, rows.height, rows.devPtr
             ),
-        },
+        }],
     };
     if let Some(view) = &texture.view {
-        if view.format != ViewFormat::CU_RES_VIEW_FORMAT_NONE
-            && let Ok((format, components)) = described(view.format)
-        {
-            (texels.format, texels.components) = (component(format), components);
-        }
-        if texels.layers.is_some() {
-            // A record counts from the array's first byte, so that a view of later layers keeps the first one's address.
-            texels.first_layer = view.firstLayer;
-            texels.layers = Some(view.lastLayer - view.firstLayer + 1);
+        for texels in &mut levels {
+            if view.format != ViewFormat::CU_RES_VIEW_FORMAT_NONE
+                && let Ok((format, components)) = described(view.format)
+            {
+                (texels.format, texels.components) = (component(format), components);
+            }
+            if texels.layers.is_some() {
+                // A record counts from the array's first byte, so that a view of later layers keeps the first one's address.
+                texels.first_layer = view.firstLayer;
+                texels.layers = Some(view.lastLayer - view.firstLayer + 1);
+            }
         }
     }
-    Ok(texels)
+    Ok(levels)
 }
 
 /// What a component is.

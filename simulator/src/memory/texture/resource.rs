@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::array::{Array, component};
+use super::super::array::{Array, ArrayShape, Mipmapped, component};
 use super::super::space::Memory;
 use crate::device;
 use crate::error::{Result, code};
@@ -23,6 +23,7 @@ unsafe impl Sync for Description {}
 /// A checked resource.
 pub(crate) enum Resource {
     Array(Arc<Array>),
+    Mipmapped(Arc<Mipmapped>),
     /// Texels in a row at an address.
     Linear(Format),
     /// Rows of texels at an address.
@@ -44,7 +45,10 @@ impl Resource {
                 // SAFETY: the type says which field the caller has set; any bytes are a handle.
                 Array::of_use(unsafe { given.res.array.hArray }).map(Self::Array)
             }
-            Type::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => Err(code::NOT_SUPPORTED),
+            Type::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+                // SAFETY: the type says which field the caller has set; any bytes are a handle.
+                Mipmapped::of_use(unsafe { given.res.mipmap.hMipmappedArray }).map(Self::Mipmapped)
+            }
             Type::CU_RESOURCE_TYPE_LINEAR => {
                 // SAFETY: the type says which field the caller has set; it is made of numbers.
                 let linear = unsafe { given.res.linear };
@@ -88,10 +92,20 @@ impl Resource {
         }
     }
 
+    /// The array, or the first level, and how many levels there are; `None` of memory with an address.
+    pub(super) fn array(&self) -> Option<(&ArrayShape, u32)> {
+        match self {
+            Self::Array(array) => Some((&array.shape, 1)),
+            Self::Mipmapped(mipmapped) => Some((&mipmapped.shape, mipmapped.level_count())),
+            Self::Linear(_) | Self::Pitched(_) => None,
+        }
+    }
+
     /// What a component is.
     pub(super) fn format(&self) -> Format {
         match self {
             Self::Array(array) => array.shape.descriptor().Format,
+            Self::Mipmapped(mipmapped) => mipmapped.shape.descriptor().Format,
             Self::Linear(format) | Self::Pitched(format) => *format,
         }
     }
@@ -102,15 +116,15 @@ impl Resource {
     ///
     /// The view does not fit the resource.
     pub(super) fn viewed_as(&self, view: &CUDA_RESOURCE_VIEW_DESC) -> Result<Format> {
-        let Self::Array(array) = self else {
-            return Err(code::INVALID_VALUE);
-        };
-        let is = array.shape.descriptor();
+        let (shape, level_count) = self.array().ok_or(code::INVALID_VALUE)?;
+        let is = shape.descriptor();
         let layers = is.Depth.max(1) as u64;
         let same_extents = [view.width, view.height, view.depth] == [is.Width, is.Height, is.Depth];
         let (first, last) = (u64::from(view.firstLayer), u64::from(view.lastLayer));
+        let levels = (view.firstMipmapLevel, view.lastMipmapLevel);
         if !same_extents
-            || (view.firstMipmapLevel, view.lastMipmapLevel) != (0, 0)
+            || levels.0 > levels.1
+            || levels.1 >= level_count
             || first > last
             || last >= layers
         {
@@ -120,7 +134,7 @@ impl Resource {
             return Ok(is.Format);
         }
         let (format, components) = described(view.format)?;
-        match component(format)? * components == array.shape.texel() {
+        match component(format)? * components == shape.texel() {
             true => Ok(format),
             false => Err(code::INVALID_VALUE),
         }

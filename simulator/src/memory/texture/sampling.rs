@@ -5,8 +5,9 @@ use crate::error::{Result, code};
 use crate::report;
 use warpsmith_abi::{
     CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION, CU_TRSF_NORMALIZED_COORDINATES,
-    CU_TRSF_READ_AS_INTEGER, CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_TEXTURE_DESC,
-    CUaddress_mode as AddressMode, CUarray_format as Format, CUfilter_mode as FilterMode,
+    CU_TRSF_READ_AS_INTEGER, CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_ARRAY3D_CUBEMAP,
+    CUDA_TEXTURE_DESC, CUaddress_mode as AddressMode, CUarray_format as Format,
+    CUfilter_mode as FilterMode,
 };
 
 const FLAGS: u32 = CU_TRSF_READ_AS_INTEGER
@@ -20,7 +21,8 @@ const FLAGS: u32 = CU_TRSF_READ_AS_INTEGER
 ///
 /// # Errors
 ///
-/// A mode or a flag does not exist, or integers that stay integers are to be filtered.
+/// A mode or a flag does not exist, integers that stay integers are to be filtered, or the coordinates of a mipmapped array are not
+/// normalised. Not supported: filtering across the edges of a cube, and sRGB values of other than 8 bits.
 pub(super) fn check_sampling(
     sampling: &CUDA_TEXTURE_DESC,
     resource: &Resource,
@@ -36,12 +38,27 @@ pub(super) fn check_sampling(
     if !known_modes || !known_filters || sampling.flags & !FLAGS != 0 {
         return Err(code::INVALID_VALUE);
     }
-    if sampling.flags & CU_TRSF_SRGB != 0 {
+    let has = |flag: u32| sampling.flags & flag != 0;
+    if has(CU_TRSF_SRGB) && format != Format::CU_AD_FORMAT_UNSIGNED_INT8 {
         return Err(code::NOT_SUPPORTED);
     }
+    let is_linear = |filter| filter == FilterMode::CU_TR_FILTER_MODE_LINEAR;
+    let array = resource.array().map(|(shape, _)| shape.descriptor());
+    let is_cube = array.is_some_and(|array| array.Flags & CUDA_ARRAY3D_CUBEMAP != 0);
+    if has(CU_TRSF_SEAMLESS_CUBEMAP) && is_cube && is_linear(sampling.filterMode) {
+        return Err(code::NOT_SUPPORTED);
+    }
+    let is_mipmapped = matches!(resource, Resource::Mipmapped(_));
+    if is_mipmapped && !has(CU_TRSF_NORMALIZED_COORDINATES) {
+        report::remark(
+            "cuTexObjectCreate: coordinates of a mipmapped array are normalised, as its levels differ in their extents: set \
+             CU_TRSF_NORMALIZED_COORDINATES",
+        );
+        return Err(code::INVALID_VALUE);
+    }
     // Of texels in a row at an address nothing is filtered, whatever the mode says.
-    let filters = sampling.filterMode == FilterMode::CU_TR_FILTER_MODE_LINEAR
-        && !matches!(resource, Resource::Linear(_));
+    let filters = is_linear(sampling.filterMode) && !matches!(resource, Resource::Linear(_))
+        || is_linear(sampling.mipmapFilterMode) && is_mipmapped;
     if filters && stays_integer(format, sampling.flags) {
         report::remark(
             "cuTexObjectCreate: only floats can be filtered, and a fetch from this texture gives integers: \

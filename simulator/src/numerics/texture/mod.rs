@@ -5,7 +5,19 @@
 //! 580.159.04, measured with one texel that is not 0 at all pairs of fractions of a plane and 32768 triples of a volume); its sums differ in
 //! their last place.
 
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `levels` | which levels of a mipmapped texture |
+//! | `cube` | which face of a cube, and where |
+
+mod cube;
+mod levels;
+
 use half::f16;
+
+pub use cube::face;
+pub use levels::{LevelSampler, detail_of_gradients};
 
 /// What a component of a texel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +60,16 @@ impl Format {
         }
     }
 
+    /// What the component of 8 bits with these bits, an sRGB value, is in linear light, from 0 to 1.
+    fn linear_light(self, bits: u32) -> f32 {
+        let share = self.integer(bits) as f64 / 255.0;
+        let linear = match share <= 0.04045 {
+            true => share / 12.92,
+            false => ((share + 0.055) / 1.055).powf(2.4),
+        };
+        linear as f32
+    }
+
     /// The component with these bits as a float: integers of 8 and 16 bits from -1 or 0 to 1.
     fn float(self, bits: u32) -> f32 {
         let share = |most: i64| (self.integer(bits) as f64 / most as f64).max(-1.0) as f32;
@@ -86,8 +108,39 @@ pub struct Sampler {
     pub normalised: bool,
     /// Whether a fetch gives integers.
     pub integers: bool,
+    /// Whether the first three components of 8 bits are sRGB values, which become linear before they are filtered.
+    pub srgb: bool,
     /// The border's colour.
     pub border: [f32; 4],
+}
+
+impl Sampler {
+    /// The four components that the border or the bits of a texel give, of which the texel has the first `components`.
+    fn texel(&self, format: Format, components: usize, bits: Option<[u32; 4]>) -> [f32; 4] {
+        let Some(bits) = bits else {
+            return self.border;
+        };
+        let mut texel = [0.0, 0.0, 0.0, 1.0];
+        for (index, (to, &bits)) in texel.iter_mut().zip(&bits).enumerate().take(components) {
+            *to = match self.srgb && format == Format::U8 && index < 3 {
+                true => format.linear_light(bits),
+                false => format.float(bits),
+            };
+        }
+        texel
+    }
+
+    /// As [`texel`](Self::texel), as the bits of whole numbers.
+    fn whole(&self, format: Format, components: usize, bits: Option<[u32; 4]>) -> [u32; 4] {
+        let Some(bits) = bits else {
+            return self.border.map(|value| value as i32 as u32);
+        };
+        let mut texel = [0, 0, 0, 1];
+        for (to, &bits) in texel.iter_mut().zip(&bits).take(components) {
+            *to = format.integer(bits) as u32;
+        }
+        texel
+    }
 }
 
 /// The coordinates of a fetch.
@@ -181,37 +234,23 @@ pub fn fetch<E>(
             ],
         };
     }
+    let mut bits_at = |at: [Option<u32>; 3]| match at {
+        [Some(x), Some(y), Some(z)] => read([x, y, z]).map(Some),
+        _ => Ok(None),
+    };
     if sampler.integers {
-        let at = [picked[0][0].0, picked[1][0].0, picked[2][0].0];
-        let [Some(x), Some(y), Some(z)] = at else {
-            return Ok(sampler.border.map(|value| value as i32 as u32));
-        };
-        let texel = read([x, y, z])?;
-        let mut result = [0, 0, 0, 1];
-        for (to, &bits) in result.iter_mut().zip(&texel).take(components) {
-            *to = format.integer(bits) as u32;
-        }
-        return Ok(result);
+        let bits = bits_at(picked.map(|[first, _]| first.0))?;
+        return Ok(sampler.whole(format, components, bits));
     }
     let mut sum = [0.0_f64; 4];
     let shares = picked.map(|[_, behind]| behind.1);
     for corner in 0..8_usize {
-        let [x, y, z] = [0, 1, 2].map(|axis| picked[axis][corner >> axis & 1]);
         let weight = corner_weight(shares, corner);
         if weight == 0 {
             continue;
         }
-        let texel = match (x.0, y.0, z.0) {
-            (Some(x), Some(y), Some(z)) => {
-                let bits = read([x, y, z])?;
-                let mut texel = [0.0, 0.0, 0.0, 1.0];
-                for (to, &bits) in texel.iter_mut().zip(&bits).take(components) {
-                    *to = format.float(bits);
-                }
-                texel
-            }
-            _ => sampler.border,
-        };
+        let at = [0, 1, 2].map(|axis| picked[axis][corner >> axis & 1].0);
+        let texel = sampler.texel(format, components, bits_at(at)?);
         if weight == 256 {
             // One texel alone keeps its bits.
             return Ok(texel.map(f32::to_bits));
@@ -220,13 +259,56 @@ pub fn fetch<E>(
             *sum += f64::from(value) * f64::from(weight) / 256.0;
         }
     }
-    Ok(sum.map(|value| {
-        let rounded = match format {
-            Format::F16 => to_half(value),
-            _ => value as f32,
+    Ok(sum.map(|value| rounded(format, value)))
+}
+
+/// The bits of a sum.
+fn rounded(format: Format, sum: f64) -> u32 {
+    let rounded = match format {
+        Format::F16 => to_half(sum),
+        _ => sum as f32,
+    };
+    rounded.to_bits()
+}
+
+/// What lies between the fetches of two levels, of which the second one has this share in 256ths.
+pub fn between_levels(format: Format, [near, far]: [[u32; 4]; 2], share: u32) -> [u32; 4] {
+    let weighted =
+        |bits: u32, weight: u32| f64::from(f32::from_bits(bits)) * f64::from(weight) / 256.0;
+    std::array::from_fn(|part| {
+        let sum = weighted(near[part], 256 - share) + weighted(far[part], share);
+        rounded(format, sum)
+    })
+}
+
+/// Gathers a component of the four texels that a linear filter would weigh in the first two dimensions, whatever the sampler's filter is:
+/// their bits as a fetch gives them, from the lower left one (less x, greater y) counterclockwise. `read` is that of [`fetch`].
+///
+/// # Errors
+///
+/// What `read` answers.
+pub fn gather<E>(
+    format: Format,
+    components: usize,
+    component: usize,
+    sampler: &Sampler,
+    (extents, at): ([u32; 2], [f32; 2]),
+    mut read: impl FnMut([u32; 3]) -> Result<[u32; 4], E>,
+) -> Result<[u32; 4], E> {
+    let [columns, rows] = [0, 1]
+        .map(|axis| sampler.address[axis].pick(at[axis], extents[axis], true, sampler.normalised));
+    let mut gathered = [0; 4];
+    for (to, [column, row]) in gathered.iter_mut().zip([[0, 1], [1, 1], [1, 0], [0, 0]]) {
+        let bits = match (columns[column].0, rows[row].0) {
+            (Some(x), Some(y)) => Some(read([x, y, 0])?),
+            _ => None,
         };
-        rounded.to_bits()
-    }))
+        *to = match sampler.integers {
+            true => sampler.whole(format, components, bits)[component],
+            false => sampler.texel(format, components, bits)[component].to_bits(),
+        };
+    }
+    Ok(gathered)
 }
 
 /// The nearest number of 16 bits; the one farther from zero where a value lies between two.
@@ -262,6 +344,7 @@ mod tests {
         linear: false,
         normalised: false,
         integers: false,
+        srgb: false,
         border: [0.0; 4],
     };
 
@@ -413,5 +496,60 @@ mod tests {
         let at = Coordinates::Floats([1.0, 1.0, 1.25]);
         let Ok(texel) = fetch(Format::F32, 1, &linear, ([2; 3], 3), at, read);
         assert_eq!(f32::from_bits(texel[0]), 0.5 + 1.0 + 3.0);
+    }
+
+    #[test]
+    fn gathered_texels_begin_below_on_the_left() {
+        // The guide's example: x = 2.49805 is between the columns 2 and 3.
+        let read = |[x, y, _]: [u32; 3]| Ok::<_, Infallible>([x + 10 * y, 7, 0, 0]);
+        let of = |format, sampler, component, at| {
+            let Ok(texels) = gather(format, 2, component, &sampler, ([4, 4], at), read);
+            texels
+        };
+        let whole = Sampler {
+            integers: true,
+            ..PLAIN
+        };
+        assert_eq!(of(Format::U32, whole, 0, [2.49805, 1.5]), [22, 23, 13, 12]);
+        assert_eq!(of(Format::U32, whole, 0, [2.2, 0.0]), [1, 2, 2, 1]);
+        assert_eq!(of(Format::U32, whole, 1, [2.2, 0.0]), [7; 4]);
+        assert_eq!(of(Format::U32, whole, 3, [2.2, 0.0]), [1; 4]);
+        let bordered = Sampler {
+            address: [AddressMode::Border; 3],
+            border: [5.0; 4],
+            ..PLAIN
+        };
+        let shares = of(Format::U8, bordered, 1, [0.25, 2.0]).map(f32::from_bits);
+        let share = 7.0 / 255.0;
+        assert_eq!(shares, [5.0, share, share, 5.0]);
+    }
+
+    #[test]
+    fn levels_are_weighed_by_256ths() {
+        let bits = |value: f32| [value.to_bits(); 4];
+        let between = |share| {
+            let texel = between_levels(Format::F32, [bits(1.0), bits(3.0)], share);
+            f32::from_bits(texel[2])
+        };
+        assert_eq!([between(0), between(64), between(128)], [1.0, 1.5, 2.0]);
+    }
+
+    #[test]
+    fn colours_become_linear_light() {
+        let colour = |bits: u32, component: usize| {
+            let sampler = Sampler {
+                srgb: true,
+                ..PLAIN
+            };
+            let read = |_| Ok::<_, Infallible>([bits; 4]);
+            let at = Coordinates::Texels([0; 3]);
+            let Ok(texel) = fetch(Format::U8, 4, &sampler, ([1; 3], 2), at, read);
+            f32::from_bits(texel[component])
+        };
+        assert_eq!([colour(0, 0), colour(255, 1)], [0.0, 1.0]);
+        assert_eq!(colour(10, 2), (10.0 / 255.0 / 12.92) as f32);
+        assert!((colour(188, 0) - 0.5029).abs() < 1e-4, "{}", colour(188, 0));
+        // The fourth component is no colour.
+        assert_eq!(colour(188, 3), 188.0 / 255.0);
     }
 }
