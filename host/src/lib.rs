@@ -61,7 +61,7 @@ mod settings;
 mod simulator;
 mod stream;
 mod sync;
-mod trace;
+pub mod trace;
 
 pub use context::attribute::Attribute;
 pub use context::capability::ComputeCapability;

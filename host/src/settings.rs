@@ -25,3 +25,11 @@ pub(crate) fn trace() -> Option<PathBuf> {
         None => name.into(),
     })
 }
+
+/// `NVTX_INJECTION64_PATH`: the library of a tool that takes NVTX ranges, which sets it for the programs that it starts; `None` where it is not set
+/// or empty. Read once.
+#[cfg(feature = "nvtx")]
+pub(crate) fn nvtx_injection() -> Option<PathBuf> {
+    let path = std::env::var_os("NVTX_INJECTION64_PATH").filter(|path| !path.is_empty())?;
+    Some(path.into())
+}

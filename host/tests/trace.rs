@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use common::{Gate, add, gpu, in_own_process, launch_add, module};
 use serde_json::Value;
-use warpsmith_host::ForeignWork;
 use warpsmith_host::prelude::*;
+use warpsmith_host::{ForeignWork, trace};
 use warpsmith_testkit::process::is_child;
 
 const VARIABLE: &str = "WARPSMITH_TRACE";
@@ -327,6 +327,66 @@ fn the_file_is_complete_at_any_time() {
         let copies = named(&trace, "cuMemcpyHtoDAsync");
         assert_eq!(copies.len(), 1);
         assert_eq!(named(&trace, "add").len(), 1);
+    });
+}
+
+#[test]
+fn sections_of_the_program_are_spans_of_their_threads() {
+    traced("sections", |path| {
+        let before = trace::range("before the device");
+        let gpu = gpu();
+        drop(before);
+        let outer = trace::range("outer");
+        let inner = trace::range(format!("inner {}", 1));
+        let stream = gpu.stream().unwrap();
+        let words = stream.upload(&[1_u8; 13]).unwrap();
+        drop(inner);
+        std::thread::spawn(|| drop(trace::range("elsewhere")))
+            .join()
+            .unwrap();
+        std::mem::forget(trace::range("forgotten"));
+        drop(outer);
+        drop((words, stream, gpu));
+
+        let trace = read(path);
+        let section = |name: &str| {
+            let [section] = named(&trace, name)[..] else {
+                panic!("{name}: {trace:#}")
+            };
+            assert_eq!(section["cat"], "section");
+            section
+        };
+        let program = section("outer")["pid"].clone();
+        let names = events(&trace, "M").into_iter();
+        let is_programs =
+            |event: &&Value| event["pid"] == program && event["name"] == "process_name";
+        let [name] = names.filter(is_programs).collect::<Vec<_>>()[..] else {
+            panic!("{trace:#}")
+        };
+        assert_eq!(name["args"]["name"], "the program");
+        let times = |name: &str| {
+            let section = section(name);
+            let start = number(&section["ts"]);
+            (
+                start,
+                start + number(&section["dur"]),
+                section["tid"].clone(),
+            )
+        };
+        let (outer, inner, elsewhere) = (times("outer"), times("inner 1"), times("elsewhere"));
+        assert!(
+            outer.0 <= inner.0 && inner.1 <= outer.1,
+            "{outer:?}, {inner:?}"
+        );
+        assert!(
+            inner.1 <= elsewhere.0 && elsewhere.1 <= outer.1,
+            "{elsewhere:?}"
+        );
+        assert_eq!(inner.2, outer.2);
+        assert_ne!(elsewhere.2, outer.2);
+        // The file begins with the device.
+        assert_eq!(times("before the device").0, 0.0);
+        assert!(named(&trace, "forgotten").is_empty());
     });
 }
 

@@ -21,9 +21,9 @@ use crate::panics::timeline::Reach;
 use crate::reclaim::{Reclaim, Reclaimer};
 use crate::settings;
 use crate::sync::lock;
-use crate::trace::DeviceTrace;
 use crate::trace::track::Track;
 use crate::trace::work::Work;
+use crate::trace::{self, DeviceTrace, listeners};
 
 /// The state of an open device, which every object that was made from it owns a share of.
 pub(crate) struct OpenDevice {
@@ -170,36 +170,44 @@ impl DeviceState {
         self.trace.as_ref()
     }
 
+    /// Whether pieces of work are noted, or somebody listens to them.
+    #[inline]
+    pub(crate) fn is_traced(&self) -> bool {
+        self.trace.is_some() || listeners::are_there()
+    }
+
     /// Enqueues a piece of work, which is traced where the device is and the track is one.
     #[inline]
-    pub(crate) fn traced<R>(
+    pub(crate) fn traced<'w, R>(
         &self,
         track: Option<Track<'_>>,
-        work: impl FnOnce() -> Work,
+        work: impl FnOnce() -> Work<'w>,
         enqueue: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
-        match (&self.trace, track) {
-            (Some(trace), Some(track)) => trace.enqueue(track, work(), enqueue),
-            _ => enqueue(),
+        match track.filter(|_| self.is_traced()) {
+            Some(track) => {
+                trace::enqueue(self.trace(), self.context.choice, track, work(), enqueue)
+            }
+            None => enqueue(),
         }
     }
 
     /// Does something on the host, which is traced where the device is.
-    pub(crate) fn traced_on_host<R>(
+    pub(crate) fn traced_on_host<'w, R>(
         &self,
-        work: impl FnOnce() -> Work,
+        work: impl FnOnce() -> Work<'w>,
         call: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
-        match &self.trace {
-            Some(trace) => trace.on_host(work(), call),
-            None => call(),
+        match self.is_traced() {
+            true => trace::on_host(self.trace(), self.context.choice, work(), call),
+            false => call(),
         }
     }
 
     /// Whether memory may be freed on this thread, and nobody is to be told of it.
     #[inline]
     pub(crate) fn frees_plainly(&self) -> bool {
-        self.trace.is_none() && !callback::is_running()
+        !self.is_traced() && !callback::is_running()
     }
 
     /// The stream for what this crate enqueues on its own account.

@@ -14,6 +14,7 @@ use crate::order::access::AccessKind;
 use crate::order::order_lock::OrderGuard;
 use crate::stream::Stream;
 use crate::trace::Begun;
+use crate::trace::listeners::Told;
 use crate::trace::track::Track;
 use crate::trace::work::Work;
 
@@ -293,42 +294,63 @@ impl<'a> ForeignWork<'a> {
                 }
             }
         }
-        let begun = self.begin_trace();
+        let traced = self.begin_trace();
         if let Some(stream) = self.streams.last() {
             guards.bind(stream)?;
         }
         let enqueued = enqueue(&guards)?;
-        self.end_trace(begun);
+        end_trace(traced);
         Ok(enqueued)
     }
 
-    /// Begins a span in each stream that is traced.
-    fn begin_trace(&self) -> Vec<(&'a Stream, Option<Begun>)> {
-        let mut begun: Vec<(&Stream, _)> = Vec::new();
+    /// Begins a span in each stream that is traced, with the bytes that the work touches there.
+    fn begin_trace(&self) -> Vec<TracedPart<'a>> {
+        let mut traced: Vec<TracedPart<'_>> = Vec::new();
         for &stream in &self.streams {
-            let is_known = begun
+            let gpu = &stream.gpu;
+            let is_known = traced
                 .iter()
-                .any(|(known, _)| *known.handle == *stream.handle);
-            if let (false, Some(trace), Some(track)) =
-                (is_known, stream.gpu.trace(), Track::of(&stream.handle))
-            {
-                begun.push((stream, trace.begin(track)));
+                .any(|known| *known.stream.handle == *stream.handle);
+            if is_known || !gpu.is_traced() {
+                continue;
             }
-        }
-        begun
-    }
-
-    /// Ends the spans; each has the bytes that the work touches in its stream.
-    fn end_trace(&self, begun: Vec<(&Stream, Option<Begun>)>) {
-        for (stream, begun) in begun {
+            let Some(track) = Track::of(&stream.handle) else {
+                continue;
+            };
             let uses = self
                 .parts
                 .iter()
                 .filter(|(of, _)| of.handle == stream.handle);
             let bytes = uses.map(|(_, used)| used.view.bytes).sum();
-            if let (Some(trace), Some(track)) = (stream.gpu.trace(), Track::of(&stream.handle)) {
-                trace.end(track, begun, Work::call(self.call, bytes));
-            }
+            let work = Work::call(self.call, bytes);
+            traced.push(TracedPart {
+                told: Told::of_work(gpu.context().choice, track.number(), &work),
+                begun: gpu.trace().map(|trace| trace.begin(track)),
+                stream,
+                track,
+                work,
+            });
+        }
+        traced
+    }
+}
+
+/// The part of the work that is in one stream, between its beginning and its end in the trace.
+struct TracedPart<'a> {
+    stream: &'a Stream,
+    track: Track<'a>,
+    work: Work<'a>,
+    /// In the file, where there is one.
+    begun: Option<Option<Begun>>,
+    told: Told,
+}
+
+/// Ends the spans, in the reverse order of their beginnings.
+fn end_trace(parts: Vec<TracedPart<'_>>) {
+    for part in parts.into_iter().rev() {
+        drop(part.told);
+        if let (Some(trace), Some(begun)) = (part.stream.gpu.trace(), part.begun) {
+            trace.end(part.track, begun, part.work);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::track::name_of;
+use super::track::NameOfTrack;
 use super::work::{Sizes, Work};
 use crate::error::{Code, Error, Result};
 use crate::sync::lock;
@@ -49,7 +49,7 @@ pub(super) struct Span {
     pub(super) start: f64,
     /// Microseconds.
     pub(super) duration: f64,
-    pub(super) work: Work,
+    pub(super) work: Work<'static>,
 }
 
 impl TraceFile {
@@ -74,6 +74,11 @@ impl TraceFile {
         Ok(file)
     }
 
+    /// The file of this process, once a device was opened that is traced.
+    pub(super) fn known() -> Option<Arc<TraceFile>> {
+        lock(&OF_PROCESS).clone()
+    }
+
     /// Adds a device; gives its number.
     pub(super) fn add_device(&self, name: String) -> u32 {
         let contents = &mut *lock(&self.contents);
@@ -85,9 +90,10 @@ impl TraceFile {
         index as u32
     }
 
-    /// Microseconds since the beginning.
+    /// Microseconds since the beginning; none for what was before it.
     pub(super) fn time_of(&self, instant: Instant) -> f64 {
-        instant.duration_since(self.beginning).as_secs_f64() * 1e6
+        let since = instant.saturating_duration_since(self.beginning);
+        since.as_secs_f64() * 1e6
     }
 
     /// Whether another span is kept.
@@ -231,7 +237,7 @@ impl Serialize for Events<'_> {
                 pid: process(device),
                 tid,
                 args: Name {
-                    name: &name_of(tid),
+                    name: &NameOfTrack(tid).to_string(),
                 },
             })?;
         }

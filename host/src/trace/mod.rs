@@ -1,11 +1,26 @@
-//! A trace of what a device does, for Perfetto and Chrome: each launch, copy, fill, graph launch and allocation as a span on the track of
-//! its stream. `WARPSMITH_TRACE` names the file; without it nothing of this exists.
+//! What devices and the program do, and when: each launch, copy, fill, graph launch and allocation, and sections that the program names
+//! ([`range`]).
 //!
-//! A piece of work is enqueued between two events ([`DeviceTrace::enqueue`]), from which its span follows once they are complete
-//! ([`DeviceTrace::collect`]). The spans of all devices wait in one place and become a file as a whole ([`file`]).
+//! - `WARPSMITH_TRACE` names a file for Perfetto and Chrome: spans by the device's time, on the tracks of their streams.
+//! - The feature `tracing` of this crate makes spans of the `tracing` crate (target `warpsmith`, level `DEBUG`) while the host's thread enqueues a
+//!   piece of work: `kernel`, `graph`, `copy`, `set`, `memory` or `library`, with `name`, `device`, `track` (the stream) and sizes as fields.
+//! - The feature `nvtx` makes NVTX ranges of the same time, in the domain `warpsmith`, with bytes as payload, for a tool that
+//!   `NVTX_INJECTION64_PATH` names, as `nsys profile` does.
+//!
+//! Without the variable and the features nothing of this exists, and launches and copies do nothing for it. With a feature where nobody listens they
+//! read a word. What is captured into a graph does not run, and is not told of; a graph's launch is.
+
+// For the file, a piece of work is enqueued between two events (`DeviceTrace::enqueue`), from which its span follows once they are complete
+// (`DeviceTrace::collect`). The spans of all devices wait in one place and become a file as a whole (`file.rs`).
 
 mod clock;
 pub(crate) mod file;
+pub(crate) mod listeners;
+#[cfg(feature = "nvtx")]
+mod nvtx;
+mod section;
+#[cfg(feature = "tracing")]
+mod spans;
 mod timing_event;
 pub(crate) mod track;
 pub(crate) mod work;
@@ -15,9 +30,12 @@ use std::time::Instant;
 
 use self::clock::DeviceClock;
 use self::file::{Span, TraceFile};
+use self::listeners::Told;
+pub use self::section::{Range, range};
 use self::timing_event::TimingEvent;
 use self::track::{Track, host_thread};
 use self::work::Work;
+use crate::context::choice::DeviceChoice;
 use crate::context::primary::Context;
 use crate::driver_call::loss::unheard;
 use crate::error::Result;
@@ -51,12 +69,51 @@ struct Enqueued {
     start: TimingEvent,
     stop: TimingEvent,
     track: u64,
-    work: Work,
+    work: Work<'static>,
 }
 
 /// A piece of work that is about to be enqueued.
 #[must_use]
 pub(crate) struct Begun(TimingEvent);
+
+/// Enqueues a piece of work of which the device's part of the file, if there is one, and those who listen are told.
+///
+/// # Errors
+///
+/// Those of `enqueue`.
+#[cold]
+pub(crate) fn enqueue<R>(
+    trace: Option<&DeviceTrace>,
+    device: DeviceChoice,
+    track: Track<'_>,
+    work: Work<'_>,
+    enqueue: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    let _told = Told::of_work(device, track.number(), &work);
+    match trace {
+        Some(trace) => trace.enqueue(track, work, enqueue),
+        None => enqueue(),
+    }
+}
+
+/// As [`enqueue`], for what this thread does on the host.
+///
+/// # Errors
+///
+/// Those of `call`.
+#[cold]
+pub(crate) fn on_host<R>(
+    trace: Option<&DeviceTrace>,
+    device: DeviceChoice,
+    work: Work<'_>,
+    call: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    let _told = Told::of_work(device, host_thread(), &work);
+    match trace {
+        Some(trace) => trace.on_host(work, call),
+        None => call(),
+    }
+}
 
 impl DeviceTrace {
     /// The trace of a device that is being opened, whose context is current; `None` where nothing is traced.
@@ -89,10 +146,10 @@ impl DeviceTrace {
     /// # Errors
     ///
     /// Those of `enqueue`: what the trace cannot do is left out.
-    pub(crate) fn enqueue<R>(
+    fn enqueue<R>(
         &self,
         track: Track<'_>,
-        work: Work,
+        work: Work<'_>,
         enqueue: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
         let begun = self.begin(track);
@@ -110,7 +167,7 @@ impl DeviceTrace {
     }
 
     /// What is behind a piece of work that was enqueued.
-    pub(crate) fn end(&self, track: Track<'_>, begun: Option<Begun>, mut work: Work) {
+    pub(crate) fn end(&self, track: Track<'_>, begun: Option<Begun>, mut work: Work<'_>) {
         if track.is_legacy() {
             work.may_serialise = Some("work of the null stream");
         }
@@ -124,7 +181,7 @@ impl DeviceTrace {
             start,
             stop,
             track: track.number(),
-            work,
+            work: work.into_owned(),
         });
         if pending.work.len() >= pending.collect_at {
             self.collect_from(pending);
@@ -136,7 +193,7 @@ impl DeviceTrace {
     /// # Errors
     ///
     /// Those of `call`.
-    pub(crate) fn on_host<R>(&self, work: Work, call: impl FnOnce() -> Result<R>) -> Result<R> {
+    fn on_host<R>(&self, work: Work<'_>, call: impl FnOnce() -> Result<R>) -> Result<R> {
         let start = self.file.time_of(Instant::now());
         let done = call()?;
         let end = self.file.time_of(Instant::now());
@@ -145,7 +202,7 @@ impl DeviceTrace {
             track: host_thread(),
             start,
             duration: end - start,
-            work,
+            work: work.into_owned(),
         });
         Ok(done)
     }

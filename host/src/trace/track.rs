@@ -1,5 +1,6 @@
 //! The tracks of a trace: one for each stream, one for each thread of the host.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::context::primary::Context;
@@ -48,7 +49,7 @@ impl<'a> Track<'a> {
         self.is_legacy
     }
 
-    pub(super) fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         self.number
     }
 }
@@ -62,11 +63,15 @@ pub(super) fn host_thread() -> u64 {
     OWN.with(|own| *own)
 }
 
-/// What a track is called.
-pub(super) fn name_of(track: u64) -> String {
-    match track {
-        SERVICE => "the library's own stream".into(),
-        FIRST_THREAD.. => format!("host thread {}", track - FIRST_THREAD + 1),
-        stream => format!("stream {stream}"),
+/// What the track of this number is called.
+pub(super) struct NameOfTrack(pub(super) u64);
+
+impl fmt::Display for NameOfTrack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            SERVICE => f.write_str("the library's own stream"),
+            thread @ FIRST_THREAD.. => write!(f, "host thread {}", thread - FIRST_THREAD + 1),
+            stream => write!(f, "stream {stream}"),
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 /// A piece of work.
-pub(crate) struct Work {
-    pub(super) name: Cow<'static, str>,
+pub(crate) struct Work<'a> {
+    pub(super) name: Cow<'a, str>,
     pub(super) category: &'static str,
     pub(super) sizes: Sizes,
     /// What it is on CUDA's list of what may keep work of different streams from overlapping, work before it from work after it (CUDA C++
@@ -35,13 +35,14 @@ pub(crate) enum Sizes {
     Bytes {
         bytes: usize,
     },
+    None {},
 }
 
-impl Work {
+impl<'a> Work<'a> {
     /// A kernel's launch.
-    pub(crate) fn kernel(name: &str, sizes: Sizes) -> Work {
+    pub(crate) fn kernel(name: &'a str, sizes: Sizes) -> Work<'a> {
         Work {
-            name: name.to_owned().into(),
+            name: name.into(),
             category: "kernel",
             sizes,
             may_serialise: None,
@@ -49,7 +50,7 @@ impl Work {
     }
 
     /// A graph's launch.
-    pub(crate) fn graph(kernels: usize) -> Work {
+    pub(crate) fn graph(kernels: usize) -> Work<'a> {
         Work {
             name: "graph".into(),
             category: "graph",
@@ -59,7 +60,7 @@ impl Work {
     }
 
     /// A copy or a fill, of so many bytes, by this call of the driver or of another library.
-    pub(crate) fn call(call: &'static str, bytes: usize) -> Work {
+    pub(crate) fn call(call: &'static str, bytes: usize) -> Work<'a> {
         let category = if call.starts_with("cuMemcpy") {
             "copy"
         } else if call.starts_with("cuMemset") {
@@ -74,6 +75,35 @@ impl Work {
             category,
             sizes: Sizes::Bytes { bytes },
             may_serialise: serialising(call),
+        }
+    }
+
+    /// A section of the program, which the program has named.
+    pub(super) fn section(name: Cow<'a, str>) -> Work<'a> {
+        Work {
+            name,
+            category: "section",
+            sizes: Sizes::None {},
+            may_serialise: None,
+        }
+    }
+
+    /// Its size, where that is one number.
+    #[cfg(feature = "nvtx")]
+    pub(super) fn bytes(&self) -> Option<u64> {
+        match self.sizes {
+            Sizes::Bytes { bytes } => Some(bytes as u64),
+            Sizes::Kernel { .. } | Sizes::Graph { .. } | Sizes::None {} => None,
+        }
+    }
+
+    /// With a name of its own.
+    pub(super) fn into_owned(self) -> Work<'static> {
+        Work {
+            name: self.name.into_owned().into(),
+            category: self.category,
+            sizes: self.sizes,
+            may_serialise: self.may_serialise,
         }
     }
 }

@@ -39,16 +39,36 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         None => {}
     }
     setup::prepare()?;
-    let mut command = cargo::command();
-    command.arg("test");
     let chooses = options
         .arguments
         .iter()
         .any(|argument| argument == "-p" || argument.starts_with("--package"));
-    if !chooses {
-        command.arg("--workspace");
+    if chooses {
+        return test(&[], options);
     }
-    command.args(&options.arguments);
+    let passed = test(&["--workspace"], options)?;
+    if passed != ExitCode::SUCCESS {
+        return Ok(passed);
+    }
+    test(&OF_FEATURES, options)
+}
+
+/// What tests features that are left out by default, as arguments of cargo.
+const OF_FEATURES: [&str; 8] = [
+    "-p",
+    "warpsmith-host",
+    "--features",
+    "tracing,nvtx",
+    "--test",
+    "spans",
+    "--test",
+    "nvtx",
+];
+
+/// Passes the tests of these packages, with the user's arguments behind.
+fn test(packages: &[&str], options: &Options) -> Result<ExitCode> {
+    let mut command = cargo::command();
+    command.arg("test").args(packages).args(&options.arguments);
     if let Some(device) = &options.device {
         command.env(environment::DEVICE, device);
     }

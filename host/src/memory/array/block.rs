@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::gpu::open_device::OpenDevice;
 use crate::reclaim::{FreeCost, Reclaim};
 use crate::sync::lock;
+use crate::trace::work::Work;
 
 /// The call that makes one.
 pub(super) const CALL: &str = "cuArray3DCreate";
@@ -46,9 +47,12 @@ impl ArrayBlock {
         gpu.bind()?;
         gpu.reclaim();
         let mut array = null_mut();
-        // SAFETY: the driver writes one handle to `array` and reads the description before the call returns.
-        unsafe { call!(cuArray3DCreate_v2(&mut array, &descriptor)) }
-            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of texels")))?;
+        gpu.traced_on_host(
+            || Work::call(CALL, bytes),
+            // SAFETY: the driver writes one handle to `array` and reads the description before the call returns.
+            || unsafe { call!(cuArray3DCreate_v2(&mut array, &descriptor)) },
+        )
+        .map_err(|error| error.while_doing(|| format!("{bytes} bytes of texels")))?;
         Ok(ArrayBlock {
             array: Handle::new(array),
             bytes,

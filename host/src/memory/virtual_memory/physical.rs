@@ -15,6 +15,7 @@ use crate::memory::allocation::Allocation;
 use crate::memory::buffer::DeviceBuffer;
 use crate::memory::descriptor::{DESCRIPTOR, exported, handle_type, in_place_of_pointer};
 use crate::memory::size::bytes_of;
+use crate::trace::work::Work;
 
 /// Physical memory of a device, which has no address until it is mapped. It can have several, and in other processes, too.
 ///
@@ -157,15 +158,18 @@ impl PhysicalMemory {
             ));
         };
         let mut handle = 0;
-        // SAFETY: the driver writes one handle to `handle` and reads the properties, which outlive the call.
-        unsafe {
-            call!(cuMemCreate(
-                &mut handle,
-                rounded,
-                &options.properties(gpu),
-                0
-            ))
-        }
+        gpu.traced_on_host(
+            || Work::call("cuMemCreate", rounded),
+            // SAFETY: the driver writes one handle to `handle` and reads the properties, which outlive the call.
+            || unsafe {
+                call!(cuMemCreate(
+                    &mut handle,
+                    rounded,
+                    &options.properties(gpu),
+                    0
+                ))
+            },
+        )
         .map_err(|error| error.while_doing(|| format!("{rounded} bytes of physical memory")))?;
         Ok(PhysicalMemory {
             gpu: gpu.clone(),
