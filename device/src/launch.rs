@@ -144,3 +144,6 @@ pub struct SurfaceObject;
 /// is kept until the graph that the kernel is a node of has ended with all that it has launched; whoever launches that has all in order that
 /// this one uses, and launches none of the two meanwhile. Flat: its handle (`u64`).
 pub struct GraphHandle(PhantomData<fn()>);
+
+/// [`Condition`](crate::graph::Condition): a condition of the graph that the kernel is a node of, itself or in a body. Flat: its handle (`u64`).
+pub struct ConditionHandle(PhantomData<fn()>);

@@ -13,10 +13,10 @@ use core::marker::PhantomData;
 
 use crate::atomic::{AtomicSlice, AtomicValue, GridScope};
 use crate::dependent::AfterPrimary;
-use crate::graph::DeviceGraph;
+use crate::graph::{Condition, DeviceGraph};
 use crate::launch::{
-    Awaited, GraphHandle, In, InMatrix, InRef, InTexture, Out, OutMatrix, OutSurface, OutVolume,
-    RawPtr, Value,
+    Awaited, ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, Out, OutMatrix,
+    OutSurface, OutVolume, RawPtr, Value,
 };
 use crate::texture::{Fetched, Geometry, Positioned, Surface, SurfaceTexel, Texture, form_code};
 use crate::vector::Lanes;
@@ -51,7 +51,7 @@ impl<T: bytemuck::Pod> Passable for T {}
     note = "a kernel takes numbers and structs that are `bytemuck::Pod`, `&[T]`, `&T`, `Matrix<T>`, and the output views \
             `PerThread<[T]>`, `PerThread3d<[T]>`, `PerThreadVectors<[T]>`, `PerWarp<[T]>`, `PerBlock<[T]>`, `MatrixOut<T>`, \
             `RowPerWarp<T>`, `RowPerBlock<T>`, `TilePerBlock<T, R, C>`, `VolumeOut<T>`, `Scatter<[T]>`, `AtomicSlice<T>`, \
-            and `DeviceGraph`, each with the lifetime that the launch gives it, and `AfterPrimary` of views and slices",
+            `DeviceGraph` and `graph::Condition`, each with the lifetime that the launch gives it, and `AfterPrimary` of views and slices",
     note = "of arrays it takes `Texture2d<T>`, `Surface2d<T>` and their like, which have no `AfterPrimary`"
 )]
 pub unsafe trait KernelParameter {
@@ -120,6 +120,7 @@ mod form {
     pub const TEXTURE: u32 = 11;
     pub const SURFACE: u32 = 12;
     pub const DEVICE_GRAPH: u32 = 13;
+    pub const CONDITION: u32 = 14;
     /// Added where the parameter is an `AfterPrimary` of the form's.
     pub const AFTER_PRIMARY: u32 = 16;
     /// What tells textures and surfaces from others is multiplied by it and added.
@@ -337,6 +338,24 @@ unsafe impl KernelParameter for for<'a> fn(DeviceGraph<'a>) {
     unsafe fn rebuild(first: u64, (): (), (): (), (): (), _: &Launch) -> DeviceGraph<'_> {
         // SAFETY: the handle is what a launch passes for the marker, by the function's condition.
         unsafe { DeviceGraph::from_raw(first) }
+    }
+}
+
+// SAFETY: the handle by value, which leads to no memory.
+unsafe impl KernelParameter for for<'a> fn(Condition<'a>) {
+    type Marker = ConditionHandle;
+    type Element = u64;
+    type First = u64;
+    type Second = ();
+    type Third = ();
+    type Fourth = ();
+    type Argument<'launch> = Condition<'launch>;
+    type Form = Flat<u64, (), { kind::SCALAR }, { form::CONDITION }>;
+
+    #[inline(always)]
+    unsafe fn rebuild(first: u64, (): (), (): (), (): (), _: &Launch) -> Condition<'_> {
+        // SAFETY: the handle is what a launch passes for the marker, by the function's condition.
+        unsafe { Condition::from_raw(first) }
     }
 }
 

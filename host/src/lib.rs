@@ -127,8 +127,8 @@ pub mod prelude {
         UntypedKernel, Wait,
     };
     pub use warpsmith_device::launch::{
-        GraphHandle, In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix, OutSurface, OutVolume,
-        RawPtr, SafeKernel, SurfaceObject, TextureObject, Value,
+        ConditionHandle, GraphHandle, In, InMatrix, InRef, InTexture, Kernel, Out, OutMatrix,
+        OutSurface, OutVolume, RawPtr, SafeKernel, SurfaceObject, TextureObject, Value,
     };
 }
 

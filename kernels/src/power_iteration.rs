@@ -1,7 +1,7 @@
 //! The largest eigenvalue of a symmetric matrix: three kernels that are the body of a graph's conditional while.
 //! Explained in `docs/src/kernels/power_iteration.md`.
 
-use warpsmith_device::graph;
+use warpsmith_device::graph::Condition;
 use warpsmith_device::prelude::*;
 
 /// Threads of a block of `power_multiply` and `power_normalise`.
@@ -88,7 +88,7 @@ pub fn power_check(
     result: AtomicSlice<f32>,
     tolerance: f32,
     max_iterations: u32,
-    condition: u64,
+    again: Condition,
 ) {
     let value = sums[0].load(Relaxed) / sums[1].load(Relaxed);
     let change = (value - result[0].load(Relaxed)).abs();
@@ -98,6 +98,6 @@ pub fn power_check(
     result[2].store(iterations, Relaxed);
     sums[0].store(0.0, Relaxed);
     sums[1].store(0.0, Relaxed);
-    let again = change > tolerance * value.abs() && iterations < max_iterations as f32;
-    graph::set_conditional(condition, u32::from(again));
+    let goes_on = change > tolerance * value.abs() && iterations < max_iterations as f32;
+    again.set(u32::from(goes_on));
 }

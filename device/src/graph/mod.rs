@@ -21,7 +21,7 @@ mod current;
 mod device_graph;
 mod launch;
 
-pub use self::conditional::set_conditional;
+pub use self::conditional::{Condition, set_conditional};
 pub use self::current::{CurrentGraph, current};
 pub use self::device_graph::DeviceGraph;
 pub use self::launch::GraphLaunchError;

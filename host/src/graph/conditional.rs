@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use warpsmith_device::launch::Value;
+use warpsmith_device::launch::{ConditionHandle, Value};
 
 use super::builder::GraphBuilder;
 use super::contents::Contents;
@@ -16,18 +16,27 @@ use warpsmith_driver::raw::{self, CUgraphConditionalNodeType as Type};
 
 const CALL: &str = "cuGraphAddNode";
 
-/// A number on the device that decides whether a body runs. Kernels that take it as a `u64` set it by
-/// `cudaGraphSetConditional(handle, value)`; anything but 0 means yes.
+/// A number on the device that decides whether a body runs: anything but 0 means yes. Kernels of its graph and of the bodies in that set it;
+/// they take it as a `graph::Condition` of the device library. Foreign PTX takes the handle, a `u64`.
 // covers: COND-01
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition {
     handle: raw::CUgraphConditionalHandle,
+    /// The number of the graph or body that it was made in.
     graph: u64,
+    /// The number of the whole graph.
+    whole: u64,
 }
 
 impl Argument<Value<u64>> for Condition {
     fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
         <u64 as Argument<Value<u64>>>::pack(&self.handle, packer);
+    }
+}
+
+impl Argument<ConditionHandle> for Condition {
+    fn pack<'a>(&'a self, packer: &mut Packer<'a>) {
+        packer.condition(self.whole, self.handle);
     }
 }
 
@@ -56,6 +65,7 @@ impl GraphBuilder<'_> {
         Ok(Condition {
             handle,
             graph: self.number,
+            whole: self.memory_of,
         })
     }
 
@@ -65,7 +75,7 @@ impl GraphBuilder<'_> {
     /// ```no_run
     /// # use warpsmith_device::prelude::*;
     /// # #[kernel]
-    /// # pub fn halve(mut x: PerThread<[f32]>, until: f32, again: u64) {}
+    /// # pub fn halve(mut x: PerThread<[f32]>, until: f32, again: warpsmith_device::graph::Condition) {}
     /// # const PTX: &str = "";
     /// use warpsmith_host::prelude::*;
     ///

@@ -15,8 +15,8 @@ use crate::driver_call::call;
 use crate::error::{Node, Result};
 use crate::gpu::open_device::{OpenDevice, check_same_device};
 use crate::launch::{
-    Arguments, EarlyParameters, Function, GraphLaunch, Grid, LaunchOptions, Packer, Trigger,
-    TypedKernel, UNKNOWN, UntypedKernel, Words, check,
+    Arguments, ConditionsOf, EarlyParameters, Function, GraphLaunch, Grid, LaunchOptions, Packer,
+    Trigger, TypedKernel, UNKNOWN, UntypedKernel, Words, check, condition_elsewhere,
 };
 use crate::module::origin::LaunchParameters;
 use crate::module::variables::KERNEL_ACCESS;
@@ -251,7 +251,7 @@ impl GraphBuilder<'_> {
         early: Option<Trigger>,
         packer: &mut Packer<'_>,
     ) -> Result<KernelNode> {
-        let own = launch.check(&self.gpu, packer)?;
+        let own = launch.check(&self.gpu, self.memory_of, packer)?;
         let early = early.filter(|_| launch.may_be_early());
         if !packer.graphs().is_empty() {
             self.outside_of_bodies("a kernel that may launch graphs")?;
@@ -312,13 +312,21 @@ pub(super) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// How many parameters the kernel is passed of its own.
+    /// How many parameters the kernel is passed of its own, as a node of the whole graph of this number.
     ///
     /// # Errors
     ///
-    /// Something is of another device, or the shape or the arguments are beyond what the kernel or the device can have.
-    pub(super) fn check(&self, gpu: &Arc<OpenDevice>, packer: &Packer<'_>) -> Result<usize> {
+    /// Something is of another device, a condition of another graph, or the shape or the arguments are beyond what the kernel or the device can have.
+    pub(super) fn check(
+        &self,
+        gpu: &Arc<OpenDevice>,
+        graph: u64,
+        packer: &Packer<'_>,
+    ) -> Result<usize> {
         const CALL: &str = "cuGraphAddKernelNode";
+        if ![ConditionsOf::Nobody, ConditionsOf::Graph(graph)].contains(&packer.conditions()) {
+            return Err(condition_elsewhere(CALL, self.kernel));
+        }
         let buffers = packer.uses().iter().map(|used| &used.allocation.gpu);
         let graphs = packer.graphs().iter().map(|passed| passed.gpu);
         for other in buffers.chain(graphs).chain([&self.kernel.module.gpu]) {

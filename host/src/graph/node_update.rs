@@ -183,7 +183,7 @@ impl GraphExec {
         packer: &mut Packer<'_>,
     ) -> Result<()> {
         const CALL: &str = "cuGraphExecKernelNodeSetParams";
-        let own = launch.check(&self.gpu, packer)?;
+        let own = launch.check(&self.gpu, self.template_number, packer)?;
         let part = self.part(CALL, node)?;
         if let PartKind::Kernel(shape) = part.kind {
             check_shape(shape, &launch.grid, may_be_early && launch.may_be_early())?;

@@ -49,6 +49,8 @@ pub struct Packer<'a> {
     graphs: [MaybeUninit<PassedGraph<'a>>; MOST_PARAMETERS],
     /// Graphs so far.
     graph_count: usize,
+    /// The graphs whose conditions are passed.
+    conditions: ConditionsOf,
     /// The stream's number, which the memory's owners are compared with.
     stream_number: u64,
     /// Some memory was not used by this stream alone.
@@ -57,6 +59,15 @@ pub struct Packer<'a> {
     pub(crate) empty_reference: bool,
     /// One array was passed twice, and at least once as a surface.
     pub(crate) written_array_twice: bool,
+}
+
+/// Whose conditions a kernel is passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConditionsOf {
+    Nobody,
+    /// The graph of this number.
+    Graph(u64),
+    Several,
 }
 
 /// Room for the values of a [`Packer`].
@@ -95,6 +106,7 @@ impl<'a> Packer<'a> {
             use_count: 0,
             graphs: [const { MaybeUninit::uninit() }; MOST_PARAMETERS],
             graph_count: 0,
+            conditions: ConditionsOf::Nobody,
             stream_number,
             needs_ordering: false,
             empty_reference: false,
@@ -180,6 +192,22 @@ impl<'a> Packer<'a> {
         self.word(graph.handle);
     }
 
+    /// A condition of the graph of this number. In streams it means nothing: they refuse it where they look at what needs ordering.
+    pub(crate) fn condition(&mut self, graph: u64, handle: u64) {
+        self.needs_ordering = true;
+        self.conditions = match self.conditions {
+            ConditionsOf::Nobody => ConditionsOf::Graph(graph),
+            ConditionsOf::Graph(known) if known == graph => ConditionsOf::Graph(graph),
+            _ => ConditionsOf::Several,
+        };
+        self.word(handle);
+    }
+
+    /// Whose conditions the kernel is passed.
+    pub(crate) fn conditions(&self) -> ConditionsOf {
+        self.conditions
+    }
+
     /// Adds the parameters of the launch: where panics are told, and which launch of which kernel it is.
     #[inline]
     pub(crate) fn launch(&mut self, log: u64, launch: u64, kernel: u32) {
@@ -247,7 +275,8 @@ impl<'a> Packer<'a> {
     note = "`InMatrix<T>` takes `buffer.matrix(rows, columns)?`, `OutMatrix<T>` takes `buffer.matrix_mut(rows, columns)?`",
     note = "`OutVolume<T>` takes `buffer.volume_mut(depth, rows, columns)?`",
     note = "`InTexture<T, Dim2>` takes a `&Texture<T, Extent2>` and `OutSurface<T, Dim2>` a `&mut Surface<T, Extent2>`, others likewise",
-    note = "`GraphHandle` (`DeviceGraph` of the device library) takes `&DeviceGraph`: `graph.instantiate_for_device_launch(&stream)?`"
+    note = "`GraphHandle` (`DeviceGraph` of the device library) takes `&DeviceGraph`: `graph.instantiate_for_device_launch(&stream)?`",
+    note = "`ConditionHandle` (`graph::Condition` of the device library) takes a `Condition`: `graph.condition(start)?`"
 )]
 pub trait Argument<M: ?Sized> {
     #[doc(hidden)]

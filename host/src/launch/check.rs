@@ -258,6 +258,20 @@ fn check_cluster(kernel: &Function, attributes: &KernelAttributes, grid: &Grid) 
     Ok(())
 }
 
+/// The error of a kernel that is passed a condition of another graph than the one that it is to be a node of.
+#[cold]
+pub(crate) fn condition_elsewhere(call: &'static str, kernel: &Function) -> Error {
+    Error::misuse(
+        call,
+        Code::INVALID_VALUE,
+        format!(
+            "`{}` is passed a condition, and may be a node of that condition's graph or of its bodies alone",
+            kernel.name
+        ),
+        "add it by `graph.kernel(..)` to the graph that the condition was made in, or to a body of that",
+    )
+}
+
 /// The error for a launch in a stream of a kernel that is passed a graph.
 #[cold]
 pub(crate) fn graph_outside_of_graphs(kernel: &Function) -> Error {

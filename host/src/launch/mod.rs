@@ -35,9 +35,9 @@ use crate::trace::track::Track;
 use crate::trace::work::Work;
 
 pub use self::arguments::{Argument, Arguments, EarlyParameters};
-pub(crate) use self::arguments::{Packer, Words};
+pub(crate) use self::arguments::{ConditionsOf, Packer, Words};
 pub(crate) use self::attributes::{LaunchAttributes, UNKNOWN};
-pub(crate) use self::check::check;
+pub(crate) use self::check::{check, condition_elsewhere};
 pub(crate) use self::function::Function;
 pub use self::function::{ClusterSizes, FunctionAttributes, Occupancy, SuggestedBlock};
 pub(crate) use self::graph_launch::GraphLaunch;
@@ -353,6 +353,9 @@ impl Stream {
         let guard = self.gpu.lock_order();
         let gate = self.gpu.order().launch_gate.state();
         self.gpu.refuse_beside_host_accesses(CALL, &self.handle)?;
+        if packer.conditions() != ConditionsOf::Nobody {
+            return Err(condition_elsewhere(CALL, kernel));
+        }
         let capture = self.gpu.order().capture_of(&guard, &self.handle);
         for passed in packer.graphs() {
             let Some(capture) = &capture else {

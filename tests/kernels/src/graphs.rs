@@ -1,6 +1,6 @@
 //! Kernels that launch graphs.
 
-use warpsmith_device::graph::{self, DeviceGraph, GraphLaunchError};
+use warpsmith_device::graph::{self, Condition, DeviceGraph, GraphLaunchError};
 use warpsmith_device::prelude::*;
 
 /// What [`DeviceGraph`]'s functions answered.
@@ -100,5 +100,22 @@ pub unsafe fn sibling(sibling: DeviceGraph, last: DeviceGraph, mut codes: PerThr
 pub fn indexed(index: &u32, words: &[u32], mut out: PerThread<[u32]>) {
     if let Some(out) = out.mine() {
         *out = words[*index as usize];
+    }
+}
+
+/// Sets a condition, and counts.
+#[kernel]
+pub fn decide(value: u32, condition: Condition, count: AtomicSlice<u32>) {
+    if thread::is_first() {
+        condition.set(value);
+        count[0].fetch_add(1, Relaxed);
+    }
+}
+
+/// Counts down in a loop's body.
+#[kernel]
+pub fn count_down(left: AtomicSlice<u32>, again: Condition) {
+    if thread::is_first() {
+        again.set(left[0].fetch_sub(1, Relaxed) - 1);
     }
 }
