@@ -2,9 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use warpsmith_testkit::process;
-
-mod library;
+use warpsmith_testkit::{dropin, process};
 
 fn compile(source: &Path, into: &Path) {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -22,11 +20,8 @@ fn compile(source: &Path, into: &Path) {
 fn a_foreign_program_runs_on_the_simulator() {
     // covers: DRV-18, DRV-EX01
     let folder = tempfile::tempdir().expect("a folder");
-    std::os::unix::fs::symlink(
-        library::path().canonicalize().unwrap(),
-        folder.path().join("libcuda.so.1"),
-    )
-    .expect("a link");
+    std::os::unix::fs::symlink(dropin::library(), folder.path().join("libcuda.so.1"))
+        .expect("a link");
     let program = folder.path().join("foreign");
     compile(
         Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign.c")),

@@ -6,8 +6,6 @@ use warpsmith_abi::fault::FaultKind;
 use warpsmith_driver::raw::*;
 use warpsmith_driver::{Backend, Choice};
 
-mod library;
-
 const TRAP: &core::ffi::CStr =
     c".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry stop() { trap; ret; }\n";
 
@@ -24,7 +22,10 @@ fn a_fault_in_the_library_reaches_the_program_as_data() {
             "--nocapture",
         ])
         .env("WARPSMITH_TEST_CHILD", "1")
-        .env("WARPSMITH_CUDA_LIBRARY", library::path())
+        .env(
+            "WARPSMITH_CUDA_LIBRARY",
+            warpsmith_testkit::dropin::library(),
+        )
         .output()
         .expect("the test starts");
     assert!(
