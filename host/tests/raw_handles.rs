@@ -198,6 +198,28 @@ fn one_stream_may_be_adopted_twice_and_be_ours() {
 }
 
 #[test]
+fn a_stream_may_be_captured_by_its_owner_again_when_it_is_not_used() {
+    let gpu = gpu();
+    let (adopted, raw, destroyed) = adopt(&gpu);
+    let words = adopted.upload(&[1_u32; LEN]).unwrap();
+    adopted.synchronize().unwrap();
+    drop((words, adopted));
+    ok!(raw::cuStreamBeginCapture_v2(
+        raw,
+        raw::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED
+    ));
+    // Looks for streams that are idle, and for memory that is not used.
+    drop(gpu.stream().unwrap());
+    drop(gpu.pinned::<u8>(12).unwrap());
+    let mut graph = null_mut();
+    ok!(raw::cuStreamEndCapture(raw, &mut graph));
+    ok!(raw::cuGraphDestroy(graph));
+    assert_eq!(count(&destroyed), 0);
+    gpu.synchronize().unwrap();
+    assert_eq!(count(&destroyed), 1);
+}
+
+#[test]
 fn default_streams_are_known_by_their_handles() {
     let gpu = gpu();
     for handle in [null_mut(), raw::CU_STREAM_LEGACY] {

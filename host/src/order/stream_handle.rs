@@ -311,6 +311,10 @@ impl StreamHandle {
     /// An earlier fault on the device.
     pub(crate) fn past_is_done(&self, _guard: &OrderGuard<'_>) -> Result<bool> {
         self.context.bind()?;
+        if self.is_captured_by_its_library()? {
+            // To ask would break the capture.
+            return Ok(false);
+        }
         let answer = if self.is_captured() {
             // SAFETY: `self` owns the event, which its `drop` alone destroys.
             unsafe {
@@ -327,6 +331,17 @@ impl StreamHandle {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether it is another library's, which captures it: this crate has no `Stream` of it any more, nor memory that was used in it.
+    fn is_captured_by_its_library(&self) -> Result<bool> {
+        if !matches!(self.owned.stream, Owner::Library(_)) || self.is_captured() {
+            return Ok(false);
+        }
+        let mut status = raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the driver writes one value to `status`, which outlives the call; the stream exists as long as its keeper.
+        unsafe { call!(cuStreamIsCapturing(self.raw(), &mut status)) }?;
+        Ok(status != raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
     /// An event for everything enqueued here so far, of which `reach` matters to those who follow it; `None` if that is done.

@@ -65,7 +65,7 @@ impl Gpu {
     /// # Safety
     ///
     /// - `stream` is null, a default stream, or the handle of a stream that exists until `keeper` is dropped.
-    /// - As long as the keeper is not dropped, nobody else begins a capture of the stream, or brings it into one.
+    /// - As long as the result exists, or memory that was used in it, nobody else begins a capture of the stream, or brings it into one.
     pub unsafe fn adopt_stream<K: Any + Send>(
         &self,
         stream: *mut c_void,
