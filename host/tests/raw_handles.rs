@@ -281,6 +281,7 @@ fn a_stream_that_is_captured_or_of_another_context_is_refused() {
     ok!(raw::cuCtxDestroy_v2(context));
 }
 
+// covers: DRV-17
 #[test]
 fn the_current_context_is_a_device_that_outlives_its_library() {
     let Side::Child = own_process(&[]) else {

@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A kernel of ours on memory of cudarc's, in cudarc's stream: in order without an event or a wait.
+/// A kernel of ours on memory of cudarc's, in cudarc's stream: in order without an event or a wait. (Another stream of cudarc's, which knows of no write, would
+/// have to `join` this one.)
 fn kernel_on_their_memory(
     theirs: &Arc<CudaStream>,
     stream: &Stream,
