@@ -135,6 +135,7 @@ pub mod prelude {
 /// The book's pages on this crate and on the simulator: their examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/src/howto/host.md")]
+#[doc = include_str!("../../docs/src/howto/interop.md")]
 #[doc = include_str!("../../docs/src/howto/launch-attributes.md")]
 #[doc = include_str!("../../docs/src/howto/simulator.md")]
 struct HowTo;

@@ -8,6 +8,7 @@ mod graph_memory;
 pub(crate) mod info;
 pub(crate) mod limits;
 mod observe;
+mod of_context;
 pub(crate) mod open_device;
 mod peer;
 pub(crate) mod properties;

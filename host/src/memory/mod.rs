@@ -21,6 +21,7 @@
 //! kept out while the device is in. None of that depends on a destructor being run: a forgotten guard or buffer leaks.
 
 mod access_policy;
+pub(crate) mod adopted;
 pub(crate) mod allocation;
 mod any_buffer;
 mod arena;

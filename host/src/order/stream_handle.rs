@@ -10,6 +10,7 @@ use super::host_accesses::HostAccesses;
 use super::order_lock::OrderGuard;
 use super::pool_lane::PoolLane;
 use super::recorded_event::RecordedEvent;
+use crate::context::keeper::Keeper;
 use crate::context::primary::Context;
 use crate::driver_call::adopt::destroyed;
 use crate::driver_call::handle::Handle;
@@ -20,7 +21,7 @@ use crate::panics::reports::{PanicSource, Panics};
 use crate::panics::timeline::{Reach, Timeline};
 use crate::sync::lock;
 
-/// The driver's stream, which it owns unless it is the legacy default stream, with the events by which other streams follow it.
+/// The driver's stream, with the events by which other streams follow it.
 pub(crate) struct StreamHandle {
     context: Arc<Context>,
     raw: Handle<raw::CUstream>,
@@ -68,10 +69,19 @@ pub(crate) enum Overlap {
     Unawaited,
 }
 
+/// Who destroys the driver's stream.
+enum Owner {
+    /// The handle.
+    Handle(cust::stream::Stream),
+    /// Nobody: it is the legacy default stream.
+    Driver,
+    /// Another library, of which this is kept until then.
+    Library(Keeper),
+}
+
 /// What is destroyed with a stream.
 struct Owned {
-    /// `None` for the legacy default stream, which nobody destroys.
-    stream: Option<cust::stream::Stream>,
+    stream: Owner,
     /// Recorded whenever another stream must follow this one; waits bind to the recording at the time of their call.
     handover: cust::event::Event,
     /// Recorded when a capture begins: all that was really enqueued.
@@ -113,7 +123,7 @@ impl StreamHandle {
             // SAFETY: the driver writes one handle to `raw`, which outlives the call.
             unsafe { call!(cuStreamCreateWithPriority(&mut raw, flags.0, priority)) }?;
             // SAFETY: the call above made the stream, and nothing else owns it.
-            Ok((raw, Some(unsafe { adopt::stream(raw) })))
+            Ok((raw, Owner::Handle(unsafe { adopt::stream(raw) })))
         })
     }
 
@@ -124,15 +134,27 @@ impl StreamHandle {
     ) -> Result<Arc<StreamHandle>> {
         context.bind()?;
         StreamHandle::with(context, panics, StreamRole::Legacy, || {
-            Ok((raw::CU_STREAM_LEGACY, None))
+            Ok((raw::CU_STREAM_LEGACY, Owner::Driver))
         })
+    }
+
+    /// A stream of another library, which exists until what `keep` gives is dropped; that is called last.
+    pub(crate) fn adopt(
+        context: &Arc<Context>,
+        panics: &Arc<Panics>,
+        raw: raw::CUstream,
+        role: StreamRole,
+        keep: impl FnOnce() -> Keeper,
+    ) -> Result<Arc<StreamHandle>> {
+        context.bind()?;
+        StreamHandle::with(context, panics, role, || Ok((raw, Owner::Library(keep()))))
     }
 
     fn with(
         context: &Arc<Context>,
         panics: &Arc<Panics>,
         role: StreamRole,
-        make: impl FnOnce() -> Result<(raw::CUstream, Option<cust::stream::Stream>)>,
+        make: impl FnOnce() -> Result<(raw::CUstream, Owner)>,
     ) -> Result<Arc<StreamHandle>> {
         let timeline = Arc::<Timeline>::default();
         let panics = panics.add_stream(&timeline)?;
@@ -183,7 +205,8 @@ impl StreamHandle {
     /// Enqueues a launch; `enqueue` is told whether it may overlap with the one before it. A launch waits for the end of the one before
     /// alone. So behind one that need not have waited for anything itself, it comes after everything.
     pub(crate) fn overlapping<R>(&self, wish: Overlap, enqueue: impl FnOnce(bool) -> R) -> R {
-        if wish == Overlap::No {
+        // What another library has launched before may not have waited for anything.
+        if wish == Overlap::No || matches!(self.owned.stream, Owner::Library(_)) {
             return enqueue(false);
         }
         let mut last = lock(&self.overlap);
@@ -309,6 +332,10 @@ impl StreamHandle {
     /// An earlier fault on the device.
     pub(crate) fn past_is_done(&self, _guard: &OrderGuard<'_>) -> Result<bool> {
         self.context.bind()?;
+        if self.is_captured_by_its_library()? {
+            // To ask would break the capture.
+            return Ok(false);
+        }
         let answer = if self.is_captured() {
             // SAFETY: `self` owns the event, which its `drop` alone destroys.
             unsafe {
@@ -325,6 +352,17 @@ impl StreamHandle {
             Err(error) if error.code() == Some(Code::NOT_READY) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether it is another library's, which captures it: this crate has no `Stream` of it any more, nor memory that was used in it.
+    fn is_captured_by_its_library(&self) -> Result<bool> {
+        if !matches!(self.owned.stream, Owner::Library(_)) || self.is_captured() {
+            return Ok(false);
+        }
+        let mut status = raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the driver writes one value to `status`, which outlives the call; the stream exists as long as its keeper.
+        unsafe { call!(cuStreamIsCapturing(self.raw(), &mut status)) }?;
+        Ok(status != raw::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
     /// An event for everything enqueued here so far, of which `reach` matters to those who follow it; `None` if that is done.
@@ -356,10 +394,14 @@ impl Drop for StreamHandle {
             handover,
             before_capture,
         } = unsafe { ManuallyDrop::take(&mut self.owned) };
+        let context = self.context.clone();
         self.context.destroy(move || {
             let stream = match stream {
-                Some(stream) => destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream)),
-                None => Ok(()),
+                Owner::Handle(stream) => {
+                    destroyed("cuStreamDestroy", cust::stream::Stream::drop(stream))
+                }
+                Owner::Driver => Ok(()),
+                Owner::Library(keeper) => keeper.give_up(&context),
             };
             let handover = destroyed("cuEventDestroy", cust::event::Event::drop(handover));
             let before = destroyed("cuEventDestroy", cust::event::Event::drop(before_capture));

@@ -278,6 +278,12 @@ impl Event {
         Ok(Duration::from_secs_f64(f64::from(milliseconds) * 1e-3))
     }
 
+    /// The driver's handle (`CUevent`), for libraries that wait for the event or ask for it. One that records it breaks what this crate
+    /// concludes from its recordings: it is given an event of its own, for which [`Stream::wait_raw_event`](crate::Stream::wait_raw_event) waits.
+    pub fn as_raw(&self) -> *mut core::ffi::c_void {
+        self.raw().cast()
+    }
+
     pub(crate) fn raw(&self) -> raw::CUevent {
         adopt::event_handle(&self.state.inner)
     }

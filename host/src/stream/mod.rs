@@ -1,5 +1,6 @@
 //! Streams: queues of work for the device, each in order, beside each other.
 
+mod adopted;
 pub(crate) mod attributes;
 pub(crate) mod completion;
 pub(crate) mod default;

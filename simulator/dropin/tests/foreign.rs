@@ -2,20 +2,15 @@
 
 use std::path::Path;
 use std::process::Command;
-use warpsmith_testkit::foreign::{built_library, compile};
-use warpsmith_testkit::process;
+use warpsmith_testkit::foreign::compile;
+use warpsmith_testkit::{dropin, process};
 
 #[test]
 fn a_foreign_program_runs_on_the_simulator() {
     // covers: DRV-18, DRV-EX01
     let folder = tempfile::tempdir().expect("a folder");
-    std::os::unix::fs::symlink(
-        built_library("libwarpsmith_dropin.so")
-            .canonicalize()
-            .unwrap(),
-        folder.path().join("libcuda.so.1"),
-    )
-    .expect("a link");
+    std::os::unix::fs::symlink(dropin::library(), folder.path().join("libcuda.so.1"))
+        .expect("a link");
     let program = folder.path().join("foreign");
     compile(
         Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign.c")),

@@ -5,7 +5,6 @@ use std::process::Command;
 use warpsmith_abi::fault::FaultKind;
 use warpsmith_driver::raw::*;
 use warpsmith_driver::{Backend, Choice};
-use warpsmith_testkit::foreign::built_library;
 
 const TRAP: &core::ffi::CStr =
     c".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry stop() { trap; ret; }\n";
@@ -25,7 +24,7 @@ fn a_fault_in_the_library_reaches_the_program_as_data() {
         .env("WARPSMITH_TEST_CHILD", "1")
         .env(
             "WARPSMITH_CUDA_LIBRARY",
-            built_library("libwarpsmith_dropin.so"),
+            warpsmith_testkit::dropin::library(),
         )
         .output()
         .expect("the test starts");

@@ -1,16 +1,12 @@
 //! Tensors of other libraries as buffers.
 
-use warpsmith_driver::raw::{self, CUpointer_attribute};
-
 use super::element::{Device, Element};
 use super::export::compact_strides;
 use super::tensor::Tensor;
-use crate::context::primary::Context;
-use crate::driver_call::call;
 use crate::error::{Code, Error, Refused, Result};
 use crate::memory::DeviceBuffer;
+use crate::memory::adopted::{KeptMemory, device_address};
 use crate::memory::allocation::Allocation;
-use crate::reclaim::{FreeCost, Reclaim};
 use crate::stream::Stream;
 
 const CALL: &str = "Tensor::into_buffer";
@@ -38,11 +34,8 @@ impl Tensor {
             Ok((_, 0)) => Ok(DeviceBuffer::without_memory(0)),
             Ok((base, len)) => {
                 let bytes = len * size_of::<T>();
-                let lent = Lent {
-                    bytes,
-                    _tensor: self,
-                };
-                let allocation = Allocation::foreign_in(stream, base, bytes, Box::new(lent));
+                let kept = KeptMemory::new(bytes, self);
+                let allocation = Allocation::foreign_in(stream, base, bytes, Box::new(kept));
                 Ok(DeviceBuffer::of_allocation(allocation, len))
             }
             Err(error) => Err(Refused::new(error, self)),
@@ -123,51 +116,5 @@ impl Tensor {
             );
         }
         Ok((device_address(stream, address)?, len))
-    }
-}
-
-/// Where the device reaches memory of this address.
-///
-/// # Errors
-///
-/// The driver knows no such memory, or the device does not reach it.
-fn device_address(stream: &Stream, address: u64) -> Result<u64> {
-    stream.gpu.bind()?;
-    let mut on_device: raw::CUdeviceptr = 0;
-    // SAFETY: for this attribute the driver writes one address to `on_device`, which outlives the call; it looks at any address.
-    unsafe {
-        call!(cuPointerGetAttribute(
-            (&raw mut on_device).cast(),
-            CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-            address
-        ))
-    }
-    .map_err(|error| {
-        error.while_doing(|| {
-            format!("the tensor's memory at {address:#x}: the driver knows of none there that the device reaches")
-        })
-    })?;
-    Ok(on_device)
-}
-
-/// A tensor whose memory a buffer has, until that is not used any more.
-struct Lent {
-    bytes: usize,
-    _tensor: Tensor,
-}
-
-impl Reclaim for Lent {
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn free_cost(&self) -> FreeCost {
-        FreeCost::None
-    }
-
-    fn free(self: Box<Self>, _context: &Context) -> Result<()> {
-        // Tells the owner.
-        drop(self);
-        Ok(())
     }
 }
