@@ -473,10 +473,7 @@ unsafe fn settle(
         unsafe { place.write(handle) };
     }
     if !blocking {
-        return Err(Failure {
-            code: ncclResult_t::ncclInProgress,
-            reason: "the ranks come together".into(),
-        });
+        return group::go_on();
     }
     let joined = group::join(communicator);
     if let (Err(_), Some((place, handle))) = (&joined, handle) {
