@@ -135,7 +135,7 @@ impl<'a> Taken<'a> {
         self.inner
     }
 
-    /// Waits until what was begun is no longer in progress. If that cannot be said the communicator is aborted: what was begun is not
+    /// Waits until what was begun is no longer in progress. If that takes too long the communicator is aborted: what was begun is not
     /// enqueued, and no graph has any of it.
     ///
     /// # Errors

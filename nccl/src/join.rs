@@ -142,7 +142,7 @@ impl Communicator {
         // NCCL may write there as long as a communicator is in progress: where one stays so the places are never freed.
         let places: &'static mut [ncclComm_t] = vec![std::ptr::null_mut(); parts.len()].leak();
         let places: *mut [ncclComm_t] = places;
-        let begun = grouped(&nccl.functions, || {
+        grouped(&nccl.functions, || {
             for (index, &(communicator, color, key)) in parts.iter().enumerate() {
                 let inner = &communicator.inner;
                 inner.gpu.make_current()?;
@@ -163,9 +163,7 @@ impl Communicator {
             }
             Ok(())
         })?;
-        if !begun {
-            taken.iter_mut().try_for_each(|taken| taken.finish(CALL))?;
-        }
+        taken.iter_mut().try_for_each(|taken| taken.finish(CALL))?;
         // SAFETY: no communicator is in progress, so NCCL has written the handles and does not write any more; the places were leaked above.
         let comms = unsafe { Box::from_raw(places) };
         drop(taken);

@@ -99,3 +99,79 @@ fn a_communicator_that_is_dropped_finishes_its_work() {
     drop(send);
     assert_eq!(stream.download(&receive).expect("download"), [5; 1000]);
 }
+
+#[test]
+fn a_communicator_is_split_off() {
+    let Some(communicator) = alone() else { return };
+    assert!(communicator.split(None, 3).expect("split").is_none());
+    let split = communicator.split(Some(7), -1).expect("split");
+    let split = split.expect("it has a color");
+    assert_eq!((split.rank(), split.size()), (0, 1));
+    let stream = split.gpu().stream().expect("a stream");
+    let mut data = stream.upload(&[3_i32; 100]).expect("upload");
+    for communicator in [&communicator, &split] {
+        communicator
+            .all_reduce_in_place(&stream, &mut data, Reduction::Sum)
+            .expect("enqueued");
+        communicator.wait(&stream, LIMIT).expect("done");
+    }
+    communicator.close().expect("closed");
+    split
+        .broadcast(&stream, &mut data, 0)
+        .expect("it works on by itself");
+    assert_eq!(stream.download(&data).expect("download"), [3; 100]);
+    split.close().expect("closed");
+}
+
+#[test]
+fn options_reach_nccl() {
+    let Some(communicator) = alone() else { return };
+    let gpu = communicator.gpu();
+    let join = |least_blocks, most_blocks| {
+        let options = Options {
+            least_blocks,
+            most_blocks,
+            ..Options::default()
+        };
+        let id = UniqueId::new(&gpu).expect("an id");
+        Communicator::join(&gpu, &id, 0, 1, options)
+    };
+    let few = join(Some(1), Some(2)).expect("joined");
+    few.close().expect("closed");
+    for (least, most) in [(Some(3), Some(2)), (Some(0), None), (None, Some(0))] {
+        let error = join(least, most).expect_err("refused").to_string();
+        assert!(error.contains("ncclInvalidArgument"), "{error}");
+    }
+}
+
+/// Memory that another stream has used, in streams that take turns.
+#[test]
+fn buffers_of_other_streams_are_waited_for() {
+    let Some(communicator) = alone() else { return };
+    let gpu = communicator.gpu();
+    let (one, two) = (
+        gpu.stream().expect("a stream"),
+        gpu.stream().expect("a stream"),
+    );
+    let mut data = one.upload(&[0_u32; 1 << 16]).expect("upload");
+    let mut copy = two.zeroed::<u32>(1 << 16).expect("a buffer");
+    for round in 1..30 {
+        let pause = || std::thread::sleep(Duration::from_millis(1));
+        one.host_fn(pause).expect("held up");
+        one.fill(&mut data, round).expect("a fill");
+        communicator
+            .all_reduce(&two, &data, &mut copy, Reduction::Sum)
+            .expect("enqueued");
+        // `one` owns it no more; what `two` reads is not overwritten before.
+        one.fill(&mut data, 0).expect("a fill");
+        communicator
+            .all_reduce_in_place(&two, &mut copy, Reduction::Max)
+            .expect("enqueued");
+        assert!(
+            one.download(&copy)
+                .expect("download")
+                .iter()
+                .all(|&x| x == round)
+        );
+    }
+}

@@ -61,24 +61,12 @@ fn add_up(communicator: &Communicator) {
 #[test]
 fn processes_come_together_by_a_file() {
     if let Some(rank) = test_rank() {
-        let path = PathBuf::from(std::env::var_os("NCCL_TEST_FILE").expect("a path"));
-        let gpu = gpu_of(rank);
-        let id = UniqueId::by_file(&gpu, &path, rank, TIMEOUT).expect("an id");
-        let communicator =
-            Communicator::join(&gpu, &id, rank, 3, Options::default()).expect("joined");
+        let communicator = join(rank, 3);
         add_up(&communicator);
         return communicator.close().expect("closed");
     }
     let path = new_file("id");
-    let mut ranks: Vec<Rank> = (0..3)
-        .map(|rank| {
-            Rank::start(&[
-                (RANK, rank.to_string()),
-                ("WARPSMITH_SIMULATOR_DEVICES", "3".into()),
-                ("NCCL_TEST_FILE", path.display().to_string()),
-            ])
-        })
-        .collect();
+    let mut ranks = start_ranks(3, &path);
     assert!(ranks.iter_mut().all(Rank::succeeded));
     // It stays, and the next run is told.
     let gpu = Gpu::open(DeviceChoice::Simulator).expect("a device");
@@ -87,6 +75,125 @@ fn processes_come_together_by_a_file() {
     std::fs::remove_file(&path).expect("removed");
     let error = UniqueId::by_file(&gpu, &path, 1, Duration::from_millis(20)).expect_err("no file");
     assert!(error.to_string().contains("waited 20ms"), "{error}");
+}
+
+/// Starts a process for each rank of the calling test, which come together by this file.
+fn start_ranks(count: usize, path: &std::path::Path) -> Vec<Rank> {
+    (0..count)
+        .map(|rank| {
+            Rank::start(&[
+                (RANK, rank.to_string()),
+                ("WARPSMITH_SIMULATOR_DEVICES", count.to_string()),
+                ("NCCL_TEST_FILE", path.display().to_string()),
+            ])
+        })
+        .collect()
+}
+
+/// The file of the processes of [`start_ranks`].
+fn test_file() -> PathBuf {
+    PathBuf::from(std::env::var_os("NCCL_TEST_FILE").expect("a path"))
+}
+
+/// Comes together as one of the processes of [`start_ranks`].
+fn join(rank: usize, size: usize) -> Communicator {
+    let gpu = gpu_of(rank);
+    let id = UniqueId::by_file(&gpu, &test_file(), rank, TIMEOUT).expect("an id");
+    Communicator::join(&gpu, &id, rank, size, Options::default()).expect("joined")
+}
+
+/// Waits for a file that another process makes.
+fn await_file(path: &std::path::Path) {
+    let end = Instant::now() + TIMEOUT;
+    while !path.exists() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::fs::remove_file(path).expect("the other process was there");
+}
+
+#[test]
+fn processes_split_their_communicator() {
+    if let Some(rank) = test_rank() {
+        let world = join(rank, 4);
+        // 3 and 1, then 0, and 2 without a color.
+        let color = [Some(9), Some(4), None, Some(4)][rank];
+        let split = world.split(color, -(rank as i32)).expect("split");
+        let place = split.as_ref().map(|split| (split.rank(), split.size()));
+        assert_eq!(
+            place,
+            [Some((0, 1)), Some((1, 2)), None, Some((0, 2))][rank]
+        );
+        if let Some(split) = &split {
+            add_up(split);
+        }
+        add_up(&world);
+        world.close().expect("closed");
+        if let Some(split) = split {
+            add_up(&split);
+            split.close().expect("closed");
+        }
+        return;
+    }
+    let path = new_file("split");
+    let mut ranks = start_ranks(4, &path);
+    let succeeded = ranks.iter_mut().all(Rank::succeeded);
+    let _ = std::fs::remove_file(&path);
+    assert!(succeeded);
+}
+
+#[test]
+fn a_rank_that_dies_is_an_error_for_those_that_split() {
+    if let Some(rank) = test_rank() {
+        let world = join(rank, 2);
+        if rank == 1 {
+            std::fs::write(test_file().with_extension("ready"), []).expect("a file");
+            std::thread::sleep(Duration::from_secs(300));
+        }
+        let begin = Instant::now();
+        let error = world.split(Some(0), 0).expect_err("the other is gone");
+        assert!(begin.elapsed() < TIMEOUT, "{error}");
+        assert!(
+            error.to_string().contains("the process of rank 1 is gone"),
+            "{error}"
+        );
+        return;
+    }
+    let path = new_file("dies-in-split");
+    let mut ranks = start_ranks(2, &path);
+    await_file(&path.with_extension("ready"));
+    ranks[1].kill();
+    let survived = ranks[0].succeeded();
+    let _ = std::fs::remove_file(&path);
+    assert!(survived);
+}
+
+/// Rank 1 of 3 dies while all wait for rank 2, which never comes.
+#[test]
+fn a_rank_that_dies_while_all_come_together_is_an_error_for_the_others() {
+    if let Some(rank) = test_rank() {
+        let gpu = gpu_of(rank);
+        let id = UniqueId::by_file(&gpu, &test_file(), rank, TIMEOUT).expect("an id");
+        if rank == 1 {
+            std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                std::process::exit(3);
+            });
+        }
+        let begin = Instant::now();
+        let joined = Communicator::join(&gpu, &id, rank, 3, Options::default());
+        let error = joined.expect_err("rank 2 does not come");
+        assert!(begin.elapsed() < TIMEOUT, "{error}");
+        assert!(
+            error.to_string().contains("the process of rank 1 is gone"),
+            "{error}"
+        );
+        return;
+    }
+    let path = new_file("dies-early");
+    let mut ranks = start_ranks(2, &path);
+    let survived = ranks[0].succeeded();
+    let _ = std::fs::remove_file(&path);
+    assert!(survived);
 }
 
 #[test]
@@ -143,17 +250,13 @@ fn mpiruns_variables_are_enough_on_one_machine() {
 #[test]
 fn a_rank_that_dies_is_an_error_for_the_others() {
     if let Some(rank) = test_rank() {
-        let path = PathBuf::from(std::env::var_os("NCCL_TEST_FILE").expect("a path"));
-        let gpu = gpu_of(rank);
-        let id = UniqueId::by_file(&gpu, &path, rank, TIMEOUT).expect("an id");
-        let communicator =
-            Communicator::join(&gpu, &id, rank, 2, Options::default()).expect("joined");
+        let communicator = join(rank, 2);
         add_up(&communicator);
         if rank == 1 {
-            std::fs::write(path.with_extension("ready"), []).expect("a file");
+            std::fs::write(test_file().with_extension("ready"), []).expect("a file");
             std::thread::sleep(Duration::from_secs(300));
         }
-        let stream = gpu.stream().expect("a stream");
+        let stream = communicator.gpu().stream().expect("a stream");
         let mut data = stream.upload(&[1_u8; 10]).expect("upload");
         communicator
             .all_reduce_in_place(&stream, &mut data, Reduction::Sum)
@@ -171,24 +274,11 @@ fn a_rank_that_dies_is_an_error_for_the_others() {
         return stream.synchronize().expect("the device works on");
     }
     let path = new_file("dies");
-    let mut ranks: Vec<Rank> = (0..2)
-        .map(|rank| {
-            Rank::start(&[
-                (RANK, rank.to_string()),
-                ("WARPSMITH_SIMULATOR_DEVICES", "2".into()),
-                ("NCCL_TEST_FILE", path.display().to_string()),
-            ])
-        })
-        .collect();
-    let ready = path.with_extension("ready");
-    let end = Instant::now() + TIMEOUT;
-    while !ready.exists() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut ranks = start_ranks(2, &path);
+    await_file(&path.with_extension("ready"));
     ranks[1].kill();
     let survived = ranks[0].succeeded();
     let _ = std::fs::remove_file(&path);
-    std::fs::remove_file(&ready).expect("rank 1 was ready");
     assert!(survived);
 }
 

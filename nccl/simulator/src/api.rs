@@ -452,7 +452,13 @@ unsafe fn begin(
         )));
     }
     let (rank, ranks) = (rank as usize, ranks as usize);
-    let communicator = Communicator::begin(Seat { key, rank, ranks }, blocking)?;
+    let seat = Seat {
+        key,
+        rank,
+        ranks,
+        members: Vec::new(),
+    };
+    let communicator = Communicator::begin(seat, blocking)?;
     // SAFETY: the place is valid: this function's condition.
     unsafe { settle(Some(place), communicator, blocking) }
 }
@@ -473,10 +479,7 @@ unsafe fn settle(
         unsafe { place.write(handle) };
     }
     if !blocking {
-        return Err(Failure {
-            code: ncclResult_t::ncclInProgress,
-            reason: "the ranks come together".into(),
-        });
+        return group::go_on();
     }
     let joined = group::join(communicator);
     if let (Err(_), Some((place, handle))) = (&joined, handle) {

@@ -1,5 +1,6 @@
 //! Communicators: one rank's membership, its state, and what it keeps for its work.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -95,7 +96,12 @@ impl Communicator {
             key: bus_address(device)?,
             context,
         };
-        Ok(Communicator::begin_at(home, blocking, |_| Ok(Some(seat))))
+        Ok(Communicator::begin_at(
+            home,
+            blocking,
+            |_| Ok(Some(seat)),
+            |_| Ok(()),
+        ))
     }
 
     /// Begins to split off the communicator of this rank's color, which [`settle`](Self::settle) waits for. Without a color it comes to
@@ -127,7 +133,12 @@ impl Communicator {
             parent.splits_done.fetch_max(number, Ordering::SeqCst);
             seat
         };
-        Ok(Communicator::begin_at(self.home, blocking, meet))
+        let parent = self.clone();
+        let watch = move |members: &[usize]| match parent.world() {
+            Some(world) => world.look(&|| false, &|rank| members.contains(&rank)),
+            None => Ok(()),
+        };
+        Ok(Communicator::begin_at(self.home, blocking, meet, watch))
     }
 
     fn split(&self, number: u64, part: &Part, stopped: &dyn Fn() -> bool) -> Result<Option<Seat>> {
@@ -140,11 +151,12 @@ impl Communicator {
         split(world, number, part, stopped)
     }
 
-    /// Begins to come in, on a thread of its own, where `meet` finds out as which rank.
+    /// Begins to come in, on a thread of its own, where `meet` finds out as which rank, and `watch` whether one is gone that has not come.
     fn begin_at(
         home: Home,
         blocking: bool,
         meet: impl FnOnce(&dyn Fn() -> bool) -> Result<Option<Seat>> + Send + 'static,
+        watch: impl Fn(&[usize]) -> Result<()> + Send + 'static,
     ) -> Arc<Communicator> {
         let communicator = Arc::new(Communicator {
             home,
@@ -169,10 +181,17 @@ impl Communicator {
         std::thread::spawn(move || {
             let stopped = || joining.is_stopped();
             let joined = meet(&stopped).and_then(|seat| {
-                let Some(Seat { key, rank, ranks }) = seat else {
+                let Some(seat) = seat else {
                     return Ok(());
                 };
-                let world = World::join(&key, rank, ranks, home.key, &stopped)?;
+                let gone = RefCell::new(None);
+                let stopped = || {
+                    let is_gone =
+                        watch(&seat.members).map_err(|failure| gone.replace(Some(failure)));
+                    stopped() || is_gone.is_err()
+                };
+                let world = World::join(&seat.key, seat.rank, seat.ranks, home.key, &stopped)
+                    .map_err(|failure| gone.take().unwrap_or(failure))?;
                 let _ = joining.world.set(world);
                 Ok(())
             });

@@ -12,6 +12,14 @@ pub(crate) struct Failure {
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
+    /// What was begun goes on: no failure, but no success yet.
+    pub(crate) fn in_progress() -> Failure {
+        Failure {
+            code: ncclResult_t::ncclInProgress,
+            reason: "the ranks come together".into(),
+        }
+    }
+
     pub(crate) fn argument(reason: impl Into<String>) -> Failure {
         Failure {
             code: ncclResult_t::ncclInvalidArgument,

@@ -30,6 +30,8 @@ struct Group {
     pending: Vec<Pending>,
     /// Ranks that have begun to come in, for which the end waits.
     joining: Vec<Arc<Communicator>>,
+    /// Something was begun that goes on behind the end.
+    goes_on: bool,
     /// What was refused before the end.
     failure: Option<Failure>,
 }
@@ -68,7 +70,11 @@ pub(crate) fn end() -> Result<()> {
     for communicator in &group.joining {
         communicator.settle()?;
     }
-    run(group.pending)
+    run(group.pending)?;
+    match group.goes_on {
+        true => Err(Failure::in_progress()),
+        false => Ok(()),
+    }
 }
 
 /// A rank has begun to come in, which a call that blocks waits for: now, or at the end of the group.
@@ -81,6 +87,16 @@ pub(crate) fn join(communicator: Arc<Communicator>) -> Result<()> {
         }
     });
     now.map_or(Ok(()), |communicator| communicator.settle())
+}
+
+/// Something was begun that the call does not wait for, and neither does the end of the group.
+///
+/// # Errors
+///
+/// Always that.
+pub(crate) fn go_on() -> Result<()> {
+    GROUP.with_borrow_mut(|group| group.goes_on = group.depth > 0);
+    Err(Failure::in_progress())
 }
 
 /// Does an operation, now or at the end of the group.

@@ -8,8 +8,8 @@
 //! `ncclInvalidUsage`, with both calls in `ncclGetLastError`. A rank whose process ends, or that is aborted, is an `ncclRemoteError` in
 //! those that wait for it. As with NCCL, whoever waits for a rank that is alive and does not call waits until it aborts.
 //!
-//! From the top: `api` (the C functions) → `group` → `job` (work in a stream) → `communicator`, `collective` (which messages a
-//! collective is) → `exchange` (messages), `split` → `world` (shared memory), `element` (reductions), `driver` → `failure`.
+//! From the top: `api` (the C functions) → `group` → `job` (work in a stream) → `collective` (which messages a collective is) →
+//! `communicator` → `exchange` (messages), `split` → `world` (shared memory), `element` (reductions), `driver` → `failure`.
 
 mod api;
 mod collective;

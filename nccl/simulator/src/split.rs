@@ -14,6 +14,8 @@ pub(crate) struct Seat {
     pub(crate) key: String,
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
+    /// Which ranks of the communicator that was split they are; empty for one that was not.
+    pub(crate) members: Vec<usize>,
 }
 
 /// Takes part in the split of this number, and waits until all ranks have. `None` for a rank without a color.
@@ -70,6 +72,7 @@ fn seat(own: usize, parts: &[Part]) -> Result<Option<Seat>> {
             key: world::key_of(&parts[members[0]].id),
             rank,
             ranks: members.len(),
+            members: members.clone(),
         }))
 }
 

@@ -230,8 +230,13 @@ impl World {
     }
 
     fn wait_for_all(&self, stopped: &dyn Fn() -> bool) -> Result<()> {
-        while self.header().come.load(Ordering::SeqCst) < self.ranks as u32 {
-            self.look(stopped, &|_| true)?;
+        let have_come = || self.header().come.load(Ordering::SeqCst) >= self.ranks as u32;
+        while !have_come() {
+            if let Err(failure) = self.look(stopped, &|_| true)
+                && !have_come()
+            {
+                return Err(failure);
+            }
             std::thread::sleep(Duration::from_micros(200));
         }
         let _ = std::fs::remove_file(&self.path);
