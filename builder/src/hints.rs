@@ -89,7 +89,7 @@ pub(crate) fn hint(message: &str) -> Option<String> {
     }
     if names_program(message) {
         return Some(
-            "the kernels are a crate of their own on the GPU, without the program around their module: code for both goes into the \
+            "a module of kernels is a crate of its own on the GPU, where the program around it is not: code for both goes into the \
              module. A static of the host's is out of reach there: pass its value, or the address of memory that the device reaches, as \
              an argument; a static of the device's is made with `device_static!`, `managed_static!` or `constant!`"
                 .into(),

@@ -8,65 +8,25 @@
 //! From sm_90 on each is one or two instructions of the hardware (`VIADDMNMX`, `VIMNMX`, `VIMNMX3`), which ptxas makes of the PTX that
 //! stands with the function. Before, and on the host, the same results are computed in software. Any arch.
 
-use bytemuck::{Pod, Zeroable};
-
 mod sealed {
     pub trait Sealed {}
 }
 
 macro_rules! pairs {
     ($($(#[$doc:meta])* $pair:ident of $half:ident: $ty:literal;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// Aligned to 4 bytes; the low half comes first in memory.
-        ///
-        /// ```
-        #[doc = concat!("use warpsmith_device::dpx::", stringify!($pair), ";")]
-        #[doc = concat!("let pair = ", stringify!($pair), "::new(6, 7);")]
-        /// assert_eq!((pair.low(), pair.high(), pair.to_bits()), (6, 7, 0x0007_0006));
-        #[doc = concat!("assert_eq!(", stringify!($pair), "::from_bits(0x0007_0006), pair);")]
-        #[doc = concat!("assert_eq!(", stringify!($pair), "::splat(1).to_bits(), 0x0001_0001);")]
-        /// ```
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
-        #[repr(transparent)]
-        pub struct $pair(u32);
-
-        impl $pair {
-            /// A pair of its halves.
-            #[inline(always)]
-            pub const fn new(low: $half, high: $half) -> Self {
-                Self((low as u16 as u32) | (high as u16 as u32) << 16)
-            }
-
-            /// Both halves the same.
-            #[inline(always)]
-            pub const fn splat(value: $half) -> Self {
-                Self::new(value, value)
-            }
-
-            /// The pair with these bits.
-            #[inline(always)]
-            pub const fn from_bits(bits: u32) -> Self {
-                Self(bits)
-            }
-
-            /// The bits: low half in the low bits.
-            #[inline(always)]
-            pub const fn to_bits(self) -> u32 {
-                self.0
-            }
-
-            /// The half in the low bits, first in memory.
-            #[inline(always)]
-            pub const fn low(self) -> $half {
-                self.0 as $half
-            }
-
-            /// The half in the high bits.
-            #[inline(always)]
-            pub const fn high(self) -> $half {
-                (self.0 >> 16) as $half
-            }
+        pair! {
+            $(#[$doc])*
+            ///
+            /// Aligned to 4 bytes; the low half comes first in memory.
+            ///
+            /// ```
+            #[doc = concat!("use warpsmith_device::dpx::", stringify!($pair), ";")]
+            #[doc = concat!("let pair = ", stringify!($pair), "::new(6, 7);")]
+            /// assert_eq!((pair.low(), pair.high(), pair.to_bits()), (6, 7, 0x0007_0006));
+            #[doc = concat!("assert_eq!(", stringify!($pair), "::from_bits(0x0007_0006), pair);")]
+            #[doc = concat!("assert_eq!(", stringify!($pair), "::splat(1).to_bits(), 0x0001_0001);")]
+            /// ```
+            $pair of $half, "A pair of its halves.", |value| value as u16, |bits| bits as $half
         }
 
         impl sealed::Sealed for $pair {}

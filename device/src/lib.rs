@@ -52,6 +52,8 @@ extern crate self as warpsmith_device;
 mod device_only;
 #[macro_use]
 mod instruction;
+#[macro_use]
+mod pair;
 
 pub mod arch;
 pub mod atomic;
@@ -59,6 +61,7 @@ pub mod block;
 pub mod clock;
 pub mod cluster;
 mod cooperative;
+mod copy_groups;
 pub mod dependent;
 pub mod dpx;
 pub mod fence;

@@ -131,7 +131,8 @@ pub fn sync_threads() {
 
 /// Ends the calling thread. The others go on; block barriers no longer wait for this one.
 ///
-/// Becomes `exit;`, and before it, from sm_80 on, `cp.async.wait_all`: the thread's asynchronous copies end with it. Any arch. In a kernel that lends shared memory across its cluster
+/// Becomes `exit;`, and before it, from sm_80 on, `cp.async.wait_all`: no copy of the thread's ([`shared::copies`](crate::shared::copies()))
+/// outlives it. Any arch. In a kernel that lends shared memory across its cluster
 /// ([`SharedFilled::across_cluster`](crate::shared::SharedFilled::across_cluster)), the last thread of a block first waits until all blocks
 /// of the cluster have ended, so that neighbours find the block's memory; that is about 12 instructions more.
 ///
@@ -142,7 +143,7 @@ pub fn sync_threads() {
 pub fn exit() -> ! {
     on_device! {
         // Others may read an array that is being filled by this thread's copies, which its end would leave behind.
-        crate::shared::copies::settle();
+        crate::copy_groups::settle();
         // SAFETY: the linker puts what a thread owes its cluster there, or nothing.
         unsafe { __warpsmith_thread_exits() };
         exit_uncounted()

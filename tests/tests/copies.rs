@@ -92,3 +92,19 @@ fn memory_that_is_not_global_is_copied_at_once() {
         assert_eq!(stream.download(&out).unwrap(), [31 * 5; 32], "{arch}");
     }
 }
+
+// covers: CPASYNC-08
+#[test]
+fn a_copy_that_is_forgotten_ends_with_its_scope() {
+    let (gpu, stream) = device();
+    for (arch, module) in modules(&gpu) {
+        let kernel = module.kernel(kernels::copied_and_forgotten).unwrap();
+        let x = stream.upload(&[9u32; 32]).unwrap();
+        let mut out = stream.zeroed::<u32>(32).unwrap();
+        stream
+            .launch(&kernel, Grid::new(1, 32), (&x, &mut out))
+            .unwrap();
+        let want: Vec<u32> = (0..32).map(|lane| 131 - lane).collect();
+        assert_eq!(stream.download(&out).unwrap(), want, "{arch}");
+    }
+}

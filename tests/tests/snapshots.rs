@@ -376,6 +376,7 @@ fn memory_and_clocks() {
             "nanosleep",
             "pmevent",
             "brkpt",
+            "cp.async",
             "exit"
         ],
     ));

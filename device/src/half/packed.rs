@@ -1,60 +1,22 @@
 //! `F16x2` and `Bf16x2`: two 16-bit floats in one register, computed by one instruction.
 
 use super::arithmetic;
-use bytemuck::{Pod, Zeroable};
 use core::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 use half::{bf16, f16};
 
-macro_rules! pair {
-    ($(#[$doc:meta])* $pair:ident of $half:ident, $cuda:literal) => {
-        $(#[$doc])*
-        ///
-        /// Aligned to 4 bytes; the low half comes first in memory. The operators `+`, `-`, `*` and unary `-` are one instruction.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-        #[repr(transparent)]
-        pub struct $pair(u32);
-
-        impl $pair {
-            #[doc = concat!("A pair of its halves. PTX: `mov.b32 {low, high}`. CUDA C++: `", $cuda, "`.")]
-            #[inline(always)]
-            pub const fn new(low: $half, high: $half) -> Self {
-                Self(low.to_bits() as u32 | (high.to_bits() as u32) << 16)
-            }
-            /// Both halves the same.
-            #[inline(always)]
-            pub const fn splat(value: $half) -> Self {
-                Self::new(value, value)
-            }
-            /// The pair with these bits.
-            #[inline(always)]
-            pub const fn from_bits(bits: u32) -> Self {
-                Self(bits)
-            }
-            /// The bits: low half in the low bits.
-            #[inline(always)]
-            pub const fn to_bits(self) -> u32 {
-                self.0
-            }
-            /// The half in the low bits, first in memory.
-            #[inline(always)]
-            pub const fn low(self) -> $half {
-                $half::from_bits(self.0 as u16)
-            }
-            /// The half in the high bits.
-            #[inline(always)]
-            pub const fn high(self) -> $half {
-                $half::from_bits((self.0 >> 16) as u16)
-            }
-        }
-    };
-}
 pair! {
     /// Two `f16`: CUDA's `half2`. Arch: sm_70.
-    F16x2 of f16, "__halves2half2"
+    ///
+    /// Aligned to 4 bytes; the low half comes first in memory. The operators `+`, `-`, `*` and unary `-` are one instruction.
+    F16x2 of f16, "A pair of its halves. PTX: `mov.b32 {low, high}`. CUDA C++: `__halves2half2`.",
+    |value| value.to_bits(), |bits| f16::from_bits(bits)
 }
 pair! {
     /// Two [`bf16`]: CUDA's `nv_bfloat162`. Arithmetic: sm_80.
-    Bf16x2 of bf16, "__halves2bfloat162"
+    ///
+    /// Aligned to 4 bytes; the low half comes first in memory. The operators `+`, `-`, `*` and unary `-` are one instruction.
+    Bf16x2 of bf16, "A pair of its halves. PTX: `mov.b32 {low, high}`. CUDA C++: `__halves2bfloat162`.",
+    |value| value.to_bits(), |bits| bf16::from_bits(bits)
 }
 
 macro_rules! assignments {

@@ -35,7 +35,7 @@
 //! own.
 
 mod array;
-pub(crate) mod copies;
+mod copies;
 mod share;
 mod split_barrier;
 mod storage;

@@ -25,8 +25,9 @@ pub enum Place {
 const CLUSTERS: [u32; 3] = [2, 4, 8];
 
 impl Place {
-    /// The place for so many bins on this device: the closest one in which a block's bins leave room for three other blocks on its
-    /// multiprocessor, whose warps work while others wait for their atomics; if none does, the largest cluster, if they fit there.
+    /// The place for so many bins on this device: the closest one in which a block's bins take at most a quarter of the shared memory that
+    /// it can have, so that several blocks share a multiprocessor and some of their warps work while others wait for atomics; if there is
+    /// none, the largest cluster, if they fit there.
     pub fn for_bins(gpu: &Gpu, bins: usize) -> Result<Place> {
         let room = shared_bytes(gpu)?;
         let within = |place: &Place, bytes| place.block_bytes(bins) <= bytes;

@@ -169,12 +169,15 @@ impl Marks {
     }
 }
 
+/// What tells origins apart: the instruction and thread that read, by block and number, and the first byte, of its block; of an
+/// operation, no byte.
+type OriginKey = (Site, u32, u32, Option<(u32, u32)>);
+
 /// The poison of a warp.
 #[derive(Debug, Default)]
 pub struct Poison {
     origins: Vec<PoisonOrigin>,
-    /// By the instruction and thread that read, and the first byte, of its block; of an operation, no byte.
-    numbers: FxHashMap<(Site, u32, u32, Option<(u32, u32)>), u32>,
+    numbers: FxHashMap<OriginKey, u32>,
     /// By frame and offset.
     registers: FxHashMap<(u32, u32), Marks>,
     /// By frame and offset: the registers of operations in flight, with the number of the latest operation and its origin's.

@@ -72,3 +72,15 @@ pub fn copied_from_elsewhere(factor: u32, mut out: PerThread<[u32]>) {
         *out = values[lane] + values[31 - lane];
     }
 }
+
+/// Forgets a copy, and fills its array again: the end of the scope has waited.
+#[kernel(launch_bounds(32, exact))]
+pub fn copied_and_forgotten(x: &[u32], mut out: PerThread<[u32]>) {
+    let mut array = shared!([u32; 32]);
+    shared::copies(|copies| core::mem::forget(copies.copy(x, array.refill())));
+    let lane = thread::linear_in_block();
+    let values = array.write(100 + lane).sync();
+    if let Some(out) = out.mine() {
+        *out = values[31 - lane as usize];
+    }
+}
