@@ -296,7 +296,7 @@ impl Stream {
         if !order_check::is_on() && !pool.is_shared() {
             return Ok(());
         }
-        let pool = pool.is_shared().then(|| pool.handle as u64);
+        let pool = pool.is_shared().then_some(pool.handle as u64);
         let context = self.context()?;
         let worker = Arc::clone(&context);
         let work = Box::new(move || {

@@ -7,7 +7,6 @@ use crate::session::Session;
 use anyhow::Result;
 use half::f16;
 use serde::Serialize;
-use std::time::Duration;
 use warpsmith_host::prelude::*;
 use warpsmith_kernels::peak;
 
