@@ -8,6 +8,8 @@ use super::builder::{BuilderPosition, GraphBuilder};
 use super::contents::null_node;
 use crate::driver_call::call;
 use crate::error::{Code, Error, Node, Result};
+use crate::gpu::Gpu;
+use crate::gpu::info::CudaVersion;
 use crate::launch::{Argument, Packer};
 use warpsmith_driver::raw;
 
@@ -27,7 +29,8 @@ impl Argument<Value<u64>> for Condition {
 }
 
 impl GraphBuilder<'_> {
-    /// A condition, to be used by one [`while_loop`](Self::while_loop) or [`if_then`](Self::if_then) of this same graph or body.
+    /// A condition, to be used by one [`while_loop`](Self::while_loop), [`if_then`](Self::if_then), [`if_else`](Self::if_else) or
+    /// [`switch`](Self::switch) of this same graph or body.
     /// Each launch of the whole graph begins with the value `start`; a body that runs again does not. A loop inside of a loop needs a
     /// kernel before it that sets its condition.
     // covers: COND-02
@@ -81,7 +84,7 @@ impl GraphBuilder<'_> {
         condition: Condition,
         body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
-        self.conditional(
+        self.one_body(
             condition,
             raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE,
             body,
@@ -95,18 +98,104 @@ impl GraphBuilder<'_> {
         condition: Condition,
         body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
-        self.conditional(
+        self.one_body(
             condition,
             raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
             body,
         )
     }
 
+    /// Adds a branch of two ways. The closure is called for each of the two bodies: with `true` for the one that runs if the condition is not
+    /// 0, and with `false` for the other. (Two closures could not both borrow what both bodies write.)
+    ///
+    /// # Errors
+    ///
+    /// The driver is older than CUDA 12.8; those of the closure.
+    // covers: COND-10
+    pub fn if_else(
+        &mut self,
+        condition: Condition,
+        mut body: impl for<'body> FnMut(bool, &mut GraphBuilder<'body>) -> Result<()>,
+    ) -> Result<Node> {
+        self.needs_cuda_12_8("a branch with a second body")?;
+        let kind = raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF;
+        self.conditional(condition, kind, 2, |number, builder| {
+            body(number == 0, builder)
+        })
+    }
+
+    /// Adds a choice of `count` bodies: the one runs whose number the condition is, from 0, and none if it is `count` or more. The closure is
+    /// called for each body.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let mut word = stream.zeroed::<u32>(1)?;
+    /// let mut graph = gpu.graph()?;
+    /// let which = graph.condition(2)?;                // a kernel before the node may set another one
+    /// graph.switch(which, 3, |number, body| body.fill(&mut word, 10 + number).map(drop))?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!(stream.download(&word)?, [12]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The driver is older than CUDA 12.8; there are no bodies; those of the closure.
+    // covers: COND-10
+    pub fn switch(
+        &mut self,
+        condition: Condition,
+        count: u32,
+        body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<()>,
+    ) -> Result<Node> {
+        self.needs_cuda_12_8("a choice of bodies")?;
+        if count == 0 {
+            return Err(Error::misuse(
+                "cuGraphAddNode",
+                Code::INVALID_VALUE,
+                "a choice of 0 bodies",
+                "give it one at least",
+            ));
+        }
+        let kind = raw::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH;
+        self.conditional(condition, kind, count, body)
+    }
+
+    fn needs_cuda_12_8(&self, what: &'static str) -> Result<()> {
+        let first = CudaVersion {
+            major: 12,
+            minor: 8,
+        };
+        match Gpu::from(&self.gpu).driver_version() >= first {
+            true => Ok(()),
+            false => Err(Error::unsupported(what, "a driver of CUDA 12.8 or newer")),
+        }
+    }
+
+    fn one_body(
+        &mut self,
+        condition: Condition,
+        kind: raw::CUgraphConditionalNodeType,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+    ) -> Result<Node> {
+        let mut body = Some(body);
+        self.conditional(condition, kind, 1, |_, builder| {
+            body.take().map_or(Ok(()), |body| body(builder))
+        })
+    }
+
+    /// Adds a node with so many bodies, for each of which the closure is called.
     fn conditional(
         &mut self,
         condition: Condition,
-        body_type: raw::CUgraphConditionalNodeType,
-        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+        kind: raw::CUgraphConditionalNodeType,
+        count: u32,
+        mut body: impl for<'body> FnMut(u32, &mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         const CALL: &str = "cuGraphAddNode";
         if condition.graph != self.number {
@@ -136,8 +225,8 @@ impl GraphBuilder<'_> {
         };
         parameters.__bindgen_anon_1.conditional = raw::CUDA_CONDITIONAL_NODE_PARAMS {
             handle: condition.handle,
-            type_: body_type,
-            size: 1,
+            type_: kind,
+            size: count,
             phGraph_out: std::ptr::null_mut(),
             ctx: self.gpu.context().raw(),
         };
@@ -156,9 +245,28 @@ impl GraphBuilder<'_> {
         }?;
         self.unused_conditions.swap_remove(index);
         let node = Node::new(node, self.number);
-        // SAFETY: the call above succeeded, so the driver wrote the address of an array of `size` (1) graphs, which lives as long as
-        // the node.
-        let inner = unsafe { *parameters.__bindgen_anon_1.conditional.phGraph_out };
+        // SAFETY: the call above succeeded, so the driver wrote the address of an array of `count` graphs, which lives as long as the
+        // node.
+        let bodies = unsafe {
+            let first = parameters.__bindgen_anon_1.conditional.phGraph_out;
+            std::slice::from_raw_parts(first, count as usize)
+        };
+        // The nodes that it follows.
+        let mut followed = self.before_all.clone();
+        for (number, &inner) in (0..count).zip(bodies) {
+            self.fill_body(node, inner, &mut followed, |builder| body(number, builder))?;
+        }
+        Ok(node)
+    }
+
+    /// Fills a body of a conditional node, which counts as a use of all that the body uses.
+    fn fill_body(
+        &mut self,
+        node: Node,
+        inner: raw::CUgraph,
+        followed: &mut Vec<Node>,
+        body: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+    ) -> Result<()> {
         let mut builder = GraphBuilder::new(&self.gpu, inner);
         builder.set_position(BuilderPosition::Body);
         builder.memory_of = self.memory_of;
@@ -167,13 +275,17 @@ impl GraphBuilder<'_> {
         let contents = std::mem::take(&mut builder.contents);
         self.contents.absorb(contents.clone());
         let ordered = contents.memory.iter().try_for_each(|used| {
-            let earlier = self.note_use(node, used);
-            earlier
+            self.note_use(node, used)
                 .into_iter()
-                .try_for_each(|before| self.add_edge(before, node))
+                .try_for_each(|before| {
+                    if followed.contains(&before) {
+                        return Ok(());
+                    }
+                    followed.push(before);
+                    self.add_edge(before, node)
+                })
         });
         let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-        ordered.and(result)?;
-        Ok(node)
+        ordered.and(result)
     }
 }
