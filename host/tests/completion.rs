@@ -33,6 +33,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+// covers: EVENT-06
 #[test]
 fn a_task_is_woken_when_the_stream_is_done() -> Result<()> {
     let gpu = gpu();

@@ -356,6 +356,63 @@ fn a_branch_on_the_device() -> Result<()> {
     Ok(())
 }
 
+// covers: COND-10
+#[test]
+fn one_of_two_bodies_or_of_several_runs() -> Result<()> {
+    let gpu = gpu();
+    let module = module(&gpu);
+    let add = add(&module);
+    let decide = module.untyped_kernel::<(In<u32>, Value<u64>)>("decide")?;
+    let stream = gpu.stream()?;
+    let mut choice = stream.zeroed::<u32>(1)?;
+    let (mut one, mut two) = (stream.zeroed::<u32>(1)?, stream.zeroed::<u32>(1)?);
+    for several in [false, true] {
+        let mut graph = gpu.graph()?;
+        let which = graph.condition(0)?;
+        // SAFETY: the entry reads one word and sets the condition.
+        let decision = unsafe { graph.kernel_untyped(&decide, Grid::new(1, 1), (&choice, which))? };
+        graph.fill(&mut two, 0)?;
+        // What comes before a body by two buffers comes before it by one edge.
+        graph.copy(&two, &mut one)?;
+        let node = match several {
+            false => graph.if_else(which, |is_set, body| {
+                add_node(body, &add, &mut one, if is_set { 1 } else { 10 });
+                if is_set {
+                    add_node(body, &add, &mut two, 2);
+                }
+                Ok(())
+            })?,
+            true => graph.switch(which, 3, |number, body| {
+                add_node(body, &add, &mut one, number + 1);
+                add_node(body, &add, &mut two, 10 * (number + 1));
+                Ok(())
+            })?,
+        };
+        graph.depend(decision, node)?;
+        add_node(&mut graph, &add, &mut one, 100);
+        let mut ready = graph.instantiate()?;
+        let expected = match several {
+            false => [(0, 110, 0), (1, 101, 2), (7, 101, 2)],
+            true => [(0, 101, 10), (2, 103, 30), (3, 100, 0)],
+        };
+        for (value, first, second) in expected {
+            stream.fill(&mut choice, value)?;
+            ready.launch(&stream)?;
+            assert_eq!(stream.download(&one)?, [first], "{value}");
+            assert_eq!(stream.download(&two)?, [second], "{value}");
+        }
+    }
+    let mut graph = gpu.graph()?;
+    let which = graph.condition(0)?;
+    let refused = graph.switch(which, 0, |_, _| Ok(())).unwrap_err();
+    assert!(refused.to_string().contains("0 bodies"), "{refused}");
+    // An error in one body leaves the node, and the condition is used.
+    let refused = graph.if_else(which, |_, body| body.host(|| ()).map(drop));
+    assert!(refused.is_err());
+    assert_eq!(graph.node_count()?, 1);
+    Ok(())
+}
+
 // covers: GRAPH-24, GRAPH-29, GRAPH-31, GRAPH-X02, GRAPH-X03
 #[test]
 fn capture_with_fork_and_join() -> Result<()> {

@@ -213,11 +213,10 @@ fn branches_of_several_ways() -> Result<()> {
         )
     };
     let (mut first, mut second) = result.slice_mut(..).split_at_mut(1);
-    let branch = graph.if_else(
-        condition,
-        |body| body.fill(&mut first, 1).map(drop),
-        |body| body.fill(&mut second, 2).map(drop),
-    )?;
+    let branch = graph.if_else(condition, |is_set, body| match is_set {
+        true => body.fill(&mut first, 1).map(drop),
+        false => body.fill(&mut second, 2).map(drop),
+    })?;
     graph.depend(one, branch)?;
     let mut cases = Vec::new();
     let switch = graph.switch(other, 3, |number, body| {
@@ -252,14 +251,11 @@ fn a_body_that_fails_leaves_what_it_has_added_in_order() -> Result<()> {
     let mut graph = gpu.graph()?;
     graph.fill(&mut words, 1)?;
     let condition = graph.condition(1)?;
-    let failed = graph.if_else(
-        condition,
-        |body| {
-            body.fill(&mut words, 2)?;
-            Err("nonsense".parse::<DeviceChoice>().unwrap_err())
-        },
-        |_| panic!("not called"),
-    );
+    let failed = graph.if_else(condition, |is_set, body| {
+        assert!(is_set, "not called for the second body");
+        body.fill(&mut words, 2)?;
+        Err("nonsense".parse::<DeviceChoice>().unwrap_err())
+    });
     let Err(error) = failed else {
         panic!("the body has failed");
     };

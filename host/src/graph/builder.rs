@@ -285,7 +285,7 @@ impl<'body> GraphBuilder<'body> {
             "cuGraphAddNode",
             Code::NOT_SUPPORTED,
             format!("the body of a loop or a branch cannot hold {what}"),
-            "bodies hold kernels, copies and fills of device memory, empty nodes, child graphs of these, loops and branches",
+            "bodies hold kernels that launch no graphs, copies and fills of device memory, empty nodes, child graphs of these, loops and branches",
         ))
     }
 

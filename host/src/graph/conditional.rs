@@ -121,53 +121,42 @@ impl GraphBuilder<'_> {
         })
     }
 
-    /// Adds a branch of two ways: the first body runs if the condition is not 0, the second one if it is.
+    /// Adds a branch of two ways. The closure is called for each of the two bodies: with `true` for the one that runs if the condition is not
+    /// 0, and with `false` for the other. (Two closures could not both borrow what both bodies write.)
     ///
-    /// ```no_run
-    /// # use warpsmith_device::prelude::*;
-    /// # #[kernel]
-    /// # pub fn decide(x: &f32, positive: u64) {}
-    /// # const PTX: &str = "";
+    /// ```
     /// use warpsmith_host::prelude::*;
     ///
     /// # fn main() -> Result<()> {
-    /// # let gpu = Gpu::open_default()?;
-    /// # let (stream, decide) = (gpu.stream()?, gpu.load(PTX)?.kernel(decide)?);
-    /// # let (x, mut y) = (stream.upload(&[8.0_f32])?, stream.zeroed::<u32>(1)?);
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let mut word = stream.zeroed::<u32>(1)?;
     /// let mut graph = gpu.graph()?;
-    /// let positive = graph.condition(0)?;
-    /// let decision = graph.kernel(&decide, Grid::new(1, 1), (&x, positive))?;
-    /// let branch = graph.if_else(
-    ///     positive,
-    ///     |body| body.fill(&mut y, 1).map(drop),
-    ///     |body| body.fill(&mut y, 2).map(drop),
-    /// );
-    /// # let _: Result<_> = branch;
-    /// # let _ = decision;
+    /// let positive = graph.condition(0)?;             // a kernel before the node may set another one
+    /// graph.if_else(positive, |is_set, body| {
+    ///     body.fill(&mut word, if is_set { 1 } else { 2 }).map(drop)
+    /// })?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!(stream.download(&word)?, [2]);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); those of the bodies.
+    /// [`Error::Unsupported`] by drivers before CUDA 12.8 ([`Gpu::driver_version`](crate::Gpu::driver_version)); those of the closure.
     // covers: COND-10
     pub fn if_else(
         &mut self,
         condition: Condition,
-        then: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
-        otherwise: impl for<'body> FnOnce(&mut GraphBuilder<'body>) -> Result<()>,
+        mut body: impl for<'body> FnMut(bool, &mut GraphBuilder<'body>) -> Result<()>,
     ) -> Result<Node> {
         self.require_several_bodies("a branch of two ways (`if_else`)")?;
-        let (mut then, mut otherwise) = (Some(then), Some(otherwise));
         self.conditional(
             condition,
             Type::CU_GRAPH_COND_TYPE_IF,
             2,
-            |index, builder| match index {
-                0 => then.take().map_or(Ok(()), |body| body(builder)),
-                _ => otherwise.take().map_or(Ok(()), |body| body(builder)),
-            },
+            |index, builder| body(index == 0, builder),
         )
     }
 

@@ -205,7 +205,7 @@ impl LibraryKernel {
 
     /// An attribute on a device.
     pub(crate) fn attribute(&self, which: CUfunction_attribute, device: usize) -> Result<i32> {
-        attribute(&*self.on_device(device), which)
+        attribute(&self.on_device(device), which)
     }
 
     /// Sets an attribute on a device, also for the functions that the kernel is in its contexts.
@@ -215,7 +215,7 @@ impl LibraryKernel {
         value: i32,
         device: usize,
     ) -> Result {
-        set_attribute(&*self.on_device(device), which, value)?;
+        set_attribute(&self.on_device(device), which, value)?;
         self.functions_on(device)
             .iter()
             .try_for_each(|function| set_attribute(function, which, value))

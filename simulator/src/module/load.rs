@@ -132,9 +132,9 @@ pub(super) fn load_placed(
 pub(super) fn compile(ptx: &str, device: usize) -> Result<engine::Module, LoadFailure> {
     refuse_image(ptx)?;
     // Where nothing is; the code is not executed.
-    let mut next = 16;
+    let mut next = 16_u64;
     let mut place = |variable: &engine::Global| {
-        let address = (next as u64).next_multiple_of(variable.align.max(1));
+        let address = next.next_multiple_of(variable.align.max(1));
         next = address + variable.size.max(1);
         Some(address)
     };
