@@ -439,3 +439,33 @@ fn a_level_is_not_written_where_all_are_read() {
     graph.launch(&stream).unwrap();
     assert_eq!(stream.download(&out).unwrap(), [1.0]);
 }
+
+// covers: TEX-12
+#[test]
+fn colours_become_linear_light() {
+    let f = fixture();
+    let stream = f.stream();
+    let kernel = f.module.kernel(kernels::fetch_2d::<[f32; 4]>).unwrap();
+    let (width, height) = (16, 16);
+    let texels: Vec<[u8; 4]> = (0..=255).map(|value| [value, 255, 0, value]).collect();
+    let image = stream.array(&texels, Extent2 { width, height }).unwrap();
+    let texture = image.srgb_texture(TEXELS).unwrap();
+    let mut out = stream.zeroed::<[f32; 4]>(texels.len()).unwrap();
+    let matrix = out.matrix_mut(height, width).unwrap();
+    let grid = Grid::cover_2d((width, height), (16, 4));
+    stream.launch(&kernel, grid, (&texture, matrix)).unwrap();
+    let linear = |value: u8| match f32::from(value) / 255.0 {
+        low if low <= 0.04045 => low / 12.92,
+        high => ((high + 0.055) / 1.055).powf(2.4),
+    };
+    for (&[value, ..], found) in texels.iter().zip(stream.download(&out).unwrap()) {
+        let expected = [linear(value), 1.0, 0.0, f32::from(value) / 255.0];
+        for (found, expected) in found.into_iter().zip(expected) {
+            // A device has a table of fewer bits.
+            assert!(
+                (found - expected).abs() < 1.0 / 2048.0,
+                "{value}: {found}, not {expected}"
+            );
+        }
+    }
+}
