@@ -5,8 +5,9 @@ pub use crate::cluster;
 pub use crate::float::{FloatApprox, FloatExt, FloatRounding};
 pub use crate::launch::{Kernel, SafeKernel};
 pub use crate::texture::{
-    LayeredSurface1d, LayeredSurface2d, LayeredTexture1d, LayeredTexture2d, LinearTexture,
-    Surface1d, Surface2d, Surface3d, Texture1d, Texture2d, Texture3d,
+    CubeTexture, GatherTexture2d, LayeredCubeTexture, LayeredSurface1d, LayeredSurface2d,
+    LayeredTexture1d, LayeredTexture2d, LinearTexture, MipmappedTexture, Surface1d, Surface2d,
+    Surface3d, Texture1d, Texture2d, Texture3d,
 };
 pub use crate::vector::{AsVectors, Vector};
 pub use crate::view::{

@@ -58,6 +58,22 @@ fn bits(direction: [f32; 3], first: u32) -> [u32; 4] {
     [first, x, y, z]
 }
 
+const CUBE_FETCH: &str = "tex.cube.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c1, %c2, %c3, %c3}];";
+const CUBES_FETCH: &str = "tex.acube.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c0, %c1, %c2, %c3}];";
+
+/// What is fetched in all directions of a cube.
+fn seen(body: &str, object: CUtexObject, cube: u32) -> Vec<f32> {
+    let at: Vec<_> = directions().into_iter().map(|at| bits(at, cube)).collect();
+    let found = run(body, object, &at);
+    found.iter().map(|texel| f32::from_bits(texel[0])).collect()
+}
+
+/// What the texels are there.
+fn expected(texels: &[f32], cube: usize) -> Vec<f32> {
+    let texel = |direction| texel_of(texels, direction, cube);
+    directions().into_iter().map(texel).collect()
+}
+
 // covers: TEX-15
 #[test]
 fn a_direction_meets_the_face_of_its_greatest_component() {
@@ -66,17 +82,8 @@ fn a_direction_meets_the_face_of_its_greatest_component() {
     let texels = numbers(6 * WIDTH * WIDTH);
     let array = filled([WIDTH, WIDTH, 6], F32, CUBE, &texels);
     let object = texture(array, CLAMP, POINT, CU_TRSF_NORMALIZED_COORDINATES);
-    let at: Vec<_> = directions().into_iter().map(|at| bits(at, 0)).collect();
-    let body = "tex.cube.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c1, %c2, %c3, %c3}];";
-    let found: Vec<f32> = run(body, object, &at)
-        .iter()
-        .map(|texel| f32::from_bits(texel[0]))
-        .collect();
-    let expected: Vec<f32> = directions()
-        .into_iter()
-        .map(|direction| texel_of(&texels, direction, 0))
-        .collect();
-    compare("cube", &directions(), &found, &expected, 0);
+    let found = seen(CUBE_FETCH, object, 0);
+    compare("cube", &directions(), &found, &expected(&texels, 0), 0);
     ok!(cuTexObjectDestroy(object));
     ok!(cuArrayDestroy(array));
 }
@@ -89,17 +96,9 @@ fn an_index_picks_one_of_several_cubes() {
     let texels = numbers(2 * 6 * WIDTH * WIDTH);
     let array = filled([WIDTH, WIDTH, 12], F32, CUBES, &texels);
     let object = texture(array, CLAMP, POINT, CU_TRSF_NORMALIZED_COORDINATES);
-    let body = "tex.acube.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c0, %c1, %c2, %c3}];";
     for cube in 0..2 {
-        let at: Vec<_> = directions().into_iter().map(|at| bits(at, cube)).collect();
-        let found: Vec<f32> = run(body, object, &at)
-            .iter()
-            .map(|texel| f32::from_bits(texel[0]))
-            .collect();
-        let expected: Vec<f32> = directions()
-            .into_iter()
-            .map(|direction| texel_of(&texels, direction, cube as usize))
-            .collect();
+        let found = seen(CUBES_FETCH, object, cube);
+        let expected = expected(&texels, cube as usize);
         compare("cubes", &directions(), &found, &expected, 0);
     }
     ok!(cuTexObjectDestroy(object));
@@ -117,11 +116,9 @@ fn a_linear_filter_stays_in_the_face() {
         .collect();
     let array = filled([WIDTH, WIDTH, 12], F32, CUBES, &texels);
     let object = texture(array, CLAMP, LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
-    let body = "tex.acube.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c0, %c1, %c2, %c3}];";
-    let at: Vec<_> = directions().into_iter().map(|at| bits(at, 1)).collect();
-    for (direction, found) in directions().into_iter().zip(run(body, object, &at)) {
+    for (direction, found) in directions().into_iter().zip(seen(CUBES_FETCH, object, 1)) {
         let expected = 7.0 + model(direction).0 as f32;
-        assert_eq!(f32::from_bits(found[0]), expected, "{direction:?}");
+        assert_eq!(found, expected, "{direction:?}");
     }
     ok!(cuTexObjectDestroy(object));
     ok!(cuArrayDestroy(array));
@@ -182,8 +179,7 @@ fn edges_that_are_filtered_across_are_refused_by_the_simulator() {
     );
     // Of the nearest texel there is nothing across an edge.
     let object = texture(array, WRAP, POINT, seamless);
-    let body = "tex.cube.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%o, {%c1, %c2, %c3, %c3}];";
-    let found = run(body, object, &[bits([1.0, 1.0, 1.0], 0)]);
+    let found = run(CUBE_FETCH, object, &[bits([1.0, 1.0, 1.0], 0)]);
     assert_eq!(f32::from_bits(found[0][0]), 1.0);
     ok!(cuTexObjectDestroy(object));
     ok!(cuArrayDestroy(array));

@@ -65,7 +65,8 @@ fn sampled(filter: CUfilter_mode) -> CUDA_TEXTURE_DESC {
         addressMode: [CLAMP; 3],
         filterMode: POINT,
         mipmapFilterMode: filter,
-        flags: NORMALISED,
+        // Weights as the description has them, without a driver's shortcuts.
+        flags: NORMALISED | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION,
         maxMipmapLevelClamp: 15.0,
         ..Default::default()
     }

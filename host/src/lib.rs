@@ -87,11 +87,12 @@ pub use launch::{
 };
 pub use memory::{
     AccessPolicyWindow, AccessProperty, AddressMode, Advice, AnyBuffer, Arena, Array, ArrayExtents,
-    Attach, CombinedWrite, Coordinates, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
+    Attach, CombinedWrite, Coordinates, Cube, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice,
     DeviceSliceMut, DeviceWrite, Extent1, Extent2, Extent3, ExternalMemory, ExternalMemoryOptions,
-    Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, GrowableBuffer, HostRead,
-    HostWrite, ImportedPool, Layered1, Layered2, LinearTexture, Location, MappedBuffer,
-    MappingAccess, Matrix, MatrixMut, MemoryPool, MissProperty, NormalisedTexel, PhysicalMemory,
+    Filter, FlagOperations, FlagWord, ForeignMemory, ForeignWork, Gather2, GrowableBuffer,
+    HostRead, HostWrite, ImportedPool, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions,
+    LinearTexture, Location, MappedBuffer, MappingAccess, Matrix, MatrixMut, MemoryPool,
+    MipmappedArray, MipmappedTexture, MissProperty, NormalisedTexel, PhysicalMemory,
     PhysicalOptions, PinnedBuffer, PitchedBuffer, PitchedTexture, PitchedVolume, PoolAllocator,
     PoolOptions, PoolPointer, PoolUsage, RegisteredBuffer, ReusePolicy, StreamFlag, Surface, Texel,
     Texture, TextureOptions, UnifiedBuffer, VolumeMut, Wait, WriteCombinedBuffer,
@@ -170,6 +171,8 @@ mod tests {
         shared::<PitchedVolume<f32>>();
         shared::<Array<f32, Extent2>>();
         shared::<Texture<f32, Extent2>>();
+        shared::<MipmappedArray<f32, Extent2>>();
+        shared::<MipmappedTexture<f32, Extent2>>();
         shared::<Surface<f32, Extent2>>();
         shared::<LinearTexture<'static, f32>>();
         shared::<PitchedTexture<'static, f32>>();

@@ -12,6 +12,8 @@ mod faults;
 mod floats;
 #[path = "core/language.rs"]
 mod language;
+#[path = "core/levels.rs"]
+mod levels;
 #[path = "core/memory.rs"]
 mod memory;
 #[path = "core/output.rs"]

@@ -455,7 +455,14 @@ fn views() {
 // covers: TEX-02, SURF-04
 #[test]
 fn textures_and_surfaces() {
-    let prefixes = ["fetch_", "elements__", "add_places_", "copy_texels__"];
+    let prefixes = [
+        "fetch_",
+        "elements__",
+        "add_places_",
+        "copy_texels__",
+        "gather_",
+        "ask_",
+    ];
     let mut names: Vec<&str> = prefixes
         .into_iter()
         .flat_map(|prefix| kernels(SM_90, prefix))
@@ -464,7 +471,7 @@ fn textures_and_surfaces() {
     insta::assert_snapshot!(report(
         SM_90,
         &names,
-        &["tex", "suld", "sust", "txq", "suq"]
+        &["tex", "tld4", "suld", "sust", "txq", "suq"]
     ));
 }
 

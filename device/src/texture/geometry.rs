@@ -18,12 +18,20 @@ pub(super) mod sealed {
         Layered2,
         /// `.1d` with whole coordinates
         Linear,
+        /// `.2d`, of which texels are gathered
+        Gather2,
+        /// `.cube`
+        Cube,
+        /// `.acube`
+        LayeredCube,
     }
 
     /// Keeps [`Geometry`](super::Geometry) to this crate: its implementations say which instruction reaches an object.
     pub trait Geometry {
         /// How the instructions name it.
         const KIND: Kind;
+        /// Whether there are several levels.
+        const MIPMAPPED: bool = false;
     }
 
     /// Keeps [`Positioned`](super::Positioned) to this crate, for the same reason.
@@ -33,7 +41,8 @@ pub(super) mod sealed {
     }
 }
 
-/// How texels lie: one of [`Dim1`], [`Dim2`], [`Dim3`], [`Layered1`], [`Layered2`], [`Linear`].
+/// How texels lie: one of [`Dim1`], [`Dim2`], [`Dim3`], [`Layered1`], [`Layered2`], [`Linear`], [`Gather2`], [`Cube`], [`LayeredCube`], or
+/// [`Mipmapped`](super::Mipmapped) of one of them.
 ///
 /// ```
 /// use warpsmith_device::texture::{Dim2, Geometry};
@@ -111,6 +120,12 @@ geometries! {
     Layered2, 3, [u32; 3], [x y layer];
     /// The elements of a buffer, by their index.
     Linear;
+    /// Rows of texels, of which a component of four may be gathered.
+    Gather2;
+    /// The six faces of a cube, by a direction from its middle.
+    Cube;
+    /// The faces of several cubes, by a direction and the cube.
+    LayeredCube;
 }
 
 /// The thread's own coordinates: those of the launch, and 0 along axes that the texels have not.

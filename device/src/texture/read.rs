@@ -2,9 +2,10 @@
 
 use core::marker::PhantomData;
 
-use super::fetch::Lane;
+use super::fetch::{Lane, Place};
 use super::fetched::{Fetched, sealed::Sealed};
-use super::geometry::{Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, Linear};
+use super::geometry::{Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, Linear, sealed::Kind};
+use super::mipmapped::Mipmapped;
 
 /// A texture, whose fetches give a `T`. Written as a parameter by one of its aliases: `image: Texture2d<f32>`. See
 /// [the module](crate::texture).
@@ -37,7 +38,7 @@ use super::geometry::{Dim1, Dim2, Dim3, Geometry, Layered1, Layered2, Linear};
 /// ```
 pub struct Texture<'a, T: Fetched, D: Geometry> {
     object: u64,
-    extents: [u32; 3],
+    pub(super) extents: [u32; 3],
     texels: PhantomData<(&'a [T], D)>,
 }
 
@@ -82,15 +83,35 @@ impl<T: Fetched, D: Geometry> Texture<'_, T, D> {
         self.object
     }
 
-    /// The width in texels.
+    /// The width in texels; of the first level where there are several.
     #[inline(always)]
     pub fn width(&self) -> u32 {
         self.extents[0]
     }
+
+    /// What a fetch gives there.
+    #[inline(always)]
+    pub(super) fn fetch_place(&self, at: [f32; 3], layer: u32) -> T {
+        const {
+            assert!(!matches!(D::KIND, Kind::Linear), "an index is no place");
+        }
+        // SAFETY: the object is a texture of this geometry, which is not that of linear memory, and of such components (`from_raw_parts`).
+        T::of(unsafe { <T as Sealed>::Lane::fetch(self.object, D::KIND, place(at, layer)) })
+    }
+}
+
+/// A place by its coordinates.
+#[inline(always)]
+pub(super) fn place([x, y, z]: [f32; 3], layer: u32) -> Place {
+    [x.to_bits(), y.to_bits(), z.to_bits(), layer]
 }
 
 macro_rules! extents {
-    ($($geometry:ident: $($name:ident[$index:literal] $text:literal),*;)*) => {$(
+    ($($geometry:ident: $($name:ident[$index:literal] $text:literal),*;)*) => {
+        extents! { @each $($geometry: $($name[$index] $text),*;)* }
+        extents! { @each $(Mipmapped<$geometry>: $($name[$index] $text),*;)* }
+    };
+    (@each $($geometry:ty: $($name:ident[$index:literal] $text:literal),*;)*) => {$(
         impl<T: Fetched> Texture<'_, T, $geometry> {
             $(
                 #[doc = $text]
@@ -127,8 +148,7 @@ impl<T: Fetched> Texture<'_, T, Dim1> {
     /// ```
     #[inline(always)]
     pub fn fetch(&self, x: f32) -> T {
-        // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).
-        T::of(unsafe { <T as Sealed>::Lane::fetch_1d(self.object, x) })
+        self.fetch_place([x, 0.0, 0.0], 0)
     }
 }
 
@@ -138,8 +158,7 @@ impl<T: Fetched> Texture<'_, T, Dim2> {
     /// Becomes `tex.2d.v4.f32.f32`, `.u32.f32` or `.s32.f32`. Any arch.
     #[inline(always)]
     pub fn fetch(&self, x: f32, y: f32) -> T {
-        // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).
-        T::of(unsafe { <T as Sealed>::Lane::fetch_2d(self.object, x, y) })
+        self.fetch_place([x, y, 0.0], 0)
     }
 }
 
@@ -162,8 +181,7 @@ impl<T: Fetched> Texture<'_, T, Dim3> {
     /// ```
     #[inline(always)]
     pub fn fetch(&self, x: f32, y: f32, z: f32) -> T {
-        // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).
-        T::of(unsafe { <T as Sealed>::Lane::fetch_3d(self.object, x, y, z) })
+        self.fetch_place([x, y, z], 0)
     }
 }
 
@@ -174,8 +192,7 @@ impl<T: Fetched> Texture<'_, T, Layered1> {
     #[inline(always)]
     pub fn fetch(&self, x: f32, layer: u32) -> T {
         let layer = layer.min(self.extents[1] - 1);
-        // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).
-        T::of(unsafe { <T as Sealed>::Lane::fetch_layered_1d(self.object, layer, x) })
+        self.fetch_place([x, 0.0, 0.0], layer)
     }
 }
 
@@ -199,8 +216,7 @@ impl<T: Fetched> Texture<'_, T, Layered2> {
     #[inline(always)]
     pub fn fetch(&self, x: f32, y: f32, layer: u32) -> T {
         let layer = layer.min(self.extents[2] - 1);
-        // SAFETY: the object is a texture of this geometry and of such components (`from_raw_parts`).
-        T::of(unsafe { <T as Sealed>::Lane::fetch_layered_2d(self.object, layer, x, y) })
+        self.fetch_place([x, y, 0.0], layer)
     }
 }
 
@@ -227,7 +243,7 @@ impl<T: Fetched> Texture<'_, T, Linear> {
         }
         // SAFETY: the object is a texture of linear memory with so many elements and of such components (`from_raw_parts`).
         Some(T::of(unsafe {
-            <T as Sealed>::Lane::fetch_linear(self.object, index as u32)
+            <T as Sealed>::Lane::fetch(self.object, Kind::Linear, [index as u32, 0, 0, 0])
         }))
     }
 }

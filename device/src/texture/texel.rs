@@ -66,7 +66,7 @@ macro_rules! by_geometry {
             Kind::Dim1 | Kind::Linear => {
                 access!($opcode ".1d" $form $before "{x}" $after, $object, [x], $($operands)*)
             }
-            Kind::Dim2 => {
+            Kind::Dim2 | Kind::Gather2 => {
                 access!($opcode ".2d" $form $before "{x}, {y}" $after, $object, [x y], $($operands)*)
             }
             Kind::Dim3 => {
@@ -75,7 +75,8 @@ macro_rules! by_geometry {
             Kind::Layered1 => {
                 access!($opcode ".a1d" $form $before "{y}, {x}" $after, $object, [x y], $($operands)*)
             }
-            Kind::Layered2 => {
+            // Faces are layers.
+            Kind::Layered2 | Kind::Cube | Kind::LayeredCube => {
                 access!($opcode ".a2d" $form $before "{z}, {x}, {y}, {y}" $after, $object, [x y z], $($operands)*)
             }
         }

@@ -13,7 +13,7 @@ use warpsmith_device::launch::{
     SurfaceObject, TextureObject, Value,
 };
 use warpsmith_device::panic::KERNEL_BITS;
-use warpsmith_device::texture::{Dim2, Fetched, Linear};
+use warpsmith_device::texture::{Dim2, Fetched, Linear, Mipmapped};
 
 use crate::error::{Code, Error, LimitError};
 use crate::gpu::open_device::OpenDevice;
@@ -22,8 +22,8 @@ use crate::memory::size::ALIGNMENT;
 use crate::memory::view::RawView;
 use crate::memory::{
     AnyBuffer, ArrayExtents, DeviceBuffer, DevicePointer, DeviceRead, DeviceSlice, DeviceSliceMut,
-    GrowableBuffer, LinearTexture, MappedBuffer, Matrix, MatrixMut, PitchedTexture,
-    RegisteredBuffer, Shape, Surface, Texel, Texture, UnifiedBuffer, VolumeMut,
+    GrowableBuffer, LevelExtents, LinearTexture, MappedBuffer, Matrix, MatrixMut, MipmappedTexture,
+    PitchedTexture, RegisteredBuffer, Shape, Surface, Texel, Texture, UnifiedBuffer, VolumeMut,
     WriteCombinedBuffer,
 };
 use crate::order::access::{Access, AccessKind, ViewScope};
@@ -406,7 +406,8 @@ macro_rules! texels {
 
 texels! {
     [F: Fetched, D: ArrayExtents] &Texture<F, D>, InTexture<F, D::Geometry>, TextureObject, array Read;
-    [T: Texel, D: ArrayExtents] &mut Surface<T, D>, OutSurface<T, D::Geometry>, SurfaceObject, array Write;
+    [T: Texel, D: ArrayExtents] &mut Surface<T, D>, OutSurface<T, D::SurfaceGeometry>, SurfaceObject, array Write;
+    [F: Fetched, D: LevelExtents] &MipmappedTexture<F, D>, InTexture<F, Mipmapped<D::Geometry>>, TextureObject, array Read;
     [F: Fetched] &LinearTexture<'_, F>, InTexture<F, Linear>, TextureObject, memory Read;
     [F: Fetched] &PitchedTexture<'_, F>, InTexture<F, Dim2>, TextureObject, memory Read;
 }

@@ -5,7 +5,7 @@
 //! | [`DeviceBuffer`] | device, from a [`MemoryPool`] | by copies | yes |
 //! | [`PitchedBuffer`] | device, from a [`MemoryPool`]; a matrix with padded rows | by copies | yes |
 //! | [`PitchedVolume`] | the same in layers: a volume with padded rows | by copies | yes |
-//! | [`Array`] | device, in a layout that only the driver knows | by copies | by textures and surfaces |
+//! | [`Array`], [`MipmappedArray`] | device, in a layout that only the driver knows | by copies | by textures and surfaces |
 //! | [`PinnedBuffer`] | host, page-locked | by guards | by copies, which overlap kernels |
 //! | [`MappedBuffer`] | host, page-locked | by guards | yes, over the bus |
 //! | [`RegisteredBuffer`] | host, a `Vec` that was page-locked | by guards | yes, over the bus |
@@ -58,8 +58,9 @@ pub use access_policy::{AccessPolicyWindow, AccessProperty, MissProperty};
 pub use any_buffer::AnyBuffer;
 pub use arena::Arena;
 pub use array::{
-    AddressMode, Array, ArrayExtents, Coordinates, Extent1, Extent2, Extent3, Filter, Layered1,
-    Layered2, LinearTexture, NormalisedTexel, PitchedTexture, Surface, Texel, Texture,
+    AddressMode, Array, ArrayExtents, Coordinates, Cube, Extent1, Extent2, Extent3, Filter,
+    Gather2, Layered1, Layered2, LayeredCube, LevelExtents, LevelOptions, LinearTexture,
+    MipmappedArray, MipmappedTexture, NormalisedTexel, PitchedTexture, Surface, Texel, Texture,
     TextureOptions,
 };
 pub(crate) use array::{TexelSide, check_same_extents, texel_copy};

@@ -2,7 +2,9 @@
 
 use warpsmith_device::half::f16;
 use warpsmith_device::prelude::*;
-use warpsmith_device::texture::{Fetched, SurfaceTexel};
+use warpsmith_device::texture::{
+    Cube, Dim1, Dim2, Dim3, Fetched, Layered1, Layered2, LayeredCube, SurfaceTexel,
+};
 
 /// The middle of a texel, by its number.
 fn middle(texel: usize) -> f32 {
@@ -182,5 +184,229 @@ pub unsafe fn copy_bytes(from: Surface1d<u8>, to: Surface1d<u32>, at: &[u32]) {
     if let (index, Some(&byte)) = (thread::index_1d(), at.get(thread::index())) {
         // SAFETY: nobody writes the one; of the other each thread has 16 bytes of its own.
         unsafe { to.write_at_byte([16 * index], from.read_at_byte::<[u32; 4]>([byte])) };
+    }
+}
+
+/// One component of the texels around each corner of four of an image, beginning with the first one.
+#[kernel(instantiate(f32, u32, [u32; 2], [i32; 4]))]
+pub fn gather_first<T: Gathered>(
+    image: GatherTexture2d<T>,
+    mut out: MatrixOut<[<T as Gathered>::Component; 4]>,
+) {
+    let (row, column) = (out.row(), out.column());
+    if let Some(out) = out.mine() {
+        *out = T::gather(&image, column as f32 + 1.0, row as f32 + 1.0);
+    }
+}
+
+/// What [`gather_first`] gathers: the last component of texels.
+pub trait Gathered: Fetched {
+    /// The component's type.
+    type Component: bytemuck::Pod;
+    /// Gathers it.
+    fn gather(image: &GatherTexture2d<Self>, x: f32, y: f32) -> [Self::Component; 4];
+}
+
+macro_rules! gathered {
+    ($($texel:ty: $component:ty, $last:literal;)*) => {$(
+        impl Gathered for $texel {
+            type Component = $component;
+
+            #[inline(always)]
+            fn gather(image: &GatherTexture2d<$texel>, x: f32, y: f32) -> [$component; 4] {
+                image.gather::<$last>(x, y)
+            }
+        }
+    )*};
+}
+gathered! {
+    f32: f32, 0;
+    u32: u32, 0;
+    [u32; 2]: u32, 1;
+    [i32; 4]: i32, 3;
+}
+
+/// Gathers the third component at these places, and fetches there.
+#[kernel]
+pub fn gather_at(
+    image: GatherTexture2d<[u32; 4]>,
+    at: &[[f32; 2]],
+    mut out: PerThread<[[u32; 5]]>,
+) {
+    if let (Some(&[x, y]), Some(out)) = (at.get(thread::index()), out.mine()) {
+        let [a, b, c, d] = image.gather::<2>(x, y);
+        *out = [a, b, c, d, image.fetch(x, y)[2]];
+    }
+}
+
+/// What texture and surface objects say of their extents.
+#[kernel]
+pub fn ask_extents(
+    line: Texture1d<f32>,
+    image: Texture2d<u32>,
+    volume: Texture3d<f32>,
+    lines: LayeredTexture1d<u32>,
+    images: LayeredTexture2d<f32>,
+    surface: Surface3d<f32>,
+    layers: LayeredSurface2d<u8>,
+    mut out: PerThread<[[u32; 17]]>,
+) {
+    if let Some(out) = out.mine() {
+        let [a] = line.ask_extents();
+        let [b, c] = image.ask_extents();
+        let [d, e, f] = volume.ask_extents();
+        let [g, h] = lines.ask_extents();
+        let [i, j, k] = images.ask_extents();
+        let [l, m, n] = surface.ask_extents();
+        let [o, p, q] = layers.ask_extents();
+        *out = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q];
+    }
+}
+
+/// In the middle of a line, at these levels of detail.
+#[kernel]
+pub fn fetch_level_1d(
+    line: MipmappedTexture<f32, Dim1>,
+    levels: &[f32],
+    mut out: PerThread<[f32]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = line.fetch_level(0.5, level);
+    }
+}
+
+/// In the middle of an image, at these levels of detail.
+#[kernel(instantiate(f32, u32, [f32; 4]))]
+pub fn fetch_level_2d<T: Fetched>(
+    image: MipmappedTexture<T, Dim2>,
+    levels: &[f32],
+    mut out: PerThread<[T]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = image.fetch_level(0.5, 0.5, level);
+    }
+}
+
+/// In the middle of a volume, at these levels of detail.
+#[kernel]
+pub fn fetch_level_3d(
+    volume: MipmappedTexture<f32, Dim3>,
+    levels: &[f32],
+    mut out: PerThread<[f32]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = volume.fetch_level(0.5, 0.5, 0.5, level);
+    }
+}
+
+/// In the middle of the second of some lines, at these levels of detail.
+#[kernel]
+pub fn fetch_level_layered_1d(
+    lines: MipmappedTexture<f32, Layered1>,
+    levels: &[f32],
+    mut out: PerThread<[f32]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = lines.fetch_level(0.5, 1, level);
+    }
+}
+
+/// In the middle of the last of some images, at these levels of detail.
+#[kernel]
+pub fn fetch_level_layered_2d(
+    images: MipmappedTexture<f32, Layered2>,
+    levels: &[f32],
+    mut out: PerThread<[f32]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = images.fetch_level(0.5, 0.5, 99, level);
+    }
+}
+
+/// Below the middle of a cube, at these levels of detail.
+#[kernel]
+pub fn fetch_level_cube(
+    cube: MipmappedTexture<f32, Cube>,
+    levels: &[f32],
+    mut out: PerThread<[f32]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = cube.fetch_level(0.0, -1.0, 0.0, level);
+    }
+}
+
+/// Below the middle of the second of some cubes, at these levels of detail.
+#[kernel]
+pub fn fetch_level_layered_cube(
+    cubes: MipmappedTexture<f32, LayeredCube>,
+    levels: &[f32],
+    mut out: PerThread<[f32]>,
+) {
+    if let (Some(&level), Some(out)) = (levels.get(thread::index()), out.mine()) {
+        *out = cubes.fetch_level(0.0, -1.0, 0.0, 1, level);
+    }
+}
+
+/// In the middle of everything, by a step of so many first texels along x.
+#[kernel]
+pub fn fetch_gradients(
+    line: MipmappedTexture<f32, Dim1>,
+    image: MipmappedTexture<f32, Dim2>,
+    volume: MipmappedTexture<f32, Dim3>,
+    lines: MipmappedTexture<f32, Layered1>,
+    images: MipmappedTexture<f32, Layered2>,
+    steps: &[f32],
+    mut out: PerThread<[[f32; 5]]>,
+) {
+    if let (Some(&step), Some(out)) = (steps.get(thread::index()), out.mine()) {
+        let dx = step / line.width() as f32;
+        *out = [
+            line.fetch_gradient(0.5, dx, 0.0),
+            image.fetch_gradient(0.5, 0.5, [dx, 0.0], [0.0; 2]),
+            volume.fetch_gradient(0.5, 0.5, 0.5, [0.0; 3], [dx, 0.0, 0.0]),
+            lines.fetch_gradient(0.5, 0, 0.0, dx),
+            images.fetch_gradient(0.5, 0.5, 0, [0.0; 2], [0.0, dx]),
+        ];
+    }
+}
+
+/// Width, height and levels.
+#[kernel]
+pub fn ask_levels(image: MipmappedTexture<f32, Dim2>, mut out: PerThread<[[u32; 3]]>) {
+    if let Some(out) = out.mine() {
+        *out = [image.width(), image.height(), image.levels()];
+    }
+}
+
+/// Each texel of a level is the mean of four of the one before it.
+#[kernel]
+pub fn halve(from: Texture2d<f32>, to: Surface2d<f32>) {
+    if let Some(texel) = to.mine() {
+        let [x, y] = texel.position().map(|at| (2 * at) as f32 + 0.5);
+        let sum = from.fetch(x, y)
+            + from.fetch(x + 1.0, y)
+            + from.fetch(x, y + 1.0)
+            + from.fetch(x + 1.0, y + 1.0);
+        texel.write(sum / 4.0);
+    }
+}
+
+/// A cube in these directions.
+#[kernel]
+pub fn fetch_cube(cube: CubeTexture<f32>, directions: &[[f32; 3]], mut out: PerThread<[f32]>) {
+    if let (Some(&[x, y, z]), Some(out)) = (directions.get(thread::index()), out.mine()) {
+        *out = cube.fetch(x, y, z);
+    }
+}
+
+/// The last cube in these directions.
+#[kernel]
+pub fn fetch_layered_cube(
+    cubes: LayeredCubeTexture<u32>,
+    directions: &[[f32; 3]],
+    mut out: PerThread<[u32]>,
+) {
+    if let (Some(&[x, y, z]), Some(out)) = (directions.get(thread::index()), out.mine()) {
+        *out = cubes.fetch(x, y, z, cubes.cubes());
     }
 }

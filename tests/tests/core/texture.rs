@@ -374,7 +374,7 @@ fn each_has_its_own<D: warpsmith_host::ArrayExtents, K>(
     grid: Grid,
     [width, height]: [u32; 2],
 ) where
-    K: SafeKernel + Kernel<Parameters = (OutSurface<u32, D::Geometry>,)>,
+    K: SafeKernel + Kernel<Parameters = (OutSurface<u32, D::SurfaceGeometry>,)>,
 {
     let f = fixture();
     let stream = f.stream();

@@ -1,7 +1,7 @@
 //! Textures and surfaces live as long as the launch, have texels that exist, and give a thread its texel once.
 use warpsmith_device::dependent::AfterPrimary;
 use warpsmith_device::prelude::*;
-use warpsmith_device::texture::{OwnTexel, Texture, Positioned};
+use warpsmith_device::texture::{Dim2, Mipmapped, OwnTexel, Positioned, Surface, Texture};
 
 #[kernel]
 pub fn fetches_early(image: AfterPrimary<Texture2d<f32>>) {
@@ -80,6 +80,21 @@ pub fn writes_another(image: Surface2d<f32>) {
 #[kernel]
 pub fn writes_bytes(image: Surface2d<f32>) {
     image.write_at_byte([0, 0], 1_u8);
+}
+
+#[kernel]
+pub fn gathers_from_any_image(image: Texture2d<f32>) {
+    let _ = image.gather::<0>(0.5, 0.5);
+}
+
+#[kernel]
+pub fn fetches_from_no_level(image: MipmappedTexture<f32, Dim2>) {
+    let _ = image.fetch(0.5, 0.5);
+}
+
+#[kernel]
+pub fn writes_levels(image: Surface<f32, Mipmapped<Dim2>>) {
+    let _ = image;
 }
 
 pub fn made_by_hand<'a>() -> Texture<'a, f32, warpsmith_device::texture::Dim2> {

@@ -1,11 +1,11 @@
-//! The driver's objects behind an array: itself, and the textures and the surface that were made of it, which live as long.
+//! The driver's objects behind an array, plain or mipmapped: itself, and the textures and the surfaces that were made of it, which live as
+//! long.
 
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw;
 
-use super::sampling::{ReadMode, TextureOptions};
 use super::texture_objects::{Reading, Texels, TextureObjects};
 use crate::context::primary::Context;
 use crate::driver_call::call;
@@ -22,20 +22,34 @@ pub(super) const CALL: &str = "cuArray3DCreate";
 /// An array of the driver's. It is no owner: whoever has it last gives it to [`DeviceState::retire`](crate::gpu::open_device::DeviceState)
 /// as an [`UnusedArray`].
 pub(crate) struct ArrayBlock {
-    pub(super) array: Handle<raw::CUarray>,
+    array: Owned,
     /// All texels' bytes.
     pub(crate) bytes: usize,
     textures: TextureObjects,
-    surface: Mutex<Option<raw::CUsurfObject>>,
+    /// Of the array, or of its levels.
+    surfaces: Mutex<Vec<(Handle<raw::CUarray>, raw::CUsurfObject)>>,
+}
+
+/// What the driver was asked for.
+enum Owned {
+    Plain(Handle<raw::CUarray>),
+    /// Its levels end with it.
+    Mipmapped(Handle<raw::CUmipmappedArray>),
 }
 
 impl std::fmt::Debug for ArrayBlock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "array {:?} of {} bytes", self.array.raw(), self.bytes)
+        match self.array {
+            Owned::Plain(array) => write!(f, "array {:?}", array.raw()),
+            Owned::Mipmapped(array) => write!(f, "mipmapped array {:?}", array.raw()),
+        }?;
+        write!(f, " of {} bytes", self.bytes)
     }
 }
 
 impl ArrayBlock {
+    /// An array, and the handle that it has.
+    ///
     /// # Errors
     ///
     /// The device has too little memory.
@@ -43,7 +57,7 @@ impl ArrayBlock {
         gpu: &OpenDevice,
         descriptor: raw::CUDA_ARRAY3D_DESCRIPTOR,
         bytes: usize,
-    ) -> Result<ArrayBlock> {
+    ) -> Result<(ArrayBlock, Handle<raw::CUarray>)> {
         gpu.bind()?;
         gpu.reclaim();
         let mut array = null_mut();
@@ -53,50 +67,84 @@ impl ArrayBlock {
             || unsafe { call!(cuArray3DCreate_v2(&mut array, &descriptor)) },
         )
         .map_err(|error| error.while_doing(|| format!("{bytes} bytes of texels")))?;
-        Ok(ArrayBlock {
-            array: Handle::new(array),
-            bytes,
-            textures: TextureObjects::default(),
-            surface: Mutex::default(),
-        })
+        let array = Handle::new(array);
+        Ok((ArrayBlock::owning(Owned::Plain(array), bytes), array))
     }
 
-    /// The texture object that reads the array so.
+    /// A mipmapped array of so many levels, and the handle that it has.
+    ///
+    /// # Errors
+    ///
+    /// The device has too little memory.
+    pub(super) fn mipmapped(
+        gpu: &OpenDevice,
+        descriptor: raw::CUDA_ARRAY3D_DESCRIPTOR,
+        levels: u32,
+        bytes: usize,
+    ) -> Result<(ArrayBlock, Handle<raw::CUmipmappedArray>)> {
+        gpu.bind()?;
+        gpu.reclaim();
+        let mut array = null_mut();
+        // SAFETY: the driver writes one handle to `array` and reads the description before the call returns.
+        unsafe { call!(cuMipmappedArrayCreate(&mut array, &descriptor, levels)) }
+            .map_err(|error| error.while_doing(|| format!("{bytes} bytes of texels")))?;
+        let array = Handle::new(array);
+        Ok((ArrayBlock::owning(Owned::Mipmapped(array), bytes), array))
+    }
+
+    fn owning(array: Owned, bytes: usize) -> ArrayBlock {
+        ArrayBlock {
+            array,
+            bytes,
+            textures: TextureObjects::default(),
+            surfaces: Mutex::default(),
+        }
+    }
+
+    /// The texture object that reads so.
     ///
     /// # Errors
     ///
     /// The driver refuses.
-    pub(super) fn texture(
+    ///
+    /// # Safety
+    ///
+    /// The texels are this array's, or those of a level of it.
+    pub(super) unsafe fn texture(
         &self,
         gpu: &OpenDevice,
-        (options, read): (TextureOptions, ReadMode),
+        reading: Reading,
         sampling: &raw::CUDA_TEXTURE_DESC,
     ) -> Result<raw::CUtexObject> {
-        let reading = Reading {
-            texels: Texels::Array(self.array),
-            options,
-            read,
-        };
-        // SAFETY: the array exists as long as its block, which is kept by its allocation, and this by whatever uses an object.
+        // SAFETY: the array exists as long as its block, which is kept by its allocation, and this by whatever uses an object; the texels are
+        // in it by the caller's contract.
         unsafe { self.textures.object(gpu, reading, sampling) }
     }
 
-    /// The array's surface object.
+    /// The surface object of the array, or of a level of it.
     ///
     /// # Errors
     ///
     /// The driver refuses.
-    pub(super) fn surface(&self, gpu: &OpenDevice) -> Result<raw::CUsurfObject> {
+    ///
+    /// # Safety
+    ///
+    /// `array` is that.
+    pub(super) unsafe fn surface(
+        &self,
+        gpu: &OpenDevice,
+        array: Handle<raw::CUarray>,
+    ) -> Result<raw::CUsurfObject> {
         gpu.bind()?;
-        let mut known = lock(&self.surface);
-        if let Some(object) = *known {
-            return Ok(object);
+        let mut known = lock(&self.surfaces);
+        if let Some((_, object)) = known.iter().find(|(other, _)| *other == array) {
+            return Ok(*object);
         }
-        let (mut object, resource) = (0, Texels::Array(self.array).resource());
+        let (mut object, resource) = (0, Texels::Array(array).resource());
         // SAFETY: the driver writes one number to `object` and reads the description before the call returns; the array exists as long as
-        // its block, which destroys the object.
+        // its block (the caller's contract), which destroys the object.
         unsafe { call!(cuSurfObjectCreate(&mut object, &resource)) }?;
-        *known = Some(object);
+        known.push((array, object));
         Ok(object)
     }
 
@@ -108,12 +156,16 @@ impl ArrayBlock {
     unsafe fn destroy(&self) -> Result<()> {
         // SAFETY: nothing uses them, by the caller's contract.
         unsafe { self.textures.destroy() }?;
-        if let Some(object) = lock(&self.surface).take() {
+        for (_, object) in std::mem::take(&mut *lock(&self.surfaces)) {
             // SAFETY: cuSurfObjectCreate gave the object, and nothing uses it by the caller's contract.
             unsafe { call!(cuSurfObjectDestroy(object)) }?;
         }
-        // SAFETY: cuArray3DCreate gave the array, and nothing uses it by the caller's contract.
-        unsafe { call!(cuArrayDestroy(self.array.raw())) }
+        match self.array {
+            // SAFETY: cuArray3DCreate gave the array, and nothing uses it by the caller's contract.
+            Owned::Plain(array) => unsafe { call!(cuArrayDestroy(array.raw())) },
+            // SAFETY: cuMipmappedArrayCreate gave the array, and nothing uses it or a level by the caller's contract.
+            Owned::Mipmapped(array) => unsafe { call!(cuMipmappedArrayDestroy(array.raw())) },
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::ffi::c_void;
 
 use warpsmith_driver::raw::{CUDA_MEMCPY3D, CUarray, CUmemorytype};
 
-use super::extents::{self, ArrayExtents};
+use super::extents::ArrayExtents;
 use super::texel::Texel;
 use super::{Array, block};
 use crate::driver_call::call;
@@ -53,7 +53,7 @@ impl Stream {
         for_surfaces: bool,
     ) -> Result<Array<T, D>> {
         // Before the memory is taken.
-        let wanted = extents::checked_texels(extents);
+        let wanted = extents.texels();
         if wanted != Some(data.len()) {
             return Err(Error::misuse(
                 block::CALL,
@@ -107,10 +107,18 @@ impl Stream {
         for_surfaces: bool,
     ) -> Result<Array<T, D>> {
         let mut array = Array::raw(self, extents, for_surfaces)?;
+        self.clear_array(&mut array)?;
+        Ok(array)
+    }
+
+    /// Makes all texels zeros.
+    pub(super) fn clear_array<T: Texel, D: ArrayExtents>(
+        &self,
+        array: &mut Array<T, D>,
+    ) -> Result<()> {
         // The driver fills no arrays.
         let zeros = self.zeroed::<T>(array.len())?;
-        self.copy_to_array(&zeros, &mut array)?;
-        Ok(array)
+        self.copy_to_array(&zeros, array)
     }
 
     /// Copies `data` to an array. Waits until it has been read.
@@ -290,7 +298,7 @@ impl Stream {
 
 impl<T: Texel, D: ArrayExtents> Array<T, D> {
     pub(crate) fn side(&self) -> TexelSide {
-        TexelSide::Array(self.block.array.raw())
+        TexelSide::Array(self.texels.raw())
     }
 }
 

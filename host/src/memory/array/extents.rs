@@ -16,8 +16,17 @@ mod sealed {
         const FLAGS: u32;
         /// What each extent is, and which number of a device it must not exceed, in the order of [`in_order`](Self::in_order).
         const LIMITS: &'static [(&'static str, Key)];
+        /// As [`LIMITS`](Self::LIMITS), of the first level of a mipmapped array.
+        const LEVEL_LIMITS: &'static [(&'static str, Key)] = Self::LIMITS;
         /// The extents that the array has.
         fn in_order(&self) -> Vec<usize>;
+        /// All texels, if 64 bits hold their number.
+        fn texels(&self) -> Option<usize> {
+            let mut all = self.in_order().into_iter();
+            all.try_fold(1usize, |texels, extent| texels.checked_mul(extent))
+        }
+        /// The extents of a level of a mipmapped array: half of those of the level before, and at least 1; layers stay.
+        fn level(&self, level: u32) -> Self;
         /// Width, height and depth as the driver wants them.
         fn driver(&self) -> [usize; 3];
         /// The extents that the array has, as a kernel gets them: 1 for those that it has not.
@@ -25,7 +34,8 @@ mod sealed {
     }
 }
 
-/// How many texels an array has in which directions: one of [`Extent1`], [`Extent2`], [`Extent3`], [`Layered1`], [`Layered2`].
+/// How many texels an array has in which directions: one of [`Extent1`], [`Extent2`], [`Extent3`], [`Layered1`], [`Layered2`], [`Gather2`],
+/// [`Cube`], [`LayeredCube`].
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -43,14 +53,33 @@ mod sealed {
 /// # }
 /// ```
 pub trait ArrayExtents: sealed::Sealed + Send + Sync + 'static {
-    /// What the array's textures and surfaces are in a kernel.
-    type Geometry: device::Positioned;
+    /// What the array's textures are in a kernel.
+    type Geometry: device::Geometry;
+    /// What the array's surfaces are in a kernel.
+    type SurfaceGeometry: device::Positioned;
 }
+
+/// The extents of the first level of a [`MipmappedArray`](crate::MipmappedArray): all but [`Gather2`].
+///
+/// ```compile_fail,E0277
+/// # use warpsmith_host::prelude::*;
+/// # use warpsmith_host::Gather2;
+/// # fn gathered(stream: &Stream) -> Result<()> {
+/// stream.mipmapped_array_zeroed::<f32, _>(Gather2 { width: 4, height: 4 }, 2)?;
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "there is no mipmapped array of `{Self}`",
+    note = "texels are gathered from an array of one level"
+)]
+pub trait LevelExtents: ArrayExtents {}
 
 macro_rules! extents {
     (
         $(#[doc = $text:literal])*
-        $name:ident as $geometry:ident { $($field:ident: $what:literal $limit:ident),* }, $flags:expr, [$($driver:ident)?; $($height:ident)?; $($depth:ident)?]
+        $name:ident as $geometry:ident and $surface:ident { $($field:ident: $what:literal $limit:ident),* $(; levels $($level_limit:expr),*)? },
+        $flags:expr, [$($driver:ident)?; $($height:ident)?; $($depth:ident)?]
     ) => {
         $(#[doc = $text])*
         ///
@@ -64,6 +93,10 @@ macro_rules! extents {
             const FLAGS: u32 = $flags;
             const LIMITS: &'static [(&'static str, raw::CUdevice_attribute)] =
                 &[$(($what, raw::CUdevice_attribute::$limit)),*];
+            $(
+                const LEVEL_LIMITS: &'static [(&'static str, raw::CUdevice_attribute)] =
+                    &[$($level_limit),*];
+            )?
 
             fn in_order(&self) -> Vec<usize> {
                 vec![$(self.$field),*]
@@ -78,12 +111,31 @@ macro_rules! extents {
                 let own = [$(self.$field as u32),*];
                 std::array::from_fn(|axis| own.get(axis).copied().unwrap_or(1))
             }
+
+            fn level(&self, level: u32) -> Self {
+                Self { $($field: at_level!($field, self.$field, level)),* }
+            }
         }
 
         impl ArrayExtents for $name {
             type Geometry = device::$geometry;
+            type SurfaceGeometry = device::$surface;
         }
     };
+}
+
+macro_rules! at_level {
+    (layers, $value:expr, $level:expr) => {
+        $value
+    };
+    ($field:ident, $value:expr, $level:expr) => {
+        halved($value, $level)
+    };
+}
+
+/// An extent of a level, by that of the first one.
+fn halved(extent: usize, level: u32) -> usize {
+    extent.checked_shr(level).unwrap_or(0).max(1)
 }
 
 macro_rules! or_zero {
@@ -97,22 +149,28 @@ macro_rules! or_zero {
 
 extents! {
     /// A line of texels.
-    Extent1 as Dim1 { width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH },
+    Extent1 as Dim1 and Dim1 {
+        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH;
+        levels ("width in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH)
+    },
     0, [width; ;]
 }
 
 extents! {
     /// Rows of texels.
-    Extent2 as Dim2 {
+    Extent2 as Dim2 and Dim2 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
-        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT
+        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT;
+        levels
+            ("width in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH),
+            ("height in texels", raw::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT)
     },
     0, [width; height;]
 }
 
 extents! {
     /// A volume of texels.
-    Extent3 as Dim3 {
+    Extent3 as Dim3 and Dim3 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
         height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
         depth: "depth in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH
@@ -122,7 +180,7 @@ extents! {
 
 extents! {
     /// Lines of texels, each a layer by itself: nothing is filtered across them.
-    Layered1 as Layered1 {
+    Layered1 as Layered1 and Layered1 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH,
         layers: "number of layers" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS
     },
@@ -131,7 +189,7 @@ extents! {
 
 extents! {
     /// Rectangles of texels, each a layer by itself: nothing is filtered across them.
-    Layered2 as Layered2 {
+    Layered2 as Layered2 and Layered2 {
         width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
         height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
         layers: "number of layers" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS
@@ -139,10 +197,106 @@ extents! {
     raw::CUDA_ARRAY3D_LAYERED, [width; height; layers]
 }
 
-/// All texels, if 64 bits hold their number.
-pub(super) fn checked_texels<D: ArrayExtents>(extents: D) -> Option<usize> {
-    let mut all = extents.in_order().into_iter();
-    all.try_fold(1usize, |texels, extent| texels.checked_mul(extent))
+extents! {
+    /// Rows of texels, of which kernels may gather a component of four at once. A device may have smaller ones than of [`Extent2`].
+    Gather2 as Gather2 and Dim2 {
+        width: "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH,
+        height: "height in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT
+    },
+    raw::CUDA_ARRAY3D_TEXTURE_GATHER, [width; height;]
+}
+
+/// Faces of a cube.
+const FACES: usize = 6;
+
+macro_rules! cubes {
+    (
+        $(#[doc = $text:literal])*
+        $name:ident as $geometry:ident { $($cubes:ident)? }, $flags:expr, [$($what:literal $limit:ident),*]
+    ) => {
+        $(#[doc = $text])*
+        ///
+        /// The faces are those of the directions +x, -x, +y, -y, +z, -z, in this order, each of rows of texels. A surface has them as layers.
+        /// A texture's coordinates are directions; whether they count texels or extents means nothing.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub struct $name {
+            /// The width and the height of a face in texels.
+            pub width: usize,
+            $(
+                /// The number of cubes.
+                pub $cubes: usize,
+            )?
+        }
+
+        impl $name {
+            /// Faces of all cubes.
+            fn faces(&self) -> usize {
+                FACES $(.saturating_mul(self.$cubes))?
+            }
+        }
+
+        impl sealed::Sealed for $name {
+            const FLAGS: u32 = $flags;
+            const LIMITS: &'static [(&'static str, raw::CUdevice_attribute)] =
+                &[$(($what, raw::CUdevice_attribute::$limit)),*];
+
+            fn in_order(&self) -> Vec<usize> {
+                [self.width, self.faces()][..Self::LIMITS.len()].to_vec()
+            }
+
+            fn texels(&self) -> Option<usize> {
+                self.width.checked_mul(self.width)?.checked_mul(self.faces())
+            }
+
+            fn level(&self, level: u32) -> Self {
+                Self { width: halved(self.width, level), $($cubes: self.$cubes,)? }
+            }
+
+            fn driver(&self) -> [usize; 3] {
+                [self.width, self.width, self.faces()]
+            }
+
+            fn in_kernels(&self) -> [u32; 3] {
+                // No device has arrays of more than 32 bits of texels along an axis.
+                self.driver().map(|extent| extent as u32)
+            }
+        }
+
+        impl ArrayExtents for $name {
+            type Geometry = device::$geometry;
+            type SurfaceGeometry = device::Layered2;
+        }
+
+        impl LevelExtents for $name {}
+    };
+}
+
+cubes! {
+    /// The six faces of a cube, which kernels fetch from by a direction.
+    Cube as Cube {}, raw::CUDA_ARRAY3D_CUBEMAP,
+    ["width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH]
+}
+
+cubes! {
+    /// The faces of several cubes, which kernels fetch from by a direction and the number of the cube.
+    LayeredCube as LayeredCube { cubes }, raw::CUDA_ARRAY3D_CUBEMAP | raw::CUDA_ARRAY3D_LAYERED,
+    [
+        "width in texels" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH,
+        "number of faces" CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS
+    ]
+}
+
+macro_rules! level_extents {
+    ($($name:ident),*) => { $(impl LevelExtents for $name {})* };
+}
+level_extents!(Extent1, Extent2, Extent3, Layered1, Layered2);
+
+/// How many levels a mipmapped array can have: the last one's extents are 1.
+pub(super) fn most_levels<D: LevelExtents>(extents: D) -> usize {
+    let is_last =
+        |level: &u32| extents.level(*level).in_order() == extents.level(level + 1).in_order();
+    // Nothing has more levels than an extent has bits.
+    (0..usize::BITS).find(is_last).unwrap_or(0) as usize + 1
 }
 
 /// What the driver is told.
@@ -153,12 +307,18 @@ pub(super) fn checked_texels<D: ArrayExtents>(extents: D) -> Option<usize> {
 pub(super) fn descriptor<T: Texel, D: ArrayExtents>(
     gpu: &OpenDevice,
     extents: D,
+    for_surfaces: bool,
+    call: &'static str,
 ) -> Result<raw::CUDA_ARRAY3D_DESCRIPTOR> {
-    for (&(what, limit), value) in D::LIMITS.iter().zip(extents.in_order()) {
+    let limits = match call {
+        super::mipmapped::CALL => D::LEVEL_LIMITS,
+        _ => D::LIMITS,
+    };
+    for (&(what, limit), value) in limits.iter().zip(extents.in_order()) {
         let limit = Attribute(limit.0).of(gpu.context().device)?;
         if value == 0 || value as u64 > limit as u64 {
             return Err(Error::Limit(Box::new(LimitError {
-                call: super::block::CALL,
+                call,
                 code: Code::INVALID_VALUE,
                 subject: format!("{extents:?}"),
                 what,
@@ -175,6 +335,9 @@ pub(super) fn descriptor<T: Texel, D: ArrayExtents>(
         Depth: depth,
         Format: T::FORMAT,
         NumChannels: T::COMPONENTS,
-        Flags: D::FLAGS,
+        Flags: match for_surfaces {
+            true => D::FLAGS | raw::CUDA_ARRAY3D_SURFACE_LDST,
+            false => D::FLAGS,
+        },
     })
 }

@@ -8,7 +8,7 @@ use warpsmith_device::texture::Fetched;
 use warpsmith_driver::raw::CUdevice_attribute as Key;
 
 use super::extents::Extent2;
-use super::sampling::{ReadMode, TextureOptions};
+use super::sampling::{LevelOptions, ReadMode, TextureOptions};
 use super::texel::{NormalisedTexel, Texel};
 use super::texture_objects::{Reading, Texels};
 use crate::context::attribute::Attribute;
@@ -162,6 +162,7 @@ unsafe fn object<T: Texel>(
     let reading = Reading {
         texels,
         options,
+        levels: LevelOptions::default(),
         read,
     };
     // SAFETY: the texels lie in the allocation (this function's condition), and a launch that uses the object keeps the allocation.

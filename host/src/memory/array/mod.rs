@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `texel` | what an array is made of |
 //! | `extents` | how many dimensions and layers it has, and which of them a device can have |
+//! | `mipmapped` | arrays of several levels, each half as long as the one before |
 //! | `copies` | copies between arrays, buffers and the host, as methods of the stream |
 //! | `sampling` | how textures are read |
 //! | `objects` | textures and surfaces |
@@ -15,6 +16,7 @@ pub(super) mod block;
 mod copies;
 mod extents;
 mod linear;
+mod mipmapped;
 mod objects;
 mod sampling;
 mod texel;
@@ -26,15 +28,20 @@ use std::sync::Arc;
 use warpsmith_driver::raw;
 
 pub(crate) use copies::{TexelSide, check_same_extents, texel_copy};
-pub use extents::{ArrayExtents, Extent1, Extent2, Extent3, Layered1, Layered2};
+pub use extents::{
+    ArrayExtents, Cube, Extent1, Extent2, Extent3, Gather2, Layered1, Layered2, LayeredCube,
+    LevelExtents,
+};
 pub use linear::{LinearTexture, PitchedTexture};
-pub use objects::{Surface, Texture};
-pub use sampling::{AddressMode, Coordinates, Filter, TextureOptions};
+pub use mipmapped::MipmappedArray;
+pub use objects::{MipmappedTexture, Surface, Texture};
+pub use sampling::{AddressMode, Coordinates, Filter, LevelOptions, TextureOptions};
 pub use texel::{NormalisedTexel, Texel};
 
 use self::block::ArrayBlock;
 use super::allocation::Allocation;
 use super::view::RawView;
+use crate::driver_call::handle::Handle;
 use crate::error::Result;
 use crate::order::access::ViewScope;
 use crate::stream::Stream;
@@ -44,7 +51,7 @@ use crate::stream::Stream;
 ///
 /// It is made with its contents ([`Stream::array`], [`Stream::array_zeroed`]), is used, ordered and kept as a
 /// [`DeviceBuffer`](crate::DeviceBuffer) is, and is freed some time after its last use. `D` says how many dimensions it has: [`Extent1`],
-/// [`Extent2`], [`Extent3`], [`Layered1`] or [`Layered2`].
+/// [`Extent2`], [`Extent3`], [`Layered1`], [`Layered2`], [`Gather2`], [`Cube`] or [`LayeredCube`].
 ///
 /// ```
 /// use warpsmith_host::prelude::*;
@@ -63,6 +70,10 @@ use crate::stream::Stream;
 pub struct Array<T: Texel, D: ArrayExtents> {
     pub(super) allocation: Arc<Allocation>,
     block: Arc<ArrayBlock>,
+    /// The block's array, or a level of it.
+    texels: Handle<raw::CUarray>,
+    /// Where in the allocation its bytes are counted: those of the levels before it come first.
+    offset: u64,
     for_surfaces: bool,
     extents: D,
     of: PhantomData<T>,
@@ -73,15 +84,14 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
     fn raw(stream: &Stream, extents: D, for_surfaces: bool) -> Result<Array<T, D>> {
         stream.handle.refuse_capture(block::CALL)?;
         let gpu = &stream.gpu;
-        let bytes = extents::checked_texels(extents).unwrap_or(0) * size_of::<T>();
-        let mut descriptor = extents::descriptor::<T, D>(gpu, extents)?;
-        if for_surfaces {
-            descriptor.Flags |= raw::CUDA_ARRAY3D_SURFACE_LDST;
-        }
-        let block = Arc::new(ArrayBlock::new(gpu, descriptor, bytes)?);
+        let descriptor = extents::descriptor::<T, D>(gpu, extents, for_surfaces, block::CALL)?;
+        let (block, texels) = ArrayBlock::new(gpu, descriptor, bytes_of::<T, D>(extents))?;
+        let block = Arc::new(block);
         Ok(Array {
             allocation: Allocation::of_array(gpu, block.clone()),
             block,
+            texels,
+            offset: 0,
             for_surfaces,
             extents,
             of: PhantomData,
@@ -97,20 +107,32 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
     // An array has at least one.
     #[expect(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.block.bytes / size_of::<T>()
+        self.bytes() / size_of::<T>()
+    }
+
+    fn bytes(&self) -> usize {
+        bytes_of::<T, D>(self.extents)
     }
 
     /// The whole array as what work uses.
     pub(crate) fn view(&self) -> RawView<'_> {
         RawView {
             allocation: Some(&self.allocation),
-            address: self.allocation.base(),
-            bytes: self.block.bytes,
+            address: self.allocation.base() + self.offset,
+            bytes: self.bytes(),
             len: self.len(),
             // Its textures and surfaces are beside it.
             scope: ViewScope::Shared,
         }
     }
+}
+
+/// The bytes of the texels; 0 where 64 bits do not count them, which no device has.
+fn bytes_of<T: Texel, D: ArrayExtents>(extents: D) -> usize {
+    let texels = extents.texels();
+    texels
+        .and_then(|texels| texels.checked_mul(size_of::<T>()))
+        .unwrap_or(0)
 }
 
 impl<T: Texel, D: ArrayExtents> std::fmt::Debug for Array<T, D> {

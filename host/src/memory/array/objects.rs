@@ -4,11 +4,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use warpsmith_device::texture::Fetched;
+use warpsmith_driver::raw;
 
 use super::Array;
-use super::extents::ArrayExtents;
-use super::sampling::{ReadMode, TextureOptions};
+use super::extents::{ArrayExtents, LevelExtents};
+use super::mipmapped::MipmappedArray;
+use super::sampling::{Coordinates, LevelOptions, ReadMode, TextureOptions};
 use super::texel::{NormalisedTexel, Texel};
+use super::texture_objects::{Reading, Texels};
 use crate::error::{Code, Error, Result};
 use crate::memory::allocation::Allocation;
 use crate::memory::view::RawView;
@@ -36,10 +39,30 @@ use crate::order::access::ViewScope;
 /// # }
 /// ```
 pub struct Texture<F: Fetched, D: ArrayExtents> {
-    allocation: Arc<Allocation>,
+    used: Used,
     object: u64,
     extents: D,
     of: PhantomData<F>,
+}
+
+/// A way to read a mipmapped array in kernels, whose fetches give an `F`.
+///
+/// A kernel takes `&MipmappedTexture<F, Extent2>` as its
+/// [`MipmappedTexture<F, Dim2>`](warpsmith_device::texture::MipmappedTexture), and others likewise. It keeps the memory, and the launch counts as a
+/// read of all levels. A launch that is passed a surface of one of them, too, is refused.
+// covers: TEX-12
+pub struct MipmappedTexture<F: Fetched, D: LevelExtents> {
+    used: Used,
+    object: u64,
+    extents: D,
+    of: PhantomData<F>,
+}
+
+/// The part of an array's allocation that an object uses.
+struct Used {
+    allocation: Arc<Allocation>,
+    offset: u64,
+    bytes: usize,
 }
 
 /// A way to read and write an array in kernels (CUDA C++ Programming Guide, "Surface Object API").
@@ -66,7 +89,7 @@ pub struct Texture<F: Fetched, D: ArrayExtents> {
 /// ```
 // covers: SURF-03
 pub struct Surface<T: Texel, D: ArrayExtents> {
-    allocation: Arc<Allocation>,
+    used: Used,
     object: u64,
     extents: D,
     of: PhantomData<T>,
@@ -96,21 +119,36 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
     }
 
     /// `F` is what fetches give of such texels in this mode.
-    fn texture_of<F: Fetched>(
+    pub(super) fn texture_of<F: Fetched>(
         &self,
         options: TextureOptions,
         read: ReadMode,
     ) -> Result<Texture<F, D>> {
+        let options = directed::<D>(options);
         let sampling = options.describe::<T>(read)?;
-        let object = self
-            .block
-            .texture(&self.allocation.gpu, (options, read), &sampling)?;
+        let reading = Reading {
+            texels: Texels::Array(self.texels),
+            options,
+            levels: LevelOptions::default(),
+            read,
+        };
+        let gpu = &self.allocation.gpu;
+        // SAFETY: the texels are the block's array or a level of it: it is made so, and stays so.
+        let object = unsafe { self.block.texture(gpu, reading, &sampling) }?;
         Ok(Texture {
-            allocation: self.allocation.clone(),
+            used: self.used(),
             object,
             extents: self.extents,
             of: PhantomData,
         })
+    }
+
+    fn used(&self) -> Used {
+        Used {
+            allocation: self.allocation.clone(),
+            offset: self.offset,
+            bytes: self.bytes(),
+        }
     }
 
     /// The surface of the array.
@@ -127,24 +165,127 @@ impl<T: Texel, D: ArrayExtents> Array<T, D> {
                 "make it by `stream.surface_array` or `stream.surface_array_zeroed`",
             ));
         }
+        // SAFETY: the texels are the block's array or a level of it: it is made so, and stays so.
+        let object = unsafe { self.block.surface(&self.allocation.gpu, self.texels) }?;
         Ok(Surface {
-            allocation: self.allocation.clone(),
-            object: self.block.surface(&self.allocation.gpu)?,
+            used: self.used(),
+            object,
             extents: self.extents,
             of: PhantomData,
         })
     }
 }
 
+impl<D: ArrayExtents> Array<[u8; 4], D> {
+    /// A texture of the array that takes the first three components for sRGB values, and gives what they are in linear light, from 0 to 1;
+    /// the fourth is a share, as of [`normalised_texture`](Self::normalised_texture). A filter weighs what the texels are in linear light.
+    ///
+    /// ```
+    /// use warpsmith_host::prelude::*;
+    /// use warpsmith_host::{Extent1, Filter, TextureOptions};
+    ///
+    /// # fn main() -> Result<()> {
+    /// # let gpu = Gpu::open(DeviceChoice::Simulator)?;
+    /// let stream = gpu.stream()?;
+    /// let colours = stream.array(&[[188_u8, 0, 0, 255], [0; 4]], Extent1 { width: 2 })?;
+    /// let light = colours.srgb_texture(TextureOptions { filter: Filter::Linear, ..Default::default() })?;
+    /// assert_ne!(light.object(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Coordinates in texels are to wrap.
+    // covers: TEX-12
+    pub fn srgb_texture(&self, options: TextureOptions) -> Result<Texture<[f32; 4], D>> {
+        self.texture_of(options, ReadMode::LinearLight)
+    }
+}
+
+impl<T: Texel, D: LevelExtents> MipmappedArray<T, D> {
+    /// A texture of all levels, which gives texels as they are: integers as integers, `f16` as `f32`. Textures with the same options are one
+    /// object.
+    ///
+    /// # Errors
+    ///
+    /// The options contradict each other or the texels: coordinates in texels, integers that are to be filtered, bounds of which the least is
+    /// the greater one.
+    pub fn texture(
+        &self,
+        options: TextureOptions,
+        levels: LevelOptions,
+    ) -> Result<MipmappedTexture<T::Fetched, D>> {
+        self.texture_of(options, levels, ReadMode::Element)
+    }
+
+    /// A texture of all levels, which gives integers as floats: unsigned ones from 0 to 1, signed ones from -1 to 1.
+    ///
+    /// # Errors
+    ///
+    /// As for [`texture`](Self::texture); but integers are filtered.
+    pub fn normalised_texture(
+        &self,
+        options: TextureOptions,
+        levels: LevelOptions,
+    ) -> Result<MipmappedTexture<T::Share, D>>
+    where
+        T: NormalisedTexel,
+    {
+        self.texture_of(options, levels, ReadMode::NormalisedFloat)
+    }
+
+    /// `F` is what fetches give of such texels in this mode.
+    fn texture_of<F: Fetched>(
+        &self,
+        options: TextureOptions,
+        levels: LevelOptions,
+        read: ReadMode,
+    ) -> Result<MipmappedTexture<F, D>> {
+        let options = directed::<D>(options);
+        let sampling = levels.describe::<T>(&options, read, self.level_count())?;
+        let reading = Reading {
+            texels: Texels::Mipmapped(self.texels),
+            options,
+            levels,
+            read,
+        };
+        let gpu = &self.allocation.gpu;
+        // SAFETY: the texels are the block's array: it is made so, and stays so.
+        let object = unsafe { self.block.texture(gpu, reading, &sampling) }?;
+        Ok(MipmappedTexture {
+            used: Used {
+                allocation: self.allocation.clone(),
+                offset: 0,
+                bytes: self.block.bytes,
+            },
+            object,
+            extents: self.extents(),
+            of: PhantomData,
+        })
+    }
+}
+
+/// The options of a texture of these extents: a direction counts no texels, whatever they say.
+fn directed<D: ArrayExtents>(options: TextureOptions) -> TextureOptions {
+    match D::FLAGS & raw::CUDA_ARRAY3D_CUBEMAP {
+        0 => options,
+        _ => TextureOptions {
+            coordinates: Coordinates::Normalised,
+            ..options
+        },
+    }
+}
+
 macro_rules! objects {
-    ($($object:ident<$texel:ident>),*) => {$(
-        impl<T: $texel, D: ArrayExtents> $object<T, D> {
+    ($($object:ident<$texel:ident, $extents:ident>),*) => {$(
+        impl<T: $texel, D: $extents> $object<T, D> {
             /// The object's number, for foreign code. It is valid as long as this lives.
             pub fn object(&self) -> u64 {
                 self.object
             }
 
-            /// The array's extents.
+            /// The array's extents; those of the first level where there are several.
             pub fn extents(&self) -> D {
                 self.extents
             }
@@ -157,17 +298,17 @@ macro_rules! objects {
             /// The array as what a launch uses.
             pub(crate) fn view(&self) -> RawView<'_> {
                 RawView {
-                    allocation: Some(&self.allocation),
-                    address: self.allocation.base(),
-                    bytes: self.allocation.bytes(),
+                    allocation: Some(&self.used.allocation),
+                    address: self.used.allocation.base() + self.used.offset,
+                    bytes: self.used.bytes,
                     // Of bytes: a texture does not know its texels.
-                    len: self.allocation.bytes(),
+                    len: self.used.bytes,
                     scope: ViewScope::Shared,
                 }
             }
         }
 
-        impl<T: $texel, D: ArrayExtents> std::fmt::Debug for $object<T, D> {
+        impl<T: $texel, D: $extents> std::fmt::Debug for $object<T, D> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(
                     f,
@@ -180,4 +321,8 @@ macro_rules! objects {
     )*};
 }
 
-objects!(Texture<Fetched>, Surface<Texel>);
+objects!(
+    Texture<Fetched, ArrayExtents>,
+    MipmappedTexture<Fetched, LevelExtents>,
+    Surface<Texel, ArrayExtents>
+);

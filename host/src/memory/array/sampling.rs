@@ -29,6 +29,15 @@ pub enum Filter {
     Linear,
 }
 
+impl Filter {
+    fn driver(self) -> raw::CUfilter_mode {
+        match self {
+            Filter::Point => raw::CUfilter_mode::CU_TR_FILTER_MODE_POINT,
+            Filter::Linear => raw::CUfilter_mode::CU_TR_FILTER_MODE_LINEAR,
+        }
+    }
+}
+
 /// What a fetch gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ReadMode {
@@ -36,6 +45,8 @@ pub(super) enum ReadMode {
     Element,
     /// Integers of 8 and 16 bits as floats: unsigned ones from 0 to 1, signed ones from -1 to 1.
     NormalisedFloat,
+    /// Unsigned integers of 8 bits, whose first three components are sRGB values, as floats in linear light from 0 to 1.
+    LinearLight,
 }
 
 /// What a coordinate counts.
@@ -105,7 +116,7 @@ impl TextureOptions {
             T::FORMAT,
             Format::CU_AD_FORMAT_HALF | Format::CU_AD_FORMAT_FLOAT
         );
-        let normalises = read == ReadMode::NormalisedFloat;
+        let normalises = read != ReadMode::Element;
         if self.filter == Filter::Linear && !is_float && !normalises {
             return refuse(
                 format!("integers are not filtered, and a fetch of `{texel}` gives integers"),
@@ -120,6 +131,9 @@ impl TextureOptions {
             // Without it the driver makes small integers floats.
             flags |= raw::CU_TRSF_READ_AS_INTEGER;
         }
+        if read == ReadMode::LinearLight {
+            flags |= raw::CU_TRSF_SRGB;
+        }
         Ok(raw::CUDA_TEXTURE_DESC {
             addressMode: self.address.map(|mode| match mode {
                 AddressMode::Clamp => Mode::CU_TR_ADDRESS_MODE_CLAMP,
@@ -127,13 +141,102 @@ impl TextureOptions {
                 AddressMode::Wrap => Mode::CU_TR_ADDRESS_MODE_WRAP,
                 AddressMode::Mirror => Mode::CU_TR_ADDRESS_MODE_MIRROR,
             }),
-            filterMode: match self.filter {
-                Filter::Point => raw::CUfilter_mode::CU_TR_FILTER_MODE_POINT,
-                Filter::Linear => raw::CUfilter_mode::CU_TR_FILTER_MODE_LINEAR,
-            },
+            filterMode: self.filter.driver(),
             flags,
             borderColor: self.border,
             ..Default::default()
+        })
+    }
+}
+
+/// Which levels of a mipmapped array a texture reads. The default is the nearest level, of all that there are; not the zeros of the driver's
+/// structure, with which only the first is read.
+///
+/// ```
+/// use warpsmith_host::{Filter, LevelOptions};
+///
+/// let smooth = LevelOptions { filter: Filter::Linear, ..Default::default() };
+/// assert_eq!(smooth.clamp, [0.0, f32::INFINITY]);
+/// ```
+// covers: TEX-12
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LevelOptions {
+    /// Whether a fetch reads the nearest level, or the two nearest, between which it interpolates. The latter where a fetch gives floats only.
+    pub filter: Filter,
+    /// Added to each level of detail.
+    pub bias: f32,
+    /// The least and the greatest level of detail, after the bias.
+    pub clamp: [f32; 2],
+    /// Up to how many times as long as wide the place may be that a fetch by gradients takes in: 1 to 16. The simulator has 1.
+    pub anisotropy: u32,
+}
+
+impl Default for LevelOptions {
+    fn default() -> Self {
+        LevelOptions {
+            filter: Filter::Point,
+            bias: 0.0,
+            clamp: [0.0, f32::INFINITY],
+            anisotropy: 1,
+        }
+    }
+}
+
+impl LevelOptions {
+    /// Adds them to the description of a texture of so many levels of texels `T`.
+    ///
+    /// # Errors
+    ///
+    /// The options contradict each other or the texels.
+    pub(super) fn describe<T: Texel>(
+        &self,
+        options: &TextureOptions,
+        read: ReadMode,
+        levels: usize,
+    ) -> Result<raw::CUDA_TEXTURE_DESC> {
+        let refuse = |message: String, hint| {
+            let call = "cuTexObjectCreate";
+            Err(Error::misuse(call, Code::INVALID_VALUE, message, hint))
+        };
+        if options.coordinates == Coordinates::Texels {
+            return refuse(
+                "coordinates in texels of a mipmapped array".into(),
+                "its levels differ in their extents: set `coordinates: Coordinates::Normalised`",
+            );
+        }
+        let [least, most] = self.clamp;
+        if !self.bias.is_finite() || !(0.0..=most).contains(&least) {
+            return refuse(
+                format!(
+                    "levels of detail from {least} to {most}, with a bias of {}",
+                    self.bias
+                ),
+                "the bias is a number, the least level is at least 0, and the greatest not below it",
+            );
+        }
+        if !(1..=16).contains(&self.anisotropy) {
+            return refuse(
+                format!("an anisotropy of {}", self.anisotropy),
+                "it is at least 1, which is none, and at most 16",
+            );
+        }
+        // What goes for texels goes for levels.
+        TextureOptions {
+            filter: self.filter,
+            ..*options
+        }
+        .describe::<T>(read)?;
+        let last = (levels - 1) as f32;
+        let described = options.describe::<T>(read)?;
+        Ok(raw::CUDA_TEXTURE_DESC {
+            // Levels are weighed as the level of detail says, without a driver's shortcuts.
+            flags: described.flags | raw::CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION,
+            mipmapFilterMode: self.filter.driver(),
+            mipmapLevelBias: self.bias,
+            minMipmapLevelClamp: least.min(last),
+            maxMipmapLevelClamp: most.min(last),
+            maxAnisotropy: self.anisotropy,
+            ..described
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use warpsmith_driver::raw::{self, CUarray_format};
 
-use super::sampling::{ReadMode, TextureOptions};
+use super::sampling::{LevelOptions, ReadMode, TextureOptions};
 use crate::context::primary::Context;
 use crate::driver_call::call;
 use crate::driver_call::handle::Handle;
@@ -20,6 +20,8 @@ use crate::sync::lock;
 pub(super) struct Reading {
     pub(super) texels: Texels,
     pub(super) options: TextureOptions,
+    /// Where there are several levels.
+    pub(super) levels: LevelOptions,
     pub(super) read: ReadMode,
 }
 
@@ -28,6 +30,8 @@ pub(super) struct Reading {
 pub(super) enum Texels {
     /// In an array.
     Array(Handle<raw::CUarray>),
+    /// In all levels of a mipmapped array.
+    Mipmapped(Handle<raw::CUmipmappedArray>),
     /// In a row at an address.
     Linear {
         address: u64,
@@ -54,6 +58,10 @@ impl Texels {
             Texels::Array(array) => {
                 resource.resType = raw::CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
                 resource.res.array.hArray = array.raw();
+            }
+            Texels::Mipmapped(array) => {
+                resource.resType = raw::CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+                resource.res.mipmap.hMipmappedArray = array.raw();
             }
             Texels::Linear {
                 address,
