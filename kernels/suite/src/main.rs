@@ -122,6 +122,7 @@ fn run(command: Command) -> Result<ExitCode> {
         } => {
             let options = bench::Options {
                 names,
+                warm_ups: 1,
                 repetitions: repetitions.max(1),
                 seed,
                 twins: !no_twins,
