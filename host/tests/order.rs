@@ -136,7 +136,9 @@ impl Program<'_> {
                         let arguments = (buffer, value);
                         // SAFETY: the entry takes a slice and a number, and writes only the slice.
                         let changed = unsafe {
-                            graph.exec.set_kernel_untyped(graph.own.0, self.add, grid, arguments)
+                            graph
+                                .exec
+                                .set_kernel_untyped(graph.own.0, self.add, grid, arguments)
                         };
                         // The two nodes have no edge, so they cannot come to use the same memory.
                         assert_eq!(changed.is_err(), b == graph.child.1, "{changed:?}");

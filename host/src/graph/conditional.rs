@@ -111,7 +111,8 @@ impl GraphBuilder<'_> {
         })
     }
 
-    /// Adds a branch of two ways: the first body runs if the condition is not 0, the second one if it is.
+    /// Adds a branch of two ways: the first body runs if the condition is not 0, the second one if it is. The two closures exist beside each other;
+    /// where both bodies write one buffer, that of [`switch`](Self::switch) can.
     ///
     /// ```no_run
     /// # use warpsmith_device::prelude::*;
@@ -123,17 +124,17 @@ impl GraphBuilder<'_> {
     /// # fn main() -> Result<()> {
     /// # let gpu = Gpu::open_default()?;
     /// # let (stream, decide) = (gpu.stream()?, gpu.load(PTX)?.kernel(decide)?);
-    /// # let (x, mut y) = (stream.upload(&[8.0_f32])?, stream.zeroed::<u32>(1)?);
+    /// # let x = stream.upload(&[8.0_f32])?;
+    /// # let (mut y, mut z) = (stream.zeroed::<u32>(1)?, stream.zeroed::<u32>(1)?);
     /// let mut graph = gpu.graph()?;
     /// let positive = graph.condition(0)?;
     /// let decision = graph.kernel(&decide, Grid::new(1, 1), (&x, positive))?;
     /// let branch = graph.if_else(
     ///     positive,
     ///     |body| body.fill(&mut y, 1).map(drop),
-    ///     |body| body.fill(&mut y, 2).map(drop),
-    /// );
-    /// # let _: Result<_> = branch;
-    /// # let _ = decision;
+    ///     |body| body.fill(&mut z, 2).map(drop),
+    /// )?;
+    /// graph.depend(decision, branch)?;
     /// # Ok(())
     /// # }
     /// ```
